@@ -1,0 +1,1 @@
+//! From gold SPARQL to verified reasoning programs and instruction data

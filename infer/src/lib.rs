@@ -1,0 +1,1 @@
+//! LLaMA-family inference in candle, constrained decoding and the agents

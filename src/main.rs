@@ -1,0 +1,2 @@
+//! The `kgagent` binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Knowledge graph access, the call language, the 13 tools, transcripts, traces, answers and metrics

@@ -1,0 +1,1 @@
+//! LLaMA-family training in burn: full and LoRA fine-tuning, checkpoints, metrics
