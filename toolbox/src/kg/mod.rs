@@ -1,0 +1,141 @@
+//! Access to a knowledge graph: the [`Kg`] trait, its in-memory implementation, loaders and the graph folder.
+//!
+//! This module and its children are the only code that names oxigraph.
+
+mod dictionary;
+mod label;
+mod load;
+mod memory;
+mod names;
+mod schema;
+
+pub use label::{clean, fold};
+pub use load::{Format, LoadError, LoadOptions};
+pub use memory::{MemoryKg, TripleIter};
+pub use names::TEXT_NAMESPACE;
+
+use crate::term::{NodeId, RelId, Term};
+
+/// What a graph answers. Node and relation ids are dense, stable for the life of the value, and ordered by term, so that sorting by id is
+/// deterministic whatever the load order was. All sets come back sorted and without duplicates.
+pub trait Kg: Send + Sync {
+    /// Number of triples.
+    fn len(&self) -> usize;
+    /// Whether there is no triple at all.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// SHA-256 (hex) over the sorted N-Triples of the graph: equal graphs have equal hashes.
+    fn content_hash(&self) -> &str;
+    /// The term behind an id.
+    fn term(&self, node: NodeId) -> Term;
+    /// The id of a term, if the graph holds it.
+    fn find(&self, term: &Term) -> Option<NodeId>;
+    /// The short unique name of a node in calls and prompts (`m.02xt6q`, `dbr:Lisbon`); for a literal its N-Triples form.
+    fn name(&self, node: NodeId) -> String;
+    /// The node of a name as [`Kg::name`] prints it, or of a full IRI with or without angle brackets.
+    fn by_name(&self, name: &str) -> Option<NodeId>;
+    /// The display label, one clean line; `None` for nodes without one (a CVT node, rule R22). For a literal its lexical form.
+    fn label(&self, node: NodeId) -> Option<String>;
+    /// Tails `t` of `(s, r, t)`.
+    fn tails(&self, s: NodeId, r: RelId) -> Vec<NodeId>;
+    /// Heads `h` of `(h, r, o)`.
+    fn heads(&self, r: RelId, o: NodeId) -> Vec<NodeId>;
+    /// Whether the triple is in the graph.
+    fn has(&self, s: NodeId, r: RelId, o: NodeId) -> bool;
+    /// Relations leaving `node`, without the schema's hidden ones (rule R4).
+    fn out_relations(&self, node: NodeId) -> Vec<RelId>;
+    /// Relations entering `node`, without the schema's hidden ones (rule R4).
+    fn in_relations(&self, node: NodeId) -> Vec<RelId>;
+    /// Every class that some node is an instance of.
+    fn classes(&self) -> &[NodeId];
+    /// Instances of a class, through any of the schema's type relations.
+    fn instances(&self, class: NodeId) -> Vec<NodeId>;
+    /// Classes of a node.
+    fn types(&self, node: NodeId) -> Vec<NodeId>;
+    /// Every node that has this label (exact match first, else case-insensitive), for [`crate::link`].
+    fn by_label(&self, label: &str) -> Vec<NodeId>;
+    /// What is known about the graph's vocabulary.
+    fn schema(&self) -> &Schema;
+    /// Runs a gold query under a deadline and a row limit; never panics, never runs on.
+    ///
+    /// # Errors
+    /// [`QueryError`] says whether the query is wrong, uses what is refused, or ran out of time or rows.
+    fn query(&self, query: &spargebra::Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError>;
+}
+
+/// What is known about a graph's vocabulary.
+#[derive(Clone, Debug, Default)]
+pub struct Schema {
+    /// Relations that say what class a node is of (`rdf:type`, `type.object.type`, `wdt:P31`, …).
+    pub type_relations: Vec<RelId>,
+    /// Relations that carry names (`rdfs:label`, `type.object.name`, …).
+    pub label_relations: Vec<RelId>,
+    /// Relations never shown to a planner (rule R4): the two lists above and meta relations.
+    pub hidden: Vec<RelId>,
+    /// Derived interval relations `X.from_to` of rule R11.
+    pub intervals: Vec<Interval>,
+}
+
+/// A derived interval relation (rule R11): a node is in it when it carries the start or the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The printed name, such as `sports.stint.from_to`.
+    pub name: String,
+    /// The relation to the start of the interval.
+    pub from: RelId,
+    /// The relation to its end.
+    pub to: RelId,
+}
+
+/// Limits of one query.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryLimits {
+    /// Wall-clock limit.
+    pub deadline: std::time::Duration,
+    /// Rows after which the query is given up.
+    pub rows: usize,
+}
+
+impl Default for QueryLimits {
+    fn default() -> Self {
+        Self { deadline: crate::limits::QUERY_DEADLINE, rows: crate::limits::QUERY_ROWS }
+    }
+}
+
+/// The answer of a query.
+#[derive(Clone, Debug, PartialEq)]
+pub enum QueryAnswer {
+    /// A SELECT: variable names and rows; terms may be literals that the graph does not hold, such as a count.
+    Rows {
+        /// Projected variables, in order, without `?`.
+        variables: Vec<String>,
+        /// One row a solution.
+        rows: Vec<Vec<Option<Term>>>,
+    },
+    /// An ASK.
+    Bool(bool),
+}
+
+/// Why a query gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum QueryError {
+    /// The query text does not parse.
+    #[error("the query does not parse: {0}")]
+    Syntax(String),
+    /// CONSTRUCT, DESCRIBE, SERVICE and the like.
+    #[error("{0} is refused here")]
+    Refused(String),
+    /// It ran longer than its deadline.
+    #[error("the query ran past its deadline of {0:?}")]
+    Deadline(std::time::Duration),
+    /// It produced more rows than its limit.
+    #[error("the query gives more than {0} rows")]
+    Rows(usize),
+    /// The evaluator failed.
+    #[error("the query could not be evaluated: {0}")]
+    Evaluation(String),
+}
+
+/// The SPARQL algebra in which gold queries come, re-exported so that every crate speaks of one version of it.
+pub use spargebra;

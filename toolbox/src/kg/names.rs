@@ -1,0 +1,222 @@
+//! Short names of nodes: prefixes everybody knows, nothing at all for a graph's own namespaces, and back.
+
+use super::dictionary::{Dictionary, Parts};
+use super::label::{percent_decode, percent_encode};
+use crate::term::{Literal, Term, XSD};
+
+/// The namespace of nodes that come from plain text formats (TSV, MetaQA): the text follows, percent-encoded.
+pub const TEXT_NAMESPACE: &str = "urn:kgagent:";
+
+/// Namespaces of a graph whose local names stand alone in names: more of them only make more local names ambiguous.
+const BARE_NAMESPACES: usize = 16;
+
+/// Prefixes under which names are printed.
+pub(crate) const PREFIXES: &[(&str, &str)] = &[
+    ("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),
+    ("rdfs", "http://www.w3.org/2000/01/rdf-schema#"),
+    ("xsd", XSD),
+    ("owl", "http://www.w3.org/2002/07/owl#"),
+    ("skos", "http://www.w3.org/2004/02/skos/core#"),
+    ("foaf", "http://xmlns.com/foaf/0.1/"),
+    ("dc", "http://purl.org/dc/elements/1.1/"),
+    ("dct", "http://purl.org/dc/terms/"),
+    ("schema", "http://schema.org/"),
+    ("sdo", "https://schema.org/"),
+    ("prov", "http://www.w3.org/ns/prov#"),
+    ("geo", "http://www.w3.org/2003/01/geo/wgs84_pos#"),
+    ("georss", "http://www.georss.org/georss/"),
+    ("dbr", "http://dbpedia.org/resource/"),
+    ("dbo", "http://dbpedia.org/ontology/"),
+    ("dbp", "http://dbpedia.org/property/"),
+    ("dbc", "http://dbpedia.org/resource/Category:"),
+    ("dbt", "http://dbpedia.org/datatype/"),
+    ("yago", "http://dbpedia.org/class/yago/"),
+    ("yr", "http://yago-knowledge.org/resource/"),
+    ("wd", "http://www.wikidata.org/entity/"),
+    ("wdt", "http://www.wikidata.org/prop/direct/"),
+    ("wds", "http://www.wikidata.org/entity/statement/"),
+    ("wdv", "http://www.wikidata.org/value/"),
+    ("p", "http://www.wikidata.org/prop/"),
+    ("ps", "http://www.wikidata.org/prop/statement/"),
+    ("pq", "http://www.wikidata.org/prop/qualifier/"),
+    ("wikibase", "http://wikiba.se/ontology#"),
+];
+
+/// Prefixes that are understood in names and queries and never printed.
+pub(crate) const ALIASES: &[(&str, &str)] = &[
+    ("ns", "http://rdf.freebase.com/ns/"),
+    ("fb", "http://rdf.freebase.com/ns/"),
+    ("res", "http://dbpedia.org/resource/"),
+    ("dbpedia", "http://dbpedia.org/resource/"),
+    ("dbpedia2", "http://dbpedia.org/property/"),
+    ("dbpprop", "http://dbpedia.org/property/"),
+    ("dbpedia-owl", "http://dbpedia.org/ontology/"),
+    ("onto", "http://dbpedia.org/ontology/"),
+    ("prop", "http://dbpedia.org/property/"),
+    ("dcterms", "http://purl.org/dc/terms/"),
+    ("purl", "http://purl.org/dc/terms/"),
+    ("bd", "http://www.bigdata.com/rdf#"),
+    ("bif", "http://www.openlinksw.com/schemas/bif#"),
+    ("psn", "http://www.wikidata.org/prop/statement/value-normalized/"),
+    ("psv", "http://www.wikidata.org/prop/statement/value/"),
+    ("pqv", "http://www.wikidata.org/prop/qualifier/value/"),
+    ("prop_direct", "http://www.wikidata.org/prop/direct/"),
+    ("ogc", "http://www.opengis.net/ont/geosparql#"),
+    ("geof", "http://www.opengis.net/def/function/geosparql/"),
+    ("vrank", "http://purl.org/voc/vrank#"),
+];
+
+/// Splits an IRI after its last `#`, else its last `/`, else its last `:` (titles after a slash may hold colons).
+pub(crate) fn split(iri: &str) -> (&str, &str) {
+    iri.split_at(['#', '/', ':'].into_iter().find_map(|mark| iri.rfind(mark)).map_or(0, |at| at + 1))
+}
+
+/// The local name by which a relation's role is recognised: the text itself for nodes of plain text formats.
+pub(crate) fn local_name(iri: &str) -> String {
+    match iri.strip_prefix(TEXT_NAMESPACE) {
+        Some(text) => percent_decode(text),
+        None => split(iri).1.to_owned(),
+    }
+}
+
+/// Whether a bare name would read as something else in a call: a variable or handle (`v0`, `e1`, `r2`, `t3`), an answer, a constant.
+fn is_reserved(name: &str) -> bool {
+    let mut chars = name.chars();
+    matches!(name, "ans" | "NOW" | "true" | "false" | "")
+        || (matches!(chars.next(), Some('v' | 'e' | 'r' | 't' | 'a')) && name.len() > 1 && chars.all(|c| c.is_ascii_digit()))
+}
+
+/// How the nodes of one graph are named.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// Namespaces whose local names stand alone, most frequent first.
+    bare: Vec<String>,
+}
+
+impl Names {
+    pub(crate) fn new(dictionary: &Dictionary) -> Self {
+        let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+        for id in dictionary.resources() {
+            if let Parts::Iri(iri) = dictionary.parts(id) {
+                let (namespace, local) = split(iri);
+                if !local.is_empty() && namespace != TEXT_NAMESPACE && !PREFIXES.iter().any(|(_, known)| iri.starts_with(known)) {
+                    *counts.entry(namespace).or_default() += 1;
+                }
+            }
+        }
+        let mut ranked: Vec<(&str, usize)> = counts.into_iter().collect();
+        ranked.sort_by_key(|&(namespace, count)| (std::cmp::Reverse(count), namespace));
+        Self { bare: ranked.into_iter().take(BARE_NAMESPACES).map(|(namespace, _)| namespace.to_owned()).collect() }
+    }
+
+    /// The shortest name that leads back to `id`.
+    pub(crate) fn name(&self, dictionary: &Dictionary, id: u32) -> String {
+        let iri = match dictionary.parts(id) {
+            Parts::Iri(iri) => iri,
+            Parts::Blank(label) => return format!("_:{label}"),
+            literal @ Parts::Literal(..) => return literal.to_term().to_string(),
+        };
+        let leads_back = |name: &String| self.find(dictionary, name) == Some(id);
+        self.short(iri).filter(leads_back).unwrap_or_else(|| iri.to_owned())
+    }
+
+    fn short(&self, iri: &str) -> Option<String> {
+        if let Some(text) = iri.strip_prefix(TEXT_NAMESPACE) {
+            return Some(percent_decode(text)).filter(|text| !is_reserved(text));
+        }
+        let known = PREFIXES.iter().filter(|(_, namespace)| iri.starts_with(namespace)).max_by_key(|(_, namespace)| namespace.len());
+        if let Some((prefix, namespace)) = known {
+            return Some(format!("{prefix}:{}", &iri[namespace.len()..]));
+        }
+        let (namespace, local) = split(iri);
+        (!is_reserved(local) && self.bare.iter().any(|bare| bare == namespace)).then(|| local.to_owned())
+    }
+
+    /// The node of a name, a full IRI, a blank node or a literal in its N-Triples form.
+    pub(crate) fn find(&self, dictionary: &Dictionary, name: &str) -> Option<u32> {
+        if let Some(iri) = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+            return dictionary.find_iri(iri);
+        }
+        if let Some(id) = dictionary.find_iri(name) {
+            return Some(id);
+        }
+        let mut key = String::new();
+        if let Some(label) = name.strip_prefix("_:") {
+            super::dictionary::node_key(&mut key, super::dictionary::BLANK, label);
+            return dictionary.find(&key);
+        }
+        if name.starts_with('"')
+            && let Some(literal) = parse_literal(name)
+        {
+            super::dictionary::term_key(&mut key, &Term::Literal(literal));
+            return dictionary.find(&key);
+        }
+        if let Some(id) = dictionary.find_iri(&format!("{TEXT_NAMESPACE}{}", percent_encode(name))) {
+            return Some(id);
+        }
+        if let Some((prefix, local)) = name.split_once(':')
+            && let Some(id) = expand(prefix).and_then(|namespace| dictionary.find_iri(&format!("{namespace}{local}")))
+        {
+            return Some(id);
+        }
+        let mut found = self.bare.iter().filter_map(|namespace| dictionary.find_iri(&format!("{namespace}{name}")));
+        match (found.next(), found.next()) {
+            (Some(id), None) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+/// The namespace of a well-known prefix.
+pub(crate) fn expand(prefix: &str) -> Option<&'static str> {
+    PREFIXES.iter().chain(ALIASES).find(|(known, _)| *known == prefix).map(|(_, namespace)| *namespace)
+}
+
+/// Reads a literal as [`Literal`] prints it; a datatype may also be written with a well-known prefix.
+pub(crate) fn parse_literal(text: &str) -> Option<Literal> {
+    let mut lexical = String::new();
+    let mut chars = text.strip_prefix('"')?.char_indices();
+    let rest = loop {
+        let (at, c) = chars.next()?;
+        match c {
+            '"' => break &text[1..][at + 1..],
+            '\\' => lexical.push(match chars.next()?.1 {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'u' => unescape(&mut chars, 4)?,
+                'U' => unescape(&mut chars, 8)?,
+                c @ ('"' | '\\' | '\'') => c,
+                _ => return None,
+            }),
+            c => lexical.push(c),
+        }
+    };
+    if rest.is_empty() {
+        return Some(Literal::plain(lexical));
+    }
+    if let Some(lang) = rest.strip_prefix('@') {
+        return Some(Literal { lexical, datatype: None, lang: Some(lang.to_ascii_lowercase()) });
+    }
+    let datatype = rest.strip_prefix("^^")?;
+    let iri = match datatype.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+        Some(iri) => iri.to_owned(),
+        None => datatype.split_once(':').and_then(|(prefix, local)| Some(format!("{}{local}", expand(prefix)?)))?,
+    };
+    Some(Literal { lexical, datatype: Some(iri).filter(|iri| iri.strip_prefix(XSD) != Some("string")), lang: None })
+}
+
+fn unescape(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Option<char> {
+    let mut code = 0;
+    for _ in 0..digits {
+        code = code * 16 + chars.next()?.1.to_digit(16)?;
+    }
+    char::from_u32(code)
+}
+
+/// The IRI of a text node.
+pub(crate) fn text_iri(text: &str) -> String {
+    format!("{TEXT_NAMESPACE}{}", percent_encode(text))
+}
