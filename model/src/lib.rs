@@ -1,1 +1,28 @@
-//! Model folders, tokenizers, chat format and loss mask: what training and inference share
+//! What training and inference share: model folders in Hugging Face layout, the tokenizer, the chat format and the loss mask.
+//!
+//! ```text
+//! dataset ──▶ chat ◀── tokenizer          turns → token ids + which of them are trained on
+//! folder  ──▶ config, weights, tokenizer  one directory, read with every size checked, written whole or not at all
+//! hub     ──▶ folder                      the only module that opens a connection
+//! ```
+//!
+//! Invariants: the only crate that opens weight files; no network outside [`hub`]; no text ever becomes a control token.
+
+pub mod atomic;
+pub mod chat;
+pub mod config;
+pub mod dataset;
+pub mod error;
+pub mod folder;
+pub mod hub;
+pub mod limits;
+pub mod tokenizer;
+pub mod weights;
+
+pub use chat::{ChatFormat, Encoded};
+pub use config::{ModelConfig, Preset};
+pub use dataset::{Conversation, Dataset};
+pub use error::ModelError;
+pub use folder::{KgAgentInfo, ModelFolder};
+pub use tokenizer::Tokenizer;
+pub use weights::{Tensor, Weights};

@@ -1,0 +1,188 @@
+//! Model folders in Hugging Face layout: everything needed to run a model, in one directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::atomic::StagedFolder;
+use crate::{ModelConfig, ModelError, Tokenizer, Weights, limits};
+
+/// `kgagent.json`: what this program needs to know about a model beside what transformers does.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KgAgentInfo {
+    /// Hash of the template that rendered the training data.
+    pub template_hash: String,
+    /// Agents the model was trained for.
+    pub agents: Vec<String>,
+    /// Layouts of the training data.
+    pub layouts: Vec<String>,
+    /// How it was trained: configuration and final figures.
+    pub training: Value,
+}
+
+impl KgAgentInfo {
+    /// Check that data or prompts rendered with `hash` are what this model was trained on.
+    ///
+    /// # Errors
+    /// When both hashes are known and differ.
+    pub fn check_template(&self, hash: &str, place: &str) -> Result<(), ModelError> {
+        if self.template_hash.is_empty() || hash.is_empty() || self.template_hash == hash {
+            return Ok(());
+        }
+        Err(ModelError::Template { expected: self.template_hash.clone(), found: hash.to_owned(), place: place.to_owned() })
+    }
+}
+
+/// A model folder in memory, weights aside: they are read with [`ModelFolder::weights`] when they are needed.
+#[derive(Clone, Debug)]
+pub struct ModelFolder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its shape.
+    pub config: ModelConfig,
+    /// Its tokenizer.
+    pub tokenizer: Tokenizer,
+    /// What we know about it; empty for a model that is not ours.
+    pub info: KgAgentInfo,
+}
+
+impl ModelFolder {
+    /// Open a folder: configuration, tokenizer and our own notes are read and checked, weights are not read yet.
+    ///
+    /// # Errors
+    /// Names the file that is missing or wrong.
+    pub fn open(path: &Path) -> Result<Self, ModelError> {
+        let config = ModelConfig::from_json(&read_json(&path.join("config.json"))?)?;
+        let tokenizer = Tokenizer::from_file(&path.join("tokenizer.json"))?;
+        let notes = path.join("kgagent.json");
+        let info = if notes.exists() {
+            serde_json::from_value(read_json(&notes)?)
+                .map_err(|error| ModelError::Json { path: notes.clone(), message: error.to_string() })?
+        } else {
+            KgAgentInfo::default()
+        };
+        if tokenizer.control().is_ok() && tokenizer.vocab_size() > config.vocab_size {
+            let (has, rows) = (tokenizer.vocab_size(), config.vocab_size);
+            return Err(ModelError::Config(format!("the tokenizer has {has} ids, the embedding {rows} rows")));
+        }
+        Ok(Self { path: path.to_path_buf(), config, tokenizer, info })
+    }
+
+    /// Read the weights; every tensor the configuration asks for is there with its shape.
+    ///
+    /// # Errors
+    /// Names the damaged file or the missing tensor.
+    pub fn weights(&self) -> Result<Weights, ModelError> {
+        let weights = Weights::read_folder(&self.path)?;
+        for (name, shape) in self.config.tensors() {
+            weights.get(&name, &shape)?;
+        }
+        Ok(weights)
+    }
+
+    /// Write a whole model folder to `path`, or nothing.
+    ///
+    /// # Errors
+    /// When the folder cannot be written, or a tensor is missing.
+    pub fn write(path: &Path, config: &ModelConfig, tokenizer: &Tokenizer, info: &KgAgentInfo, weights: &Weights) -> Result<(), ModelError> {
+        let staged = StagedFolder::new(path)?;
+        Self::write_into(&staged, config, tokenizer, info, weights)?;
+        staged.commit()
+    }
+
+    /// Write the files of a model folder into a folder that is being staged.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or a tensor is missing.
+    pub fn write_into(
+        staged: &StagedFolder,
+        config: &ModelConfig,
+        tokenizer: &Tokenizer,
+        info: &KgAgentInfo,
+        weights: &Weights,
+    ) -> Result<(), ModelError> {
+        for (name, shape) in config.tensors() {
+            weights.get(&name, &shape)?;
+        }
+        staged.file("config.json", &pretty(&config.to_json()))?;
+        staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
+        staged.file("tokenizer_config.json", &pretty(&tokenizer.config_json(config.max_position_embeddings)))?;
+        let generation = json!({
+            "do_sample": false, "eos_token_id": config.eos_token_ids, "pad_token_id": config.pad_token_id, "bos_token_id": config.bos_token_id,
+        });
+        staged.file("generation_config.json", &pretty(&generation))?;
+        staged.file("kgagent.json", &pretty(&serde_json::to_value(info).unwrap_or_default()))?;
+        staged.file("README.md", card(config, info).as_bytes())?;
+        staged.file("model.safetensors", &weights.to_bytes()?)
+    }
+}
+
+fn pretty(value: &Value) -> Vec<u8> {
+    format!("{value:#}\n").into_bytes()
+}
+
+/// Read a JSON file of bounded size.
+///
+/// # Errors
+/// When it cannot be read, is too large or is no JSON.
+pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
+    let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
+    let wrong = |message: String| ModelError::Json { path: path.to_path_buf(), message };
+    if size > limits::JSON_BYTES {
+        return Err(wrong(format!("{size} bytes, the most is {}", limits::JSON_BYTES)));
+    }
+    let text = fs::read(path).map_err(ModelError::io(path))?;
+    serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))
+}
+
+fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
+    let millions = config.parameters() as f64 / 1e6;
+    format!(
+        "---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- knowledge-graph\n- kgqa\n- tool-use\n---\n\n\
+        # A knowledge-graph agent\n\n\
+        A LLaMA-style model of {millions:.2} million parameters ({} layers, width {}), trained by `kgagent train` to answer questions over a \
+        knowledge graph by calling tools: it writes the calls, the program runs them.\n\n\
+        - agents: {}\n- layouts: {}\n- template: `{}`\n\n\
+        `kgagent ask --kg GRAPH --model THIS_FOLDER \"question\"` runs it. It knows no facts of its own and is of no use without a graph.\n\n\
+        ## Training\n\n```json\n{:#}\n```\n",
+        config.num_hidden_layers,
+        config.hidden_size,
+        info.agents.join(", "),
+        info.layouts.join(", "),
+        info.template_hash,
+        info.training,
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use crate::{Preset, Tensor};
+
+    #[test]
+    fn a_written_folder_opens_and_a_missing_tensor_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("model");
+        let tokenizer = Tokenizer::train_bpe(["abc abd"].iter(), 300).unwrap();
+        let config = Preset::Tiny.config(tokenizer.vocab_size());
+        let info = KgAgentInfo { template_hash: "aa".to_owned(), ..KgAgentInfo::default() };
+        let mut weights = Weights::default();
+        for (name, shape) in config.tensors() {
+            let n = shape.iter().product();
+            weights.insert(name, Tensor { shape, data: vec![0.5; n] });
+        }
+        ModelFolder::write(&target, &config, &tokenizer, &info, &weights).unwrap();
+        let folder = ModelFolder::open(&target).unwrap();
+        assert_eq!((&folder.config, &folder.info), (&config, &info));
+        assert_eq!(folder.weights().unwrap(), weights);
+        assert!(folder.info.check_template("aa", "x").is_ok() && folder.info.check_template("bb", "x").is_err());
+        let _ = weights.take("model.norm.weight");
+        let error = ModelFolder::write(&dir.path().join("other"), &config, &tokenizer, &info, &weights).unwrap_err().to_string();
+        assert!(error.contains("model.norm.weight"), "{error}");
+        assert!(!dir.path().join("other").exists());
+    }
+}

@@ -1,0 +1,263 @@
+//! The tokenizer: a checked wrapper over `tokenizers`, and byte-level BPE trained on the data for models made from scratch.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tokenizers::models::bpe::{BPE, BpeTrainerBuilder};
+use tokenizers::pre_tokenizers::byte_level::ByteLevel;
+use tokenizers::pre_tokenizers::digits::Digits;
+use tokenizers::pre_tokenizers::sequence::Sequence;
+use tokenizers::{AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, TokenizerBuilder};
+use toolbox::transcript::Role;
+
+use crate::{ModelError, limits};
+
+/// The end-of-turn token.
+pub const END: &str = "<|end|>";
+/// The padding token.
+pub const PAD: &str = "<|pad|>";
+/// Every control token, in the order of their ids in a fresh tokenizer.
+pub const SPECIAL: [&str; 6] = ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", END, PAD];
+
+/// Our conversation format as a template for transformers' `apply_chat_template`.
+pub const CHAT_TEMPLATE: &str = "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}\
+{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}";
+
+/// Ids of the control tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControlIds {
+    /// One per role, in the order system, user, assistant, tool.
+    pub roles: [u32; 4],
+    /// End of turn.
+    pub end: u32,
+    /// Padding.
+    pub pad: u32,
+}
+
+impl ControlIds {
+    /// The token that opens a turn of `role`.
+    #[must_use]
+    pub fn role(&self, role: Role) -> u32 {
+        self.roles[match role {
+            Role::System => 0,
+            Role::User => 1,
+            Role::Assistant => 2,
+            Role::Tool => 3,
+        }]
+    }
+}
+
+/// A tokenizer whose [`Tokenizer::encode`] can never produce a control token.
+#[derive(Clone)]
+pub struct Tokenizer {
+    inner: tokenizers::Tokenizer,
+    control: Option<ControlIds>,
+    special: HashSet<u32>,
+}
+
+impl std::fmt::Debug for Tokenizer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokenizer").field("vocab_size", &self.vocab_size()).field("control", &self.control).finish()
+    }
+}
+
+fn failed(error: impl std::fmt::Display) -> ModelError {
+    ModelError::Tokenizer(error.to_string())
+}
+
+fn special_tokens() -> Vec<AddedToken> {
+    SPECIAL.iter().map(|text| AddedToken::from(*text, true)).collect()
+}
+
+impl Tokenizer {
+    fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
+        inner.set_encode_special_tokens(true);
+        // Truncation or padding set in the file would silently change what is trained on.
+        let _ = inner.with_truncation(None);
+        inner.with_padding(None);
+        let special = inner.get_added_tokens_decoder().iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect();
+        let id = |text: &str| inner.token_to_id(text);
+        let control = (|| {
+            let roles = [id(SPECIAL[0])?, id(SPECIAL[1])?, id(SPECIAL[2])?, id(SPECIAL[3])?];
+            Some(ControlIds { roles, end: id(END)?, pad: id(PAD)? })
+        })();
+        Self { inner, control, special }
+    }
+
+    /// Train byte-level BPE on `texts`. Digits stand alone, so that numbers and handles (`r12`) share pieces. The result is the same for
+    /// any number of threads.
+    ///
+    /// # Errors
+    /// When `vocab_size` is below the 262 that bytes and control tokens need.
+    pub fn train_bpe<I, S>(texts: I, vocab_size: usize) -> Result<Self, ModelError>
+    where
+        I: Iterator<Item = S> + Send,
+        S: AsRef<str> + Send,
+    {
+        let least = 256 + SPECIAL.len();
+        if vocab_size < least {
+            return Err(failed(format!("a vocabulary of {vocab_size} is too small: bytes and control tokens alone are {least}")));
+        }
+        let byte_level = || ByteLevel::new(false, false, true);
+        let pre = Sequence::new(vec![PreTokenizerWrapper::Digits(Digits::new(true)), PreTokenizerWrapper::ByteLevel(byte_level())]);
+        let mut tokenizer = TokenizerBuilder::<BPE, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>::new()
+            .with_model(BPE::default())
+            .with_pre_tokenizer(Some(PreTokenizerWrapper::Sequence(pre)))
+            .with_decoder(Some(DecoderWrapper::ByteLevel(byte_level())))
+            .build()
+            .map_err(failed)?;
+        let mut trainer = BpeTrainerBuilder::new()
+            .vocab_size(vocab_size)
+            .min_frequency(2)
+            .show_progress(false)
+            .special_tokens(special_tokens())
+            .initial_alphabet(ByteLevel::alphabet().into_iter().collect())
+            .build();
+        tokenizer.train(&mut trainer, texts).map_err(failed)?;
+        let json = tokenizer.to_string(false).map_err(failed)?;
+        Self::from_bytes(json.as_bytes())
+    }
+
+    /// Read `tokenizer.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be read, is too large or is no tokenizer.
+    pub fn from_file(path: &Path) -> Result<Self, ModelError> {
+        let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
+        if size > limits::TOKENIZER_BYTES {
+            return Err(failed(format!("{} has {size} bytes, more than any tokenizer", path.display())));
+        }
+        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?)
+            .map_err(|error| failed(format!("{}: {error}", path.display())))
+    }
+
+    /// Read the bytes of a `tokenizer.json`.
+    ///
+    /// # Errors
+    /// When they are no tokenizer.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+        Ok(Self::wrap(tokenizers::Tokenizer::from_bytes(bytes).map_err(failed)?))
+    }
+
+    /// Add the control tokens a foreign tokenizer lacks; returns how many were added. The model's embedding must grow with them.
+    ///
+    /// # Errors
+    /// When the tokenizer refuses them.
+    pub fn ensure_control_tokens(&mut self) -> Result<usize, ModelError> {
+        let before = self.vocab_size();
+        self.inner.add_special_tokens(special_tokens()).map_err(failed)?;
+        *self = Self::wrap(self.inner.clone());
+        Ok(self.vocab_size() - before)
+    }
+
+    /// Ids of the control tokens.
+    ///
+    /// # Errors
+    /// When this tokenizer has none (a foreign model that was not trained by us).
+    pub fn control(&self) -> Result<ControlIds, ModelError> {
+        self.control.ok_or_else(|| failed(format!("it lacks the control tokens {}", SPECIAL.join(" "))))
+    }
+
+    /// Number of ids, control tokens included.
+    #[must_use]
+    pub fn vocab_size(&self) -> usize {
+        // The largest id counts, not the number of tokens: foreign vocabularies have gaps.
+        self.inner.get_vocab(true).values().max().map_or(0, |id| *id as usize + 1)
+    }
+
+    /// Ids of `text`. Text that looks like a control token is encoded as the characters it is made of.
+    ///
+    /// # Errors
+    /// When the tokenizer fails, or would produce a control token.
+    pub fn encode(&self, text: &str) -> Result<Vec<u32>, ModelError> {
+        let ids = self.inner.encode_fast(text, false).map_err(failed)?.get_ids().to_vec();
+        if let Some(id) = ids.iter().find(|id| self.special.contains(id)) {
+            return Err(failed(format!("text would become the control token {id}: {:?}", text.chars().take(80).collect::<String>())));
+        }
+        Ok(ids)
+    }
+
+    /// The text of `ids`, control tokens left out.
+    ///
+    /// # Errors
+    /// When an id is unknown to the decoder.
+    pub fn decode(&self, ids: &[u32]) -> Result<String, ModelError> {
+        self.inner.decode(ids, true).map_err(failed)
+    }
+
+    /// The text of one id as it stands in the vocabulary (byte-level alphabet), or `None` outside it.
+    #[must_use]
+    pub fn token(&self, id: u32) -> Option<String> {
+        self.inner.id_to_token(id)
+    }
+
+    /// Whether `id` is a control token.
+    #[must_use]
+    pub fn is_special(&self, id: u32) -> bool {
+        self.special.contains(&id)
+    }
+
+    /// The underlying tokenizer, read only.
+    #[must_use]
+    pub fn inner(&self) -> &tokenizers::Tokenizer {
+        &self.inner
+    }
+
+    /// Bytes of `tokenizer.json`.
+    ///
+    /// # Errors
+    /// When it cannot be written as JSON.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
+        let value: Value = serde_json::from_str(&self.inner.to_string(false).map_err(failed)?).map_err(failed)?;
+        serde_json::to_vec_pretty(&value).map_err(failed)
+    }
+
+    /// `tokenizer_config.json` for transformers' `AutoTokenizer`.
+    #[must_use]
+    pub fn config_json(&self, max_length: usize) -> Value {
+        json!({
+            "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": max_length, "clean_up_tokenization_spaces": false,
+            "eos_token": END, "pad_token": PAD, "additional_special_tokens": &SPECIAL[..4],
+            "chat_template": CHAT_TEMPLATE,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn texts() -> Vec<String> {
+        (0..200).map(|i| format!("get_relation(e{i}) -> r0 film.directed_by, r1 film.starred_actors Ünïcode 日本 {i}")).collect()
+    }
+
+    #[test]
+    fn training_is_the_same_for_any_number_of_threads_and_round_trips() {
+        let one = Tokenizer::train_bpe(texts().iter(), 400).unwrap().to_bytes().unwrap();
+        for _ in 0..2 {
+            assert_eq!(one, Tokenizer::train_bpe(texts().iter(), 400).unwrap().to_bytes().unwrap());
+        }
+        let tokenizer = Tokenizer::from_bytes(&one).unwrap();
+        assert_eq!(one, tokenizer.to_bytes().unwrap());
+        for text in ["", " ", "a  b\n\tc", "日本 r12 émile 🎬", "get_relation(e7) -> r0 film.directed_by"] {
+            assert_eq!(tokenizer.decode(&tokenizer.encode(text).unwrap()).unwrap(), text);
+        }
+        assert_eq!(tokenizer.control().unwrap().roles, [0, 1, 2, 3]);
+        assert_eq!(tokenizer.encode("1234").unwrap().len(), 4);
+    }
+
+    #[test]
+    fn no_text_becomes_a_control_token() {
+        let tokenizer = Tokenizer::train_bpe(SPECIAL.iter().cycle().take(600), 600).unwrap();
+        for text in SPECIAL {
+            for text in [text.to_owned(), format!("a {text} b"), format!("{text}{text}")] {
+                let ids = tokenizer.encode(&text).unwrap();
+                assert!(ids.iter().all(|id| !tokenizer.is_special(*id)), "{text}: {ids:?}");
+                assert_eq!(tokenizer.decode(&ids).unwrap(), text);
+            }
+        }
+    }
+}
