@@ -7,7 +7,9 @@ mod label;
 mod load;
 mod memory;
 mod names;
+mod rewrite;
 mod schema;
+mod sparql;
 
 pub use label::{clean, fold};
 pub use load::{Format, LoadError, LoadOptions};

@@ -1,0 +1,172 @@
+//! What is changed in a query's algebra before it is evaluated, so that it means here what it meant where it was written, cannot bring
+//! the evaluator down and gives the same answer tomorrow.
+//!
+//! - SERVICE, RAND and UUID are refused; `GRAPH <g> { … }` and FROM are the one graph there is; NOW is a fixed day (rule R12).
+//! - ORDER BY sorts by one text per term: the evaluator's own comparison of mixed datatypes is no total order, and Rust's sort panics on it.
+//! - `xsd:dateTime(…)` and `xsd:date(…)` also read partial dates (`2011`), as Virtuoso does, and so do constants of these datatypes.
+
+use oxigraph::model::{Literal as OxLiteral, NamedNode, Term as OxTerm, vocab::xsd};
+use spargebra::Query;
+use spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern, OrderExpression};
+use spargebra::term::NamedNodePattern;
+
+use super::QueryError;
+use crate::term::{Literal, XSD};
+use crate::value::{FREEBASE_NOW, Span, sort_key};
+
+/// The function that makes a sort key of a term.
+pub(super) const SORT: &str = "urn:kgagent:fn:sort";
+/// The function that makes an `xsd:dateTime` of anything that names a time.
+pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
+
+/// The query as it is evaluated.
+pub(super) fn rewrite(query: &Query) -> Result<Query, QueryError> {
+    let mut query = query.clone();
+    match &mut query {
+        Query::Select { dataset, pattern: p, .. } | Query::Ask { dataset, pattern: p, .. } => {
+            *dataset = None;
+            pattern(p)?;
+        }
+        Query::Construct { .. } => return Err(QueryError::Refused("CONSTRUCT".to_owned())),
+        Query::Describe { .. } => return Err(QueryError::Refused("DESCRIBE".to_owned())),
+    }
+    Ok(query)
+}
+
+fn pattern(p: &mut GraphPattern) -> Result<(), QueryError> {
+    match p {
+        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => Ok(()),
+        GraphPattern::Join { left, right }
+        | GraphPattern::Lateral { left, right }
+        | GraphPattern::Union { left, right }
+        | GraphPattern::Minus { left, right } => {
+            pattern(left)?;
+            pattern(right)
+        }
+        GraphPattern::LeftJoin { left, right, expression: filter } => {
+            pattern(left)?;
+            pattern(right)?;
+            filter.as_mut().map_or(Ok(()), expression)
+        }
+        GraphPattern::Filter { expr, inner } => {
+            expression(expr)?;
+            pattern(inner)
+        }
+        GraphPattern::Graph { name, inner } => {
+            pattern(inner)?;
+            if matches!(name, NamedNodePattern::NamedNode(_)) {
+                let inner = std::mem::replace(inner.as_mut(), GraphPattern::Bgp { patterns: Vec::new() });
+                *p = inner;
+            }
+            Ok(())
+        }
+        GraphPattern::Extend { inner, expression: value, .. } => {
+            expression(value)?;
+            pattern(inner)
+        }
+        GraphPattern::OrderBy { inner, expression: keys } => {
+            for key in keys {
+                let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
+                expression(value)?;
+                let key = std::mem::replace(value, Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
+                *value = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(SORT)), vec![key]);
+            }
+            pattern(inner)
+        }
+        GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. } => pattern(inner),
+        GraphPattern::Group { inner, aggregates, .. } => {
+            for (_, aggregate) in aggregates {
+                if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
+                    expression(expr)?;
+                }
+            }
+            pattern(inner)
+        }
+        GraphPattern::Service { .. } => Err(QueryError::Refused("SERVICE".to_owned())),
+    }
+}
+
+fn expression(e: &mut Expression) -> Result<(), QueryError> {
+    match e {
+        Expression::NamedNode(_) | Expression::Variable(_) | Expression::Bound(_) => Ok(()),
+        Expression::Literal(literal) => {
+            if matches!(literal.datatype().as_str().strip_prefix(XSD), Some("dateTime" | "date"))
+                && let Some(whole) = whole_date_time(literal)
+            {
+                *literal = whole;
+            }
+            Ok(())
+        }
+        Expression::Or(a, b)
+        | Expression::And(a, b)
+        | Expression::Equal(a, b)
+        | Expression::SameTerm(a, b)
+        | Expression::Greater(a, b)
+        | Expression::GreaterOrEqual(a, b)
+        | Expression::Less(a, b)
+        | Expression::LessOrEqual(a, b)
+        | Expression::Add(a, b)
+        | Expression::Subtract(a, b)
+        | Expression::Multiply(a, b)
+        | Expression::Divide(a, b) => {
+            expression(a)?;
+            expression(b)
+        }
+        Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => expression(a),
+        Expression::In(a, list) => {
+            expression(a)?;
+            list.iter_mut().try_for_each(expression)
+        }
+        Expression::Coalesce(list) => list.iter_mut().try_for_each(expression),
+        Expression::If(a, b, c) => {
+            expression(a)?;
+            expression(b)?;
+            expression(c)
+        }
+        Expression::Exists(inner) => pattern(inner),
+        Expression::FunctionCall(function, arguments) => {
+            arguments.iter_mut().try_for_each(expression)?;
+            match function {
+                Function::Rand => return Err(QueryError::Refused("RAND".to_owned())),
+                Function::Uuid | Function::StrUuid => return Err(QueryError::Refused("UUID".to_owned())),
+                Function::Now => {
+                    let now = Literal::xsd(FREEBASE_NOW, "date");
+                    let start = Span::parse(&now.lexical).map_or(now.lexical, Span::start_date_time);
+                    *e = Expression::Literal(OxLiteral::new_typed_literal(start, xsd::DATE_TIME));
+                }
+                Function::Custom(name) if matches!(name.as_str().strip_prefix(XSD), Some("dateTime" | "date")) => {
+                    *name = NamedNode::new_unchecked(DATE_TIME);
+                }
+                _ => {}
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The first moment of what a literal names, as a date-time without zone.
+fn whole_date_time(literal: &OxLiteral) -> Option<OxLiteral> {
+    Some(OxLiteral::new_typed_literal(Span::parse(literal.value())?.start_date_time(), xsd::DATE_TIME))
+}
+
+/// [`DATE_TIME`] itself.
+pub(super) fn date_time(arguments: &[OxTerm]) -> Option<OxTerm> {
+    match arguments {
+        [OxTerm::Literal(literal)] => whole_date_time(literal).map(OxTerm::Literal),
+        _ => None,
+    }
+}
+
+/// [`SORT`] itself: blank nodes, IRIs, literals by [`sort_key`]; unbound values never get here and stay first.
+pub(super) fn sort(arguments: &[OxTerm]) -> Option<OxTerm> {
+    let key = match arguments {
+        [OxTerm::BlankNode(node)] => format!("a{}", node.as_str()),
+        [OxTerm::NamedNode(node)] => format!("b{}", node.as_str()),
+        [OxTerm::Literal(literal)] => format!("c{}", sort_key(&super::sparql::to_literal(literal))),
+        _ => return None,
+    };
+    Some(OxLiteral::new_simple_literal(key).into())
+}
