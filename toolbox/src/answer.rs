@@ -1,0 +1,159 @@
+//! Answers: what came out, the program that made it, the triples that prove it, and where there is none, the step that emptied.
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::Tool;
+use crate::exec::{Observation, Session, Value, evidence, lists_relations};
+use crate::kg::Kg;
+use crate::term::{NodeId, Term};
+
+/// Where an answer came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provenance {
+    /// From the graph; the evidence proves it.
+    Kg,
+    /// From the model's own knowledge.
+    Model,
+    /// There is no answer.
+    None,
+}
+
+/// One member of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Member {
+    /// The term.
+    pub term: Term,
+    /// Its short name in the graph.
+    pub name: String,
+    /// Its label, or the name where it has none.
+    pub label: String,
+}
+
+/// What an answer is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnswerValue {
+    /// A set of terms, sorted; empty where the graph has no answer.
+    Set(Vec<Member>),
+    /// A number.
+    Number(u64),
+    /// A truth value.
+    Truth(bool),
+}
+
+/// The step at which nothing was left.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Emptied {
+    /// Step from 1.
+    pub step: usize,
+    /// The call.
+    pub call: String,
+    /// What it found nothing of, in words.
+    pub why: String,
+}
+
+/// An evidence triple, readable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceTriple {
+    /// Subject, predicate and object as terms.
+    pub triple: [Term; 3],
+    /// The same three by label or name.
+    pub text: [String; 3],
+}
+
+/// An answer with everything that explains it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// What the answer is.
+    pub value: AnswerValue,
+    /// The calls with full names.
+    pub program: Vec<String>,
+    /// The triples that alone re-derive the answer.
+    pub evidence: Vec<EvidenceTriple>,
+    /// Where the answer came from.
+    pub provenance: Provenance,
+    /// Where there is no answer: the step that emptied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied: Option<Emptied>,
+}
+
+impl Answer {
+    /// The answer of a session, finished or not: one that never reached `end` has none.
+    #[must_use]
+    pub fn of(session: &Session<'_>) -> Self {
+        let kg = session.kg();
+        let value = match session.answer() {
+            Some(Value::Set(set)) => AnswerValue::Set(set.iter().map(|&node| member(kg, node)).collect()),
+            Some(Value::Int(number)) => AnswerValue::Number(*number),
+            Some(Value::Bool(truth)) => AnswerValue::Truth(*truth),
+            None => AnswerValue::Set(Vec::new()),
+        };
+        let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
+        let proof = if session.answer().is_some() { evidence(session) } else { Vec::new() };
+        Self {
+            program: session.steps().iter().map(|step| step.call.to_string()).collect(),
+            evidence: proof
+                .into_iter()
+                .map(|(s, p, o)| {
+                    let nodes = [s, p.node(), o];
+                    EvidenceTriple { triple: nodes.map(|node| kg.term(node)), text: nodes.map(|node| text(kg, node)) }
+                })
+                .collect(),
+            provenance: if none { Provenance::None } else { Provenance::Kg },
+            emptied: if none { emptied(session) } else { None },
+            value,
+        }
+    }
+
+    /// Whether there is no answer.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.provenance == Provenance::None
+    }
+
+    /// The answer's members as texts: labels, or the number or truth value.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        match &self.value {
+            AnswerValue::Set(members) => members.iter().map(|member| member.label.clone()).collect(),
+            AnswerValue::Number(number) => vec![number.to_string()],
+            AnswerValue::Truth(truth) => vec![truth.to_string()],
+        }
+    }
+}
+
+fn member(kg: &dyn Kg, node: NodeId) -> Member {
+    Member { term: kg.term(node), name: kg.name(node), label: text(kg, node) }
+}
+
+fn text(kg: &dyn Kg, node: NodeId) -> String {
+    kg.label(node).unwrap_or_else(|| kg.name(node))
+}
+
+fn emptied(session: &Session<'_>) -> Option<Emptied> {
+    let steps = session.steps();
+    let index = session.first_empty().or_else(|| steps.len().checked_sub(1))?;
+    let step = &steps[index];
+    if step.call.tool == Tool::End {
+        // The planner gave up: the relation list before it held nothing that fits the question.
+        if let Some(before) = index.checked_sub(1).filter(|&i| lists_relations(steps[i].call.tool)) {
+            let call = &steps[before].call;
+            return Some(Emptied {
+                step: before + 1,
+                call: call.to_string(),
+                why: format!(
+                    "none of the relations of {} answers the question",
+                    call.args.first().map_or_else(String::new, ToString::to_string)
+                ),
+            });
+        }
+        return Some(Emptied { step: index + 1, call: step.call.to_string(), why: "the program ended without an answer".to_owned() });
+    }
+    let why = match &step.observation {
+        Observation::Relations(_) => "the set has no relations".to_owned(),
+        Observation::Value(_) | Observation::Answer(_) if session.answer().is_none() => "no call reached an answer after it".to_owned(),
+        Observation::Value(_) | Observation::Answer(_) => "the result is empty".to_owned(),
+    };
+    Some(Emptied { step: index + 1, call: step.call.to_string(), why })
+}

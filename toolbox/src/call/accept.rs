@@ -1,0 +1,318 @@
+//! The acceptor: which bytes may follow a prefix of a call, given what is live.
+//!
+//! A call is a walk through *stages* (tool, set, relation, comparator, value, …). Each stage offers finitely many texts, delimiter included,
+//! none of which is a prefix of another, so a state is a range of a sorted list of texts plus the number of bytes typed. A text is only
+//! offered where the stage behind it offers something, so every reachable prefix can be completed, and where nothing may follow the call ends.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::ast::Tool;
+use super::grammar::{Returns, SIGNATURES};
+use crate::limits::MAX_SET_ARGS;
+
+/// A language of byte strings, accepted byte by byte; every reachable state can be completed.
+pub trait Acceptor {
+    /// Where in the language a prefix ends.
+    type State: Clone;
+    /// The state of the empty prefix.
+    fn start(&self) -> Self::State;
+    /// The state after one more byte, or `None` where the byte may not follow.
+    fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State>;
+    /// Whether the text may end here.
+    fn may_end(&self, state: &Self::State) -> bool;
+}
+
+/// A set that a call may name, with the relations shown for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LiveSet {
+    /// How the call writes it: `v3`, `e0`, or a printed name.
+    pub text: String,
+    /// A number or a truth value: only `end` takes it.
+    pub scalar: bool,
+    /// A linked entity rather than a result: it can also be compared with.
+    pub entity: bool,
+    /// Its relations are the ones shown last, so showing them again is no step forward.
+    pub just_listed: bool,
+    /// Out-relations shown for it, as calls write them.
+    pub out: Vec<String>,
+    /// In-relations shown for it, as calls write them.
+    pub incoming: Vec<String>,
+}
+
+/// Everything a call may name at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Index of the next variable.
+    pub next_var: u32,
+    /// Sets, numbers and truth values.
+    pub sets: Vec<LiveSet>,
+    /// Classes offered.
+    pub classes: Vec<String>,
+    /// Literals found in the question.
+    pub values: Vec<String>,
+    /// Mentions of the question, printed as literals.
+    pub mentions: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Stage {
+    Start,
+    /// The first set of a tool.
+    Set(Tool),
+    /// The second set of a two-set `get_relation`.
+    Second(usize),
+    Relation(Tool, usize),
+    Comparator(Tool),
+    /// A value; the flag is whether entities may be compared with (`=` and `!=` only).
+    Value(bool),
+    Class,
+    Mention,
+    /// One more set of `intersect` or `union`; the sets chosen so far.
+    More(Tool, Vec<usize>),
+    Done,
+}
+
+#[derive(Debug)]
+struct Choices {
+    /// Sorted texts and where each leads.
+    texts: Vec<(String, Stage)>,
+}
+
+/// A prefix of a call.
+#[derive(Clone, Debug)]
+pub struct CallState {
+    choices: Arc<Choices>,
+    from: usize,
+    to: usize,
+    typed: usize,
+}
+
+/// Accepts exactly the calls that name live things.
+#[derive(Debug)]
+pub struct CallAcceptor {
+    live: Live,
+    /// Choices by stage: they are asked for again and again while a token mask is made.
+    seen: Mutex<HashMap<Stage, Arc<Choices>>>,
+}
+
+impl CallAcceptor {
+    /// The acceptor of one moment.
+    #[must_use]
+    pub fn new(live: Live) -> Self {
+        Self { live, seen: Mutex::new(HashMap::new()) }
+    }
+
+    /// What is live.
+    #[must_use]
+    pub fn live(&self) -> &Live {
+        &self.live
+    }
+
+    /// Whether `text` is a whole accepted call.
+    #[must_use]
+    pub fn accepts(&self, text: &str) -> bool {
+        let mut state = self.start();
+        for byte in text.bytes() {
+            match self.step(&state, byte) {
+                Some(next) => state = next,
+                None => return false,
+            }
+        }
+        self.may_end(&state)
+    }
+
+    /// How `text` can go on up to the next choice, and the texts chosen between there: for tests and error messages.
+    #[must_use]
+    pub fn continuations(&self, state: &CallState) -> Vec<String> {
+        state.choices.texts[state.from..state.to].iter().map(|(text, _)| text[state.typed..].to_owned()).collect()
+    }
+
+    fn choices(&self, stage: &Stage) -> Arc<Choices> {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(choices) = seen.get(stage) {
+            return Arc::clone(choices);
+        }
+        let mut texts = self.texts(stage);
+        texts.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+        texts.dedup_by(|a, b| a.0 == b.0);
+        let choices = Arc::new(Choices { texts });
+        seen.insert(stage.clone(), Arc::clone(&choices));
+        choices
+    }
+
+    fn enter(&self, stage: &Stage) -> CallState {
+        let choices = self.choices(stage);
+        CallState { from: 0, to: choices.texts.len(), typed: 0, choices }
+    }
+
+    fn texts(&self, stage: &Stage) -> Vec<(String, Stage)> {
+        match stage {
+            Stage::Start => self.openings(),
+            Stage::Set(tool) => self.first_sets(*tool),
+            Stage::Second(first) => {
+                self.nodes().filter(|(i, _)| i != first).map(|(_, set)| (format!("{})", set.text), Stage::Done)).collect()
+            }
+            Stage::Relation(tool, set) => self.relations(*tool, &self.live.sets[*set]),
+            Stage::Comparator(tool) => self.comparators(*tool),
+            Stage::Value(entities) => self.values(*entities).map(|text| (format!("{text})"), Stage::Done)).collect(),
+            Stage::Class => self.live.classes.iter().map(|class| (format!("{class})"), Stage::Done)).collect(),
+            Stage::Mention => self.live.mentions.iter().map(|mention| (format!("{mention})"), Stage::Done)).collect(),
+            Stage::More(tool, chosen) => self.more(*tool, chosen),
+            Stage::Done => Vec::new(),
+        }
+    }
+
+    /// Sets that are sets of nodes.
+    fn nodes(&self) -> impl Iterator<Item = (usize, &LiveSet)> {
+        self.live.sets.iter().enumerate().filter(|(_, set)| !set.scalar)
+    }
+
+    fn values(&self, entities: bool) -> impl Iterator<Item = &str> {
+        let entities = self.live.sets.iter().filter(move |set| entities && set.entity).map(|set| set.text.as_str());
+        self.live.values.iter().map(String::as_str).chain(entities)
+    }
+
+    fn openings(&self) -> Vec<(String, Stage)> {
+        let mut texts = Vec::new();
+        for row in &SIGNATURES {
+            let stage = match row.tool {
+                Tool::GetEntityByType => Stage::Class,
+                Tool::GetCandidateEntity => Stage::Mention,
+                tool => Stage::Set(tool),
+            };
+            if self.choices_exist(&stage) {
+                let target = match row.returns {
+                    Returns::Relations => String::new(),
+                    Returns::Answer => "ans = ".to_owned(),
+                    Returns::Set | Returns::Number | Returns::Truth => format!("v{} = ", self.live.next_var),
+                };
+                texts.push((format!("{target}{}(", row.name), stage));
+            }
+        }
+        texts
+    }
+
+    fn choices_exist(&self, stage: &Stage) -> bool {
+        match stage {
+            Stage::Class => !self.live.classes.is_empty(),
+            Stage::Mention => !self.live.mentions.is_empty(),
+            stage => !self.texts(stage).is_empty(),
+        }
+    }
+
+    fn first_sets(&self, tool: Tool) -> Vec<(String, Stage)> {
+        let mut texts = Vec::new();
+        let last = |set: &LiveSet| (format!("{})", set.text), Stage::Done);
+        let next = |set: &LiveSet, stage: Stage| (format!("{}, ", set.text), stage);
+        match tool {
+            Tool::GetRelation => {
+                for (i, set) in self.nodes() {
+                    if !set.just_listed {
+                        texts.push(last(set));
+                    }
+                    if self.nodes().count() > 1 {
+                        texts.push(next(set, Stage::Second(i)));
+                    }
+                }
+            }
+            Tool::GetTailEntity | Tool::GetHeadEntity | Tool::GetEntityByConstraint | Tool::Judge => {
+                for (i, set) in self.nodes() {
+                    let stage = Stage::Relation(tool, i);
+                    if !self.texts(&stage).is_empty() {
+                        texts.push(next(set, stage));
+                    }
+                }
+            }
+            Tool::Intersect | Tool::Union => {
+                if self.nodes().count() > 1 {
+                    texts.extend(self.nodes().map(|(i, set)| next(set, Stage::More(tool, vec![i]))));
+                }
+            }
+            Tool::Count | Tool::DisambiguateEntity => texts.extend(self.nodes().map(|(_, set)| last(set))),
+            Tool::RetrieveRelation => {
+                texts.extend(self.nodes().filter(|(_, set)| !set.out.is_empty() || !set.incoming.is_empty()).map(|(_, set)| last(set)));
+            }
+            Tool::End => {
+                texts.extend(self.live.sets.iter().map(last));
+                texts.push(("[])".to_owned(), Stage::Done));
+            }
+            Tool::GetEntityByType | Tool::GetCandidateEntity => {}
+        }
+        texts
+    }
+
+    fn relations(&self, tool: Tool, set: &LiveSet) -> Vec<(String, Stage)> {
+        let walk = |names: &[String]| names.iter().map(|name| (format!("{name})"), Stage::Done)).collect();
+        match tool {
+            Tool::GetTailEntity => walk(&set.out),
+            Tool::GetHeadEntity => walk(&set.incoming),
+            _ => {
+                let stage = Stage::Comparator(tool);
+                if self.texts(&stage).is_empty() {
+                    return Vec::new();
+                }
+                let along = set.out.iter().map(|name| format!("{name}, "));
+                let against = set.incoming.iter().map(|name| format!("~{name}, "));
+                along.chain(against).map(|text| (text, stage.clone())).collect()
+            }
+        }
+    }
+
+    fn comparators(&self, tool: Tool) -> Vec<(String, Stage)> {
+        let mut texts = Vec::new();
+        if tool == Tool::GetEntityByConstraint {
+            texts.extend(["argmax)", "argmin)"].map(|text| (text.to_owned(), Stage::Done)));
+        }
+        if self.values(true).next().is_some() {
+            texts.extend(["=, ", "!=, "].map(|text| (text.to_owned(), Stage::Value(true))));
+        }
+        if self.values(false).next().is_some() {
+            texts.extend(["<, ", "<=, ", ">, ", ">=, "].map(|text| (text.to_owned(), Stage::Value(false))));
+        }
+        texts
+    }
+
+    fn more(&self, tool: Tool, chosen: &[usize]) -> Vec<(String, Stage)> {
+        let mut texts = Vec::new();
+        let left = self.nodes().filter(|(i, _)| !chosen.contains(i)).count();
+        for (i, set) in self.nodes().filter(|(i, _)| !chosen.contains(i)) {
+            texts.push((format!("{})", set.text), Stage::Done));
+            if left > 1 && chosen.len() + 1 < MAX_SET_ARGS {
+                let mut longer = chosen.to_vec();
+                longer.push(i);
+                texts.push((format!("{}, ", set.text), Stage::More(tool, longer)));
+            }
+        }
+        texts
+    }
+}
+
+impl Acceptor for CallAcceptor {
+    type State = CallState;
+
+    fn start(&self) -> CallState {
+        self.enter(&Stage::Start)
+    }
+
+    fn step(&self, state: &CallState, byte: u8) -> Option<CallState> {
+        let texts = &state.choices.texts[state.from..state.to];
+        // Texts of the range agree in the bytes typed so far and are sorted, so those with `byte` next are contiguous.
+        let low = texts.partition_point(|(text, _)| text.as_bytes()[state.typed] < byte);
+        let high = low + texts[low..].partition_point(|(text, _)| text.as_bytes()[state.typed] == byte);
+        if low == high {
+            return None;
+        }
+        let typed = state.typed + 1;
+        let (text, stage) = &texts[low];
+        if text.len() == typed {
+            return Some(self.enter(stage));
+        }
+        Some(CallState { choices: Arc::clone(&state.choices), from: state.from + low, to: state.from + high, typed })
+    }
+
+    fn may_end(&self, state: &CallState) -> bool {
+        // Only the last stage offers nothing: every other one is entered only where it offers something.
+        state.choices.texts.is_empty()
+    }
+}

@@ -1,0 +1,141 @@
+//! The syntax tree of calls.
+
+use crate::term::Literal;
+use crate::value::{Extreme, Op};
+
+/// The thirteen tools of KG-Agent's toolbox (Table 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tool {
+    /// E1: relations leaving and entering a set.
+    GetRelation,
+    /// E2: walk against a relation.
+    GetHeadEntity,
+    /// E3: walk along a relation.
+    GetTailEntity,
+    /// E4: all instances of a class.
+    GetEntityByType,
+    /// E5: keep the members whose tails satisfy a comparison or are extreme.
+    GetEntityByConstraint,
+    /// E6: entities that a surface mention may mean.
+    GetCandidateEntity,
+    /// L1: size of a set.
+    Count,
+    /// L2: set intersection.
+    Intersect,
+    /// L3: set union.
+    Union,
+    /// L4: whether a comparison holds for some member.
+    Judge,
+    /// L5: stop with an answer.
+    End,
+    /// S1: the question-relevant part of a relation list.
+    RetrieveRelation,
+    /// S2: the best of several candidates.
+    DisambiguateEntity,
+}
+
+/// What a call assigns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// Nothing: the relation tools.
+    None,
+    /// `vN`.
+    Var(u32),
+    /// `ans`.
+    Ans,
+}
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HandleKind {
+    /// `e0`: a linked entity of the question.
+    Entity,
+    /// `r0`: a relation in the list last shown for the call's set.
+    Relation,
+    /// `c0`: a class offered with the question.
+    Class,
+    /// `x0`: a literal found in the question.
+    Value,
+}
+
+impl HandleKind {
+    /// The letter that opens a handle of this kind.
+    #[must_use]
+    pub const fn letter(self) -> char {
+        match self {
+            Self::Entity => 'e',
+            Self::Relation => 'r',
+            Self::Class => 'c',
+            Self::Value => 'x',
+        }
+    }
+}
+
+/// A short name for something shown to the planner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle {
+    /// What it stands for.
+    pub kind: HandleKind,
+    /// Position in what was shown.
+    pub index: u32,
+}
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Arg {
+    /// A variable, `v3`.
+    Var(u32),
+    /// A handle, `e0`.
+    Handle(Handle),
+    /// An entity, relation or class by name.
+    Name(String),
+    /// A relation walked backwards, `~r` (rule R15).
+    Inverse(Box<Arg>),
+    /// A literal, bare (`2011`) or quoted (`"Young Forrest"@en`).
+    Literal(Literal),
+    /// A comparison operator.
+    Op(Op),
+    /// `argmax` or `argmin`.
+    Extreme(Extreme),
+    /// A bracketed list; `[]` is the empty set.
+    List(Vec<Arg>),
+}
+
+/// One call, with what it assigns.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Call {
+    /// Left of `=`.
+    pub target: Target,
+    /// The tool.
+    pub tool: Tool,
+    /// The arguments in order.
+    pub args: Vec<Arg>,
+}
+
+impl Call {
+    /// A call whose target follows from its tool: nothing, `ans`, or the variable `next`.
+    #[must_use]
+    pub fn new(tool: Tool, args: Vec<Arg>, next: u32) -> Self {
+        let target = match tool {
+            Tool::GetRelation | Tool::RetrieveRelation => Target::None,
+            Tool::End => Target::Ans,
+            _ => Target::Var(next),
+        };
+        Self { target, tool, args }
+    }
+}
+
+impl Arg {
+    /// The handle `e{index}`, `r{index}`, ….
+    #[must_use]
+    pub fn handle(kind: HandleKind, index: usize) -> Self {
+        // More than u32::MAX things are never shown; saturating keeps the conversion total.
+        Self::Handle(Handle { kind, index: u32::try_from(index).unwrap_or(u32::MAX) })
+    }
+
+    /// A name.
+    #[must_use]
+    pub fn name(name: impl Into<String>) -> Self {
+        Self::Name(name.into())
+    }
+}

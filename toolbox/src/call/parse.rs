@@ -1,0 +1,476 @@
+//! Parsing calls: strict (one error stops it) and lenient (what can be read, and every error with its place).
+
+use super::ast::{Arg, Call, Handle, HandleKind, Target, Tool};
+use super::grammar::{Param, Returns, SIGNATURES};
+use super::print::{is_delimiter, looks_literal};
+use crate::term::{Literal, XSD};
+use crate::value::{Extreme, Op};
+
+/// A byte range of the parsed text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+/// Why a call does not parse.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at byte {}: {message}", span.start)]
+pub struct ParseError {
+    /// Where.
+    pub span: Span,
+    /// What was wrong and what would be right.
+    pub message: String,
+}
+
+/// What the lenient parser could read.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct LenientProgram {
+    /// The calls that parse, in order, with their places.
+    pub calls: Vec<(Call, Span)>,
+    /// What did not, in order.
+    pub errors: Vec<ParseError>,
+}
+
+/// Parses one call.
+///
+/// # Errors
+/// [`ParseError`] with the place and what was expected there.
+pub fn parse_call(text: &str) -> Result<Call, ParseError> {
+    let mut parser = Parser { text, at: 0, lenient: false };
+    let call = parser.call()?;
+    parser.space();
+    if parser.at < text.len() {
+        return Err(parser.error("the call ends here, but more text follows"));
+    }
+    Ok(call)
+}
+
+/// Parses a program: calls separated by `;` or line breaks.
+///
+/// # Errors
+/// [`ParseError`] of the first call that does not parse.
+pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
+    let mut parser = Parser { text, at: 0, lenient: false };
+    let mut calls = Vec::new();
+    loop {
+        parser.separators();
+        if parser.at >= text.len() {
+            return Ok(calls);
+        }
+        calls.push(parser.call()?);
+        let rest = &text[parser.at..];
+        let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
+        parser.at += blank;
+        if parser.at < text.len() && !text[parser.at..].starts_with([';', '\n']) {
+            return Err(parser.error("expected `;` or a line break between calls"));
+        }
+    }
+}
+
+/// Parses one call out of text that a model wrote freely: code fences, a missing target or closing bracket and other spellings of tool
+/// names and variables (`var_3`) are forgiven.
+///
+/// # Errors
+/// [`ParseError`] when no call can be read.
+pub fn parse_call_lenient(text: &str) -> Result<Call, ParseError> {
+    let program = parse_program_lenient(text);
+    match (program.calls.into_iter().next(), program.errors.into_iter().next()) {
+        (Some((call, _)), _) => Ok(call),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(ParseError { span: Span { start: 0, end: text.len() }, message: "there is no call".to_owned() }),
+    }
+}
+
+/// Parses what can be read of a program; never fails.
+#[must_use]
+pub fn parse_program_lenient(text: &str) -> LenientProgram {
+    let mut program = LenientProgram::default();
+    let mut parser = Parser { text, at: 0, lenient: true };
+    loop {
+        parser.separators();
+        if parser.at >= text.len() {
+            return program;
+        }
+        let start = parser.at;
+        if text[start..].starts_with("```") {
+            parser.skip_line();
+            continue;
+        }
+        match parser.call() {
+            Ok(call) => program.calls.push((call, Span { start, end: parser.at })),
+            Err(error) => {
+                program.errors.push(error);
+                parser.at = start;
+                parser.skip_line();
+            }
+        }
+    }
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    lenient: bool,
+}
+
+impl Parser<'_> {
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn error(&self, message: impl Into<String>) -> ParseError {
+        ParseError { span: Span { start: self.at, end: self.text.len() }, message: message.into() }
+    }
+
+    fn space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn separators(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';').len();
+    }
+
+    fn skip_line(&mut self) {
+        self.at += self.rest().find('\n').map_or(self.rest().len(), |i| i + 1);
+    }
+
+    fn eat(&mut self, token: &str) -> bool {
+        self.space();
+        let found = self.rest().starts_with(token);
+        if found {
+            self.at += token.len();
+        }
+        found
+    }
+
+    fn expect(&mut self, token: &str) -> Result<(), ParseError> {
+        if self.eat(token) { Ok(()) } else { Err(self.error(format!("expected `{token}`, found {}", self.found()))) }
+    }
+
+    /// The next few characters, for messages.
+    fn found(&self) -> String {
+        let next: String = self.rest().chars().take(12).collect();
+        if next.is_empty() { "the end of the text".to_owned() } else { format!("`{next}`") }
+    }
+
+    fn word(&mut self) -> &str {
+        self.space();
+        let rest = &self.text[self.at..];
+        let end = rest.find(is_delimiter).unwrap_or(rest.len());
+        self.at += end;
+        &rest[..end]
+    }
+
+    fn call(&mut self) -> Result<Call, ParseError> {
+        self.space();
+        let start = self.at;
+        let first = self.word().to_owned();
+        let (target, name, name_at) = if self.eat("=") {
+            let target = self.target(&first, start)?;
+            self.space();
+            let name_at = self.at;
+            (Some(target), self.word().to_owned(), name_at)
+        } else {
+            (None, first, start)
+        };
+        let known = if self.lenient { Tool::by_name(&name.to_ascii_lowercase()) } else { Tool::by_name(&name) };
+        let Some(tool) = known else {
+            self.at = name_at;
+            return Err(self.error(format!("`{name}` is no tool; the tools are {}", SIGNATURES.map(|row| row.name).join(", "))));
+        };
+        let target = self.checked_target(tool, target, start)?;
+        self.expect("(")?;
+        let args = self.args(tool)?;
+        Ok(Call { target, tool, args })
+    }
+
+    fn target(&self, word: &str, start: usize) -> Result<Target, ParseError> {
+        if word == "ans" {
+            return Ok(Target::Ans);
+        }
+        variable(word, self.lenient).map(Target::Var).ok_or_else(|| ParseError {
+            span: Span { start, end: self.at },
+            message: format!("`{word}` cannot be assigned to; write v0, v1, … or ans"),
+        })
+    }
+
+    fn checked_target(&self, tool: Tool, target: Option<Target>, start: usize) -> Result<Target, ParseError> {
+        let right = match (tool.signature().returns, target) {
+            (Returns::Relations, None) => Some(Target::None),
+            (Returns::Relations, Some(_)) if self.lenient => Some(Target::None),
+            (Returns::Answer, Some(Target::Ans)) => Some(Target::Ans),
+            (Returns::Answer, _) if self.lenient => Some(Target::Ans),
+            (Returns::Set | Returns::Number | Returns::Truth, Some(Target::Var(index))) => Some(Target::Var(index)),
+            _ => None,
+        };
+        right.ok_or_else(|| {
+            let form = match tool.signature().returns {
+                Returns::Relations => format!("{}(…) assigns nothing", tool.name()),
+                Returns::Answer => "write ans = end(…)".to_owned(),
+                _ => format!("write vN = {}(…)", tool.name()),
+            };
+            ParseError { span: Span { start, end: self.at }, message: form }
+        })
+    }
+
+    fn args(&mut self, tool: Tool) -> Result<Vec<Arg>, ParseError> {
+        let row = tool.signature();
+        let mut args: Vec<Arg> = Vec::new();
+        if row.variadic && self.eat("[") {
+            // The paper's table writes intersect([E1, …]); the worked programs do not.
+            args = self.list()?;
+            if args.len() < row.required {
+                return Err(self.error(format!("{} takes at least {} sets", row.name, row.required)));
+            }
+            self.close()?;
+            return Ok(args);
+        }
+        loop {
+            let Some(&param) = row.params.get(args.len()).or(if row.variadic { row.params.last() } else { None }) else {
+                return Err(self.error(format!("{} takes at most {} arguments", row.name, row.params.len())));
+            };
+            args.push(self.arg(param)?);
+            if self.eat(",") {
+                continue;
+            }
+            self.close()?;
+            break;
+        }
+        self.check_count(tool, &args)?;
+        Ok(args)
+    }
+
+    fn close(&mut self) -> Result<(), ParseError> {
+        if self.eat(")") || (self.lenient && (self.rest().is_empty() || self.rest().starts_with([';', '\n']))) {
+            return Ok(());
+        }
+        Err(self.error(format!("expected `,` or `)`, found {}", self.found())))
+    }
+
+    fn check_count(&self, tool: Tool, args: &[Arg]) -> Result<(), ParseError> {
+        let row = tool.signature();
+        let extreme = matches!(args.get(2), Some(Arg::Extreme(_)));
+        let required = if tool == Tool::GetEntityByConstraint && !extreme { row.params.len() } else { row.required };
+        if args.len() < required {
+            return Err(self.error(format!("{} takes {required} arguments, {} given", row.name, args.len())));
+        }
+        if extreme && args.len() > 3 {
+            return Err(self.error("argmax and argmin take no value"));
+        }
+        Ok(())
+    }
+
+    fn arg(&mut self, param: Param) -> Result<Arg, ParseError> {
+        self.space();
+        match param {
+            Param::Set => self.set(),
+            Param::Relation => {
+                if self.eat("~") {
+                    let inner = self.named(HandleKind::Relation)?;
+                    return Ok(Arg::Inverse(Box::new(inner)));
+                }
+                self.named(HandleKind::Relation)
+            }
+            Param::Class => self.named(HandleKind::Class),
+            Param::Comparator => {
+                let at = self.at;
+                match self.word() {
+                    "argmax" => Ok(Arg::Extreme(Extreme::Max)),
+                    "argmin" => Ok(Arg::Extreme(Extreme::Min)),
+                    _ => {
+                        self.at = at;
+                        self.operator()
+                    }
+                }
+            }
+            Param::Operator => self.operator(),
+            Param::Value => self.value(),
+            Param::Mention => self.mention(),
+        }
+    }
+
+    fn operator(&mut self) -> Result<Arg, ParseError> {
+        // Longest first, so that `<=` is not read as `<`.
+        for op in [Op::Le, Op::Ge, Op::Ne, Op::Lt, Op::Gt, Op::Eq] {
+            if self.eat(&op.to_string()) {
+                return Ok(Arg::Op(op));
+            }
+        }
+        Err(self.error(format!("expected one of = != < <= > >= argmax argmin, found {}", self.found())))
+    }
+
+    fn set(&mut self) -> Result<Arg, ParseError> {
+        if self.eat("[") {
+            return Ok(Arg::List(self.list()?));
+        }
+        if let Some(index) = self.peek_variable() {
+            self.word();
+            return Ok(Arg::Var(index));
+        }
+        self.named(HandleKind::Entity)
+    }
+
+    fn peek_variable(&self) -> Option<u32> {
+        let rest = self.rest();
+        variable(&rest[..rest.find(is_delimiter).unwrap_or(rest.len())], self.lenient)
+    }
+
+    fn list(&mut self) -> Result<Vec<Arg>, ParseError> {
+        let mut items = Vec::new();
+        if self.eat("]") {
+            return Ok(items);
+        }
+        loop {
+            self.space();
+            items.push(match self.peek_variable() {
+                Some(index) => {
+                    self.word();
+                    Arg::Var(index)
+                }
+                None => self.named(HandleKind::Entity)?,
+            });
+            if self.eat("]") {
+                return Ok(items);
+            }
+            self.expect(",")?;
+        }
+    }
+
+    /// A handle of the kind, or a name.
+    fn named(&mut self, kind: HandleKind) -> Result<Arg, ParseError> {
+        self.space();
+        if self.rest().starts_with('<') {
+            return self.quoted_name();
+        }
+        let word = self.word().to_owned();
+        if word.is_empty() {
+            return Err(self.error(format!("expected a name, found {}", self.found())));
+        }
+        Ok(handle(&word, kind).map_or(Arg::Name(word), Arg::Handle))
+    }
+
+    fn quoted_name(&mut self) -> Result<Arg, ParseError> {
+        let start = self.at;
+        let mut name = String::new();
+        let mut chars = self.text[self.at + 1..].char_indices();
+        while let Some((i, c)) = chars.next() {
+            match c {
+                '>' => {
+                    self.at += i + 2;
+                    return Ok(Arg::Name(name));
+                }
+                '\\' => match chars.next() {
+                    Some((_, 'n')) => name.push('\n'),
+                    Some((_, 'r')) => name.push('\r'),
+                    Some((_, c)) => name.push(c),
+                    None => break,
+                },
+                c => name.push(c),
+            }
+        }
+        Err(ParseError { span: Span { start, end: self.text.len() }, message: "this `<` is never closed by `>`".to_owned() })
+    }
+
+    fn value(&mut self) -> Result<Arg, ParseError> {
+        let rest = self.rest();
+        if rest.starts_with('"') {
+            return self.quoted_literal().map(Arg::Literal);
+        }
+        if rest.starts_with('<') {
+            return self.quoted_name();
+        }
+        if let Some(index) = self.peek_variable() {
+            self.word();
+            return Ok(Arg::Var(index));
+        }
+        let word = self.word().to_owned();
+        if word.is_empty() {
+            return Err(self.error(format!("expected a value, found {}", self.found())));
+        }
+        if looks_literal(&word) {
+            return Ok(Arg::Literal(self.typed(Literal::plain(word))?));
+        }
+        let known = handle(&word, HandleKind::Value).or_else(|| handle(&word, HandleKind::Entity));
+        Ok(known.map_or(Arg::Name(word), Arg::Handle))
+    }
+
+    fn mention(&mut self) -> Result<Arg, ParseError> {
+        if self.rest().starts_with('"') {
+            return self.quoted_literal().map(Arg::Literal);
+        }
+        let word = self.word().to_owned();
+        if word.is_empty() {
+            return Err(self.error(format!("expected a mention in quotes, found {}", self.found())));
+        }
+        Ok(Arg::Literal(Literal::plain(word)))
+    }
+
+    fn quoted_literal(&mut self) -> Result<Literal, ParseError> {
+        let start = self.at;
+        let mut lexical = String::new();
+        let mut chars = self.text[self.at + 1..].char_indices();
+        while let Some((i, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.at += i + 2;
+                    return self.typed(Literal::plain(lexical));
+                }
+                '\\' => match chars.next() {
+                    Some((_, 'n')) => lexical.push('\n'),
+                    Some((_, 'r')) => lexical.push('\r'),
+                    Some((_, 't')) => lexical.push('\t'),
+                    Some((_, c)) => lexical.push(c),
+                    None => break,
+                },
+                c => lexical.push(c),
+            }
+        }
+        Err(ParseError { span: Span { start, end: self.text.len() }, message: "this quotation mark is never closed".to_owned() })
+    }
+
+    /// An optional `^^datatype` or `@lang` behind a literal.
+    fn typed(&mut self, mut literal: Literal) -> Result<Literal, ParseError> {
+        if self.rest().starts_with("^^") {
+            self.at += 2;
+            let datatype = if self.rest().starts_with('<') {
+                match self.quoted_name()? {
+                    Arg::Name(name) => name,
+                    _ => String::new(),
+                }
+            } else {
+                let word = self.word();
+                word.strip_prefix("xsd:").map_or_else(|| word.to_owned(), |local| format!("{XSD}{local}"))
+            };
+            if datatype.is_empty() {
+                return Err(self.error("expected a datatype after ^^"));
+            }
+            literal.datatype = Some(datatype);
+        } else if self.rest().starts_with('@') {
+            self.at += 1;
+            literal.lang = Some(self.word().to_ascii_lowercase());
+        }
+        Ok(literal)
+    }
+}
+
+/// `v3`; leniently also `var_3`, the spelling of the published code.
+fn variable(word: &str, lenient: bool) -> Option<u32> {
+    let digits =
+        word.strip_prefix('v').and_then(|rest| if lenient { Some(rest.strip_prefix("ar_").unwrap_or(rest)) } else { Some(rest) })?;
+    number(digits)
+}
+
+fn handle(word: &str, kind: HandleKind) -> Option<Handle> {
+    number(word.strip_prefix(kind.letter())?).map(|index| Handle { kind, index })
+}
+
+/// Digits without a leading zero, so that every number has one spelling.
+fn number(digits: &str) -> Option<u32> {
+    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    if plain { digits.parse().ok() } else { None }
+}

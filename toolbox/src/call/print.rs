@@ -1,0 +1,118 @@
+//! Printing calls so that they parse back.
+
+use std::fmt;
+
+use super::ast::{Arg, Call, Handle, Target};
+use crate::term::{Literal, XSD};
+use crate::value::Extreme;
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.kind.letter(), self.index)
+    }
+}
+
+/// Characters that end a bare token.
+pub(super) fn is_delimiter(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || matches!(c, ',' | '(' | ')' | '[' | ']' | '"' | '<' | '>' | '=' | '~' | ';' | '\\')
+}
+
+/// Whether bare text would be read as a number or a date rather than as a name.
+pub(super) fn looks_literal(text: &str) -> bool {
+    let body = text.strip_prefix(['-', '+']).unwrap_or(text);
+    body.starts_with(|c: char| c.is_ascii_digit())
+        && body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ':' | 'T' | 'Z' | 'e' | 'E'))
+        && !body.ends_with(['.', '-', '+', ':'])
+}
+
+/// Whether bare text would be read as a variable or a handle.
+pub(super) fn looks_reserved(text: &str) -> bool {
+    let mut chars = text.chars();
+    let reserved_word = matches!(text, "argmax" | "argmin" | "ans" | "NOW" | "!" | "!=");
+    let letter = chars.next().is_some_and(|c| matches!(c, 'v' | 'e' | 'r' | 'c' | 'x'));
+    reserved_word || text.starts_with('!') || (letter && !chars.as_str().is_empty() && chars.all(|c| c.is_ascii_digit()))
+}
+
+/// A name as an argument: bare where that is unambiguous, else between angle brackets with `\` before `\`, `>` and line breaks.
+#[must_use]
+pub fn print_name(name: &str) -> String {
+    let bare = !name.is_empty() && !name.chars().any(is_delimiter) && !looks_literal(name) && !looks_reserved(name);
+    if bare {
+        return name.to_owned();
+    }
+    let mut text = String::with_capacity(name.len() + 2);
+    text.push('<');
+    for c in name.chars() {
+        match c {
+            '\\' => text.push_str("\\\\"),
+            '>' => text.push_str("\\>"),
+            '\n' => text.push_str("\\n"),
+            '\r' => text.push_str("\\r"),
+            c => text.push(c),
+        }
+    }
+    text.push('>');
+    text
+}
+
+fn print_literal(literal: &Literal) -> String {
+    if literal.datatype.is_none() && literal.lang.is_none() && looks_literal(&literal.lexical) {
+        return literal.lexical.clone();
+    }
+    match &literal.datatype {
+        Some(datatype) => match datatype.strip_prefix(XSD) {
+            Some(local) => format!("{}^^xsd:{local}", Literal::plain(literal.lexical.clone())),
+            None => literal.to_string(),
+        },
+        None => literal.to_string(),
+    }
+}
+
+impl fmt::Display for Arg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Var(index) => write!(f, "v{index}"),
+            Self::Handle(handle) => write!(f, "{handle}"),
+            Self::Name(name) => f.write_str(&print_name(name)),
+            Self::Inverse(inner) => write!(f, "~{inner}"),
+            Self::Literal(literal) => f.write_str(&print_literal(literal)),
+            Self::Op(op) => write!(f, "{op}"),
+            Self::Extreme(Extreme::Max) => f.write_str("argmax"),
+            Self::Extreme(Extreme::Min) => f.write_str("argmin"),
+            Self::List(items) => {
+                f.write_str("[")?;
+                write_list(f, items)?;
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, items: &[Arg]) -> fmt::Result {
+    for (i, item) in items.iter().enumerate() {
+        if i > 0 {
+            f.write_str(", ")?;
+        }
+        write!(f, "{item}")?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.target {
+            Target::None => {}
+            Target::Var(index) => write!(f, "v{index} = ")?,
+            Target::Ans => f.write_str("ans = ")?,
+        }
+        write!(f, "{}(", self.tool.name())?;
+        write_list(f, &self.args)?;
+        f.write_str(")")
+    }
+}
+
+/// A program as text: one call a line, separated by `;`.
+#[must_use]
+pub fn print_program(calls: &[Call]) -> String {
+    calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(";\n")
+}

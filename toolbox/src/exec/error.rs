@@ -1,0 +1,120 @@
+//! Why a call cannot be executed; every message names what would be right.
+
+use std::time::Duration;
+
+/// Why a call cannot be executed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// A variable that was never assigned (rule R20).
+    #[error("v{given} is not defined; {}", defined(*live))]
+    UnknownVariable {
+        /// The index used.
+        given: u32,
+        /// How many variables there are.
+        live: usize,
+    },
+    /// An assignment to anything but the next variable (rule R20).
+    #[error("v{given} cannot be assigned here; the next variable is v{next}")]
+    Assignment {
+        /// The index used.
+        given: u32,
+        /// The right one.
+        next: u32,
+    },
+    /// A handle that stands for nothing.
+    #[error("{given} stands for nothing here; {right}")]
+    UnknownHandle {
+        /// The handle.
+        given: String,
+        /// What there is.
+        right: String,
+    },
+    /// A name that is no node of the graph.
+    #[error("`{given}` is not in the graph{}", nearest(near))]
+    UnknownEntity {
+        /// The name.
+        given: String,
+        /// Nodes with such a label.
+        near: Vec<String>,
+    },
+    /// A name that is no class of the graph.
+    #[error("`{given}` is no class of the graph{}", nearest(near))]
+    UnknownClass {
+        /// The name.
+        given: String,
+        /// Classes offered.
+        near: Vec<String>,
+    },
+    /// A relation that no member of the set has (rule R1).
+    #[error("no member of {set} has the relation `{given}`{}", nearest(near))]
+    UnknownRelation {
+        /// The relation.
+        given: String,
+        /// The set argument.
+        set: String,
+        /// Relations that the set has, nearest first.
+        near: Vec<String>,
+    },
+    /// The relation exists only in the other direction (rule R2).
+    #[error("`{relation}` only {} {set}: {hint}", if *incoming { "enters" } else { "leaves" })]
+    WrongDirection {
+        /// The relation.
+        relation: String,
+        /// The set argument.
+        set: String,
+        /// Whether it enters the set.
+        incoming: bool,
+        /// The call that would be right.
+        hint: String,
+    },
+    /// A number or truth value where a set is needed.
+    #[error("v{0} is a number or a truth value, not a set; only end takes it")]
+    NotASet(u32),
+    /// A value that cannot be compared so.
+    #[error("{0}")]
+    Comparison(String),
+    /// `count` and the like got a set beyond the size limit.
+    #[error("the set has more than {limit} members")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// The question's step limit.
+    #[error("the limit of {limit} calls is reached")]
+    Steps {
+        /// The limit.
+        limit: usize,
+    },
+    /// The question's wall-clock limit.
+    #[error("the calls of this question ran past {limit:?}")]
+    Deadline {
+        /// The limit.
+        limit: Duration,
+    },
+    /// A call after `end`.
+    #[error("the program has ended; no call may follow")]
+    Ended,
+    /// A program without `end`.
+    #[error("the program does not call end")]
+    NoEnd,
+    /// An argument of a kind that the tool does not take.
+    #[error("`{given}` cannot stand here: {right}")]
+    Argument {
+        /// The argument.
+        given: String,
+        /// What can.
+        right: String,
+    },
+}
+
+fn nearest(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; nearest: {}", near.join(", ")) }
+}
+
+fn defined(live: usize) -> String {
+    match live {
+        0 => "no variable is defined yet".to_owned(),
+        1 => "only v0 is".to_owned(),
+        n => format!("v0 to v{} are", n - 1),
+    }
+}

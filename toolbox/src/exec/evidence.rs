@@ -1,0 +1,146 @@
+//! Evidence: the triples that alone re-derive an answer, found by walking the steps backwards from the answer's members.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{EntSet, Observation, Relation, Session, Value};
+use crate::call::{Arg, Call, Target, Tool};
+use crate::term::{NodeId, RelId};
+
+type Triple = (NodeId, RelId, NodeId);
+
+/// The triples that the answer of a finished session rests on, sorted.
+///
+/// Running the same program on these triples alone gives the same answer: every member of the answer keeps one full derivation, `count`
+/// keeps those of all members, an extreme keeps the extreme tails. A `judge` that is false rests on the tails that were compared.
+#[must_use]
+pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
+    let mut walk = Walk { session, needed: BTreeMap::new(), triples: BTreeSet::new() };
+    for step in session.steps().iter().rev() {
+        let members = match (&step.observation, step.call.target) {
+            (Observation::Answer(Value::Set(set)), _) => set.to_vec(),
+            (Observation::Answer(_), _) => Vec::new(),
+            (_, Target::Var(index)) => match walk.needed.remove(&index) {
+                Some(set) => set.into_iter().collect(),
+                // Nothing later rests on this variable.
+                None => continue,
+            },
+            _ => continue,
+        };
+        let all = matches!(step.observation, Observation::Answer(Value::Int(_) | Value::Bool(_)));
+        walk.step(&step.call, &step.inputs, step.walked, &members, all);
+    }
+    walk.triples.into_iter().collect()
+}
+
+struct Walk<'s, 'g> {
+    session: &'s Session<'g>,
+    /// Members still to be derived, by variable.
+    needed: BTreeMap<u32, BTreeSet<NodeId>>,
+    triples: BTreeSet<Triple>,
+}
+
+impl Walk<'_, '_> {
+    fn need(&mut self, arg: &Arg, members: impl IntoIterator<Item = NodeId>) {
+        match arg {
+            Arg::Var(index) => self.needed.entry(*index).or_default().extend(members),
+            Arg::List(items) => {
+                let members: Vec<NodeId> = members.into_iter().collect();
+                for item in items {
+                    self.need(item, members.iter().copied());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn step(&mut self, call: &Call, inputs: &[EntSet], walked: Option<(Relation, bool)>, members: &[NodeId], all: bool) {
+        match call.tool {
+            Tool::End => {
+                if all {
+                    // A number or truth value: mark its variable so that the step that made it is visited.
+                    self.need(&call.args[0], []);
+                } else {
+                    self.need(&call.args[0], members.iter().copied());
+                }
+            }
+            Tool::GetTailEntity | Tool::GetHeadEntity => {
+                let Some((relation, forward)) = walked else { return };
+                for &member in members {
+                    // One derivation is enough; the lowest id keeps the choice deterministic.
+                    let from = inputs[0].iter().copied().find(|&node| self.session.step(node, relation, forward).contains(&member));
+                    if let Some(node) = from {
+                        self.keep(node, relation, forward, member);
+                        self.need(&call.args[0], [node]);
+                    }
+                }
+            }
+            Tool::GetEntityByType => {
+                let class = inputs[0][0];
+                for &member in members {
+                    for &relation in &self.session.kg().schema().type_relations {
+                        if self.session.kg().has(member, relation, class) {
+                            self.triples.insert((member, relation, class));
+                            break;
+                        }
+                    }
+                }
+            }
+            Tool::GetEntityByConstraint => {
+                self.compared(call, walked, members);
+                self.need(&call.args[0], members.iter().copied());
+            }
+            Tool::Judge => {
+                self.compared(call, walked, &inputs[0]);
+                self.need(&call.args[0], inputs[0].iter().copied());
+            }
+            Tool::Count => self.need(&call.args[0], inputs[0].iter().copied()),
+            Tool::Intersect => {
+                for arg in &call.args {
+                    self.need(arg, members.iter().copied());
+                }
+            }
+            Tool::Union => {
+                for (arg, set) in call.args.iter().zip(inputs) {
+                    self.need(arg, members.iter().copied().filter(|member| set.binary_search(member).is_ok()));
+                }
+            }
+            Tool::DisambiguateEntity => self.need(&call.args[0], members.iter().copied()),
+            Tool::GetRelation | Tool::RetrieveRelation | Tool::GetCandidateEntity => {}
+        }
+    }
+
+    /// Keeps every tail that a comparison looked at, for the given members.
+    fn compared(&mut self, call: &Call, walked: Option<(Relation, bool)>, members: &[NodeId]) {
+        let Some((relation, forward)) = walked else { return };
+        if let Some(Arg::Var(index)) = call.args.get(3)
+            && let Ok(set) = self.session.set(&Arg::Var(*index))
+        {
+            self.needed.entry(*index).or_default().extend(set.iter().copied());
+        }
+        for &member in members {
+            match relation {
+                Relation::Interval(index) => {
+                    let interval = self.session.kg().schema().intervals[index].clone();
+                    for id in [interval.from, interval.to] {
+                        for tail in self.session.kg().tails(member, id) {
+                            self.triples.insert((member, id, tail));
+                        }
+                    }
+                }
+                Relation::Plain(_) => {
+                    for tail in self.session.step(member, relation, forward) {
+                        self.keep(member, relation, forward, tail);
+                    }
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, node: NodeId, relation: Relation, forward: bool, other: NodeId) {
+        let id = match relation {
+            Relation::Plain(id) => id,
+            Relation::Interval(index) => self.session.kg().schema().intervals[index].from,
+        };
+        self.triples.insert(if forward { (node, id, other) } else { (other, id, node) });
+    }
+}

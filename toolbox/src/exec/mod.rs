@@ -1,0 +1,460 @@
+//! Executing calls: a [`Session`] holds one question's immutable variables, the relation lists shown so far and the steps taken (spec A.1.1).
+
+mod error;
+mod evidence;
+mod resolve;
+mod tools;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use error::ToolError;
+pub use evidence::evidence;
+
+use crate::call::{Arg, Call, Live, LiveSet, Target, Tool, print_name};
+use crate::kg::Kg;
+use crate::limits;
+use crate::link::{self, Linked};
+use crate::rank::{LexicalRanker, Ranker, best_first};
+use crate::term::{Literal, NodeId, RelId};
+
+/// A set of nodes: sorted, without duplicates.
+pub type EntSet = Arc<[NodeId]>;
+
+/// A value of a variable or an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A set.
+    Set(EntSet),
+    /// A number.
+    Int(u64),
+    /// A truth value.
+    Bool(bool),
+}
+
+impl Value {
+    /// Whether this is the empty set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, Self::Set(set) if set.is_empty())
+    }
+}
+
+/// A relation as a tool walks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Relation {
+    /// A relation of the graph.
+    Plain(RelId),
+    /// A derived interval relation, by its place in the schema (rule R11).
+    Interval(usize),
+}
+
+/// The relations shown for one set, best first; handles count through `out` and go on through `incoming`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Out-relations.
+    pub out: Vec<Relation>,
+    /// In-relations.
+    pub incoming: Vec<Relation>,
+}
+
+impl Shown {
+    /// The relation of a handle and whether it is an out-relation.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<(Relation, bool)> {
+        let out = self.out.get(index).map(|&relation| (relation, true));
+        out.or_else(|| self.incoming.get(index - self.out.len().min(index)).map(|&relation| (relation, false)))
+    }
+
+    /// The handle of a relation.
+    #[must_use]
+    pub fn index(&self, relation: Relation, out: bool) -> Option<usize> {
+        if out {
+            self.out.iter().position(|&r| r == relation)
+        } else {
+            self.incoming.iter().position(|&r| r == relation).map(|i| i + self.out.len())
+        }
+    }
+
+    /// Whether nothing is shown.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty() && self.incoming.is_empty()
+    }
+}
+
+/// Entities kept out of answers (rule R7).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exclude {
+    /// The entities.
+    pub nodes: Vec<NodeId>,
+    /// Where they are dropped.
+    pub when: ExcludeWhen,
+}
+
+/// Where excluded entities are dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExcludeWhen {
+    /// Nowhere.
+    #[default]
+    Never,
+    /// From the answer.
+    Answer,
+    /// From the answer where something else is left: "which of A and B" may be answered by a topic, "who else" may not.
+    Others,
+    /// From every set that a tool produces (MetaQA's convention).
+    EveryStep,
+}
+
+/// How a session runs.
+#[derive(Clone)]
+pub struct ExecOptions {
+    /// Entities kept out of answers.
+    pub exclude: Exclude,
+    /// R5: unknown relation or no survivor of a filter gives the input back, as the published code does.
+    pub lenient_filters: bool,
+    /// Relations shown per list.
+    pub shown: usize,
+    /// Calls of one question.
+    pub max_steps: usize,
+    /// Wall-clock limit of one question's calls.
+    pub deadline: Duration,
+    /// What the value NOW means (rule R12).
+    pub now: Literal,
+    /// Relations that stay in a list even where the ranking cuts it (training data only, spec A.3).
+    pub must_show: Vec<Relation>,
+    /// Relations that this session must not see, as if their triples were taken out of the graph.
+    pub without: Vec<RelId>,
+    /// Ranks relations and classes.
+    pub ranker: Arc<dyn Ranker>,
+}
+
+impl Default for ExecOptions {
+    fn default() -> Self {
+        Self {
+            exclude: Exclude::default(),
+            lenient_filters: false,
+            shown: limits::SHOWN_RELATIONS,
+            max_steps: limits::MAX_STEPS,
+            deadline: limits::QUESTION_DEADLINE,
+            // The freeze of the Freebase dump that WebQSP was made on.
+            now: Literal::xsd("2015-08-10", "date"),
+            must_show: Vec::new(),
+            without: Vec::new(),
+            ranker: Arc::new(LexicalRanker),
+        }
+    }
+}
+
+/// What a call gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Observation {
+    /// A relation list.
+    Relations(Shown),
+    /// A set, number or truth value was assigned.
+    Value(Value),
+    /// The end.
+    Answer(Value),
+}
+
+/// One executed call.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The call with full names.
+    pub call: Call,
+    /// What it gave.
+    pub observation: Observation,
+    /// The relation it walked and whether from heads to tails, for the tools that walk one.
+    pub walked: Option<(Relation, bool)>,
+    /// The sets it read, in argument order.
+    pub inputs: Vec<EntSet>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// What a set argument denotes, as a key of relation lists.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SetKey {
+    Var(u32),
+    Node(NodeId),
+    List(Vec<Arg>),
+}
+
+/// One question being worked on: variables, lists and steps. Everything the planner can name lives here.
+pub struct Session<'g> {
+    kg: &'g dyn Kg,
+    question: String,
+    bare_question: String,
+    linked: Linked,
+    classes: Vec<NodeId>,
+    options: ExecOptions,
+    variables: Vec<Value>,
+    shown: HashMap<SetKey, Shown>,
+    last_shown: Option<SetKey>,
+    used: Vec<Relation>,
+    steps: Vec<Step>,
+    answer: Option<Value>,
+    started: Instant,
+}
+
+impl<'g> Session<'g> {
+    /// Begins a question. `must_offer` are classes that stay in the offer even where the ranking cuts it (training data only).
+    #[must_use]
+    pub fn new(kg: &'g dyn Kg, question: &str, linked: Linked, must_offer: &[NodeId], options: ExecOptions) -> Self {
+        let bare_question = link::without_mentions(kg, question, &linked.entities);
+        let classes = offered_classes(kg, &bare_question, must_offer, options.ranker.as_ref());
+        Self {
+            kg,
+            question: question.to_owned(),
+            bare_question,
+            linked,
+            classes,
+            options,
+            variables: Vec::new(),
+            shown: HashMap::new(),
+            last_shown: None,
+            used: Vec::new(),
+            steps: Vec::new(),
+            answer: None,
+            started: Instant::now(),
+        }
+    }
+
+    /// The graph.
+    #[must_use]
+    pub fn kg(&self) -> &'g dyn Kg {
+        self.kg
+    }
+    /// The question as asked.
+    #[must_use]
+    pub fn question(&self) -> &str {
+        &self.question
+    }
+    /// Entities and literals linked to the question.
+    #[must_use]
+    pub fn linked(&self) -> &Linked {
+        &self.linked
+    }
+    /// Classes offered with the question, best first.
+    #[must_use]
+    pub fn classes(&self) -> &[NodeId] {
+        &self.classes
+    }
+    /// The steps taken.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+    /// The answer, once `end` was called.
+    #[must_use]
+    pub fn answer(&self) -> Option<&Value> {
+        self.answer.as_ref()
+    }
+    /// The first step whose result was the empty set or an empty relation list.
+    #[must_use]
+    pub fn first_empty(&self) -> Option<usize> {
+        self.steps.iter().position(|step| match &step.observation {
+            Observation::Relations(shown) => shown.is_empty(),
+            Observation::Value(value) | Observation::Answer(value) => value.is_empty(),
+        })
+    }
+
+    /// Runs one call, given with handles or with names.
+    ///
+    /// # Errors
+    /// [`ToolError`]: the call names something that is not there, or a limit is reached. The session stays as it was.
+    pub fn run(&mut self, call: &Call) -> Result<&Step, ToolError> {
+        let begun = Instant::now();
+        if self.answer.is_some() {
+            return Err(ToolError::Ended);
+        }
+        if self.steps.len() >= self.options.max_steps {
+            return Err(ToolError::Steps { limit: self.options.max_steps });
+        }
+        if self.started.elapsed() > self.options.deadline {
+            return Err(ToolError::Deadline { limit: self.options.deadline });
+        }
+        let next = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
+        if let Target::Var(index) = call.target
+            && index != next
+        {
+            return Err(ToolError::Assignment { given: index, next });
+        }
+        let named = self.with_names(call)?;
+        let done = self.apply(&named)?;
+        match &done.observation {
+            Observation::Relations(shown) => {
+                let key = self.set_key(&named.args[0])?;
+                self.shown.insert(key.clone(), shown.clone());
+                self.last_shown = Some(key);
+            }
+            Observation::Value(value) => {
+                self.variables.push(value.clone());
+                self.last_shown = None;
+            }
+            Observation::Answer(value) => self.answer = Some(value.clone()),
+        }
+        if let Some((relation, _)) = done.walked
+            && !self.used.contains(&relation)
+        {
+            self.used.push(relation);
+        }
+        self.steps.push(Step {
+            call: named,
+            observation: done.observation,
+            walked: done.walked,
+            inputs: done.inputs,
+            took: begun.elapsed(),
+        });
+        let last = self.steps.len() - 1;
+        Ok(&self.steps[last])
+    }
+
+    /// Everything a call may name now; `handles` or full names.
+    #[must_use]
+    pub fn live(&self, handles: bool) -> Live {
+        let mut sets = Vec::new();
+        let relation_texts = |relations: &[Relation], first: usize| -> Vec<String> {
+            relations
+                .iter()
+                .enumerate()
+                .map(|(i, &relation)| if handles { format!("r{}", first + i) } else { print_name(&self.relation_name(relation)) })
+                .collect()
+        };
+        let mut add = |key: SetKey, text: String, scalar: bool, entity: bool| {
+            let shown = self.shown.get(&key).cloned().unwrap_or_default();
+            sets.push(LiveSet {
+                text,
+                scalar,
+                entity,
+                just_listed: self.last_shown.as_ref() == Some(&key),
+                out: relation_texts(&shown.out, 0),
+                incoming: relation_texts(&shown.incoming, shown.out.len()),
+            });
+        };
+        for (i, &node) in self.linked.entities.iter().enumerate() {
+            let text = if handles { format!("e{i}") } else { print_name(&self.kg.name(node)) };
+            add(SetKey::Node(node), text, false, true);
+        }
+        for (i, value) in self.variables.iter().enumerate() {
+            let scalar = !matches!(value, Value::Set(_));
+            add(SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)), format!("v{i}"), scalar, false);
+        }
+        let classes = self.classes.iter().enumerate();
+        let values = self.linked.values.iter().enumerate();
+        Live {
+            next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
+            sets,
+            classes: classes.map(|(i, &node)| if handles { format!("c{i}") } else { print_name(&self.kg.name(node)) }).collect(),
+            values: values.map(|(i, value)| if handles { format!("x{i}") } else { Arg::Literal(value.clone()).to_string() }).collect(),
+            mentions: link::mention_texts(&self.question).into_iter().map(|text| Literal::plain(text).to_string()).collect(),
+        }
+    }
+
+    /// The printed name of a relation.
+    #[must_use]
+    pub fn relation_name(&self, relation: Relation) -> String {
+        match relation {
+            Relation::Plain(id) => self.kg.name(id.node()),
+            Relation::Interval(index) => self.kg.schema().intervals[index].name.clone(),
+        }
+    }
+
+    /// The relation list last shown, if the last call showed one: the "current KG information" of the knowledge memory.
+    #[must_use]
+    pub fn current(&self) -> Option<&Shown> {
+        match self.steps.last().map(|step| &step.observation) {
+            Some(Observation::Relations(shown)) => Some(shown),
+            _ => None,
+        }
+    }
+
+    /// Ranks relations by relevance to the question, best first, cut to the size of a list. Relations already walked come later among
+    /// equals: a program rarely walks one twice.
+    pub(crate) fn rank(&self, out: Vec<Relation>, incoming: Vec<Relation>, limit: usize) -> Shown {
+        let all: Vec<(Relation, bool)> = out.into_iter().map(|r| (r, true)).chain(incoming.into_iter().map(|r| (r, false))).collect();
+        let names: Vec<String> = all.iter().map(|(relation, _)| self.relation_name(*relation)).collect();
+        let texts: Vec<String> = all.iter().zip(&names).map(|((relation, _), name)| self.relation_text(*relation, name)).collect();
+        let mut scores = self.options.ranker.score(&self.bare_question, &texts);
+        for (score, (relation, _)) in scores.iter_mut().zip(&all) {
+            if self.used.contains(relation) {
+                *score *= USED_DISCOUNT;
+            }
+        }
+        let order = best_first(&scores, &names);
+        let mut kept: Vec<usize> = order.iter().copied().take(limit).collect();
+        for i in order.into_iter().skip(limit) {
+            if self.options.must_show.contains(&all[i].0)
+                && let Some(place) = kept.iter().rposition(|&k| !self.options.must_show.contains(&all[k].0))
+            {
+                kept.remove(place);
+                kept.push(i);
+            }
+        }
+        let mut shown = Shown::default();
+        for i in kept {
+            if all[i].1 { shown.out.push(all[i].0) } else { shown.incoming.push(all[i].0) }
+        }
+        shown
+    }
+
+    fn relation_text(&self, relation: Relation, name: &str) -> String {
+        match relation {
+            Relation::Plain(id) => self.kg.label(id.node()).map_or_else(|| name.to_owned(), |label| format!("{name} {label}")),
+            Relation::Interval(_) => name.to_owned(),
+        }
+    }
+
+    pub(crate) fn set_key(&self, arg: &Arg) -> Result<SetKey, ToolError> {
+        Ok(match arg {
+            Arg::Var(index) => SetKey::Var(*index),
+            Arg::List(items) => SetKey::List(items.clone()),
+            other => SetKey::Node(self.node(other)?),
+        })
+    }
+}
+
+/// Score factor of a relation that the program has already walked.
+const USED_DISCOUNT: f32 = 0.8;
+
+fn offered_classes(kg: &dyn Kg, question: &str, must_offer: &[NodeId], ranker: &dyn Ranker) -> Vec<NodeId> {
+    let classes = kg.classes();
+    let names: Vec<String> = classes.iter().map(|&class| kg.name(class)).collect();
+    let texts: Vec<String> = classes
+        .iter()
+        .zip(&names)
+        .map(|(&class, name)| kg.label(class).map_or_else(|| name.clone(), |label| format!("{name} {label}")))
+        .collect();
+    let order = best_first(&ranker.score(question, &texts), &names);
+    let mut offered: Vec<NodeId> = order.into_iter().take(limits::SHOWN_CLASSES).map(|i| classes[i]).collect();
+    for &class in must_offer {
+        if !offered.contains(&class) && classes.binary_search(&class).is_ok() {
+            if offered.len() >= limits::SHOWN_CLASSES
+                && let Some(place) = offered.iter().rposition(|kept| !must_offer.contains(kept))
+            {
+                offered.remove(place);
+            }
+            offered.push(class);
+        }
+    }
+    offered
+}
+
+/// Runs a whole program from a fresh session.
+///
+/// # Errors
+/// The step (from 0) that failed and why.
+pub fn run_program(session: &mut Session<'_>, calls: &[Call]) -> Result<Value, (usize, ToolError)> {
+    for (i, call) in calls.iter().enumerate() {
+        session.run(call).map_err(|error| (i, error))?;
+    }
+    session.answer().cloned().ok_or((calls.len(), ToolError::NoEnd))
+}
+
+/// Whether a tool's result is a relation list.
+#[must_use]
+pub fn lists_relations(tool: Tool) -> bool {
+    matches!(tool, Tool::GetRelation | Tool::RetrieveRelation)
+}

@@ -1,0 +1,164 @@
+//! Handles to names and back: a model picks handles, results and traces carry full names.
+
+use super::{Relation, Session, SetKey, ToolError, Value};
+use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
+use crate::kg::Kg;
+use crate::term::NodeId;
+
+impl Session<'_> {
+    /// The call with every handle replaced by the full name it stands for.
+    ///
+    /// # Errors
+    /// [`ToolError::UnknownHandle`] for a handle that stands for nothing here.
+    pub fn with_names(&self, call: &Call) -> Result<Call, ToolError> {
+        let mut named = call.clone();
+        for i in 0..named.args.len() {
+            let arg = self.arg_with_name(&named.args[i].clone(), named.args.first())?;
+            named.args[i] = arg;
+        }
+        Ok(named)
+    }
+
+    fn arg_with_name(&self, arg: &Arg, set: Option<&Arg>) -> Result<Arg, ToolError> {
+        Ok(match arg {
+            Arg::Handle(handle) => self.handle_name(*handle, set)?,
+            Arg::Inverse(inner) => Arg::Inverse(Box::new(self.arg_with_name(inner, set)?)),
+            Arg::List(items) => Arg::List(items.iter().map(|item| self.arg_with_name(item, set)).collect::<Result<_, _>>()?),
+            other => other.clone(),
+        })
+    }
+
+    fn handle_name(&self, handle: Handle, set: Option<&Arg>) -> Result<Arg, ToolError> {
+        let index = handle.index as usize;
+        let unknown = |right: String| ToolError::UnknownHandle { given: handle.to_string(), right };
+        match handle.kind {
+            HandleKind::Entity => match self.linked.entities.get(index) {
+                Some(&node) => Ok(Arg::Name(self.kg.name(node))),
+                None => Err(unknown(format!("the question links {} entities", self.linked.entities.len()))),
+            },
+            HandleKind::Class => match self.classes.get(index) {
+                Some(&node) => Ok(Arg::Name(self.kg.name(node))),
+                None => Err(unknown(format!("{} classes are offered", self.classes.len()))),
+            },
+            HandleKind::Value => match self.linked.values.get(index) {
+                Some(value) => Ok(Arg::Literal(value.clone())),
+                None => Err(unknown(format!("the question names {} values", self.linked.values.len()))),
+            },
+            HandleKind::Relation => {
+                let shown = match set {
+                    Some(set) => self.shown.get(&self.set_key(set)?),
+                    None => None,
+                };
+                let Some(shown) = shown else {
+                    return Err(unknown("no relations were shown for this set; call get_relation on it first".to_owned()));
+                };
+                match shown.get(index) {
+                    Some((relation, _)) => Ok(Arg::Name(self.relation_name(relation))),
+                    None => Err(unknown(format!("{} relations were shown for this set", shown.out.len() + shown.incoming.len()))),
+                }
+            }
+        }
+    }
+
+    /// The call with handles wherever something shown can be named by one: how a gold program reads in the `dialogue` layout. Names that
+    /// are not shown stay names.
+    #[must_use]
+    pub fn with_handles(&self, call: &Call) -> Call {
+        let mut handled = call.clone();
+        let out = match call.tool {
+            Tool::GetHeadEntity => false,
+            _ => true,
+        };
+        let key = call.args.first().and_then(|set| self.set_key(set).ok());
+        for (i, arg) in handled.args.iter_mut().enumerate() {
+            let params = call.tool.signature().params;
+            let param = params[i.min(params.len() - 1)];
+            match (param, &*arg) {
+                (Param::Relation, Arg::Name(name)) => {
+                    if let Some(handle) = self.relation_handle(key.as_ref(), name, out) {
+                        *arg = handle;
+                    }
+                }
+                (Param::Relation, Arg::Inverse(inner)) => {
+                    if let Arg::Name(name) = inner.as_ref()
+                        && let Some(handle) = self.relation_handle(key.as_ref(), name, false)
+                    {
+                        *arg = Arg::Inverse(Box::new(handle));
+                    }
+                }
+                (Param::Class, Arg::Name(name)) => {
+                    if let Some(i) = self.kg.by_name(name).and_then(|node| self.classes.iter().position(|&class| class == node)) {
+                        *arg = Arg::handle(HandleKind::Class, i);
+                    }
+                }
+                (Param::Set | Param::Value, Arg::Name(name)) => {
+                    if let Some(i) = self.kg.by_name(name).and_then(|node| self.linked.entities.iter().position(|&entity| entity == node)) {
+                        *arg = Arg::handle(HandleKind::Entity, i);
+                    }
+                }
+                (Param::Value, Arg::Literal(literal)) => {
+                    if let Some(i) = self.linked.value_index(literal) {
+                        *arg = Arg::handle(HandleKind::Value, i);
+                    }
+                }
+                _ => {}
+            }
+        }
+        handled
+    }
+
+    fn relation_handle(&self, key: Option<&SetKey>, name: &str, out: bool) -> Option<Arg> {
+        let shown = self.shown.get(key?)?;
+        let index = shown.index(self.relation_by_name(name)?, out)?;
+        Some(Arg::handle(HandleKind::Relation, index))
+    }
+
+    /// The relation of a printed name.
+    pub(super) fn relation_by_name(&self, name: &str) -> Option<Relation> {
+        relation_by_name(self.kg, name)
+    }
+
+    /// A node argument.
+    pub(super) fn node(&self, arg: &Arg) -> Result<NodeId, ToolError> {
+        match arg {
+            Arg::Name(name) => self.kg.by_name(name).ok_or_else(|| ToolError::UnknownEntity {
+                given: name.clone(),
+                near: self.kg.by_label(name).into_iter().take(NEAREST).map(|node| self.kg.name(node)).collect(),
+            }),
+            Arg::Handle(handle) => match self.handle_name(*handle, None)? {
+                Arg::Name(name) => self.node(&Arg::Name(name)),
+                other => Err(ToolError::Argument { given: other.to_string(), right: "an entity is needed".to_owned() }),
+            },
+            other => Err(ToolError::Argument { given: other.to_string(), right: "an entity is needed".to_owned() }),
+        }
+    }
+
+    /// A set argument.
+    pub(super) fn set(&self, arg: &Arg) -> Result<super::EntSet, ToolError> {
+        match arg {
+            Arg::Var(index) => match self.variables.get(*index as usize) {
+                Some(Value::Set(set)) => Ok(set.clone()),
+                Some(_) => Err(ToolError::NotASet(*index)),
+                None => Err(ToolError::UnknownVariable { given: *index, live: self.variables.len() }),
+            },
+            Arg::List(items) => {
+                let mut nodes = Vec::new();
+                for item in items {
+                    nodes.extend_from_slice(&self.set(item)?);
+                }
+                Ok(super::tools::sorted(nodes))
+            }
+            other => Ok([self.node(other)?].into()),
+        }
+    }
+}
+
+/// How many nearest candidates an error names.
+pub(super) const NEAREST: usize = 5;
+
+/// The relation of a printed name in a graph: a derived interval, or a predicate.
+#[must_use]
+pub(super) fn relation_by_name(kg: &dyn Kg, name: &str) -> Option<Relation> {
+    let interval = kg.schema().intervals.iter().position(|interval| interval.name == name).map(Relation::Interval);
+    interval.or_else(|| kg.by_name(name).map(|node| Relation::Plain(node.relation())))
+}

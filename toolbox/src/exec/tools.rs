@@ -1,0 +1,394 @@
+//! The thirteen tools on sorted sets of integers (rules R1–R22).
+
+use super::resolve::NEAREST;
+use super::{EntSet, ExcludeWhen, Observation, Relation, Session, Shown, ToolError, Value};
+use crate::call::{Arg, Call, Tool};
+use crate::limits;
+use crate::link;
+use crate::rank::best_first;
+use crate::term::{Literal, NodeId, RelId, Term};
+use crate::value::{self, Extreme, Kind, Op};
+
+/// What a tool gave, before it becomes a [`super::Step`].
+pub(super) struct Done {
+    pub observation: Observation,
+    pub walked: Option<(Relation, bool)>,
+    pub inputs: Vec<EntSet>,
+}
+
+/// What E5 and judge compare with.
+enum Against {
+    Node(NodeId),
+    Literal(Literal),
+}
+
+impl Session<'_> {
+    /// Runs a call that carries names only.
+    pub(super) fn apply(&self, call: &Call) -> Result<Done, ToolError> {
+        let args = &call.args;
+        let set = |i: usize| -> Result<EntSet, ToolError> { args.get(i).map_or_else(|| Err(missing(call)), |arg| self.set(arg)) };
+        let value = |members: Vec<NodeId>, inputs: Vec<EntSet>| -> Result<Done, ToolError> {
+            if members.len() > limits::SET_SIZE {
+                return Err(ToolError::TooLarge { limit: limits::SET_SIZE });
+            }
+            Ok(Done { observation: Observation::Value(Value::Set(sorted(self.without_excluded(members)))), walked: None, inputs })
+        };
+        match call.tool {
+            Tool::GetRelation => {
+                let from = set(0)?;
+                let shown = match args.get(1) {
+                    None => self.relations_of(&from),
+                    Some(_) => self.relations_between(&from, &set(1)?),
+                };
+                Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
+            }
+            Tool::RetrieveRelation => {
+                let from = set(0)?;
+                let all = self.relations_of(&from);
+                let shown = self.rank(all.out, all.incoming, RETRIEVED);
+                Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
+            }
+            Tool::GetHeadEntity | Tool::GetTailEntity => {
+                let from = set(0)?;
+                let (relation, forward) = self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
+                let mut members = Vec::new();
+                for &node in from.iter() {
+                    members.extend(self.step(node, relation, forward));
+                }
+                let mut done = value(members, vec![from])?;
+                done.walked = Some((relation, forward));
+                Ok(done)
+            }
+            Tool::GetEntityByType => {
+                let class = self.class(args.first().ok_or_else(|| missing(call))?)?;
+                value(self.kg.instances(class), vec![[class].into()])
+            }
+            Tool::GetEntityByConstraint => self.constrain(call, set(0)?),
+            Tool::GetCandidateEntity => {
+                let Some(Arg::Literal(mention)) = args.first() else { return Err(missing(call)) };
+                value(link::candidates(self.kg, &mention.lexical), Vec::new())
+            }
+            Tool::DisambiguateEntity => {
+                let from = set(0)?;
+                value(self.best_candidate(&from).into_iter().collect(), vec![from])
+            }
+            Tool::Count => {
+                let from = set(0)?;
+                Ok(Done { observation: Observation::Value(Value::Int(from.len() as u64)), walked: None, inputs: vec![from] })
+            }
+            Tool::Intersect | Tool::Union => {
+                let sets = args.iter().map(|arg| self.set(arg)).collect::<Result<Vec<_>, _>>()?;
+                let members =
+                    if call.tool == Tool::Union { sets.iter().flat_map(|s| s.iter().copied()).collect() } else { intersection(&sets) };
+                value(members, sets)
+            }
+            Tool::Judge => self.judge(call, set(0)?),
+            Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
+        }
+    }
+
+    fn without_excluded(&self, mut members: Vec<NodeId>) -> Vec<NodeId> {
+        let exclude = &self.options.exclude;
+        if exclude.when == ExcludeWhen::EveryStep {
+            members.retain(|node| !exclude.nodes.contains(node));
+        }
+        members
+    }
+
+    /// Neighbours of one node along (`forward`) or against a relation.
+    pub(super) fn step(&self, node: NodeId, relation: Relation, forward: bool) -> Vec<NodeId> {
+        match relation {
+            Relation::Plain(id) if self.options.without.contains(&id) => Vec::new(),
+            Relation::Plain(id) if forward => self.kg.tails(node, id),
+            Relation::Plain(id) => self.kg.heads(id, node),
+            // A derived interval has no tails of its own; as a walk it means its start (spec R11, last sentence).
+            Relation::Interval(index) => {
+                let interval = &self.kg.schema().intervals[index];
+                if forward { self.kg.tails(node, interval.from) } else { self.kg.heads(interval.from, node) }
+            }
+        }
+    }
+
+    fn relations_of(&self, from: &[NodeId]) -> Shown {
+        let visible = |ids: Vec<RelId>| ids.into_iter().filter(|id| !self.options.without.contains(id));
+        let mut out: Vec<RelId> = from.iter().flat_map(|&node| visible(self.kg.out_relations(node))).collect();
+        let mut incoming: Vec<RelId> = from.iter().flat_map(|&node| visible(self.kg.in_relations(node))).collect();
+        for ids in [&mut out, &mut incoming] {
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        let mut along: Vec<Relation> = out.iter().map(|&id| Relation::Plain(id)).collect();
+        for (index, interval) in self.kg.schema().intervals.iter().enumerate() {
+            if out.binary_search(&interval.from).is_ok() || out.binary_search(&interval.to).is_ok() {
+                along.push(Relation::Interval(index));
+            }
+        }
+        self.rank(along, incoming.into_iter().map(Relation::Plain).collect(), self.options.shown)
+    }
+
+    /// Relations linking a member of the first set to a member of the second (out) or the other way round (in).
+    fn relations_between(&self, first: &[NodeId], second: &[NodeId]) -> Shown {
+        let all = self.relations_of(first);
+        let links = |relation: &Relation, forward: bool| {
+            first.iter().any(|&node| self.step(node, *relation, forward).iter().any(|t| second.binary_search(t).is_ok()))
+        };
+        Shown {
+            out: all.out.iter().filter(|r| links(r, true)).copied().collect(),
+            incoming: all.incoming.iter().filter(|r| links(r, false)).copied().collect(),
+        }
+    }
+
+    /// Binds a relation argument (rules R1, R2): an exact name that some member has in the right direction, else the one shown relation
+    /// whose last segment or label it is. An empty set binds anything: its result is empty whatever is asked.
+    fn bound_relation(&self, call: &Call, from: &[NodeId], along: bool) -> Result<(Relation, bool), ToolError> {
+        let (name, forward) = match call.args.get(1) {
+            Some(Arg::Name(name)) => (name, along),
+            Some(Arg::Inverse(inner)) => match inner.as_ref() {
+                Arg::Name(name) => (name, !along),
+                _ => return Err(missing(call)),
+            },
+            _ => return Err(missing(call)),
+        };
+        let bound = self.relation_by_name(name).or_else(|| self.shown_by_segment(call, name, forward));
+        let has = |relation: Relation, forward: bool| from.iter().any(|&node| self.has_any(node, relation, forward));
+        match bound {
+            Some(relation) if from.is_empty() || has(relation, forward) => Ok((relation, forward)),
+            Some(relation) if has(relation, !forward) => {
+                let (set, relation) = (call.args[0].to_string(), self.relation_name(relation));
+                let hint = match (call.tool, forward) {
+                    (Tool::GetTailEntity, _) => format!("use get_head_entity({set}, {relation})"),
+                    (Tool::GetHeadEntity, _) => format!("use get_tail_entity({set}, {relation})"),
+                    (_, true) => format!("write ~{relation}"),
+                    (_, false) => format!("write {relation} without ~"),
+                };
+                Err(ToolError::WrongDirection { relation, set, incoming: forward, hint })
+            }
+            _ => Err(ToolError::UnknownRelation {
+                given: name.clone(),
+                set: call.args[0].to_string(),
+                near: self.nearest_relations(from, name),
+            }),
+        }
+    }
+
+    fn has_any(&self, node: NodeId, relation: Relation, forward: bool) -> bool {
+        match relation {
+            Relation::Interval(index) if forward => {
+                let interval = &self.kg.schema().intervals[index];
+                !self.kg.tails(node, interval.from).is_empty() || !self.kg.tails(node, interval.to).is_empty()
+            }
+            _ => !self.step(node, relation, forward).is_empty(),
+        }
+    }
+
+    fn shown_by_segment(&self, call: &Call, name: &str, forward: bool) -> Option<Relation> {
+        let shown = self.shown.get(&self.set_key(call.args.first()?).ok()?)?;
+        let candidates = if forward { &shown.out } else { &shown.incoming };
+        let fits = |relation: &&Relation| {
+            let full = self.relation_name(**relation);
+            let label = match relation {
+                Relation::Plain(id) => self.kg.label(id.node()),
+                Relation::Interval(_) => None,
+            };
+            full.rsplit(['.', '/', '#', ':']).next() == Some(name) || label.as_deref() == Some(name)
+        };
+        let mut fitting = candidates.iter().filter(fits);
+        match (fitting.next(), fitting.next()) {
+            (Some(&only), None) => Some(only),
+            _ => None,
+        }
+    }
+
+    fn nearest_relations(&self, from: &[NodeId], name: &str) -> Vec<String> {
+        let all = self.relations_of(from);
+        let names: Vec<String> = all.out.iter().chain(&all.incoming).map(|&relation| self.relation_name(relation)).collect();
+        let scores = self.options.ranker.score(name, &names);
+        best_first(&scores, &names).into_iter().take(NEAREST).map(|i| names[i].clone()).collect()
+    }
+
+    fn class(&self, arg: &Arg) -> Result<NodeId, ToolError> {
+        let Arg::Name(name) = arg else {
+            return Err(ToolError::Argument { given: arg.to_string(), right: "a class is needed".to_owned() });
+        };
+        match self.kg.by_name(name) {
+            Some(node) if !self.kg.instances(node).is_empty() => Ok(node),
+            _ => {
+                let near = self.classes.iter().take(NEAREST).map(|&class| self.kg.name(class)).collect();
+                Err(ToolError::UnknownClass { given: name.clone(), near })
+            }
+        }
+    }
+
+    fn against(&self, arg: Option<&Arg>) -> Result<Against, ToolError> {
+        match arg {
+            Some(Arg::Literal(literal)) => Ok(Against::Literal(literal.clone())),
+            Some(Arg::Name(name)) if name == "NOW" => Ok(Against::Literal(self.options.now.clone())),
+            Some(Arg::Var(index)) => match self.set(&Arg::Var(*index))?.as_ref() {
+                [only] => Ok(match self.kg.term(*only) {
+                    Term::Literal(literal) => Against::Literal(literal),
+                    Term::Iri(_) | Term::Blank(_) => Against::Node(*only),
+                }),
+                many => Err(ToolError::Comparison(format!("v{index} has {} members; a value to compare with is one", many.len()))),
+            },
+            Some(other) => Ok(Against::Node(self.node(other)?)),
+            None => Err(ToolError::Comparison("a value to compare with is missing".to_owned())),
+        }
+    }
+
+    /// E5: filters a set (R8–R14).
+    fn constrain(&self, call: &Call, from: EntSet) -> Result<Done, ToolError> {
+        let bound = self.bound_relation(call, &from, true);
+        let (relation, forward) = match bound {
+            Ok(bound) => bound,
+            Err(ToolError::UnknownRelation { .. }) if self.options.lenient_filters => {
+                return Ok(Done { observation: Observation::Value(Value::Set(from.clone())), walked: None, inputs: vec![from] });
+            }
+            Err(error) => return Err(error),
+        };
+        let mut kept = match call.args.get(2) {
+            Some(Arg::Extreme(extreme)) => self.extreme(&from, relation, forward, *extreme),
+            Some(Arg::Op(op)) => self.satisfying(&from, relation, forward, *op, &self.against(call.args.get(3))?)?,
+            _ => return Err(missing(call)),
+        };
+        if kept.is_empty() && self.options.lenient_filters {
+            kept = from.to_vec();
+        }
+        let members = sorted(self.without_excluded(kept));
+        Ok(Done { observation: Observation::Value(Value::Set(members)), walked: Some((relation, forward)), inputs: vec![from] })
+    }
+
+    fn satisfying(&self, from: &[NodeId], relation: Relation, forward: bool, op: Op, against: &Against) -> Result<Vec<NodeId>, ToolError> {
+        match against {
+            Against::Node(value) => {
+                let wanted = |tail: NodeId| match op {
+                    Op::Eq => Ok(tail == *value),
+                    Op::Ne => Ok(tail != *value),
+                    _ => Err(ToolError::Comparison(format!("entities can be compared with = and != only, not with {op}"))),
+                };
+                let mut kept = Vec::new();
+                for &node in from {
+                    for tail in self.step(node, relation, forward) {
+                        if wanted(tail)? {
+                            kept.push(node);
+                            break;
+                        }
+                    }
+                }
+                Ok(kept)
+            }
+            Against::Literal(literal) => {
+                if let Relation::Interval(index) = relation
+                    && op == Op::Eq
+                {
+                    let interval = &self.kg.schema().intervals[index];
+                    let bound = |node: NodeId, id: RelId| self.literals(&self.kg.tails(node, id));
+                    let overlaps =
+                        |node: &&NodeId| value::interval_contains(&bound(**node, interval.from), &bound(**node, interval.to), literal);
+                    return Ok(from.iter().filter(overlaps).copied().collect());
+                }
+                let tails: Vec<Vec<Literal>> = from.iter().map(|&node| self.literals(&self.step(node, relation, forward))).collect();
+                let kind = Kind::majority(tails.iter().flatten());
+                let holds = |tails: &Vec<Literal>| tails.iter().any(|tail| value::compare(tail, op, literal, kind));
+                Ok(from.iter().zip(&tails).filter(|(_, tails)| holds(tails)).map(|(&node, _)| node).collect())
+            }
+        }
+    }
+
+    fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
+        nodes
+            .iter()
+            .filter_map(|&node| match self.kg.term(node) {
+                Term::Literal(literal) => Some(literal),
+                // Graphs made from plain text hold years and numbers as nodes; their names read as literals.
+                Term::Iri(iri) if iri.starts_with("urn:kgagent:") => self.kg.label(node).map(Literal::plain),
+                Term::Iri(_) | Term::Blank(_) => None,
+            })
+            .collect()
+    }
+
+    fn extreme(&self, from: &[NodeId], relation: Relation, forward: bool, extreme: Extreme) -> Vec<NodeId> {
+        let mut owners = Vec::new();
+        let mut tails = Vec::new();
+        for &node in from {
+            for literal in self.literals(&self.step(node, relation, forward)) {
+                owners.push(node);
+                tails.push(literal);
+            }
+        }
+        let tails: Vec<&Literal> = tails.iter().collect();
+        value::extreme(&tails, extreme).unwrap_or_default().into_iter().map(|i| owners[i]).collect()
+    }
+
+    /// L4 (R17): some member has some tail that compares so; no tails is false, not an error.
+    fn judge(&self, call: &Call, from: EntSet) -> Result<Done, ToolError> {
+        let truth =
+            |truth: bool, walked| Ok(Done { observation: Observation::Value(Value::Bool(truth)), walked, inputs: vec![from.clone()] });
+        let (relation, forward) = match self.bound_relation(call, &from, true) {
+            Ok(bound) => bound,
+            // The relation exists, only nobody in the set has it.
+            Err(ToolError::UnknownRelation { given, .. }) if self.relation_by_name(&given).is_some() => return truth(false, None),
+            Err(error) => return Err(error),
+        };
+        let Some(Arg::Op(op)) = call.args.get(2) else { return Err(missing(call)) };
+        let kept = self.satisfying(&from, relation, forward, *op, &self.against(call.args.get(3))?)?;
+        truth(!kept.is_empty(), Some((relation, forward)))
+    }
+
+    /// S2: the candidate whose label, classes and relations fit the question best; ties go to the better connected, then to the lower id.
+    fn best_candidate(&self, from: &[NodeId]) -> Option<NodeId> {
+        let texts: Vec<String> = from
+            .iter()
+            .map(|&node| {
+                let relations = self.kg.out_relations(node).into_iter().chain(self.kg.in_relations(node)).map(|id| self.kg.name(id.node()));
+                let classes = self.kg.types(node).into_iter().map(|class| self.kg.name(class));
+                self.kg.label(node).into_iter().chain(classes).chain(relations).collect::<Vec<_>>().join(" ")
+            })
+            .collect();
+        let scores = self.options.ranker.score(&self.question, &texts);
+        let degree = |i: usize| self.kg.out_relations(from[i]).len() + self.kg.in_relations(from[i]).len();
+        (0..from.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(degree(a).cmp(&degree(b))).then(b.cmp(&a))).map(|i| from[i])
+    }
+
+    fn end(&self, arg: &Arg) -> Result<Done, ToolError> {
+        let value = match arg {
+            Arg::Var(index) => match self.variables.get(*index as usize) {
+                Some(value) => value.clone(),
+                None => return Err(ToolError::UnknownVariable { given: *index, live: self.variables.len() }),
+            },
+            other => Value::Set(self.set(other)?),
+        };
+        let inputs = match &value {
+            Value::Set(set) => vec![set.clone()],
+            Value::Int(_) | Value::Bool(_) => Vec::new(),
+        };
+        let exclude = &self.options.exclude;
+        let answer = match value {
+            Value::Set(set) if exclude.when != ExcludeWhen::Never => {
+                let left: EntSet = set.iter().filter(|node| !exclude.nodes.contains(node)).copied().collect();
+                if left.is_empty() && exclude.when == ExcludeWhen::Others { Value::Set(set) } else { Value::Set(left) }
+            }
+            other => other,
+        };
+        Ok(Done { observation: Observation::Answer(answer), walked: None, inputs })
+    }
+}
+
+/// How many relations `retrieve_relation` keeps: the question-relevant few.
+const RETRIEVED: usize = 10;
+
+fn missing(call: &Call) -> ToolError {
+    ToolError::Argument { given: call.to_string(), right: format!("{} takes other arguments; see the tool list", call.tool.name()) }
+}
+
+/// Sorts and drops duplicates.
+pub(super) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.into()
+}
+
+/// Members of all sets (rule R19: an empty argument gives the empty set).
+fn intersection(sets: &[EntSet]) -> Vec<NodeId> {
+    let Some((first, rest)) = sets.split_first() else { return Vec::new() };
+    first.iter().filter(|node| rest.iter().all(|set| set.binary_search(node).is_ok())).copied().collect()
+}

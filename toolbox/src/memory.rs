@@ -1,0 +1,253 @@
+//! The knowledge memory (KG-Agent §4.3: question, toolbox definition, current KG information, history program) and the one renderer that
+//! turns it into transcripts, so that a training example and the same moment at inference are equal byte for byte.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::call::{Call, HandleKind, print_name, tool_list};
+use crate::exec::{Observation, Session, Shown, Step, Value};
+use crate::link;
+use crate::transcript::{Part, Role, Turn};
+
+/// How a question's steps become samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Layout {
+    /// One append-only conversation a question; every call is a trained turn. Things are named by handle.
+    Dialogue,
+    /// One sample a call with the four fields of the memory; current KG information is replaced each step (spec A.3). Full names.
+    Paper,
+}
+
+impl Layout {
+    /// The name in files and options.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dialogue => "dialogue",
+            Self::Paper => "paper",
+        }
+    }
+}
+
+/// Counts up whenever the wording below changes, so that the hash changes with it.
+const VERSION: u32 = 1;
+
+/// A prompt template: everything that decides how a moment is rendered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Template {
+    /// Dialogue or paper.
+    pub layout: Layout,
+    /// The agent named in the system turn.
+    pub agent: String,
+    /// Whether the system turn carries the tool list. The paper layout always does; in dialogue a model trained from scratch does not need
+    /// to read the same 400 tokens with every question, a pretrained one may.
+    pub toolbox: bool,
+}
+
+impl Template {
+    /// The template of a layout for the KG-Agent loop.
+    #[must_use]
+    pub fn new(layout: Layout) -> Self {
+        Self { layout, agent: "kg-agent".to_owned(), toolbox: layout == Layout::Paper }
+    }
+
+    /// SHA-256 over everything fixed that the template writes: written into datasets and models, compared when they meet.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let text = format!("{VERSION}\n{}\n{}\n{}\n{}{}", self.layout.name(), self.agent, self.toolbox, tool_list(), INSTRUCTION);
+        let digest = Sha256::digest(text.as_bytes());
+        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// Whether calls name things by handle.
+    #[must_use]
+    pub fn handles(&self) -> bool {
+        self.layout == Layout::Dialogue
+    }
+
+    /// A call as this template writes it.
+    #[must_use]
+    pub fn call(&self, session: &Session<'_>, call: &Call) -> Call {
+        if self.handles() { session.with_handles(call) } else { call.clone() }
+    }
+
+    /// The turns shown before the first call.
+    #[must_use]
+    pub fn opening(&self, session: &Session<'_>) -> Vec<Turn> {
+        let mut system = vec![Part::ours(self.agent.clone())];
+        if self.toolbox {
+            system.push(Part::ours(format!("\n{}", tool_list())));
+        }
+        let user = match self.layout {
+            Layout::Dialogue => dialogue_question(session),
+            Layout::Paper => paper_question(session),
+        };
+        vec![Turn::shown(Role::System, system), Turn::shown(Role::User, user)]
+    }
+
+    /// The turn that answers a step, in the dialogue layout; `None` after `end` and in the paper layout.
+    #[must_use]
+    pub fn reply(&self, session: &Session<'_>, step: &Step) -> Option<Turn> {
+        if self.layout == Layout::Paper {
+            return None;
+        }
+        let parts = match &step.observation {
+            Observation::Relations(shown) => dialogue_relations(session, shown),
+            Observation::Value(Value::Set(set)) => vec![Part::ours(size_word(set.len()))],
+            Observation::Value(Value::Int(_) | Value::Bool(_)) => vec![Part::ours("done")],
+            Observation::Answer(_) => return None,
+        };
+        Some(Turn::shown(Role::Tool, parts))
+    }
+}
+
+/// The transcript of one question as it grows: what the planner is given next, and what has become of it so far.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    template: Template,
+    turns: Vec<Turn>,
+    samples: Vec<Vec<Turn>>,
+}
+
+impl Conversation {
+    /// Opens the conversation of a fresh session.
+    #[must_use]
+    pub fn open(template: &Template, session: &Session<'_>) -> Self {
+        Self { template: template.clone(), turns: template.opening(session), samples: Vec::new() }
+    }
+
+    /// The turns behind which the planner writes its next call.
+    #[must_use]
+    pub fn prompt(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// Records the step that the session has just taken with the call as the planner wrote it.
+    pub fn record(&mut self, session: &Session<'_>, written: &str) {
+        self.turns.push(Turn::call(written));
+        match self.template.layout {
+            Layout::Dialogue => {
+                let reply = session.steps().last().and_then(|step| self.template.reply(session, step));
+                self.turns.extend(reply);
+            }
+            Layout::Paper => {
+                let next = if session.answer().is_some() { Vec::new() } else { self.template.opening(session) };
+                self.samples.push(std::mem::replace(&mut self.turns, next));
+            }
+        }
+    }
+
+    /// The training samples: the whole conversation in the dialogue layout, one prompt and call a step in the paper layout.
+    #[must_use]
+    pub fn into_samples(self) -> Vec<Vec<Turn>> {
+        match self.template.layout {
+            Layout::Dialogue => vec![self.turns],
+            Layout::Paper => self.samples,
+        }
+    }
+}
+
+/// The instruction that closes a paper-layout prompt.
+const INSTRUCTION: &str = "Write the next call only.";
+
+/// Results are reported as none, one or many: an exact count would be one more number to misread.
+fn size_word(size: usize) -> &'static str {
+    match size {
+        0 => "none",
+        1 => "one",
+        _ => "many",
+    }
+}
+
+/// Question with handles for its mentions, then what was linked, a line each: `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
+fn dialogue_question(session: &Session<'_>) -> Vec<Part> {
+    let (kg, linked) = (session.kg(), session.linked());
+    let question = link::mask(kg, session.question(), &linked.entities, &mut Vec::new());
+    let mut parts = vec![Part::user(one_line(&question).to_lowercase())];
+    for (i, &node) in linked.entities.iter().enumerate() {
+        let name = kg.name(node);
+        parts.push(Part::ours(format!("\n{}{i} = ", HandleKind::Entity.letter())));
+        parts.push(Part::kg(print_name(&name)));
+        if let Some(label) = kg.label(node).filter(|label| *label != name) {
+            parts.push(Part::kg(format!(" [{label}]")));
+        }
+    }
+    for (i, value) in linked.values.iter().enumerate() {
+        parts.push(Part::ours(format!("\n{}{i} = ", HandleKind::Value.letter())));
+        parts.push(Part::user(one_line(&value.lexical)));
+    }
+    if !session.classes().is_empty() {
+        parts.push(Part::ours("\n"));
+    }
+    for (i, &class) in session.classes().iter().enumerate() {
+        let separator = if i == 0 { "" } else { " | " };
+        parts.push(Part::ours(format!("{separator}{}{i} ", HandleKind::Class.letter())));
+        parts.push(Part::kg(print_name(&kg.name(class))));
+    }
+    parts
+}
+
+/// `out r0 film.directed_by | r1 … / in r2 …`: handles stand beside full names.
+fn dialogue_relations(session: &Session<'_>, shown: &Shown) -> Vec<Part> {
+    if shown.is_empty() {
+        return vec![Part::ours("none")];
+    }
+    let mut parts = Vec::new();
+    for (word, relations, first) in [("out", &shown.out, 0), ("in", &shown.incoming, shown.out.len())] {
+        if relations.is_empty() {
+            continue;
+        }
+        let line = if parts.is_empty() { "" } else { "\n" };
+        for (i, &relation) in relations.iter().enumerate() {
+            let before = if i == 0 { format!("{line}{word} ") } else { " | ".to_owned() };
+            parts.push(Part::ours(format!("{before}{}{} ", HandleKind::Relation.letter(), first + i)));
+            parts.push(Part::kg(print_name(&session.relation_name(relation))));
+        }
+    }
+    parts
+}
+
+/// The memory's fields but the toolbox, in the order of spec A.3.
+fn paper_question(session: &Session<'_>) -> Vec<Part> {
+    let (kg, linked) = (session.kg(), session.linked());
+    let mut parts = vec![Part::ours("Question: "), Part::user(one_line(session.question()).to_lowercase())];
+    parts.push(Part::ours("\nCurrent KG information: "));
+    match session.current() {
+        None => parts.push(Part::ours("none")),
+        Some(shown) => {
+            for (word, relations) in [("out", &shown.out), ("in", &shown.incoming)] {
+                parts.push(Part::ours(format!("\n{word}: ")));
+                let names: Vec<String> = relations.iter().map(|&relation| print_name(&session.relation_name(relation))).collect();
+                parts.push(Part::kg(names.join(" | ")));
+            }
+        }
+    }
+    if !session.classes().is_empty() {
+        let names: Vec<String> = session.classes().iter().map(|&class| print_name(&kg.name(class))).collect();
+        parts.push(Part::ours("\nClasses: "));
+        parts.push(Part::kg(names.join(" | ")));
+    }
+    parts.push(Part::ours("\nHistory:"));
+    if linked.entities.is_empty() {
+        parts.push(Part::ours("\nlinked_entity = none"));
+    }
+    for (i, &node) in linked.entities.iter().enumerate() {
+        parts.push(Part::ours(format!("\nlinked_entity_{i} = ")));
+        parts.push(Part::kg(print_name(&kg.name(node))));
+        if let Some(label) = kg.label(node) {
+            parts.push(Part::kg(format!("[{label}]")));
+        }
+    }
+    for step in session.steps() {
+        parts.push(Part::ours(format!("\n{}", step.call)));
+    }
+    parts.push(Part::ours(format!("\n{INSTRUCTION}")));
+    parts
+}
+
+/// A user's text as one clean line.
+fn one_line(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    clean.split_whitespace().collect::<Vec<_>>().join(" ")
+}

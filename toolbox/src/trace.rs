@@ -1,0 +1,183 @@
+//! Traces: one question as JSONL events, enough to run it again.
+
+use std::io::{BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Answer;
+use crate::exec::{Observation, Session, Step, Value};
+use crate::transcript::Turn;
+
+/// Version of the event format; readers refuse others.
+pub const TRACE_VERSION: u32 = 1;
+
+/// One event of a trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event {
+    /// What was asked, over which graph, by which planner.
+    Observe {
+        /// [`TRACE_VERSION`].
+        version: u32,
+        /// The question.
+        question: String,
+        /// Linked entities by name.
+        entities: Vec<String>,
+        /// Content hash of the graph.
+        kg_hash: String,
+        /// Hash of the prompt template.
+        template_hash: String,
+        /// `dialogue` or `paper`.
+        layout: crate::memory::Layout,
+        /// The planner.
+        planner: String,
+        /// Entities kept out of answers, and where.
+        exclude: (Vec<String>, crate::exec::ExcludeWhen),
+    },
+    /// The turns given to the planner since the last prompt.
+    Prompt {
+        /// The turns.
+        turns: Vec<Turn>,
+    },
+    /// What the model decoded.
+    Tokens {
+        /// Tokens of the prompt that were read anew.
+        read: usize,
+        /// Tokens chosen by the model.
+        decided: usize,
+        /// Tokens that could not have been others.
+        forced: usize,
+        /// Log-probability of the chosen ones under the constraint.
+        logprob: f64,
+    },
+    /// A call as the planner wrote it.
+    Call {
+        /// Step from 1.
+        step: usize,
+        /// The text.
+        text: String,
+    },
+    /// What the call gave.
+    Result {
+        /// The call with full names.
+        call: String,
+        /// The result in short.
+        result: ResultText,
+    },
+    /// A call that could not be executed.
+    Error {
+        /// What was wrong.
+        message: String,
+    },
+    /// The knowledge memory after the step: the history program.
+    Memory {
+        /// Executed calls.
+        history: Vec<String>,
+    },
+    /// The answer.
+    Answer {
+        /// With program and evidence.
+        answer: Box<Answer>,
+    },
+    /// How long it took; the only event that differs between runs.
+    Timing {
+        /// Seconds in the graph.
+        kg: f64,
+        /// Seconds in the model.
+        model: f64,
+    },
+}
+
+/// A result in a trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResultText {
+    /// Relations shown.
+    Relations {
+        /// Leaving the set.
+        out: Vec<String>,
+        /// Entering it.
+        r#in: Vec<String>,
+    },
+    /// Size of a set and its first members by name.
+    Set {
+        /// How many.
+        size: usize,
+        /// The first ones.
+        first: Vec<String>,
+    },
+    /// A number.
+    Number(u64),
+    /// A truth value.
+    Truth(bool),
+}
+
+/// Members of a set that a trace names.
+const TRACE_MEMBERS: usize = 10;
+
+impl ResultText {
+    /// The result of a step.
+    #[must_use]
+    pub fn of(session: &Session<'_>, step: &Step) -> Self {
+        match &step.observation {
+            Observation::Relations(shown) => Self::Relations {
+                out: shown.out.iter().map(|&relation| session.relation_name(relation)).collect(),
+                r#in: shown.incoming.iter().map(|&relation| session.relation_name(relation)).collect(),
+            },
+            Observation::Value(value) | Observation::Answer(value) => match value {
+                Value::Set(set) => {
+                    Self::Set { size: set.len(), first: set.iter().take(TRACE_MEMBERS).map(|&node| session.kg().name(node)).collect() }
+                }
+                Value::Int(number) => Self::Number(*number),
+                Value::Bool(truth) => Self::Truth(*truth),
+            },
+        }
+    }
+}
+
+/// Why a trace cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The file cannot be read.
+    #[error("cannot read the trace: {0}")]
+    Io(#[from] std::io::Error),
+    /// A line is no event.
+    #[error("line {line} is no trace event: {message}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What the JSON reader said.
+        message: String,
+    },
+    /// The trace does not begin with an `observe` event of this version.
+    #[error("this is no trace of version {TRACE_VERSION}: the first line must be an `observe` event with that version")]
+    Version,
+}
+
+/// Writes events, one a line.
+///
+/// # Errors
+/// When the writer fails.
+pub fn write(events: &[Event], mut to: impl Write) -> std::io::Result<()> {
+    for event in events {
+        serde_json::to_writer(&mut to, event)?;
+        to.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Reads a trace.
+///
+/// # Errors
+/// [`TraceError`] with the line.
+pub fn read(from: impl BufRead) -> Result<Vec<Event>, TraceError> {
+    let mut events = Vec::new();
+    for (i, line) in from.lines().enumerate() {
+        let event = serde_json::from_str(&line?).map_err(|error| TraceError::Line { line: i + 1, message: error.to_string() })?;
+        events.push(event);
+    }
+    match events.first() {
+        Some(Event::Observe { version: TRACE_VERSION, .. }) => Ok(events),
+        _ => Err(TraceError::Version),
+    }
+}
