@@ -2,6 +2,7 @@
 //!
 //! This module and its children are the only code that names oxigraph.
 
+mod dialect;
 mod dictionary;
 mod label;
 mod load;
@@ -11,6 +12,7 @@ mod rewrite;
 mod schema;
 mod sparql;
 
+pub use dialect::{normalise, parse_query};
 pub use label::{clean, fold};
 pub use load::{Format, LoadError, LoadOptions};
 pub use memory::{MemoryKg, TripleIter};
