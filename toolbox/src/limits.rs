@@ -32,3 +32,9 @@ pub const SET_SIZE: usize = 5_000_000;
 
 /// Bytes of a text that a query may build: queries of the published sets build none longer than a label.
 pub const QUERY_TEXT: usize = 1 << 20;
+
+/// Bytes of a query's text: the longest of the published sets has 4,000.
+pub const QUERY_BYTES: usize = 1 << 16;
+
+/// Brackets that may be open at once in a query, and signs in a row: the parser is recursive, and real queries stay below ten.
+pub const QUERY_DEPTH: usize = 24;
