@@ -13,7 +13,7 @@
 //! # Ok::<(), toolbox::call::ParseError>(())
 //! ```
 
-mod accept;
+pub mod accept;
 mod ast;
 mod grammar;
 mod parse;

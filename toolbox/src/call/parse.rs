@@ -139,12 +139,12 @@ impl Parser<'_> {
         self.at += self.rest().find('\n').map_or(self.rest().len(), |i| i + 1);
     }
 
+    /// Takes the token if it comes next, white space before it included; otherwise stays where it is.
     fn eat(&mut self, token: &str) -> bool {
+        let start = self.at;
         self.space();
         let found = self.rest().starts_with(token);
-        if found {
-            self.at += token.len();
-        }
+        self.at = if found { self.at + token.len() } else { start };
         found
     }
 
@@ -246,7 +246,9 @@ impl Parser<'_> {
     }
 
     fn close(&mut self) -> Result<(), ParseError> {
-        if self.eat(")") || (self.lenient && (self.rest().is_empty() || self.rest().starts_with([';', '\n']))) {
+        if self.eat(")")
+            || (self.lenient && matches!(self.rest().trim_start_matches([' ', '\t', '\r']).chars().next(), None | Some(';' | '\n')))
+        {
             return Ok(());
         }
         Err(self.error(format!("expected `,` or `)`, found {}", self.found())))
