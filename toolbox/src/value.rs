@@ -3,6 +3,9 @@
 //! Numbers compare exactly, by their digits, whatever their size or datatype. Times are intervals: `2011` is the whole year, `2011-05-01`
 //! a day, a date-time the moment it names. A zone shifts a moment to UTC; a value without a time of day keeps the date as written.
 
+mod number;
+mod time;
+
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -10,6 +13,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::term::{Literal, XSD};
+use number::Number;
+pub use time::Span;
 
 /// The date that NOW means on Freebase (rule R12): the day of its last dump.
 pub const FREEBASE_NOW: &str = "2015-08-10";
@@ -146,231 +151,6 @@ impl Kind {
     }
 }
 
-/// An exact decimal number: `sign × 0.d₁d₂d₃… × 10^exponent`. Infinity has the greatest exponent and no digits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Number {
-    sign: i8,
-    exponent: i64,
-    /// Without leading or trailing zeros.
-    digits: Vec<u8>,
-}
-
-impl Number {
-    fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let (sign, rest) = match text.strip_prefix(['-', '+']) {
-            Some(rest) => (if text.starts_with('-') { -1 } else { 1 }, rest),
-            None => (1, text),
-        };
-        if rest == "INF" {
-            return Some(Self { sign, exponent: i64::MAX, digits: Vec::new() });
-        }
-        let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok().filter(|e| e.abs() < 1 << 40)?),
-            None => (rest, 0),
-        };
-        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        if whole.is_empty() && fraction.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
-            return None;
-        }
-        let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-        let Some(first) = all.iter().position(|&b| b != b'0') else { return Some(Self { sign: 0, exponent: 0, digits: Vec::new() }) };
-        let last = all.iter().rposition(|&b| b != b'0')?;
-        let exponent = exponent + i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
-        Some(Self { sign, exponent, digits: all[first..=last].to_vec() })
-    }
-
-    fn is_whole(&self) -> bool {
-        i64::try_from(self.digits.len()).is_ok_and(|n| n <= self.exponent.max(0)) && self.exponent != i64::MAX
-    }
-
-    /// A text that sorts as the number does, for evaluators that can only sort texts.
-    fn sort_key(&self) -> String {
-        let exponent = i128::from(self.exponent) - i128::from(i64::MIN);
-        let complement = |text: String| text.bytes().map(|b| char::from(b'0' + b'9' - b)).collect::<String>();
-        let magnitude = format!("{exponent:020}{}", self.digits.iter().map(|&d| char::from(d)).collect::<String>());
-        match self.sign {
-            0 => "1".to_owned(),
-            // A shorter run of digits is the smaller number, and so the greater negative one: `~` is greater than every digit.
-            -1 => format!("0{}~", complement(magnitude)),
-            _ => format!("2{magnitude}"),
-        }
-    }
-}
-
-impl Ord for Number {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.sign.cmp(&other.sign).then_with(|| {
-            let magnitude = (self.exponent, &self.digits).cmp(&(other.exponent, &other.digits));
-            if self.sign < 0 { magnitude.reverse() } else { magnitude }
-        })
-    }
-}
-
-impl PartialOrd for Number {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// Nanoseconds in a second.
-const SECOND: i128 = 1_000_000_000;
-/// Nanoseconds in a day.
-const DAY: i128 = 86_400 * SECOND;
-
-/// Makes every moment positive in sort keys: years have at most nine digits, so moments stay below 4 × 10²⁵.
-const EPOCH_SHIFT: i128 = 100_000_000_000_000_000_000_000_000;
-
-/// A span of time: first and last nanosecond since 1970-01-01, both inside. Years are astronomical as in XML Schema 1.1; under 1.0, where
-/// there is no year 0, BCE years keep their order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Span {
-    /// First nanosecond.
-    pub lo: i128,
-    /// Last nanosecond.
-    pub hi: i128,
-}
-
-impl Span {
-    /// Reads a year, year-month, date or date-time, BCE ones with a leading `-`, each with or without a zone; `None` for anything else.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-        let (date, time) = match rest.split_once(['T', 't']) {
-            Some((date, time)) => (date, Some(time)),
-            None => (rest, None),
-        };
-        let date = if time.is_none() { strip_zone(date)?.0 } else { date };
-        let mut parts = date.split('-');
-        let year = number(parts.next()?, 1, 9)?;
-        let year = if negative { -year } else { year };
-        let month = parts.next().map(|m| number(m, 1, 2).filter(|m| (1..=12).contains(m)));
-        let day = parts.next().map(|d| number(d, 1, 2));
-        if parts.next().is_some() {
-            return None;
-        }
-        match (month, day, time) {
-            (None, _, None) => Some(Self { lo: start(year, 1, 1), hi: start(year + 1, 1, 1) - 1 }),
-            (Some(month), None, None) => {
-                let month = month?;
-                let (next_year, next_month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
-                Some(Self { lo: start(year, month, 1), hi: start(next_year, next_month, 1) - 1 })
-            }
-            (Some(month), Some(day), time) => {
-                let (month, day) = (month?, day?);
-                if !(1..=days_in_month(year, month)).contains(&day) {
-                    return None;
-                }
-                let lo = start(year, month, day);
-                match time {
-                    // `2011-05-01T` occurs; the day is all it says.
-                    None | Some("") => Some(Self { lo, hi: lo + DAY - 1 }),
-                    Some(time) => time_of_day(time).map(|(from, length)| Self { lo: lo + from, hi: lo + from + length - 1 }),
-                }
-            }
-            // `2011T00:00:00`, `2011-05T08:00`: the rule says to cut at T.
-            (None | Some(_), _, Some(_)) => Self::parse(&text[..text.len() - time.map_or(0, str::len) - 1]),
-        }
-    }
-}
-
-impl Span {
-    /// The first moment as the lexical form of an `xsd:dateTime` without zone.
-    #[must_use]
-    pub fn start_date_time(self) -> String {
-        let (days, nanos) = (self.lo.div_euclid(DAY), self.lo.rem_euclid(DAY));
-        let (year, month, day) = civil(i64::try_from(days).unwrap_or(0));
-        let (seconds, fraction) = (nanos / SECOND, nanos % SECOND);
-        let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        let sign = if year < 0 { "-" } else { "" };
-        let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:09}") };
-        format!("{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}", year.abs())
-    }
-}
-
-/// The year, month and day that begin `days` days after 1970-01-01.
-fn civil(days: i64) -> (i64, i64, i64) {
-    // The mean year has 365.2425 days: the estimate is off by one at most, and the loops put it right.
-    let mut year = 1970 + (i128::from(days) * 10_000).div_euclid(3_652_425) as i64;
-    let first = |year: i64| (start(year, 1, 1) / DAY) as i64;
-    while first(year) > days {
-        year -= 1;
-    }
-    while first(year + 1) <= days {
-        year += 1;
-    }
-    let mut rest = days - first(year);
-    let mut month = 1;
-    while rest >= days_in_month(year, month) {
-        rest -= days_in_month(year, month);
-        month += 1;
-    }
-    (year, month, rest + 1)
-}
-
-/// Cuts a zone (`Z`, `+01:00`, `-08:00`) off the end; the zone in nanoseconds, if there is one.
-fn strip_zone(text: &str) -> Option<(&str, Option<i128>)> {
-    if let Some(rest) = text.strip_suffix(['Z', 'z']) {
-        return Some((rest, Some(0)));
-    }
-    let zone = text.len().checked_sub(6).and_then(|at| text.get(at..)).filter(|zone| zone.as_bytes()[3] == b':');
-    let Some(zone) = zone.filter(|zone| zone.starts_with(['+', '-'])) else { return Some((text, None)) };
-    let (hours, minutes) = (number(&zone[1..3], 2, 2)?, number(&zone[4..], 2, 2)?);
-    let offset = i128::from(hours * 60 + minutes) * 60 * SECOND;
-    Some((&text[..text.len() - 6], Some(if zone.starts_with('-') { -offset } else { offset })))
-}
-
-/// Start and length of a time of day in nanoseconds, shifted to UTC when it has a zone.
-fn time_of_day(text: &str) -> Option<(i128, i128)> {
-    let (clock, zone) = strip_zone(text)?;
-    let mut parts = clock.split(':');
-    let hour = number(parts.next()?, 1, 2).filter(|h| *h <= 24)?;
-    let minute = number(parts.next()?, 1, 2).filter(|m| *m < 60)?;
-    let (second, length) = match parts.next() {
-        None => (0, 60 * SECOND),
-        Some(seconds) => {
-            let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
-            let whole = number(whole, 1, 2).filter(|s| *s < 60)?;
-            if !fraction.bytes().all(|b| b.is_ascii_digit()) {
-                return None;
-            }
-            let nanos = fraction.bytes().chain(std::iter::repeat(b'0')).take(9).fold(0, |n, b| n * 10 + i128::from(b - b'0'));
-            (i128::from(whole) * SECOND + nanos, 1)
-        }
-    };
-    if parts.next().is_some() || (hour == 24 && (minute > 0 || second > 0)) {
-        return None;
-    }
-    Some((i128::from(hour * 60 + minute) * 60 * SECOND + second - zone.unwrap_or(0), length))
-}
-
-fn number(text: &str, least: usize, most: usize) -> Option<i64> {
-    ((least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
-}
-
-fn is_leap(year: i64) -> bool {
-    year.rem_euclid(4) == 0 && (year.rem_euclid(100) != 0 || year.rem_euclid(400) == 0)
-}
-
-fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// First nanosecond of a day of the proleptic Gregorian calendar.
-fn start(year: i64, month: i64, day: i64) -> i128 {
-    let before = year - 1;
-    let days_before_year = before * 365 + before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400);
-    let days_before_month: i64 = (1..month).map(|m| days_in_month(year, m)).sum();
-    // 719,162 days lie between 0001-01-01 and 1970-01-01.
-    i128::from(days_before_year + days_before_month + day - 1 - 719_162) * DAY
-}
-
 /// A text as it compares (rule R8): without quotes and language tag, lower case, underscores as spaces, white space collapsed.
 #[must_use]
 pub fn normalise(text: &str) -> String {
@@ -476,10 +256,179 @@ fn extreme_by<T: Ord>(tails: &[&Literal], wanted: Extreme, key: impl Fn(&Literal
 pub fn sort_key(literal: &Literal) -> String {
     match Kind::of(literal) {
         Kind::Int | Kind::Float => Number::parse(&literal.lexical).map(|number| format!("1{}", number.sort_key())),
-        Kind::Time => Span::parse(&literal.lexical).map(|span| format!("2{:030}", span.lo + EPOCH_SHIFT)),
+        Kind::Time => Span::parse(&literal.lexical).map(|span| format!("2{:030}", span.lo + time::EPOCH_SHIFT)),
         Kind::Text => None,
     }
     .unwrap_or_else(|| {
         format!("3{}\0{}\0{}", literal.lexical, literal.datatype.as_deref().unwrap_or(""), literal.lang.as_deref().unwrap_or(""))
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lit(text: &str) -> Literal {
+        match text.split_once("^^") {
+            Some((lexical, local)) => Literal::xsd(lexical, local),
+            None => Literal::plain(text),
+        }
+    }
+
+    #[test]
+    fn operators_print_and_parse() {
+        for op in Op::ALL {
+            assert_eq!(op.to_string().parse::<Op>(), Ok(op));
+        }
+        assert_eq!("==".parse::<Op>(), Err(UnknownOp("==".to_owned())));
+    }
+
+    /// tail, operator, value, kind, holds
+    #[test]
+    fn comparisons() {
+        let table = [
+            ("2011-05-01^^date", Op::Eq, "2011", Kind::Time, true),
+            ("2011^^gYear", Op::Eq, "2011-05-01", Kind::Time, true),
+            ("2012^^gYear", Op::Ne, "2011", Kind::Time, true),
+            ("2011-05-01^^date", Op::Gt, "2011", Kind::Time, false),
+            ("2011-05-01^^date", Op::Ge, "2011", Kind::Time, true),
+            ("2011^^gYear", Op::Ge, "2011-05-01", Kind::Time, false),
+            ("2011^^gYear", Op::Le, "2011-05-01", Kind::Time, false),
+            ("-0044-03-15^^date", Op::Lt, "-0043", Kind::Time, true),
+            ("-0044^^gYear", Op::Gt, "-0100", Kind::Time, true),
+            ("50000^^integer", Op::Gt, "50000", Kind::Int, false),
+            ("50000^^integer", Op::Eq, "5e4", Kind::Int, true),
+            ("9007199254740993^^integer", Op::Gt, "9007199254740992", Kind::Int, true),
+            ("0.30000000000000004^^double", Op::Eq, "0.3", Kind::Float, false),
+            ("10", Op::Lt, "9", Kind::Text, true),
+            ("10", Op::Lt, "9", Kind::Int, false),
+            ("Young_Forrest", Op::Eq, "\"young  forrest\"@en", Kind::Text, true),
+            ("n/a", Op::Ne, "5", Kind::Int, false),
+            ("5^^integer", Op::Ne, "n/a", Kind::Int, false),
+            ("2011^^gYear", Op::Eq, "\"2011\"", Kind::Time, true),
+        ];
+        for (tail, op, value, kind, holds) in table {
+            assert_eq!(compare(&lit(tail), op, &lit(value), kind), holds, "{tail} {op} {value} as {kind:?}");
+        }
+    }
+
+    #[test]
+    fn the_kind_is_that_of_most_tails() {
+        let kind = |tails: &[&str]| Kind::majority(&tails.iter().map(|t| lit(t)).collect::<Vec<_>>());
+        assert_eq!(kind(&[]), Kind::Text);
+        assert_eq!(kind(&["1^^integer", "2^^long", "x"]), Kind::Int);
+        assert_eq!(kind(&["1^^integer", "2.5^^double"]), Kind::Float);
+        assert_eq!(kind(&["2011^^gYear", "2011-01-01^^date", "1^^integer"]), Kind::Time);
+        assert_eq!(kind(&["10", "9"]), Kind::Int);
+        assert_eq!(kind(&["10", "9.5"]), Kind::Float);
+        assert_eq!(kind(&["10", "nine"]), Kind::Text);
+    }
+
+    #[test]
+    fn extremes_keep_ties_and_ignore_what_does_not_parse() {
+        let best = |tails: &[&str], wanted| {
+            let tails: Vec<Literal> = tails.iter().map(|t| lit(t)).collect();
+            extreme(&tails.iter().collect::<Vec<_>>(), wanted)
+        };
+        assert_eq!(best(&["9", "10", "10.0"], Extreme::Max), Some(vec![1, 2]));
+        assert_eq!(best(&["9^^integer", "unknown^^integer", "8^^integer"], Extreme::Min), Some(vec![2]));
+        assert_eq!(best(&["-0100^^gYear", "0014^^gYear", "-0044^^gYear"], Extreme::Max), Some(vec![1]));
+        assert_eq!(best(&["-0100^^gYear", "-0044^^gYear"], Extreme::Max), Some(vec![1]));
+        assert_eq!(best(&["-0100^^gYear", "-0044^^gYear", "2001^^gYear"], Extreme::Min), Some(vec![0]));
+        assert_eq!(best(&["x^^integer"], Extreme::Max), None);
+        assert_eq!(best(&[], Extreme::Max), None);
+        assert_eq!(best(&["b", "a"], Extreme::Min), Some(vec![1]));
+    }
+
+    #[test]
+    fn intervals_overlap_and_missing_bounds_are_open() {
+        let holds = |from: &[&str], to: &[&str], value: &str| {
+            let all = |tails: &[&str]| tails.iter().map(|t| lit(t)).collect::<Vec<_>>();
+            interval_contains(&all(from), &all(to), &lit(value))
+        };
+        assert!(holds(&["2008"], &["2012"], "2010"));
+        assert!(holds(&["2010-06-01"], &[], "2010") && holds(&[], &["2010-06-01"], "2010") && holds(&[], &[], "2010"));
+        assert!(!holds(&["2011"], &[], "2010") && !holds(&[], &["2009-12-31"], "2010"));
+        assert!(!holds(&["soon"], &[], "2010") && !holds(&[], &[], "soon"));
+        assert!(holds(&["2011", "2009"], &[], "2010"));
+    }
+
+    #[test]
+    fn now_is_what_the_caller_says() {
+        let now = Literal::xsd(FREEBASE_NOW, "date");
+        assert_eq!(resolve_now(&lit("NOW"), &now), &now);
+        assert_eq!(resolve_now(&lit("now"), &now), &lit("now"));
+    }
+
+    fn numbers() -> impl Strategy<Value = Literal> {
+        "-?[0-9]{1,25}(\\.[0-9]{1,4})?".prop_map(|t| Literal::xsd(t, "decimal"))
+    }
+
+    fn times() -> impl Strategy<Value = Literal> {
+        "-?(00|19|20)[0-9]{2}(-0[1-9](-[12][0-9](T1[0-9]:[0-5][0-9]:[0-5][0-9])?)?)?".prop_map(|t| Literal::xsd(t, "dateTime"))
+    }
+
+    fn any_pair() -> impl Strategy<Value = (Literal, Literal, Kind)> {
+        prop_oneof![
+            (numbers(), numbers()).prop_map(|(a, b)| (a, b, Kind::Float)),
+            (times(), times()).prop_map(|(a, b)| (a, b, Kind::Time)),
+            ("[a-cA-C_ ]{0,4}", "[a-cA-C_ ]{0,4}").prop_map(|(a, b)| (Literal::plain(a), Literal::plain(b), Kind::Text)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn trichotomy_of_numbers_and_texts((a, b, kind) in any_pair()) {
+            prop_assume!(kind != Kind::Time);
+            let held = [Op::Lt, Op::Eq, Op::Gt].iter().filter(|op| compare(&a, **op, &b, kind)).count();
+            prop_assert_eq!(held, 1);
+            prop_assert_eq!(compare(&a, Op::Le, &b, kind), !compare(&a, Op::Gt, &b, kind));
+            prop_assert_eq!(compare(&a, Op::Ge, &b, kind), !compare(&a, Op::Lt, &b, kind));
+        }
+
+        #[test]
+        fn laws_of_every_kind((a, b, kind) in any_pair()) {
+            prop_assert_eq!(compare(&a, Op::Ne, &b, kind), !compare(&a, Op::Eq, &b, kind));
+            prop_assert_eq!(compare(&a, Op::Eq, &b, kind), compare(&b, Op::Eq, &a, kind));
+            prop_assert_eq!(compare(&a, Op::Lt, &b, kind), compare(&b, Op::Gt, &a, kind));
+            prop_assert!(!compare(&a, Op::Lt, &b, kind) || (compare(&a, Op::Le, &b, kind) && compare(&a, Op::Ne, &b, kind)));
+            prop_assert!(!compare(&a, Op::Gt, &b, kind) || (compare(&a, Op::Ge, &b, kind) && compare(&a, Op::Ne, &b, kind)));
+            prop_assert!(compare(&a, Op::Eq, &a, kind));
+            // at most one of before, equal, after: overlapping spans that contain each other are equal, no calendar spans overlap otherwise
+            let held = [Op::Lt, Op::Eq, Op::Gt].iter().filter(|op| compare(&a, **op, &b, kind)).count();
+            prop_assert_eq!(held, 1);
+        }
+
+        #[test]
+        fn spans_compare_as_rule_r10_says(a in (-9i128..9, 0i128..5), b in (-9i128..9, 0i128..5)) {
+            let (t, v) = (Span { lo: a.0, hi: a.0 + a.1 }, Span { lo: b.0, hi: b.0 + b.1 });
+            let inside = |x: Span, y: Span| (x.lo..=x.hi).all(|m| (y.lo..=y.hi).contains(&m));
+            prop_assert_eq!(compare_spans(t, Op::Eq, v), inside(t, v) || inside(v, t));
+            prop_assert_eq!(compare_spans(t, Op::Lt, v), (t.lo..=t.hi).all(|x| (v.lo..=v.hi).all(|y| x < y)));
+            prop_assert_eq!(compare_spans(t, Op::Gt, v), (t.lo..=t.hi).all(|x| (v.lo..=v.hi).all(|y| x > y)));
+            prop_assert_eq!(compare_spans(t, Op::Le, v), (t.lo..=t.hi).all(|x| x <= v.hi));
+            prop_assert_eq!(compare_spans(t, Op::Ge, v), (t.lo..=t.hi).all(|x| x >= v.lo));
+        }
+
+        #[test]
+        fn an_extreme_is_one(tails in proptest::collection::vec(numbers(), 1..9)) {
+            let refs: Vec<&Literal> = tails.iter().collect();
+            for (wanted, op) in [(Extreme::Max, Op::Gt), (Extreme::Min, Op::Lt)] {
+                let best = extreme(&refs, wanted).unwrap();
+                prop_assert!(!best.is_empty());
+                for (i, tail) in tails.iter().enumerate() {
+                    prop_assert!(!compare(tail, op, &tails[best[0]], Kind::Float));
+                    prop_assert_eq!(best.contains(&i), compare(tail, Op::Eq, &tails[best[0]], Kind::Float));
+                }
+            }
+        }
+
+        #[test]
+        fn sort_keys_sort_as_values((a, b, kind) in any_pair()) {
+            prop_assume!(kind == Kind::Float);
+            prop_assert_eq!(sort_key(&a) < sort_key(&b), compare(&a, Op::Lt, &b, kind));
+        }
+    }
 }

@@ -17,6 +17,9 @@ use crate::term::XSD;
 /// How often the progress callback is called, in triples.
 const PROGRESS_EVERY: u64 = 65_536;
 
+/// What relative IRIs of a file without a base are relative to.
+const BASE: &str = "http://example.org/";
+
 /// Longest line of a text format: no real one comes near it, and a file that is no text at all is noticed before it fills the memory.
 const LINE_BYTES: u64 = 1 << 20;
 
@@ -80,6 +83,8 @@ pub struct LoadOptions {
     /// Keeps the labels of blank nodes as they are, so that blank nodes of the same label in two files become one. Otherwise they are
     /// numbered in order of appearance.
     pub keep_blank_names: bool,
+    /// Takes IRIs as they stand instead of checking them against RFC 3987: dumps hold spaces and quotes in them.
+    pub any_iri: bool,
     /// Faulty statements that are passed over before loading fails; 0 makes the first one an error.
     pub max_faults: usize,
 }
@@ -179,11 +184,11 @@ impl Loader<'_> {
 
     fn rdf(&mut self, path: &Path, format: RdfFormat, reader: impl Read) -> Result<(), LoadError> {
         let mut parser = RdfParser::from_format(format);
-        if self.options.keep_blank_names {
+        if self.options.any_iri {
             parser = parser.lenient();
         }
-        // A relative IRI has no meaning in a graph that is handed on, but files of small examples are full of them.
-        parser = parser.with_base_iri("urn:kgagent:base/").unwrap_or_else(|_| RdfParser::from_format(format));
+        // Small examples are full of relative IRIs; where the file lies must not change the graph, so they get one fixed base.
+        parser = parser.with_base_iri(BASE).unwrap_or_else(|_| RdfParser::from_format(format));
         let mut blanks: FxHashMap<String, String> = FxHashMap::default();
         for quad in parser.for_reader(reader) {
             let quad = match quad {

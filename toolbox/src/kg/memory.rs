@@ -181,8 +181,20 @@ impl MemoryKg {
         hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The triples in order of their terms.
+    /// Sets the graph's own deny list (rule R4): what is hidden from planners besides type and label relations, which always are.
     #[must_use]
+    pub fn with_hidden(mut self, iris: &[String]) -> Self {
+        let listed = iris.iter().filter_map(|iri| self.dictionary.find_iri(iri)).map(RelId);
+        let always = self.schema.type_relations.iter().chain(&self.schema.label_relations).copied();
+        let mut hidden: Vec<RelId> = listed.chain(always).filter(|r| self.relations.binary_search(&r.0).is_ok()).collect();
+        hidden.sort_unstable();
+        hidden.dedup();
+        self.hidden = hidden.iter().map(|r| r.0).collect();
+        self.schema.hidden = hidden;
+        self
+    }
+
+    /// The triples in order of their terms.
     pub fn triples(&self) -> TripleIter<'_> {
         self.spo.iter().map(|&[s, p, o]| (NodeId(s), RelId(p), NodeId(o)))
     }

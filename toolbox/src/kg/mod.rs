@@ -4,6 +4,7 @@
 
 mod dialect;
 mod dictionary;
+mod folder;
 mod label;
 mod load;
 mod memory;
@@ -13,6 +14,7 @@ mod schema;
 mod sparql;
 
 pub use dialect::{normalise, parse_query};
+pub use folder::{FolderError, GraphFolder, Manifest, Source};
 pub use label::{clean, fold};
 pub use load::{Format, LoadError, LoadOptions};
 pub use memory::{MemoryKg, TripleIter};
