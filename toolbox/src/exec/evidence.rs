@@ -11,7 +11,9 @@ type Triple = (NodeId, RelId, NodeId);
 /// The triples that the answer of a finished session rests on, sorted.
 ///
 /// Running the same program on these triples alone gives the same answer: every member of the answer keeps one full derivation, `count`
-/// keeps those of all members, an extreme keeps the extreme tails. A `judge` that is false rests on the tails that were compared.
+/// keeps those of all members, an extreme keeps the tails of everything it was chosen among (of the winners only, where that is more than
+/// [`COMPARED`]). A `judge` that is false rests on the tails that were compared. Constants that play no part keep one triple, so that
+/// the program still knows them.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
     let mut walk = Walk { session, needed: BTreeMap::new(), triples: BTreeSet::new() };
@@ -29,8 +31,14 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
         let all = matches!(step.observation, Observation::Answer(Value::Int(_) | Value::Bool(_)));
         walk.step(&step.call, &step.inputs, step.walked, &members, all);
     }
+    for step in session.steps() {
+        walk.make_known(&step.call);
+    }
     walk.triples.into_iter().collect()
 }
+
+/// Members of a set that an extreme is shown to be chosen among.
+const COMPARED: usize = 20;
 
 struct Walk<'s, 'g> {
     session: &'s Session<'g>,
@@ -86,6 +94,8 @@ impl Walk<'_, '_> {
                 }
             }
             Tool::GetEntityByConstraint => {
+                let chosen = matches!(call.args.get(2), Some(Arg::Extreme(_))) && inputs[0].len() <= COMPARED;
+                let members = if chosen && !members.is_empty() { &inputs[0] } else { members };
                 self.compared(call, walked, members);
                 self.need(&call.args[0], members.iter().copied());
             }
@@ -133,6 +143,33 @@ impl Walk<'_, '_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Keeps one triple of every constant that no kept triple mentions.
+    fn make_known(&mut self, call: &Call) {
+        if matches!(call.tool, Tool::GetRelation | Tool::RetrieveRelation) {
+            return;
+        }
+        let kg = self.session.kg();
+        for (i, arg) in call.args.iter().enumerate() {
+            let Arg::Name(name) = arg else { continue };
+            let Some(node) = kg.by_name(name).filter(|_| i != 1) else { continue };
+            if self.triples.iter().any(|&(s, _, o)| s == node || o == node) {
+                continue;
+            }
+            if call.tool == Tool::GetEntityByType {
+                let member = kg.instances(node).first().copied();
+                let typed = member.and_then(|member| {
+                    let relation = kg.schema().type_relations.iter().copied().find(|&relation| kg.has(member, relation, node));
+                    relation.map(|relation| (member, relation, node))
+                });
+                self.triples.extend(typed);
+                continue;
+            }
+            let out = kg.out_relations(node).first().and_then(|&r| kg.tails(node, r).first().map(|&t| (node, r, t)));
+            let known = out.or_else(|| kg.in_relations(node).first().and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node))));
+            self.triples.extend(known);
         }
     }
 

@@ -1,0 +1,280 @@
+//! The tools on a small graph, rule by rule (spec A.1.1), and the law of evidence: what proves an answer re-derives it alone.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::io::Write;
+
+use toolbox::answer::{Answer, AnswerValue, Provenance};
+use toolbox::call::{Acceptor, CallAcceptor, parse_call, parse_program};
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, ToolError, Value, run_program};
+use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use toolbox::link::Linked;
+use toolbox::memory::{Conversation, Layout, Template};
+
+/// Players and clubs of our own making, with stints as nameless nodes in between.
+const GRAPH: &str = r#"
+@prefix : <http://test.example/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+:ada a :person ; rdfs:label "Ada"@en ; :player.stints :s1, :s2, :s3 .
+:bo a :person ; rdfs:label "Bo"@en ; :player.stints :s4 .
+:s1 :stint.club :reds ; :stint.from "2003-08-01"^^xsd:date ; :stint.to "2009-06-30"^^xsd:date ; :stint.role :captain .
+:s2 :stint.club :blues ; :stint.from "2009-07-01"^^xsd:date .
+:s3 :stint.club :greens ; :stint.to "2001-07-01"^^xsd:date .
+:s4 :stint.club :blues ; :stint.from "2011-02-01"^^xsd:date .
+:captain rdfs:label "Captain"@en .
+:reds a :club ; rdfs:label "Reds"@en ; :club.seats 50000 ; :club.founded "1906"^^xsd:gYear ; :club.city :port .
+:blues a :club ; rdfs:label "Blues"@en ; :club.seats 81000 ; :club.founded "1902-03-06"^^xsd:date ; :club.city :hill .
+:greens a :club ; rdfs:label "Greens"@en ; :club.founded "1906"^^xsd:gYear ; :club.city :port .
+:port a :city ; rdfs:label "Port"@en ; :city.twin :hill .
+:hill a :city ; rdfs:label "Hill"@en .
+:rome a :city ; rdfs:label "Rome"@en ; :city.founded "-0753"^^xsd:gYear .
+:paris a :city ; rdfs:label "Paris"@en ; :city.founded "0250"^^xsd:gYear .
+"#;
+
+fn graph() -> MemoryKg {
+    let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
+    file.write_all(GRAPH.as_bytes()).unwrap();
+    MemoryKg::load(&[file.path().to_path_buf()], &LoadOptions::default(), &|_| {}).unwrap()
+}
+
+fn session<'g>(kg: &'g MemoryKg, options: ExecOptions) -> Session<'g> {
+    let ada = kg.by_name("ada").unwrap();
+    let question = "which club did Ada play for in 2008";
+    Session::new(kg, question, Linked::new(kg, question, &[ada]), &[], options)
+}
+
+fn run(program: &str) -> Result<Value, ToolError> {
+    let kg = graph();
+    let mut session = session(&kg, ExecOptions::default());
+    run_program(&mut session, &parse_program(program).unwrap()).map_err(|(_, error)| error)
+}
+
+/// The answer of a program as sorted names, a number or a truth value.
+fn names(program: &str) -> String {
+    let kg = graph();
+    match run(program).unwrap() {
+        Value::Set(set) => set.iter().map(|&node| kg.name(node)).collect::<Vec<_>>().join(" "),
+        Value::Int(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+    }
+}
+
+#[test]
+fn e2_and_e3_walk_in_their_direction() {
+    assert_eq!(names("v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); ans = end(v1)"), "blues greens reds");
+    assert_eq!(names("v0 = get_head_entity(port, club.city); ans = end(v0)"), "greens reds");
+}
+
+#[test]
+fn e4_gives_all_instances() {
+    assert_eq!(names("v0 = get_entity_by_type(city); ans = end(v0)"), "hill paris port rome");
+}
+
+#[test]
+fn r1_relations_must_bind() {
+    let error = run("v0 = get_tail_entity(ada, club.city); ans = end(v0)").unwrap_err();
+    assert!(
+        matches!(&error, ToolError::UnknownRelation { given, near, .. } if given == "club.city" && near.contains(&"player.stints".to_owned())),
+        "{error}"
+    );
+    // A last segment binds where it is the only one shown.
+    assert_eq!(names("get_relation(ada); v0 = get_tail_entity(ada, stints); v1 = count(v0); ans = end(v1)"), "3");
+}
+
+#[test]
+fn r2_the_other_direction_is_a_hint_not_an_answer() {
+    let error = run("v0 = get_tail_entity(port, club.city); ans = end(v0)").unwrap_err();
+    assert_eq!(error.to_string(), "`club.city` only enters port: use get_head_entity(port, club.city)");
+}
+
+#[test]
+fn r5_filters_without_survivors_are_empty_unless_lenient() {
+    let program = "v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.seats, >, 90000); ans = end(v1)";
+    assert_eq!(names(program), "");
+    let kg = graph();
+    let mut lenient = session(&kg, ExecOptions { lenient_filters: true, ..ExecOptions::default() });
+    assert!(matches!(run_program(&mut lenient, &parse_program(program).unwrap()).unwrap(), Value::Set(set) if set.len() == 3));
+}
+
+#[test]
+fn r7_exclusion() {
+    let program = parse_program("v0 = union(ada, bo); ans = end(v0)").unwrap();
+    let kg = graph();
+    let ada = kg.by_name("ada").unwrap();
+    let answer = |nodes, when| {
+        let mut session = session(&kg, ExecOptions { exclude: Exclude { nodes, when }, ..ExecOptions::default() });
+        match run_program(&mut session, &program).unwrap() {
+            Value::Set(set) => set.iter().map(|&node| kg.name(node)).collect::<Vec<_>>().join(" "),
+            _ => String::new(),
+        }
+    };
+    let bo = kg.by_name("bo").unwrap();
+    assert_eq!(answer(vec![ada], ExcludeWhen::Never), "ada bo");
+    assert_eq!(answer(vec![ada], ExcludeWhen::Answer), "bo");
+    assert_eq!(answer(vec![ada, bo], ExcludeWhen::Others), "ada bo");
+    assert_eq!(answer(vec![ada, bo], ExcludeWhen::Answer), "");
+    assert_eq!(answer(vec![ada], ExcludeWhen::EveryStep), "bo");
+}
+
+#[test]
+fn r9_r13_extremes_order_years_before_christ_and_keep_ties() {
+    assert_eq!(names("v0 = get_entity_by_type(city); v1 = get_entity_by_constraint(v0, city.founded, argmin); ans = end(v1)"), "rome");
+    assert_eq!(names("v0 = get_entity_by_type(city); v1 = get_entity_by_constraint(v0, city.founded, argmax); ans = end(v1)"), "paris");
+    assert_eq!(
+        names("v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.founded, argmax); ans = end(v1)"),
+        "greens reds"
+    );
+}
+
+#[test]
+fn r10_partial_dates_are_intervals() {
+    let clubs =
+        |op: &str| names(&format!("v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.founded, {op}); ans = end(v1)"));
+    assert_eq!(clubs("=, 1902"), "blues");
+    assert_eq!(clubs("<, 1906"), "blues");
+    assert_eq!(clubs(">=, 1906"), "greens reds");
+}
+
+#[test]
+fn r11_open_bounds_overlap() {
+    let at = |year: &str| {
+        names(&format!(
+            "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.from_to, =, {year}); v2 = get_tail_entity(v1, stint.club); ans = end(v2)"
+        ))
+    };
+    assert_eq!(at("2000"), "greens");
+    assert_eq!(at("2009"), "blues reds");
+    assert_eq!(at("2020"), "blues");
+}
+
+#[test]
+fn r14_r15_entity_values_and_inverses() {
+    assert_eq!(
+        names("v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.role, =, captain); ans = end(v1)"),
+        "s1"
+    );
+    assert_eq!(
+        names("v0 = get_head_entity(blues, stint.club); v1 = get_entity_by_constraint(v0, ~player.stints, !=, ada); ans = end(v1)"),
+        "s4"
+    );
+}
+
+#[test]
+fn r17_judge_is_existential_and_false_without_tails() {
+    assert_eq!(names("v0 = judge(reds, club.city, =, port); ans = end(v0)"), "true");
+    assert_eq!(names("v0 = judge(blues, club.seats, >, 90000); ans = end(v0)"), "false");
+    assert_eq!(names("v0 = judge(greens, club.seats, >, 1); ans = end(v0)"), "false");
+}
+
+#[test]
+fn r18_r19_counts_and_intersections_of_nothing() {
+    assert_eq!(names("v0 = count([]); ans = end(v0)"), "0");
+    assert_eq!(names("v0 = intersect(reds, blues); v1 = intersect(v0, reds); ans = end(v1)"), "");
+}
+
+#[test]
+fn r20_variables_are_immutable_and_known() {
+    assert!(matches!(run("v0 = count(v3); ans = end(v0)").unwrap_err(), ToolError::UnknownVariable { given: 3, live: 0 }));
+    assert!(matches!(run("v1 = count(ada); ans = end(v1)").unwrap_err(), ToolError::Assignment { given: 1, next: 0 }));
+    assert!(matches!(run("v0 = count(ada); v1 = count(v0); ans = end(v1)").unwrap_err(), ToolError::NotASet(0)));
+}
+
+#[test]
+fn candidates_and_disambiguation() {
+    assert_eq!(names("v0 = get_candidate_entity(\"reds\"); v1 = disambiguate_entity(v0); ans = end(v1)"), "reds");
+}
+
+#[test]
+fn steps_and_calls_after_the_end_are_refused() {
+    let kg = graph();
+    let mut one = session(&kg, ExecOptions { max_steps: 1, ..ExecOptions::default() });
+    one.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
+    assert!(matches!(one.run(&parse_call("ans = end(ada)").unwrap()), Err(ToolError::Steps { limit: 1 })));
+    let mut ended = session(&kg, ExecOptions::default());
+    ended.run(&parse_call("ans = end(ada)").unwrap()).unwrap();
+    assert!(matches!(ended.run(&parse_call("ans = end(ada)").unwrap()), Err(ToolError::Ended)));
+}
+
+/// Programs whose answers rest on every kind of call.
+const PROGRAMS: [&str; 9] = [
+    "v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); v2 = get_tail_entity(v1, club.city); ans = end(v2)",
+    "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.from_to, =, 2009); v2 = get_tail_entity(v1, stint.club); ans = end(v2)",
+    "v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.seats, argmax); ans = end(v1)",
+    "v0 = get_entity_by_type(club); v1 = get_head_entity(port, club.city); v2 = intersect(v0, v1); v3 = count(v2); ans = end(v3)",
+    "v0 = get_tail_entity(port, city.twin); v1 = get_head_entity(hill, city.twin); v2 = union(v0, v1); ans = end(v2)",
+    "v0 = judge(reds, club.city, =, port); ans = end(v0)",
+    "v0 = judge(blues, club.seats, >, 90000); ans = end(v0)",
+    "v0 = get_head_entity(blues, stint.club); v1 = get_entity_by_constraint(v0, ~player.stints, !=, ada); v2 = get_head_entity(v1, player.stints); ans = end(v2)",
+    "v0 = union(reds, blues); v1 = get_entity_by_constraint(v0, club.founded, argmin); ans = end(v1)",
+];
+
+#[test]
+fn evidence_alone_re_derives_the_answer() {
+    let kg = graph();
+    for text in PROGRAMS {
+        let program = parse_program(text).unwrap();
+        let mut first = session(&kg, ExecOptions::default());
+        run_program(&mut first, &program).unwrap();
+        let answer = Answer::of(&first);
+        assert_eq!(answer.provenance, Provenance::Kg, "{text}");
+        assert!(!answer.evidence.is_empty(), "{text}");
+        assert!(answer.evidence.len() < kg.len());
+        let triples = answer.evidence.iter().map(|triple| triple.triple.clone());
+        let small = MemoryKg::from_triples(triples);
+        let linked = Linked::default();
+        let mut again = Session::new(&small, "", linked, &[], ExecOptions::default());
+        run_program(&mut again, &program).unwrap_or_else(|(step, error)| panic!("{text}: step {step}: {error}\n{:?}", answer.evidence));
+        let terms = |answer: &Answer| match &answer.value {
+            AnswerValue::Set(members) => members.iter().map(|member| member.term.to_string()).collect::<Vec<_>>(),
+            other => vec![format!("{other:?}")],
+        };
+        assert_eq!(terms(&Answer::of(&again)), terms(&answer), "{text}");
+    }
+}
+
+#[test]
+fn an_empty_answer_names_the_step() {
+    let kg = graph();
+    let mut empty = session(&kg, ExecOptions::default());
+    let program = "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.from_to, =, 1950); v2 = get_entity_by_constraint(v1, stint.to, <, 1990); ans = end(v2)";
+    run_program(&mut empty, &parse_program(program).unwrap()).unwrap();
+    let answer = Answer::of(&empty);
+    assert!(answer.is_none());
+    // The open start of the stint with the greens reaches back before 1950, so the second filter is the one that empties.
+    assert_eq!(answer.emptied.unwrap().step, 3);
+}
+
+#[test]
+fn what_is_live_can_be_run() {
+    let kg = graph();
+    for handles in [true, false] {
+        let mut s = session(&kg, ExecOptions::default());
+        s.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
+        let acceptor = CallAcceptor::new(s.live(handles));
+        let call = if handles { "v0 = get_tail_entity(e0, r0)" } else { "v0 = get_tail_entity(ada, player.stints)" };
+        assert!(acceptor.accepts(call), "{:?}", acceptor.continuations(&acceptor.start()));
+        s.run(&parse_call(call).unwrap()).unwrap();
+        assert_eq!(s.steps()[1].call.to_string(), "v0 = get_tail_entity(ada, player.stints)");
+        assert!(CallAcceptor::new(s.live(handles)).accepts("get_relation(v0)"));
+    }
+}
+
+#[test]
+fn handles_and_names_are_two_spellings_of_one_program() {
+    let kg = graph();
+    let template = Template::new(Layout::Dialogue);
+    let mut s = session(&kg, ExecOptions::default());
+    let mut conversation = Conversation::open(&template, &s);
+    let program = "get_relation(ada); v0 = get_tail_entity(ada, player.stints); get_relation(v0); v1 = get_entity_by_constraint(v0, stint.from_to, =, 2008); get_relation(v1); v2 = get_tail_entity(v1, stint.club); ans = end(v2)";
+    for call in parse_program(program).unwrap() {
+        let written = template.call(&s, &call);
+        assert_eq!(s.with_names(&written).unwrap(), call);
+        s.run(&written).unwrap();
+        conversation.record(&s, &written.to_string());
+    }
+    let text: String = conversation.into_samples()[0].iter().map(|turn| format!("{:?}: {}\n", turn.role, turn.text())).collect();
+    assert!(text.contains("which club did e0 play for in 2008"), "{text}");
+    assert!(text.contains("get_entity_by_constraint(v0, r"), "{text}");
+    assert!(text.contains(", =, x0)"), "{text}");
+    assert_eq!(Answer::of(&s).texts(), ["Reds"]);
+}
