@@ -1,1 +1,16 @@
-//! LLaMA-family inference in candle, constrained decoding and the agents
+//! Answering questions over a graph with a local model, fully offline: the engine (LLaMA in candle, constrained decoding), the planners and
+//! the agents that drive the toolbox.
+//!
+//! ```text
+//! agent: observe ─▶ propose ─▶ constrain ─▶ execute ─▶ record        planner: who proposes (local model, oracle, scripted)
+//!                                                                     engine: how a local model decodes under a constraint
+//! ```
+//!
+//! Invariants: nothing here knows burn or a dataset format, prints, or reads the environment.
+
+pub mod agent;
+pub mod engine;
+mod error;
+pub mod planner;
+
+pub use error::InferError;

@@ -1,0 +1,102 @@
+//! The KG-Agent loop (§4.3): the planner writes one call a step, the executor runs it, the memory is updated; the planner's own `end` stops it.
+
+use std::time::Instant;
+
+use toolbox::answer::Answer;
+use toolbox::call::parse_call;
+use toolbox::exec::{ExecOptions, Session};
+use toolbox::kg::Kg;
+use toolbox::link::Linked;
+use toolbox::memory::{Conversation, Template};
+use toolbox::term::NodeId;
+use toolbox::trace::{Event, ResultText, TRACE_VERSION};
+
+use super::Outcome;
+use crate::InferError;
+use crate::planner::{Moment, Planner};
+
+/// One question for the loop.
+pub struct Task<'a> {
+    /// The graph.
+    pub kg: &'a dyn Kg,
+    /// The question as asked.
+    pub question: &'a str,
+    /// What it is about.
+    pub linked: Linked,
+    /// Classes that must be on offer (an oracle's; empty otherwise).
+    pub must_offer: &'a [NodeId],
+    /// Limits, exclusions and ranking.
+    pub options: ExecOptions,
+    /// The prompt template.
+    pub template: &'a Template,
+    /// The planner's name, for the trace.
+    pub planner_name: &'a str,
+}
+
+/// Answers one question. A call that does not parse or cannot be executed ends it without an answer, as in the paper's loop; the trace
+/// says why.
+///
+/// # Errors
+/// [`InferError`] when the planner itself fails.
+pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+    let mut events = vec![opening(&task)];
+    let mut session = Session::new(task.kg, task.question, task.linked, task.must_offer, task.options);
+    let mut conversation = Conversation::open(task.template, &session);
+    let (mut shown, mut tokens, mut invalid) = (0, 0, 0);
+    let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
+    while session.answer().is_none() {
+        // Observe: what the planner has not seen yet.
+        let turns = conversation.prompt();
+        events.push(Event::Prompt { turns: turns[shown.min(turns.len())..].to_vec() });
+        // Propose, under the constraint of what is live.
+        let begun = Instant::now();
+        let proposal = planner.propose(&Moment { session: &session, template: task.template, turns })?;
+        model_seconds += begun.elapsed().as_secs_f64();
+        tokens += proposal.read + proposal.decided + proposal.forced;
+        if planner.constrained() {
+            events.push(Event::Tokens {
+                read: proposal.read,
+                decided: proposal.decided,
+                forced: proposal.forced,
+                logprob: proposal.logprob,
+            });
+        }
+        events.push(Event::Call { step: session.steps().len() + 1, text: proposal.text.clone() });
+        // Execute.
+        let begun = Instant::now();
+        let ran = parse_call(&proposal.text).map_err(|error| error.to_string());
+        let ran = ran.and_then(|call| session.run(&call).map(|_| ()).map_err(|error| error.to_string()));
+        kg_seconds += begun.elapsed().as_secs_f64();
+        if let Err(message) = ran {
+            invalid += 1;
+            events.push(Event::Error { message });
+            break;
+        }
+        // Record.
+        shown = if task.template.handles() { turns.len() + 1 } else { 0 };
+        conversation.record(&session, &proposal.text);
+        if let Some(step) = session.steps().last() {
+            events.push(Event::Result { call: step.call.to_string(), result: ResultText::of(&session, step) });
+        }
+        events.push(Event::Memory { history: session.steps().iter().map(|step| step.call.to_string()).collect() });
+    }
+    let answer = Answer::of(&session);
+    events.push(Event::Answer { answer: Box::new(answer.clone()) });
+    events.push(Event::Timing { kg: kg_seconds, model: model_seconds });
+    let calls = session.steps().len();
+    Ok(Outcome { answer, events, samples: conversation.into_samples(), calls, invalid, tokens, model_seconds, kg_seconds })
+}
+
+fn opening(task: &Task<'_>) -> Event {
+    let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
+    Event::Observe {
+        version: TRACE_VERSION,
+        question: task.question.to_owned(),
+        entities: names(&task.linked.entities),
+        kg_hash: task.kg.content_hash().to_owned(),
+        template_hash: task.template.hash(),
+        layout: task.template.layout,
+        planner: task.planner_name.to_owned(),
+        exclude: (names(&task.options.exclude.nodes), task.options.exclude.when),
+    }
+}

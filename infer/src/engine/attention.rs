@@ -1,0 +1,159 @@
+//! Causal attention of a block of rows over the cache, key/value head by key/value head.
+//!
+//! All query heads that share a key/value head are rows of one product, so keys and values are read once for the group.
+use super::cache::KvCache;
+use super::kernels::{PANEL, Product, Target, dispatch, softmax_parts};
+use rayon::prelude::*;
+
+/// Query rows whose scores are held at once; a multiple of the kernels' row tile.
+const QUERY_ROWS: usize = 24;
+/// Multiply-adds above which heads are spread over threads.
+const SPLIT_ABOVE: usize = 8 << 20;
+
+/// Sizes of one call.
+pub(crate) struct Shape {
+    /// Query heads.
+    pub(crate) heads: usize,
+    /// Key/value heads.
+    pub(crate) kv_heads: usize,
+    /// Width of a head.
+    pub(crate) dim: usize,
+    /// From one row of the fused q, k, v product to the next.
+    pub(crate) row: usize,
+    /// Position of the block's first row.
+    pub(crate) first: usize,
+    /// Rows of the block.
+    pub(crate) rows: usize,
+}
+
+/// Buffers of one key/value head.
+#[derive(Default, Clone)]
+struct Work {
+    queries: Vec<f32>,
+    scores: Vec<f32>,
+    scales: Vec<f32>,
+    mixed: Vec<f32>,
+}
+
+/// Buffers of all heads.
+#[derive(Default, Clone)]
+pub(crate) struct Scratch(Vec<Work>);
+
+/// `[a; b] → [a cos - b sin; b cos + a sin]`, the half-split rotation of Hugging Face weights.
+fn rotate(head: &[f32], angles: &[(f32, f32)], scale: f32, out: &mut [f32]) {
+    let half = angles.len();
+    let (a, b) = head.split_at(half);
+    let (out_a, out_b) = out.split_at_mut(half);
+    for i in 0..half {
+        let (cos, sin) = angles[i];
+        out_a[i] = (a[i] * cos - b[i] * sin) * scale;
+        out_b[i] = (b[i] * cos + a[i] * sin) * scale;
+    }
+}
+
+/// Rotates the block's keys and writes keys and values into the cache.
+pub(crate) fn store(shape: &Shape, layer: usize, qkv: &[f32], angles: &[(f32, f32)], cache: &mut KvCache) {
+    let Shape { heads, kv_heads, dim, .. } = *shape;
+    let mut key = vec![0.0; dim];
+    for (r, row) in qkv.chunks_exact(shape.row).take(shape.rows).enumerate() {
+        let angles = &angles[r * dim / 2..][..dim / 2];
+        for head in 0..kv_heads {
+            let k = &row[(heads + head) * dim..][..dim];
+            let v = &row[(heads + kv_heads + head) * dim..][..dim];
+            rotate(k, angles, 1.0, &mut key);
+            cache.write(layer, head, shape.first + r, &key, v);
+        }
+    }
+}
+
+/// Attention of rows `skip..` of the block; `out` gets `[rows - skip][heads · dim]`.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn attend(
+    shape: &Shape,
+    skip: usize,
+    layer: usize,
+    qkv: &[f32],
+    angles: &[(f32, f32)],
+    cache: &KvCache,
+    scratch: &mut Scratch,
+    out: &mut [f32],
+) {
+    let Shape { heads, kv_heads, dim, .. } = *shape;
+    let group = heads / kv_heads;
+    let rows = shape.rows - skip;
+    scratch.0.resize_with(kv_heads, Work::default);
+    let head = |head: usize, work: &mut Work| work.head(shape, skip, layer, head, qkv, angles, cache);
+    let cost = 2 * heads * dim * rows * (shape.first + shape.rows);
+    if cost > SPLIT_ABOVE && rayon::current_num_threads() > 1 {
+        scratch.0.par_iter_mut().enumerate().for_each(|(h, work)| head(h, work));
+    } else {
+        scratch.0.iter_mut().enumerate().for_each(|(h, work)| head(h, work));
+    }
+    let width = cache.value_width();
+    for (h, work) in scratch.0.iter().enumerate() {
+        for r in 0..rows {
+            for g in 0..group {
+                let from = &work.mixed[(r * group + g) * width..][..dim];
+                out[r * heads * dim + (h * group + g) * dim..][..dim].copy_from_slice(from);
+            }
+        }
+    }
+}
+
+impl Work {
+    #[allow(clippy::too_many_arguments)]
+    fn head(&mut self, shape: &Shape, skip: usize, layer: usize, head: usize, qkv: &[f32], angles: &[(f32, f32)], cache: &KvCache) {
+        let Shape { heads, kv_heads, dim, first, .. } = *shape;
+        let group = heads / kv_heads;
+        let rows = shape.rows - skip;
+        let width = cache.value_width();
+        let scale = 1.0 / (dim as f32).sqrt();
+        self.queries.resize(rows * group * dim, 0.0);
+        self.mixed.resize(rows * group * width, 0.0);
+        for r in 0..rows {
+            let row = &qkv[(r + skip) * shape.row..][..shape.row];
+            let angles = &angles[(r + skip) * dim / 2..][..dim / 2];
+            for g in 0..group {
+                let query = &row[(head * group + g) * dim..][..dim];
+                rotate(query, angles, scale, &mut self.queries[(r * group + g) * dim..][..dim]);
+            }
+        }
+        let values = cache.values(layer, head);
+        let mut at = 0;
+        while at < rows * group {
+            let tile = QUERY_ROWS.min(rows * group - at);
+            // Positions the tile's last row may see; its other rows see a prefix of them.
+            let seen = first + skip + (at + tile - 1) / group + 1;
+            let padded = seen.next_multiple_of(PANEL);
+            self.scores.resize(QUERY_ROWS * padded, 0.0);
+            self.scales.clear();
+            dispatch(Product {
+                x: &self.queries[at * dim..],
+                x_step: dim,
+                rows: tile,
+                terms: dim,
+                panels: cache.keys(layer, head, seen),
+                out: &mut self.scores,
+                target: Target { row_step: padded, panel_step: PANEL },
+            });
+            for q in 0..tile {
+                let live = first + skip + (at + q) / group + 1;
+                self.scales.push(softmax_parts(&mut self.scores[q * padded..(q + 1) * padded], live));
+            }
+            let mixed = &mut self.mixed[at * width..(at + tile) * width];
+            dispatch(Product {
+                x: &self.scores,
+                x_step: padded,
+                rows: tile,
+                terms: seen,
+                panels: values,
+                out: mixed,
+                target: Target { row_step: width, panel_step: PANEL },
+            });
+            for (row, &scale) in mixed.chunks_exact_mut(width).zip(&self.scales) {
+                row.iter_mut().for_each(|v| *v *= scale);
+            }
+            at += tile;
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! The arithmetic of one LLaMA layer on plain slices: matrix products over packed panels, RMSNorm, softmax, SwiGLU.
+//!
+//! A tensor library's dispatch costs more than the arithmetic of a 1.5 million parameter model, so the CPU path calls these directly.
+//! Every output is summed in one fixed order, whatever the number of rows, the tile it falls in, the thread it runs on and the width of the
+//! machine's vectors: a prompt fed in two pieces, on another thread count or from a cached prefix gives the same bits. Traces rely on it.
+use pulp::{Simd, WithSimd};
+
+/// Outputs of one packed panel: two AVX2 registers, one AVX-512 register, four NEON registers.
+pub(crate) const PANEL: usize = 16;
+
+/// Runs `op` with the widest instructions of this machine that pulp offers without extra features.
+#[inline(always)]
+pub(crate) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V3::try_new() {
+        return Simd::vectorize(simd, op);
+    }
+    pulp::Arch::new().dispatch(op)
+}
+
+/// Where the panels of a right-hand side lie.
+#[derive(Clone, Copy)]
+pub(crate) struct Panels<'a> {
+    /// All values.
+    pub(crate) data: &'a [f32],
+    /// From one panel to the next.
+    pub(crate) step: usize,
+    /// From one term of the sum to the next inside a panel (`PANEL` where packed).
+    pub(crate) stride: usize,
+    /// Number of panels.
+    pub(crate) count: usize,
+}
+
+/// Where the products go: `out[row * row_step + panel * panel_step ..][..PANEL]`.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    /// From one row to the next.
+    pub(crate) row_step: usize,
+    /// From one panel to the next.
+    pub(crate) panel_step: usize,
+}
+
+/// `out[row][panel] = Σ_k x[row][k] · panel[k][..PANEL]` for `rows` rows of `terms` values that lie `x_step` apart.
+pub(crate) struct Product<'a> {
+    pub(crate) x: &'a [f32],
+    pub(crate) x_step: usize,
+    pub(crate) rows: usize,
+    pub(crate) terms: usize,
+    pub(crate) panels: Panels<'a>,
+    pub(crate) out: &'a mut [f32],
+    pub(crate) target: Target,
+}
+
+impl WithSimd for Product<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        // Tiles are sized to the registers: (vectors a panel) × (rows or panels) accumulators and some room for operands.
+        match PANEL / S::F32_LANES {
+            1 => self.run::<S, 1, 8, 8>(simd),
+            2 => self.run::<S, 2, 6, 4>(simd),
+            4 => self.run::<S, 4, 4, 4>(simd),
+            _ => self.run::<S, 16, 1, 1>(simd),
+        }
+    }
+}
+
+impl Product<'_> {
+    #[inline(always)]
+    fn run<S: Simd, const V: usize, const R: usize, const P: usize>(mut self, simd: S) {
+        if self.rows == 1 {
+            let mut panel = 0;
+            while panel + P <= self.panels.count {
+                self.one_row::<S, V, P>(simd, panel);
+                panel += P;
+            }
+            while panel < self.panels.count {
+                self.one_row::<S, V, 1>(simd, panel);
+                panel += 1;
+            }
+            return;
+        }
+        for panel in 0..self.panels.count {
+            let mut row = 0;
+            while row + R <= self.rows {
+                self.one_panel::<S, V, R>(simd, row, panel);
+                row += R;
+            }
+            while row + 2 <= self.rows {
+                self.one_panel::<S, V, 2>(simd, row, panel);
+                row += 2;
+            }
+            if row < self.rows {
+                self.one_panel::<S, V, 1>(simd, row, panel);
+            }
+        }
+    }
+
+    /// One row against `P` panels at once: several independent sums hide the latency of the multiply-add.
+    #[inline(always)]
+    fn one_row<S: Simd, const V: usize, const P: usize>(&mut self, simd: S, first: usize) {
+        let x = &self.x[..self.terms];
+        let stride = self.panels.stride;
+        let span = (self.terms.max(1) - 1) * stride + PANEL;
+        let panels: [&[f32]; P] = std::array::from_fn(|p| &self.panels.data[(first + p) * self.panels.step..][..span]);
+        let mut sums = [[simd.splat_f32s(0.0); V]; P];
+        for (k, &value) in x.iter().enumerate() {
+            let value = simd.splat_f32s(value);
+            for p in 0..P {
+                let (line, _) = S::as_simd_f32s(&panels[p][k * stride..k * stride + PANEL]);
+                for v in 0..V {
+                    sums[p][v] = simd.mul_add_e_f32s(value, line[v], sums[p][v]);
+                }
+            }
+        }
+        for (p, sum) in sums.iter().enumerate() {
+            let at = (first + p) * self.target.panel_step;
+            store::<S, V>(sum, &mut self.out[at..at + PANEL]);
+        }
+    }
+
+    /// `R` rows against one panel: each line of the panel is loaded once for all of them.
+    #[inline(always)]
+    fn one_panel<S: Simd, const V: usize, const R: usize>(&mut self, simd: S, first: usize, panel: usize) {
+        let rows: [&[f32]; R] = std::array::from_fn(|r| &self.x[(first + r) * self.x_step..][..self.terms]);
+        let stride = self.panels.stride;
+        let span = (self.terms.max(1) - 1) * stride + PANEL;
+        let lines = &self.panels.data[panel * self.panels.step..][..span];
+        let mut sums = [[simd.splat_f32s(0.0); V]; R];
+        for k in 0..self.terms {
+            let (line, _) = S::as_simd_f32s(&lines[k * stride..k * stride + PANEL]);
+            for r in 0..R {
+                let value = simd.splat_f32s(rows[r][k]);
+                for v in 0..V {
+                    sums[r][v] = simd.mul_add_e_f32s(value, line[v], sums[r][v]);
+                }
+            }
+        }
+        for (r, sum) in sums.iter().enumerate() {
+            let at = (first + r) * self.target.row_step + panel * self.target.panel_step;
+            store::<S, V>(sum, &mut self.out[at..at + PANEL]);
+        }
+    }
+}
+
+#[inline(always)]
+fn store<S: Simd, const V: usize>(sum: &[S::f32s; V], out: &mut [f32]) {
+    let (out, _) = S::as_mut_simd_f32s(out);
+    out[..V].copy_from_slice(sum);
+}
+
+/// e^x for x in about [-87, 88], relative error below 2e-7; branch-free so that loops over it become vector code, and the same on every machine.
+#[inline(always)]
+fn exp(x: f32) -> f32 {
+    // Adding 1.5 · 2^23 leaves the nearest integer in the low bits.
+    const SHIFT: f32 = 12_582_912.0;
+    let x = x.clamp(-87.0, 88.0);
+    let shifted = x * std::f32::consts::LOG2_E + SHIFT;
+    let n = shifted - SHIFT;
+    // ln 2 in two parts, so that the rest keeps its low bits.
+    let r = x - n * 0.693_359_4 - n * -2.121_944_4e-4;
+    let mut p = 1.987_569_1e-4;
+    p = p * r + 1.398_199_9e-3;
+    p = p * r + 8.333_452e-3;
+    p = p * r + 4.166_579_5e-2;
+    p = p * r + 1.666_666_5e-1;
+    p = p * r + 0.5;
+    let e = p * r * r + r + 1.0;
+    e * f32::from_bits(shifted.to_bits().wrapping_add(127) << 23)
+}
+
+/// Sum of `f(value)` in sixteen fixed lanes folded in a fixed order.
+#[inline(always)]
+fn lane_sum(values: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+    let mut lanes = [0.0f32; 16];
+    let mut chunks = values.chunks_exact(16);
+    for chunk in &mut chunks {
+        for l in 0..16 {
+            lanes[l] += f(chunk[l]);
+        }
+    }
+    for (lane, &v) in lanes.iter_mut().zip(chunks.remainder()) {
+        *lane += f(v);
+    }
+    for width in [8, 4, 2, 1] {
+        for l in 0..width {
+            lanes[l] += lanes[l + width];
+        }
+    }
+    lanes[0]
+}
+
+/// RMSNorm of every row: `out = x / sqrt(mean(x²) + eps) · weight`.
+pub(crate) fn rms_norm(x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
+    dispatch(
+        #[inline(always)]
+        || {
+            let width = weight.len();
+            for (x, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(width)) {
+                let scale = 1.0 / (lane_sum(x, |v| v * v) / width as f32 + eps).sqrt();
+                for ((out, &x), &w) in out.iter_mut().zip(x).zip(weight) {
+                    *out = x * scale * w;
+                }
+            }
+        },
+    );
+}
+
+/// Softmax numerators in place: `row[..live] = exp(row - max)`, zero after; returns `1 / sum`.
+pub(crate) fn softmax_parts(row: &mut [f32], live: usize) -> f32 {
+    dispatch(
+        #[inline(always)]
+        || {
+            let (live, rest) = row.split_at_mut(live);
+            rest.fill(0.0);
+            let mut top = [f32::NEG_INFINITY; 16];
+            let mut chunks = live.chunks_exact(16);
+            for chunk in &mut chunks {
+                for l in 0..16 {
+                    top[l] = if chunk[l] > top[l] { chunk[l] } else { top[l] };
+                }
+            }
+            let max = top.iter().chain(chunks.remainder()).fold(f32::NEG_INFINITY, |m, &v| if v > m { v } else { m });
+            for v in live.iter_mut() {
+                *v = exp(*v - max);
+            }
+            1.0 / lane_sum(live, |v| v)
+        },
+    )
+}
+
+/// `out = silu(gate) · up` where every row of `gate_up` holds the gates, then the ups.
+pub(crate) fn swiglu(gate_up: &[f32], row_step: usize, width: usize, rows: usize, out: &mut [f32]) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for (row, out) in gate_up.chunks_exact(row_step).zip(out.chunks_exact_mut(width)).take(rows) {
+                let (gate, up) = row[..2 * width].split_at(width);
+                for ((out, &g), &u) in out.iter_mut().zip(gate).zip(up) {
+                    *out = g / (1.0 + exp(-g)) * u;
+                }
+            }
+        },
+    );
+}
+
+/// `x += y`.
+pub(crate) fn add(x: &mut [f32], y: &[f32]) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for (x, &y) in x.iter_mut().zip(y) {
+                *x += y;
+            }
+        },
+    );
+}
+
+/// `ln Σ e^v`, NaN counted as impossible and infinity as the largest number; negative infinity where nothing is possible.
+pub(crate) fn log_sum_exp(values: &[f32]) -> f32 {
+    dispatch(
+        #[inline(always)]
+        || {
+            let max = values.iter().fold(f32::NEG_INFINITY, |m, &v| if v > m { v } else { m }).min(f32::MAX);
+            if max == f32::NEG_INFINITY {
+                return max;
+            }
+            let sum = lane_sum(values, |v| {
+                let below = v.min(f32::MAX) - max;
+                if v >= f32::MIN && below > -87.0 { exp(below) } else { 0.0 }
+            });
+            max + sum.ln()
+        },
+    )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_is_close_to_the_real_one() {
+        let mut worst = 0.0f64;
+        for i in -870_000..=880_000 {
+            let x = i as f32 / 10_000.0;
+            let want = f64::from(x).exp();
+            worst = worst.max(((f64::from(exp(x)) - want) / want).abs());
+        }
+        assert!(worst < 3e-7, "{worst}");
+    }
+
+    #[test]
+    fn products_do_not_depend_on_the_tile() {
+        let (terms, panels) = (37, 7);
+        let x: Vec<f32> = (0..13 * terms).map(|i| ((i * 7919) % 101) as f32 / 50.0 - 1.0).collect();
+        let data: Vec<f32> = (0..panels * terms * PANEL).map(|i| ((i * 104_729) % 997) as f32 / 500.0 - 1.0).collect();
+        let view = Panels { data: &data, step: terms * PANEL, stride: PANEL, count: panels };
+        let target = Target { row_step: panels * PANEL, panel_step: PANEL };
+        let mut all = vec![0.0; 13 * panels * PANEL];
+        dispatch(Product { x: &x, x_step: terms, rows: 13, terms, panels: view, out: &mut all, target });
+        for row in 0..13 {
+            let mut one = vec![0.0; panels * PANEL];
+            dispatch(Product { x: &x[row * terms..], x_step: terms, rows: 1, terms, panels: view, out: &mut one, target });
+            assert_eq!(one, all[row * panels * PANEL..][..panels * PANEL]);
+            let naive: f32 = (0..terms).map(|k| x[row * terms + k] * data[k * PANEL]).sum();
+            assert!((naive - one[0]).abs() < 1e-4);
+        }
+    }
+}

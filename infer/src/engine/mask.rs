@@ -1,0 +1,164 @@
+//! Constrained decoding: which tokens of a vocabulary may come next under an [`Acceptor`], which bytes must, and how a text can be finished.
+//!
+//! A token may follow exactly where the acceptor takes all of its bytes. Nothing else is ever allowed: a state from which no token can be
+//! written is an error, never an invalid text.
+use super::trie::TokenTrie;
+use toolbox::call::accept::Acceptor;
+
+/// The longest run of forced bytes taken at once, so that an acceptor that loops for ever is no trap.
+const MAX_FORCED: usize = 4096;
+/// The longest completion looked for.
+const MAX_COMPLETION: usize = 4096;
+/// Texts of one length that the search for a completion keeps; past it, those with the fewest ways on are kept, as they are nearest to an end.
+const MAX_FRONT: usize = 256;
+
+/// Puts into `out`, sorted, the tokens that may follow. `pending` are bytes already settled but not yet written as tokens; `state` is the
+/// acceptor's state after them. A token is allowed where it is a prefix of `pending`, or `pending` and bytes the acceptor takes.
+pub fn allowed<A: Acceptor>(trie: &TokenTrie, acceptor: &A, state: &A::State, pending: &[u8], out: &mut Vec<u32>) {
+    enum At<S> {
+        Pending(usize),
+        Free(S),
+    }
+    out.clear();
+    let start = if pending.is_empty() { At::Free(state.clone()) } else { At::Pending(0) };
+    let step = |at: &At<A::State>, byte: u8| match at {
+        At::Free(state) => acceptor.step(state, byte).map(At::Free),
+        At::Pending(i) if pending[*i] != byte => None,
+        At::Pending(i) if i + 1 < pending.len() => Some(At::Pending(i + 1)),
+        At::Pending(_) => Some(At::Free(state.clone())),
+    };
+    trie.walk(start, step, |id| out.push(id));
+    out.sort_unstable();
+}
+
+/// Whether some token spells `settled` and at least one more byte that the acceptor takes after `state`.
+pub(crate) fn can_grow<A: Acceptor>(trie: &TokenTrie, acceptor: &A, state: &A::State, settled: &[u8]) -> bool {
+    let mut grows = false;
+    let step = |at: &(usize, Option<A::State>), byte: u8| match settled.get(at.0) {
+        Some(&want) => (want == byte).then(|| (at.0 + 1, (at.0 + 1 == settled.len()).then(|| state.clone()))),
+        // One byte more is enough to know.
+        None => at.1.as_ref().and_then(|s| acceptor.step(s, byte)).map(|_| (at.0 + 1, None)),
+    };
+    trie.walk((0, settled.is_empty().then(|| state.clone())), step, |id| grows |= trie.bytes(id).is_some_and(|b| b.len() > settled.len()));
+    grows
+}
+
+/// The bytes that may follow, at most `limit` of them.
+pub(crate) fn next_bytes<A: Acceptor>(acceptor: &A, state: &A::State, limit: usize) -> Vec<u8> {
+    (0..=255).filter(|&b| acceptor.step(state, b).is_some()).take(limit).collect()
+}
+
+/// Appends to `out` the bytes that must follow (no other may, and the text may not end before them) and returns the state after them.
+pub fn forced<A: Acceptor>(acceptor: &A, mut state: A::State, out: &mut Vec<u8>) -> A::State {
+    for _ in 0..MAX_FORCED {
+        if acceptor.may_end(&state) {
+            break;
+        }
+        let [byte] = next_bytes(acceptor, &state, 2)[..] else { break };
+        let Some(next) = acceptor.step(&state, byte) else { break };
+        out.push(byte);
+        state = next;
+    }
+    state
+}
+
+/// A shortest text that leads from `state` to one where the text may end: breadth-first, so the shortest in bytes as long as no length has more
+/// than [`MAX_FRONT`] texts, and a short one past that. `None` where none of up to [`MAX_COMPLETION`] bytes was found.
+pub fn shortest<A: Acceptor>(acceptor: &A, state: &A::State) -> Option<Vec<u8>> {
+    // Texts are kept as links to the text they continue.
+    let mut links: Vec<(usize, u8)> = Vec::new();
+    let mut front: Vec<(usize, A::State)> = vec![(usize::MAX, state.clone())];
+    for _ in 0..MAX_COMPLETION {
+        if let Some(&(mut at, _)) = front.iter().find(|(_, s)| acceptor.may_end(s)) {
+            let mut text = Vec::new();
+            while let Some(&(before, byte)) = links.get(at) {
+                text.push(byte);
+                at = before;
+            }
+            text.reverse();
+            return Some(text);
+        }
+        let mut next = Vec::new();
+        for (at, state) in &front {
+            for byte in 0..=255 {
+                if let Some(after) = acceptor.step(state, byte) {
+                    links.push((*at, byte));
+                    next.push((links.len() - 1, after));
+                }
+            }
+        }
+        if next.len() > MAX_FRONT {
+            let mut ranked: Vec<_> = next
+                .into_iter()
+                .map(|(at, s)| (!acceptor.may_end(&s), next_bytes(acceptor, &s, 256).len(), at, s))
+                .collect();
+            ranked.sort_by_key(|&(open, ways, at, _)| (open, ways, at));
+            next = ranked.into_iter().take(MAX_FRONT).map(|(_, _, at, s)| (at, s)).collect();
+        }
+        front = next;
+    }
+    None
+}
+
+/// Any UTF-8 text: what an unconstrained model may write.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct AnyText;
+
+/// Where [`AnyText`] stands inside a character: continuation bytes still to come and the bounds of the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InChar {
+    left: u8,
+    low: u8,
+    high: u8,
+}
+
+impl Acceptor for AnyText {
+    type State = InChar;
+
+    fn start(&self) -> InChar {
+        InChar { left: 0, low: 0x80, high: 0xbf }
+    }
+
+    fn step(&self, state: &InChar, byte: u8) -> Option<InChar> {
+        let (left, low, high) = match (state.left, byte) {
+            (0, 0x00..=0x7f) => (0, 0x80, 0xbf),
+            (0, 0xc2..=0xdf) => (1, 0x80, 0xbf),
+            (0, 0xe0) => (2, 0xa0, 0xbf),
+            (0, 0xed) => (2, 0x80, 0x9f),
+            (0, 0xe1..=0xef) => (2, 0x80, 0xbf),
+            (0, 0xf0) => (3, 0x90, 0xbf),
+            (0, 0xf1..=0xf3) => (3, 0x80, 0xbf),
+            (0, 0xf4) => (3, 0x80, 0x8f),
+            (0, _) => return None,
+            (left, _) if (state.low..=state.high).contains(&byte) => (left - 1, 0x80, 0xbf),
+            _ => return None,
+        };
+        Some(InChar { left, low, high })
+    }
+
+    fn may_end(&self, state: &InChar) -> bool {
+        state.left == 0
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_is_utf8_and_nothing_else() {
+        let accepts = |bytes: &[u8]| {
+            let end = bytes.iter().try_fold(AnyText.start(), |s, &b| AnyText.step(&s, b));
+            end.is_some_and(|s| AnyText.may_end(&s))
+        };
+        for a in 0..=255u8 {
+            for b in 0..=255u8 {
+                for tail in [&[][..], &[0x80], &[0xbf, 0x90], &[0x41]] {
+                    let text = [&[a, b], tail].concat();
+                    assert_eq!(accepts(&text), std::str::from_utf8(&text).is_ok(), "{text:x?}");
+                }
+            }
+        }
+    }
+}

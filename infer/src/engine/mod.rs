@@ -1,0 +1,33 @@
+//! The engine: a LLaMA-family model on the CPU, sessions that keep what they have read, and decoding that can only write what a grammar allows.
+//!
+//! ```text
+//! llama ── linear, attention ── kernels      weights and arithmetic; stateless, shared by all threads
+//!   ▲
+//! session ── cache                           one conversation: tokens, keys and values, prefix reuse
+//!   ▲
+//! generate ── mask ── trie ── vocab          decide, take what is forced, end in budget
+//!          └─ sample
+//! ```
+//!
+//! Invariants: a text comes back only if the acceptor takes it and it fits the budget; the logits after a list of tokens are the same bits
+//! however they were fed (at once, in pieces, after a kept prefix) and on however many threads; nothing here knows a graph or a tool.
+mod attention;
+mod cache;
+mod error;
+mod generate;
+mod kernels;
+mod linear;
+mod llama;
+pub mod mask;
+mod sample;
+mod session;
+mod trie;
+mod vocab;
+
+pub use error::EngineError;
+pub use generate::{Decoder, Encode, Generated, Limits, Vocab, generate, generate_free};
+pub use llama::{Llama, Llama3Scaling, LlamaConfig};
+pub use sample::{Decision, Sampling};
+pub use session::{Engine, Session};
+pub use trie::TokenTrie;
+pub use vocab::{Spelling, VocabBytes, vocab_bytes};

@@ -1,0 +1,108 @@
+//! One conversation's place in a model: which tokens are in the cache, and the logits after the last of them.
+use super::cache::KvCache;
+use super::llama::{Llama, LlamaConfig, Scratch};
+use super::{Decoder, EngineError};
+use candle_core::Tensor;
+use std::sync::Arc;
+
+/// A loaded model, cheap to clone and to share between threads.
+#[derive(Clone)]
+pub struct Engine(Arc<Llama>);
+
+impl Engine {
+    /// Builds the model from its configuration and named weights; see [`Llama::new`].
+    ///
+    /// # Errors
+    /// As [`Llama::new`].
+    pub fn new(config: LlamaConfig, get: &dyn Fn(&str) -> candle_core::Result<Tensor>) -> Result<Self, EngineError> {
+        Ok(Self(Arc::new(Llama::new(config, get)?)))
+    }
+
+    /// The shape of the model.
+    pub fn config(&self) -> &LlamaConfig {
+        self.0.config()
+    }
+}
+
+/// A conversation. Sessions of one engine are independent of each other; a clone goes on from the same place (a beam, a shared prefix).
+#[derive(Clone)]
+pub struct Session {
+    model: Arc<Llama>,
+    ids: Vec<u32>,
+    cache: KvCache,
+    scratch: Scratch,
+    /// Tokens after which `scratch.logits` stand.
+    logits_at: usize,
+    prefilled: usize,
+}
+
+impl Session {
+    /// An empty session.
+    pub fn new(engine: &Engine) -> Self {
+        let model = Arc::clone(&engine.0);
+        Self { cache: model.cache(), model, ids: Vec::new(), scratch: Scratch::default(), logits_at: 0, prefilled: 0 }
+    }
+
+    /// The tokens held.
+    pub fn ids(&self) -> &[u32] {
+        &self.ids
+    }
+
+    /// Tokens that went through the model since the session began: what prefix reuse saves does not count.
+    pub fn tokens_run(&self) -> usize {
+        self.prefilled
+    }
+
+    /// Appends tokens.
+    ///
+    /// # Errors
+    /// A token outside the vocabulary, or more tokens than the context holds; the session is unchanged then.
+    pub fn feed(&mut self, ids: &[u32]) -> Result<(), EngineError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.model.forward(ids, &mut self.cache, &mut self.scratch)?;
+        self.ids.extend_from_slice(ids);
+        self.logits_at = self.ids.len();
+        self.prefilled += ids.len();
+        Ok(())
+    }
+
+    /// Makes the session hold exactly `ids`: the longest common prefix is kept, the rest of the cache forgotten, and only what is new is run.
+    ///
+    /// # Errors
+    /// As [`feed`](Self::feed); the session then holds the common prefix.
+    pub fn sync(&mut self, ids: &[u32]) -> Result<(), EngineError> {
+        let mut common = self.ids.iter().zip(ids).take_while(|(a, b)| a == b).count();
+        if common == ids.len() && common != self.logits_at {
+            // The logits held belong to another position: run the last token again.
+            common = common.saturating_sub(1);
+        }
+        self.ids.truncate(common);
+        self.cache.truncate(common);
+        self.feed(&ids[common..])
+    }
+
+    /// Logits after the last token; empty where nothing has been fed or the last feed failed.
+    pub fn logits(&self) -> &[f32] {
+        if self.ids.is_empty() || self.logits_at != self.ids.len() { &[] } else { &self.scratch.logits }
+    }
+}
+
+impl Decoder for Session {
+    fn next(&mut self, ids: &[u32]) -> Result<&[f32], EngineError> {
+        if ids.is_empty() {
+            return Err(EngineError::EmptyPrompt);
+        }
+        self.sync(ids)?;
+        Ok(&self.scratch.logits)
+    }
+
+    fn vocab_size(&self) -> usize {
+        self.model.config().vocab_size
+    }
+
+    fn max_context(&self) -> usize {
+        self.model.config().max_position_embeddings
+    }
+}

@@ -1,0 +1,28 @@
+//! What can go wrong while answering.
+
+use crate::engine::EngineError;
+
+/// What can go wrong while answering a question; a call that cannot be executed is not among them (it is recorded in the trace).
+#[derive(Debug, thiserror::Error)]
+pub enum InferError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The model folder or its tokenizer failed.
+    #[error(transparent)]
+    Model(#[from] model::ModelError),
+    /// A scripted planner ran out of texts.
+    #[error("the script has {given} calls and the question needs more; add calls or an end")]
+    ScriptEnded {
+        /// Texts in the script.
+        given: usize,
+    },
+    /// The prompt does not fit the model.
+    #[error("the prompt of this question has {needed} tokens and the model takes {limit}; show fewer relations or use a model with a longer context")]
+    TooLong {
+        /// Tokens needed.
+        needed: usize,
+        /// The model's context.
+        limit: usize,
+    },
+}

@@ -1,0 +1,119 @@
+//! A local model as planner: every call is decoded under the acceptor of what is live.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use candle_core::{Device, Tensor};
+use model::{ChatFormat, KgAgentInfo, ModelFolder};
+use toolbox::call::CallAcceptor;
+use toolbox::memory::{Layout, Template};
+use toolbox::transcript::Role;
+
+use super::{Moment, Planner, Proposal};
+use crate::InferError;
+use crate::engine::{self, Engine, Limits, Sampling, TokenTrie, Vocab};
+
+/// Tokens of one call: the longest gold call of the published sets has 80, and names can be spelled out.
+const CALL_TOKENS: usize = 256;
+
+/// A model folder ready to decode; shared by the planners of all threads.
+pub struct LocalModel {
+    engine: Engine,
+    chat: ChatFormat,
+    vocab: Vocab,
+    info: KgAgentInfo,
+    name: String,
+}
+
+impl LocalModel {
+    /// Loads a model folder onto the CPU in f32.
+    ///
+    /// # Errors
+    /// [`InferError`] names the file that is missing or wrong.
+    pub fn open(dir: &Path) -> Result<Self, InferError> {
+        let folder = ModelFolder::open(dir)?;
+        let weights = folder.weights()?;
+        let get = |name: &str| -> candle_core::Result<Tensor> {
+            let tensor = weights.find(name).ok_or_else(|| candle_core::Error::Msg(format!("no tensor {name}")))?;
+            Tensor::from_slice(&tensor.data, tensor.shape.as_slice(), &Device::Cpu)
+        };
+        let engine = Engine::new((&folder.config).into(), &get)?;
+        let parsed: serde_json::Value = serde_json::from_slice(&folder.tokenizer.to_bytes()?)
+            .map_err(|error| model::ModelError::Json { path: dir.join("tokenizer.json"), message: error.to_string() })?;
+        let spelled = engine::vocab_bytes(&parsed);
+        let chat = ChatFormat::new(folder.tokenizer)?;
+        let vocab = Vocab { trie: TokenTrie::new(spelled.tokens.into_iter()), end: chat.end_of_turn(), adds_space: spelled.adds_space };
+        Ok(Self { engine, chat, vocab, info: folder.info, name: dir.display().to_string() })
+    }
+
+    /// What the model folder says about its training.
+    #[must_use]
+    pub fn info(&self) -> &KgAgentInfo {
+        &self.info
+    }
+
+    /// The template that the model was trained on.
+    ///
+    /// # Errors
+    /// When this version renders that layout otherwise than the model's training data was rendered.
+    pub fn template(&self) -> Result<Template, InferError> {
+        let paper = self.info.layouts.iter().any(|layout| layout == Layout::Paper.name());
+        let layout = if paper { Layout::Paper } else { Layout::Dialogue };
+        let plain = Template::new(layout);
+        let listed = Template { toolbox: true, ..plain.clone() };
+        let template = if self.info.template_hash == listed.hash() { listed } else { plain };
+        self.info.check_template(&template.hash(), &self.name)?;
+        Ok(template)
+    }
+}
+
+/// One question's (or one thread's) decoding state; the cache outlives a question, so a shared opening is read once.
+pub struct LocalPlanner {
+    model: Arc<LocalModel>,
+    session: engine::Session,
+    sampling: Sampling,
+}
+
+impl LocalPlanner {
+    /// A planner that decodes greedily.
+    #[must_use]
+    pub fn new(model: &Arc<LocalModel>) -> Self {
+        Self { session: engine::Session::new(&model.engine), model: Arc::clone(model), sampling: Sampling::Greedy }
+    }
+}
+
+impl Planner for LocalPlanner {
+    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+        let chat = &self.model.chat;
+        let mut prompt = chat.encode(moment.turns)?.ids;
+        prompt.push(chat.open_turn(Role::Assistant));
+        let limit = self.model.engine.config().max_position_embeddings;
+        if prompt.len() + CALL_TOKENS > limit {
+            return Err(InferError::TooLong { needed: prompt.len() + CALL_TOKENS, limit });
+        }
+        let acceptor = CallAcceptor::new(moment.session.live(moment.template.handles()));
+        let encode = |text: &str| chat.tokenizer().encode(text).unwrap_or_default();
+        let before = self.session.tokens_run();
+        let written = engine::generate(
+            &mut self.session,
+            &prompt,
+            &acceptor,
+            &encode,
+            &self.model.vocab,
+            Limits { max_new_tokens: CALL_TOKENS },
+            self.sampling,
+        )?;
+        let run = self.session.tokens_run() - before;
+        Ok(Proposal {
+            text: written.text,
+            read: run.saturating_sub(written.decided + written.forced),
+            decided: written.decided,
+            forced: written.forced,
+            logprob: written.logprob,
+        })
+    }
+
+    fn constrained(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,99 @@
+//! Who writes the next call: a local model, the gold program (`oracle`), or given texts (`scripted`), all through the same loop.
+
+mod local;
+
+use toolbox::call::Call;
+use toolbox::exec::Session;
+use toolbox::memory::Template;
+use toolbox::transcript::Turn;
+
+use crate::InferError;
+
+pub use local::{LocalModel, LocalPlanner};
+
+/// What a planner sees when it must write a call.
+pub struct Moment<'a, 'g> {
+    /// The question so far.
+    pub session: &'a Session<'g>,
+    /// How it is rendered.
+    pub template: &'a Template,
+    /// The turns behind which the call is written.
+    pub turns: &'a [Turn],
+}
+
+/// A call as a planner wrote it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Proposal {
+    /// The text.
+    pub text: String,
+    /// Prompt tokens read anew (not found in the cache).
+    pub read: usize,
+    /// Tokens chosen by the model.
+    pub decided: usize,
+    /// Tokens that could not have been others.
+    pub forced: usize,
+    /// Log-probability of the chosen tokens under the constraint.
+    pub logprob: f64,
+}
+
+/// Writes calls, one at a time.
+pub trait Planner {
+    /// The next call.
+    ///
+    /// # Errors
+    /// [`InferError`] when no call can be written at all.
+    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError>;
+    /// Whether everything it writes is held to what is live, so that no call can be invalid.
+    fn constrained(&self) -> bool;
+}
+
+/// Replays a gold program: the ceiling of what the loop can reach.
+pub struct Oracle {
+    calls: std::vec::IntoIter<Call>,
+    given: usize,
+}
+
+impl Oracle {
+    /// Replays `calls`, given with full names.
+    #[must_use]
+    pub fn new(calls: Vec<Call>) -> Self {
+        Self { given: calls.len(), calls: calls.into_iter() }
+    }
+}
+
+impl Planner for Oracle {
+    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+        let call = self.calls.next().ok_or(InferError::ScriptEnded { given: self.given })?;
+        Ok(Proposal { text: moment.template.call(moment.session, &call).to_string(), ..Proposal::default() })
+    }
+
+    fn constrained(&self) -> bool {
+        false
+    }
+}
+
+/// Replays given texts, whatever they are.
+pub struct Scripted {
+    texts: std::vec::IntoIter<String>,
+    given: usize,
+}
+
+impl Scripted {
+    /// Replays `texts`, one a call.
+    #[must_use]
+    pub fn new(texts: Vec<String>) -> Self {
+        Self { given: texts.len(), texts: texts.into_iter() }
+    }
+
+}
+
+impl Planner for Scripted {
+    fn propose(&mut self, _moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+        let text = self.texts.next().ok_or(InferError::ScriptEnded { given: self.given })?;
+        Ok(Proposal { text, ..Proposal::default() })
+    }
+
+    fn constrained(&self) -> bool {
+        false
+    }
+}

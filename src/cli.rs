@@ -1,0 +1,397 @@
+//! The command line: what `kgagent` understands. Every option can also come from `KGAGENT_…` and from `kgagent.toml` (see [`crate::config`]).
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Offline question answering over knowledge graphs: generate instruction data, train a local model, ask.
+#[derive(Debug, Parser)]
+#[command(name = "kgagent", version, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print one JSON object instead of text.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Configuration file; without it `kgagent.toml` in the current folder is read where there is one.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the whole pipeline on the graph in data/: load, generate, train, evaluate, ask.
+    Demo(DemoArgs),
+    /// Load graphs and look into them.
+    #[command(subcommand)]
+    Kg(KgCommand),
+    /// Run tool calls by hand.
+    Tool(ToolArgs),
+    /// Make verified instruction data.
+    #[command(subcommand)]
+    Datagen(DatagenCommand),
+    /// Train a model, or look at what it would be trained on.
+    #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+    Train(TrainCommand),
+    /// Answer one question.
+    Ask(AskArgs),
+    /// Measure an agent on questions with gold answers.
+    Eval(EvalArgs),
+    /// Run the calls of a trace again and compare every result.
+    Replay(ReplayArgs),
+    /// Download a model folder from the Hugging Face hub: the only command that opens a connection.
+    Fetch(FetchArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Folder for everything the demo makes.
+    #[arg(long, value_name = "DIR", default_value = "demo-out")]
+    pub(crate) out: PathBuf,
+    /// Folder with the demo graph and questions.
+    #[arg(long, value_name = "DIR", default_value = "data")]
+    pub(crate) data: PathBuf,
+    /// A much smaller run that shows every step and reaches no accuracy worth reporting.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KgCommand {
+    /// Load files into a graph folder.
+    Load(KgLoadArgs),
+    /// Counts, namespaces and the vocabulary of a graph.
+    Stats(KgArg),
+    /// Run a SPARQL query.
+    Query(KgQueryArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KgArg {
+    /// Graph folder (made by `kg load`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) kg: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KgLoadArgs {
+    /// Graph folder to write.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) kg: PathBuf,
+    /// Turtle, N-Triples, TSV (`head TAB relation TAB tail`) or MetaQA (`s|r|o`) files; `.gz` is read as it is.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KgQueryArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// A SELECT or ASK query.
+    #[arg(value_name = "SPARQL")]
+    pub(crate) sparql: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToolArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Calls separated by `;`, such as `v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)`.
+    #[arg(value_name = "CALLS")]
+    pub(crate) calls: String,
+    /// The question the calls belong to: it ranks relations and gives candidates their context.
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub(crate) question: String,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DatagenCommand {
+    /// From questions with gold SPARQL to verified examples.
+    Gold(GoldArgs),
+    /// Which gold queries convert, without a graph.
+    Check(CheckArgs),
+}
+
+/// A layout of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LayoutName {
+    /// One conversation a question.
+    Dialogue,
+    /// One sample a call, as in the KG-Agent paper.
+    Paper,
+}
+
+impl LayoutName {
+    pub(crate) fn layout(self) -> toolbox::memory::Layout {
+        match self {
+            Self::Dialogue => toolbox::memory::Layout::Dialogue,
+            Self::Paper => toolbox::memory::Layout::Paper,
+        }
+    }
+}
+
+/// Which part of a source is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PartName {
+    /// All questions.
+    All,
+    /// Those outside the held-out part.
+    Train,
+    /// The held-out part.
+    HeldOut,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GoldArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Where questions come from: cwq, metaqa, pathquestion, jsonl, templates, grailqa, lcquad1, qald or qald10, then `=` and a path.
+    #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
+    pub(crate) sources: Vec<String>,
+    /// Questions that must stay unseen: whatever shares a topic entity with them is left out.
+    #[arg(long = "hold-out", value_name = "FORMAT=PATH")]
+    pub(crate) hold_out: Vec<String>,
+    /// Folder to write.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Layout of the samples.
+    #[arg(long, value_enum, default_value = "dialogue")]
+    pub(crate) layout: LayoutName,
+    /// Put the tool list into every dialogue (the paper layout always has it).
+    #[arg(long)]
+    pub(crate) tool_list: bool,
+    /// Read at most this many questions a source.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Part of each source, by a hash of the question's id.
+    #[arg(long, value_enum, default_value = "all")]
+    pub(crate) part: PartName,
+    /// Size of the held-out part in percent.
+    #[arg(long, default_value_t = 10, value_name = "PERCENT")]
+    pub(crate) held_out_percent: u32,
+    /// Share of further examples in which a needed relation is taken away and the right end is `end([])`.
+    #[arg(long, default_value_t = 0.08, value_name = "SHARE")]
+    pub(crate) abstain: f64,
+    /// Instances of one template of a `templates` source.
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    pub(crate) per_template: usize,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Worker threads; all cores without it. The output does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Where queries come from; as for `datagen gold`.
+    #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
+    pub(crate) sources: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrainCommand {
+    #[command(subcommand)]
+    pub(crate) inspect: Option<TrainSub>,
+    #[command(flatten)]
+    pub(crate) run: Option<TrainArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrainSub {
+    /// Show the tokens of a dataset, with the trained ones in colour.
+    Inspect(InspectArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Dataset folder (made by `datagen`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Model folder whose tokenizer is used; without it one is trained on the data.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) base: Option<PathBuf>,
+    /// Examples to show.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) limit: usize,
+}
+
+/// A training method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodName {
+    /// All weights.
+    Full,
+    /// Low-rank adapters.
+    Lora,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrainArgs {
+    /// Dataset folder (made by `datagen`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Model folder to start from, or scratch:tiny, scratch:small, scratch:base.
+    #[arg(long, value_name = "BASE")]
+    pub(crate) base: String,
+    /// Folder to write.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// What is trained.
+    #[arg(long, value_enum, default_value = "full")]
+    pub(crate) method: MethodName,
+    /// Preset of the options below: `default`, or `paper` (KG-Agent, appendix A.4).
+    #[arg(long, default_value = "default", value_name = "NAME")]
+    pub(crate) recipe: String,
+    /// Passes over the data.
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<f64>,
+    /// Peak learning rate.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) lr: Option<f64>,
+    /// Tokens of one packed batch.
+    #[arg(long, value_name = "N")]
+    pub(crate) batch_tokens: Option<usize>,
+    /// Batches summed into one step.
+    #[arg(long, value_name = "N")]
+    pub(crate) accumulate: Option<usize>,
+    /// Steps between checkpoints.
+    #[arg(long, value_name = "N")]
+    pub(crate) save_every: Option<usize>,
+    /// `auto` goes on from the newest whole checkpoint in the output folder.
+    #[arg(long, value_name = "auto")]
+    pub(crate) resume: Option<String>,
+    /// Where to train: cpu.
+    #[arg(long, default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// Which agent answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AgentName {
+    /// The tool loop of KG-Agent.
+    KgAgent,
+}
+
+/// Where topic entities come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EntitySource {
+    /// The dataset's.
+    Gold,
+    /// Found in the question by label.
+    Linked,
+}
+
+/// Which topic entities are kept out of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExcludeTopics {
+    /// None.
+    Never,
+    /// All of them, from the answer.
+    Answer,
+    /// All of them, from the answer, where something else is left.
+    Others,
+    /// All of them, from every result.
+    EveryStep,
+}
+
+impl ExcludeTopics {
+    pub(crate) fn when(self) -> toolbox::exec::ExcludeWhen {
+        use toolbox::exec::ExcludeWhen;
+        match self {
+            Self::Never => ExcludeWhen::Never,
+            Self::Answer => ExcludeWhen::Answer,
+            Self::Others => ExcludeWhen::Others,
+            Self::EveryStep => ExcludeWhen::EveryStep,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Model folder, or scripted:FILE (calls, one a line).
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: String,
+    /// The question.
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: String,
+    /// Who answers.
+    #[arg(long, value_enum, default_value = "kg-agent")]
+    pub(crate) agent: AgentName,
+    /// Topic entity by name or id; without any they are found in the question by label.
+    #[arg(long = "entity", value_name = "ID")]
+    pub(crate) entities: Vec<String>,
+    /// Topic entities kept out of the answer.
+    #[arg(long, value_enum, default_value = "others")]
+    pub(crate) exclude_topics: ExcludeTopics,
+    /// Write everything that happened to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Model folder, or `oracle` (the gold programs).
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: String,
+    /// Where questions come from; as for `datagen gold`.
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub(crate) source: String,
+    /// Who answers.
+    #[arg(long, value_enum, default_value = "kg-agent")]
+    pub(crate) agent: AgentName,
+    /// Folder to write: metrics.json and predictions.jsonl.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Where topic entities come from.
+    #[arg(long, value_enum, default_value = "gold")]
+    pub(crate) entities: EntitySource,
+    /// Topic entities kept out of answers; the source's own convention without it.
+    #[arg(long, value_enum)]
+    pub(crate) exclude_topics: Option<ExcludeTopics>,
+    /// Evaluate at most this many questions (of each hop, where the source has hops).
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Part of the source, by a hash of the question's id.
+    #[arg(long, value_enum, default_value = "all")]
+    pub(crate) part: PartName,
+    /// Size of the held-out part in percent.
+    #[arg(long, default_value_t = 10, value_name = "PERCENT")]
+    pub(crate) held_out_percent: u32,
+    /// Seed of the choice under --limit.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write a trace of every question into this folder of the output.
+    #[arg(long)]
+    pub(crate) traces: bool,
+    /// Worker threads; all cores without it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Trace file (from `ask --trace` or `eval --traces`).
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// Repository on the hub.
+    #[arg(value_name = "ORG/NAME")]
+    pub(crate) repo: String,
+}

@@ -1,0 +1,119 @@
+//! `kgagent ask`: answer one question, with program, evidence and, where there is no answer, the step that emptied.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use infer::agent::{Outcome as Answered, kg_agent};
+use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
+use serde_json::json;
+use toolbox::answer::{Answer, AnswerValue};
+use toolbox::exec::{ExecOptions, Exclude, ExcludeWhen};
+use toolbox::kg::Kg;
+use toolbox::link::{self, Linked};
+use toolbox::memory::{Layout, Template};
+use toolbox::term::NodeId;
+
+use super::kg;
+use crate::Outcome;
+use crate::cli::AskArgs;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
+    let graph = kg::open(&args.graph.kg)?;
+    let entities = topics(&graph, &args.question, &args.entities)?;
+    let (mut planner, template): (Box<dyn Planner>, Template) = match args.model.strip_prefix("scripted:") {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+            let calls = text.lines().map(|line| line.trim().trim_end_matches(';').to_owned()).filter(|line| !line.is_empty()).collect();
+            (Box::new(Scripted::new(calls)), Template::new(Layout::Dialogue))
+        }
+        None => {
+            let model = Arc::new(LocalModel::open(Path::new(&args.model)).with_context(|| format!("cannot load the model {}", args.model))?);
+            let template = model.template()?;
+            (Box::new(LocalPlanner::new(&model)), template)
+        }
+    };
+    let outcome = answer(&graph, &args.question, &entities, args.exclude_topics.when(), &template, planner.as_mut(), &args.model)?;
+    if let Some(path) = &args.trace {
+        let mut bytes = Vec::new();
+        toolbox::trace::write(&outcome.events, &mut bytes)?;
+        model::atomic::write_file(path, &bytes)?;
+    }
+    let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
+    print(ui, &args.question, &names, &outcome);
+    Ok(if outcome.answer.is_none() { Outcome::Negative } else { Outcome::Done })
+}
+
+/// Runs the KG-Agent loop on one question.
+pub(crate) fn answer(
+    graph: &dyn Kg,
+    question: &str,
+    entities: &[NodeId],
+    when: ExcludeWhen,
+    template: &Template,
+    planner: &mut dyn Planner,
+    name: &str,
+) -> Result<Answered> {
+    let linked = Linked::new(graph, question, entities);
+    let options = ExecOptions { exclude: Exclude { nodes: linked.entities.clone(), when }, ..ExecOptions::default() };
+    let task = kg_agent::Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name: name };
+    Ok(kg_agent::answer(task, planner)?)
+}
+
+/// The topic entities: those given, else those that the question mentions.
+pub(crate) fn topics(graph: &dyn Kg, question: &str, given: &[String]) -> Result<Vec<NodeId>> {
+    if given.is_empty() {
+        return Ok(link::entities_of(graph, question));
+    }
+    let mut nodes = Vec::new();
+    for name in given {
+        match graph.by_name(name).or_else(|| link::candidates(graph, name).first().copied()) {
+            Some(node) => nodes.push(node),
+            None => bail!("the graph has no entity `{name}`; give an id or a label as `kg query` shows them"),
+        }
+    }
+    Ok(nodes)
+}
+
+/// Members of an answer, and evidence triples, that are printed.
+const PRINTED: usize = 20;
+
+/// Prints an answer with what explains it.
+pub(crate) fn print(ui: &Ui, question: &str, entities: &[String], outcome: &Answered) {
+    let answer = &outcome.answer;
+    ui.object(&json!({ "question": question, "entities": entities, "answer": answer, "calls": outcome.calls, "tokens": outcome.tokens }));
+    ui.say(format!("question  {question}"));
+    if entities.is_empty() {
+        ui.say("entities  none found in the question (name one with --entity)");
+    } else {
+        ui.say(format!("entities  {}", entities.join(", ")));
+    }
+    ui.say(format!("answer    {}", answer_text(answer)));
+    for (i, call) in answer.program.iter().enumerate() {
+        ui.say(format!("{} {call}", if i == 0 { "program  " } else { "         " }));
+    }
+    for (i, triple) in answer.evidence.iter().take(PRINTED).enumerate() {
+        ui.say(format!("{} {}", if i == 0 { "evidence " } else { "         " }, triple.text.join(" · ")));
+    }
+    if answer.evidence.len() > PRINTED {
+        ui.say(format!("          … and {} more triples", answer.evidence.len() - PRINTED));
+    }
+    if let Some(emptied) = &answer.emptied {
+        ui.say(format!("emptied   step {}: {}: {}", emptied.step, emptied.call, emptied.why));
+    }
+}
+
+/// The answer in one line.
+pub(crate) fn answer_text(answer: &Answer) -> String {
+    match &answer.value {
+        AnswerValue::Set(members) if members.is_empty() => "none: the graph has no answer to this".to_owned(),
+        AnswerValue::Set(members) => {
+            let more = if members.len() > PRINTED { format!(", … ({} in all)", members.len()) } else { String::new() };
+            members.iter().take(PRINTED).map(|member| member.label.as_str()).collect::<Vec<_>>().join(", ") + &more
+        }
+        AnswerValue::Number(number) => number.to_string(),
+        AnswerValue::Truth(true) => "yes".to_owned(),
+        AnswerValue::Truth(false) => "no".to_owned(),
+    }
+}

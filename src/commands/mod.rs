@@ -1,0 +1,11 @@
+//! The commands, one file each; what several need stands here.
+
+pub(crate) mod ask;
+pub(crate) mod datagen;
+pub(crate) mod demo;
+pub(crate) mod eval;
+pub(crate) mod fetch;
+pub(crate) mod kg;
+pub(crate) mod replay;
+pub(crate) mod tool;
+pub(crate) mod train;

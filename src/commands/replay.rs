@@ -1,0 +1,73 @@
+//! `kgagent replay`: run the calls of a trace again and compare every event but the timing.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use anyhow::{Context, Result, bail};
+use infer::agent::kg_agent;
+use infer::planner::Scripted;
+use serde_json::json;
+use toolbox::exec::{ExecOptions, Exclude};
+use toolbox::kg::Kg;
+use toolbox::link::Linked;
+use toolbox::memory::Template;
+use toolbox::term::NodeId;
+use toolbox::trace::{self, Event};
+
+use super::kg;
+use crate::Outcome;
+use crate::cli::ReplayArgs;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
+    let file = File::open(&args.trace).with_context(|| format!("cannot open {}", args.trace.display()))?;
+    let events = trace::read(BufReader::new(file)).with_context(|| format!("{} is no trace", args.trace.display()))?;
+    let graph = kg::open(&args.graph.kg)?;
+    let Some(Event::Observe { question, entities, kg_hash, template_hash, layout, planner, exclude, .. }) = events.first() else {
+        bail!("{} does not begin with an observe event", args.trace.display());
+    };
+    if kg_hash != graph.content_hash() {
+        bail!("the trace was made on the graph {kg_hash}, this folder holds {}", graph.content_hash());
+    }
+    let plain = Template::new(*layout);
+    let listed = Template { toolbox: true, ..plain.clone() };
+    let template = if listed.hash() == *template_hash { listed } else { plain };
+    if template.hash() != *template_hash {
+        bail!("the trace was rendered by template {template_hash}, this version has {}", template.hash());
+    }
+    let nodes = |names: &[String]| -> Result<Vec<NodeId>> {
+        names.iter().map(|name| graph.by_name(name).with_context(|| format!("the graph has no entity `{name}`"))).collect()
+    };
+    let texts = events.iter().filter_map(|event| if let Event::Call { text, .. } = event { Some(text.clone()) } else { None }).collect();
+    let options = ExecOptions { exclude: Exclude { nodes: nodes(&exclude.0)?, when: exclude.1 }, ..ExecOptions::default() };
+    let linked = Linked::new(&graph, question, &nodes(entities)?);
+    let task = kg_agent::Task { kg: &graph, question, linked, must_offer: &[], options, template: &template, planner_name: planner };
+    let again = kg_agent::answer(task, &mut Scripted::new(texts))?;
+    let differ = compare(&events, &again.events)?;
+    ui.object(&json!({ "events": events.len(), "equal": differ.is_none(), "first_difference": differ }));
+    match differ {
+        None => {
+            ui.say(format!("{} events replayed, all equal", events.len()));
+            Ok(Outcome::Done)
+        }
+        Some(difference) => {
+            ui.say(difference);
+            Ok(Outcome::Negative)
+        }
+    }
+}
+
+/// The first event that differs; timings and what only a model can tell (tokens) are not compared.
+fn compare(then: &[Event], now: &[Event]) -> Result<Option<String>> {
+    let comparable = |events: &[Event]| -> Result<Vec<String>, serde_json::Error> {
+        let kept = events.iter().filter(|event| !matches!(event, Event::Timing { .. } | Event::Tokens { .. }));
+        kept.map(serde_json::to_string).collect()
+    };
+    let (then, now) = (comparable(then)?, comparable(now)?);
+    for (i, (a, b)) in then.iter().zip(&now).enumerate() {
+        if a != b {
+            return Ok(Some(format!("event {} differs\n  then {a}\n  now  {b}", i + 1)));
+        }
+    }
+    Ok((then.len() != now.len()).then(|| format!("the trace has {} events, the replay {}", then.len(), now.len())))
+}

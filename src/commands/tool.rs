@@ -1,0 +1,45 @@
+//! `kgagent tool`: run calls by hand.
+
+use anyhow::{Context, Result};
+use serde_json::json;
+use toolbox::call::parse_program;
+use toolbox::exec::{ExecOptions, Session};
+use toolbox::link::Linked;
+use toolbox::trace::ResultText;
+
+use super::kg;
+use crate::Outcome;
+use crate::cli::ToolArgs;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
+    let calls = parse_program(&args.calls).context("the calls do not parse")?;
+    let kg = kg::open(&args.graph.kg)?;
+    let mut session = Session::new(&kg, &args.question, Linked::new(&kg, &args.question, &[]), &[], ExecOptions::default());
+    let mut results = Vec::new();
+    for call in &calls {
+        session.run(call).with_context(|| format!("`{call}` cannot be executed"))?;
+        if let Some(step) = session.steps().last() {
+            let result = ResultText::of(&session, step);
+            ui.say(format!("{call}\n    {}", show(&result)));
+            results.push(json!({ "call": call.to_string(), "result": result }));
+        }
+    }
+    ui.object(&json!({ "steps": results }));
+    Ok(Outcome::Done)
+}
+
+/// A result in one or two lines.
+pub(crate) fn show(result: &ResultText) -> String {
+    match result {
+        ResultText::Relations { out, r#in } => format!("out: {}\n    in: {}", list(out), list(r#in)),
+        ResultText::Set { size, first } if first.len() < *size => format!("{size}: {}, …", first.join(", ")),
+        ResultText::Set { size, first } => format!("{size}: {}", list(first)),
+        ResultText::Number(number) => number.to_string(),
+        ResultText::Truth(truth) => truth.to_string(),
+    }
+}
+
+fn list(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
