@@ -106,7 +106,8 @@ mod tests {
     use toolbox::transcript::Part;
 
     fn format() -> ChatFormat {
-        ChatFormat::new(Tokenizer::train_bpe(["who directed it", "get_tail(e0, r0)", "end()"].iter().cycle().take(30), 300).unwrap()).unwrap()
+        ChatFormat::new(Tokenizer::train_bpe(["who directed it", "get_tail(e0, r0)", "end()"].iter().cycle().take(30), 300).unwrap())
+            .unwrap()
     }
 
     fn conversation() -> Vec<Turn> {

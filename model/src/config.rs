@@ -105,7 +105,7 @@ impl Preset {
     #[must_use]
     pub fn config(self, vocab_size: usize) -> ModelConfig {
         let (hidden, ff, layers, heads, kv, head_dim) = match self {
-            Self::Tiny => (160, 416, 4, 8, 4, 24),
+            Self::Tiny => (160, 416, 4, 6, 2, 32),
             Self::Small => (320, 864, 8, 10, 5, 32),
             Self::Base => (768, 2048, 14, 12, 4, 64),
         };
@@ -375,12 +375,7 @@ mod tests {
         let mut config = Preset::Tiny.config(300);
         config.rope = Rope {
             theta: 500_000.0,
-            llama3: Some(Llama3Scaling {
-                factor: 8.0,
-                low_freq_factor: 1.0,
-                high_freq_factor: 4.0,
-                original_max_position_embeddings: 64,
-            }),
+            llama3: Some(Llama3Scaling { factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 64 }),
         };
         let full = config.to_json();
         assert_eq!(ModelConfig::from_json(&full).unwrap(), config);
@@ -401,7 +396,7 @@ mod tests {
             ("attention_bias", json!(true), "attention_bias"),
             ("rope_parameters", json!({"rope_type": "yarn", "factor": 4.0}), "yarn"),
             ("rope_parameters", json!({"rope_theta": 5.0}), "rope_theta"),
-            ("num_key_value_heads", json!(3), "3 key/value"),
+            ("num_key_value_heads", json!(4), "4 key/value"),
             ("head_dim", json!(7), "head_dim"),
             ("hidden_size", json!(-1), "hidden_size"),
             ("eos_token_id", json!(300), "300"),

@@ -51,7 +51,9 @@ pub enum ModelError {
         message: String,
     },
     /// The dataset and the model, or two parts of a dataset, were rendered with different templates.
-    #[error("template hash `{found}` ({place}) does not match `{expected}`: the data was rendered by another version of the template; make it again")]
+    #[error(
+        "template hash `{found}` ({place}) does not match `{expected}`: the data was rendered by another version of the template; make it again"
+    )]
     Template {
         /// The hash that was expected.
         expected: String,

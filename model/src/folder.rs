@@ -87,7 +87,13 @@ impl ModelFolder {
     ///
     /// # Errors
     /// When the folder cannot be written, or a tensor is missing.
-    pub fn write(path: &Path, config: &ModelConfig, tokenizer: &Tokenizer, info: &KgAgentInfo, weights: &Weights) -> Result<(), ModelError> {
+    pub fn write(
+        path: &Path,
+        config: &ModelConfig,
+        tokenizer: &Tokenizer,
+        info: &KgAgentInfo,
+        weights: &Weights,
+    ) -> Result<(), ModelError> {
         let staged = StagedFolder::new(path)?;
         Self::write_into(&staged, config, tokenizer, info, weights)?;
         staged.commit()

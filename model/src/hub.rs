@@ -13,7 +13,8 @@ use crate::ModelError;
 /// When the name is no repository name, or the hub does not deliver.
 pub fn fetch(repo: &str) -> Result<PathBuf, ModelError> {
     let failed = |message: String| ModelError::Hub { repo: repo.to_owned(), message };
-    let plain = |part: &str| !part.is_empty() && !part.contains("..") && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    let plain =
+        |part: &str| !part.is_empty() && !part.contains("..") && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
     if !repo.split_once('/').is_some_and(|(org, name)| plain(org) && plain(name)) {
         return Err(failed("not of the form ORG/NAME".to_owned()));
     }

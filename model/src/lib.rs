@@ -8,10 +8,12 @@
 //!
 //! Invariants: the only crate that opens weight files; no network outside [`hub`]; no text ever becomes a control token.
 
+pub mod adapter;
 pub mod atomic;
 pub mod chat;
 pub mod config;
 pub mod dataset;
+pub mod digest;
 pub mod error;
 pub mod folder;
 pub mod hub;
@@ -25,4 +27,5 @@ pub use dataset::{Conversation, Dataset};
 pub use error::ModelError;
 pub use folder::{KgAgentInfo, ModelFolder};
 pub use tokenizer::Tokenizer;
+pub use toolbox::transcript::{Part, Role, Trust, Turn};
 pub use weights::{Tensor, Weights};

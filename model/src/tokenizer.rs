@@ -129,8 +129,7 @@ impl Tokenizer {
         if size > limits::TOKENIZER_BYTES {
             return Err(failed(format!("{} has {size} bytes, more than any tokenizer", path.display())));
         }
-        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?)
-            .map_err(|error| failed(format!("{}: {error}", path.display())))
+        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?).map_err(|error| failed(format!("{}: {error}", path.display())))
     }
 
     /// Read the bytes of a `tokenizer.json`.

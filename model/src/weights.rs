@@ -241,7 +241,9 @@ mod tests {
 
     #[test]
     fn halves_are_exact() {
-        for (bits, value) in [(0x3c00, 1.0), (0xc100, -2.5), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0), (0x0000, 0.0), (0x0400, 6.103_515_6e-5)] {
+        for (bits, value) in
+            [(0x3c00, 1.0), (0xc100, -2.5), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0), (0x0000, 0.0), (0x0400, 6.103_515_6e-5)]
+        {
             assert_eq!(f16_to_f32(bits), value, "{bits:#x}");
         }
         assert!(f16_to_f32(0x7e00).is_nan() && f16_to_f32(0xfc00) == f32::NEG_INFINITY);
@@ -256,7 +258,8 @@ mod tests {
 
     #[test]
     fn damaged_files_are_refused() {
-        let tensor = |dtype: &str, shape: &str, offsets: &str| format!(r#"{{"w":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}}}"#);
+        let tensor =
+            |dtype: &str, shape: &str, offsets: &str| format!(r#"{{"w":{{"dtype":"{dtype}","shape":{shape},"data_offsets":{offsets}}}}}"#);
         assert!(parse(&with_header(&tensor("F32", "[2]", "[0,8]"), 8)).is_ok());
         for bytes in [
             vec![],
@@ -289,8 +292,11 @@ mod tests {
             assert!(error.contains("not a file of this folder"), "{error}");
         }
         fs::write(dir.path().join("s-1.safetensors"), sample().to_bytes().unwrap()).unwrap();
-        fs::write(dir.path().join("model.safetensors.index.json"), r#"{"weight_map":{"a":"s-1.safetensors","b.weight":"s-1.safetensors"}}"#)
-            .unwrap();
+        fs::write(
+            dir.path().join("model.safetensors.index.json"),
+            r#"{"weight_map":{"a":"s-1.safetensors","b.weight":"s-1.safetensors"}}"#,
+        )
+        .unwrap();
         assert_eq!(Weights::read_folder(dir.path()).unwrap(), sample());
     }
 }

@@ -1,1 +1,34 @@
-//! LLaMA-family training in burn: full and LoRA fine-tuning, checkpoints, metrics
+//! LLaMA-family training in burn: from scratch, full fine-tuning, LoRA; on packed sequences, with checkpoints that continue to the same bytes.
+//!
+//! ```text
+//! model::Dataset ──▶ batch ──▶ llama (ops, kernels) ──▶ optim ──▶ checkpoint, model::ModelFolder
+//!                                   └───────── trainer: the loop ─────────┘
+//! ```
+//!
+//! Invariants: knows no graph; prints nothing ([`Progress`] is told instead); the same inputs, seed and version give the same weights, whatever
+//! the number of threads.
+
+mod batch;
+mod checkpoint;
+pub mod config;
+pub mod error;
+pub mod inspect;
+mod kernels;
+pub mod llama;
+mod ops;
+mod optim;
+pub mod progress;
+mod rng;
+mod svg;
+mod trainer;
+
+pub use config::{LoraConfig, Method, TooLong, TrainConfig};
+pub use error::TrainError;
+pub use inspect::{Inspected, inspect};
+pub use llama::{Llama, Packed, fresh_weights};
+pub use ops::Compute;
+pub use progress::{Event, Progress, Silent, StepReport, Validation};
+pub use trainer::{Base, Summary, partial_folder, train};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! The data side: conversations to token sequences, shuffled by seed and epoch, packed into flat batches.
+
+use std::sync::Arc;
+
+use model::{ChatFormat, Conversation};
+use rayon::prelude::*;
+
+use crate::TrainError;
+use crate::config::{TooLong, TrainConfig};
+use crate::llama::Packed;
+use crate::rng::Rng;
+
+/// A tokenised example, cut after its last trained token: what follows would be computed and never used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Example {
+    /// Ids, the last trained one included.
+    ids: Vec<u32>,
+    /// Positions whose next token is trained.
+    rows: Vec<u32>,
+}
+
+impl Example {
+    /// Tokens the model reads: the last one is only ever predicted.
+    pub(crate) fn len(&self) -> usize {
+        self.ids.len() - 1
+    }
+    /// Predictions trained.
+    pub(crate) fn trained(&self) -> usize {
+        self.rows.len()
+    }
+}
+
+/// Tokenised examples and what was left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Examples {
+    pub(crate) examples: Vec<Example>,
+    /// Longer than `max_length`.
+    pub(crate) too_long: usize,
+    /// Without a trained turn.
+    pub(crate) untrained: usize,
+}
+
+/// Tokenise in parallel, in order.
+pub(crate) fn tokenise(data: &[Conversation], format: &ChatFormat, config: &TrainConfig) -> Result<Examples, TrainError> {
+    let encoded: Result<Vec<_>, model::ModelError> = data.par_iter().map(|conversation| format.encode(&conversation.turns)).collect();
+    let mut out = Examples::default();
+    for (encoded, conversation) in encoded?.into_iter().zip(data) {
+        let (mut ids, trained) = (encoded.ids, encoded.trained);
+        let Some(last) = trained.iter().rposition(|trained| *trained) else {
+            out.untrained += 1;
+            continue;
+        };
+        ids.truncate(last + 1);
+        if ids.len() > config.max_length {
+            if config.too_long == TooLong::Refuse {
+                let (id, len, most) = (&conversation.id, ids.len(), config.max_length);
+                return Err(TrainError::Data(format!("example `{id}` has {len} tokens, `max_length` is {most}")));
+            }
+            out.too_long += 1;
+            continue;
+        }
+        // A role token comes first and is never trained, so every trained token has one before it.
+        let rows = (1..=last).filter(|i| trained[*i]).map(|i| i as u32 - 1).collect();
+        out.examples.push(Example { ids, rows });
+    }
+    Ok(out)
+}
+
+/// The forward passes of one optimizer step, as indices of examples.
+pub(crate) type Step = Vec<Vec<usize>>;
+
+/// The steps of one epoch: the same for the same seed, epoch and configuration.
+pub(crate) fn plan(examples: &[Example], epoch: usize, config: &TrainConfig) -> Vec<Step> {
+    let mut order: Vec<usize> = (0..examples.len()).collect();
+    // Fixed odd constant: seeds 1, 2, 3… must not give overlapping sequences of epochs.
+    Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0xd134_2543_de82_ef95))).shuffle(&mut order);
+    let mut steps: Vec<Step> = Vec::new();
+    let (mut step, mut micro): (Step, Vec<usize>) = Default::default();
+    let (mut step_tokens, mut step_examples, mut micro_tokens) = (0, 0, 0);
+    for i in order {
+        let len = examples[i].len();
+        let full = match config.batch_examples {
+            Some(most) => step_examples >= most,
+            None => step_tokens > 0 && step_tokens + len > config.batch_tokens,
+        };
+        if !micro.is_empty() && (full || micro_tokens + len > config.micro_tokens) {
+            step.push(std::mem::take(&mut micro));
+            micro_tokens = 0;
+        }
+        if full {
+            steps.push(std::mem::take(&mut step));
+            (step_tokens, step_examples) = (0, 0);
+        }
+        micro.push(i);
+        micro_tokens += len;
+        step_tokens += len;
+        step_examples += 1;
+    }
+    if !micro.is_empty() {
+        step.push(micro);
+    }
+    if !step.is_empty() {
+        steps.push(step);
+    }
+    steps
+}
+
+/// Pack examples one after another.
+pub(crate) fn pack(examples: &[Example], indices: &[usize]) -> Packed {
+    let mut out = Packed::default();
+    let mut targets = Vec::new();
+    for i in indices {
+        let example = &examples[*i];
+        let start = out.ids.len() as u32;
+        out.ids.extend(&example.ids[..example.len()]);
+        out.segments.push(example.len());
+        out.rows.extend(example.rows.iter().map(|row| start + row));
+        targets.extend(example.rows.iter().map(|row| example.ids[*row as usize + 1]));
+    }
+    out.targets = Arc::new(targets);
+    out
+}
+
+/// Digest of the tokens and masks: a checkpoint continues only on the data it was made with.
+pub(crate) fn digest(examples: &[Example]) -> String {
+    let bytes: Vec<u8> = examples
+        .iter()
+        .flat_map(|example| {
+            let header = [example.ids.len() as u32, example.rows.len() as u32];
+            header
+                .into_iter()
+                .chain(example.ids.iter().copied())
+                .chain(example.rows.iter().copied())
+                .flat_map(u32::to_le_bytes)
+                .collect::<Vec<u8>>()
+        })
+        .collect();
+    model::digest::sha256_hex([bytes.as_slice()])
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn examples(lengths: &[usize]) -> Vec<Example> {
+        lengths.iter().map(|n| Example { ids: (0..=*n as u32).collect(), rows: vec![*n as u32 - 1] }).collect()
+    }
+
+    #[test]
+    fn every_example_is_seen_once_an_epoch_and_limits_hold() {
+        let lengths: Vec<usize> = (0..300).map(|i| 5 + i * 7 % 120).collect();
+        let examples = examples(&lengths);
+        let config = TrainConfig { batch_tokens: 1000, micro_tokens: 300, ..TrainConfig::default() };
+        for epoch in 0..3 {
+            let steps = plan(&examples, epoch, &config);
+            let mut seen: Vec<usize> = steps.iter().flatten().flatten().copied().collect();
+            for step in &steps {
+                let tokens = |micro: &Vec<usize>| micro.iter().map(|i| lengths[*i]).sum::<usize>();
+                assert!(step.iter().map(tokens).sum::<usize>() <= 1000);
+                assert!(step.iter().all(|micro| tokens(micro) <= 300 && !micro.is_empty()));
+            }
+            assert_ne!(seen[..50], (0..50).collect::<Vec<_>>()[..]);
+            seen.sort_unstable();
+            assert_eq!(seen, (0..300).collect::<Vec<_>>());
+        }
+        assert_ne!(plan(&examples, 0, &config), plan(&examples, 1, &config));
+        let config = TrainConfig { batch_examples: Some(7), ..config };
+        let steps = plan(&examples, 0, &config);
+        assert!(steps[..steps.len() - 1].iter().all(|step| step.iter().map(Vec::len).sum::<usize>() == 7));
+    }
+
+    #[test]
+    fn packing_predicts_the_next_token_of_the_same_sequence() {
+        let all = vec![Example { ids: vec![10, 11, 12], rows: vec![0, 1] }, Example { ids: vec![20, 21], rows: vec![0] }];
+        let packed = pack(&all, &[1, 0]);
+        assert_eq!((packed.ids.as_slice(), packed.segments.as_slice()), ([20, 10, 11].as_slice(), [1, 2].as_slice()));
+        assert_eq!((packed.rows.as_slice(), packed.targets.as_slice()), ([0, 1, 2].as_slice(), [21, 11, 12].as_slice()));
+    }
+}

@@ -1,0 +1,207 @@
+//! What a training run is asked to do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::TrainError;
+
+/// Which weights are trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// All of them.
+    Full,
+    /// Low-rank corrections of the seven projections of every layer.
+    Lora,
+}
+
+/// LoRA's constants.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LoraConfig {
+    /// Rank of the corrections.
+    pub rank: usize,
+    /// The corrections are scaled by `alpha / rank`.
+    pub alpha: f32,
+    /// Write a whole model with the corrections added; otherwise an adapter in PEFT layout.
+    pub merge: bool,
+}
+
+impl Default for LoraConfig {
+    fn default() -> Self {
+        Self { rank: 16, alpha: 32.0, merge: true }
+    }
+}
+
+/// What to do with an example that is longer than `max_length`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TooLong {
+    /// Leave it out and count it.
+    Drop,
+    /// Stop with an error.
+    Refuse,
+}
+
+/// A training run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TrainConfig {
+    /// Full or LoRA.
+    pub method: Method,
+    /// LoRA's constants.
+    pub lora: LoraConfig,
+    /// Passes over the data.
+    pub epochs: usize,
+    /// Steps after which training ends whatever the epochs say; the schedule then ends there too.
+    pub max_steps: Option<usize>,
+    /// Tokens of one optimizer step.
+    pub batch_tokens: usize,
+    /// Examples of one optimizer step; where set it rules instead of `batch_tokens`.
+    pub batch_examples: Option<usize>,
+    /// Tokens of one forward pass; a step is as many of them as it needs. Bounds memory, hardly changes speed.
+    pub micro_tokens: usize,
+    /// Longest example in tokens.
+    pub max_length: usize,
+    /// What happens to longer ones.
+    pub too_long: TooLong,
+    /// Highest learning rate.
+    pub learning_rate: f64,
+    /// Share of the steps in which the rate rises to its highest.
+    pub warmup: f64,
+    /// Share of the highest rate at the end of the cosine.
+    pub final_rate: f64,
+    /// Decoupled weight decay of matrices; norms and embeddings have none.
+    pub weight_decay: f64,
+    /// AdamW's first beta.
+    pub beta1: f64,
+    /// AdamW's second beta.
+    pub beta2: f64,
+    /// AdamW's epsilon.
+    pub epsilon: f64,
+    /// Global gradient norm above which gradients are scaled down; 0 for never.
+    pub clip: f64,
+    /// Seed of fresh weights and shuffles.
+    pub seed: u64,
+    /// Vocabulary of a fresh model; by default the preset's.
+    pub vocab_size: Option<usize>,
+    /// Save a checkpoint every so many steps.
+    pub save_steps: Option<usize>,
+    /// Save a checkpoint every so many seconds.
+    pub save_seconds: Option<f64>,
+    /// Checkpoints kept: one to fall back past a damaged one.
+    pub keep_checkpoints: usize,
+    /// Continue from the newest whole checkpoint, where there is one.
+    pub resume: bool,
+    /// Validate after every epoch, not only at the end.
+    pub validate_epochs: bool,
+    /// Use burn's stock operations instead of our kernels.
+    pub stock_ops: bool,
+}
+
+impl Default for TrainConfig {
+    fn default() -> Self {
+        Self {
+            method: Method::Full,
+            lora: LoraConfig::default(),
+            epochs: 6,
+            max_steps: None,
+            batch_tokens: 4096,
+            batch_examples: None,
+            micro_tokens: 2048,
+            max_length: 2048,
+            too_long: TooLong::Drop,
+            learning_rate: 3e-3,
+            warmup: 0.05,
+            final_rate: 0.1,
+            weight_decay: 0.1,
+            beta1: 0.9,
+            beta2: 0.95,
+            epsilon: 1e-8,
+            clip: 1.0,
+            seed: 17,
+            vocab_size: None,
+            save_steps: None,
+            save_seconds: Some(120.0),
+            keep_checkpoints: 2,
+            resume: false,
+            validate_epochs: false,
+            stock_ops: false,
+        }
+    }
+}
+
+impl TrainConfig {
+    /// A named recipe. `default` suits models made from scratch on a CPU; `finetune` a pretrained base; `paper` is KG-Agent's (spec A.4:
+    /// 2e-5, cosine to zero, decay 0.1, batches of 256 samples, 3 epochs, 1500 tokens).
+    #[must_use]
+    pub fn recipe(name: &str) -> Option<Self> {
+        let base = Self::default();
+        match name {
+            "default" => Some(base),
+            "finetune" => Some(Self { epochs: 3, learning_rate: 2e-5, batch_tokens: 16_384, warmup: 0.03, ..base }),
+            "paper" => Some(Self {
+                epochs: 3,
+                learning_rate: 2e-5,
+                batch_examples: Some(256),
+                max_length: 1500,
+                warmup: 0.03,
+                final_rate: 0.0,
+                beta2: 0.999,
+                ..base
+            }),
+            _ => None,
+        }
+    }
+
+    /// Check the values against each other.
+    ///
+    /// # Errors
+    /// Names the option that cannot be.
+    pub fn check(&self) -> Result<(), TrainError> {
+        let bad = |message: String| Err(TrainError::Config(message));
+        for (name, value) in [
+            ("epochs", self.epochs),
+            ("batch_tokens", self.batch_tokens),
+            ("micro_tokens", self.micro_tokens),
+            ("max_length", self.max_length),
+            ("lora.rank", self.lora.rank),
+            ("keep_checkpoints", self.keep_checkpoints),
+            ("max_steps", self.max_steps.unwrap_or(1)),
+            ("batch_examples", self.batch_examples.unwrap_or(1)),
+            ("save_steps", self.save_steps.unwrap_or(1)),
+        ] {
+            if value == 0 {
+                return bad(format!("`{name}` is 0"));
+            }
+        }
+        let share = 0.0..=1.0;
+        for (name, value, range) in [
+            ("learning_rate", self.learning_rate, 1e-12..=10.0),
+            ("warmup", self.warmup, share.clone()),
+            ("final_rate", self.final_rate, share),
+            ("weight_decay", self.weight_decay, 0.0..=10.0),
+            ("beta1", self.beta1, 0.0..=0.999_999),
+            ("beta2", self.beta2, 0.0..=0.999_999_9),
+            ("epsilon", self.epsilon, 1e-16..=1.0),
+            ("clip", self.clip, 0.0..=1e9),
+        ] {
+            if !range.contains(&value) {
+                return bad(format!("`{name}` is {value}, outside {} to {}", range.start(), range.end()));
+            }
+        }
+        Ok(())
+    }
+
+    /// The learning rate of step `step` (from 0) of `total`: linear warm-up, then a cosine to `final_rate` of the highest.
+    #[must_use]
+    pub fn rate(&self, step: usize, total: usize) -> f64 {
+        let warm = (self.warmup * total as f64).ceil().max(1.0);
+        let at = step as f64 + 1.0;
+        if at <= warm {
+            return self.learning_rate * at / warm;
+        }
+        let progress = ((at - warm) / (total as f64 - warm).max(1.0)).min(1.0);
+        let cosine = 0.5 * (1.0 + (std::f64::consts::PI * progress).cos());
+        self.learning_rate * (self.final_rate + (1.0 - self.final_rate) * cosine)
+    }
+}

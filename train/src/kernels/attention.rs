@@ -1,0 +1,314 @@
+//! Causal grouped-query attention over packed segments, rotary embedding included.
+//!
+//! The input holds, per token, the queries of all heads, then keys, then values. A segment attends to itself only, so the cost is the sum
+//! of squared segment lengths and no mask exists. Probabilities are not kept: the backward pass makes them again from the log-sum-exp.
+
+use rayon::prelude::*;
+
+use super::{dot, exp, exp_sum, max, simd};
+
+/// Query rows handled together: four rows of accumulators fill the vector registers.
+const ROWS: usize = 4;
+/// Columns of one register tile.
+const TILE: usize = 16;
+
+/// What attention needs to know beside its input.
+#[derive(Clone, Debug)]
+pub(crate) struct AttentionShape {
+    /// Query heads.
+    pub(crate) heads: usize,
+    /// Key and value heads.
+    pub(crate) kv_heads: usize,
+    /// Width of a head.
+    pub(crate) head_dim: usize,
+    /// Lengths of the packed segments, in order.
+    pub(crate) segments: Vec<usize>,
+    /// Cosines and sines, `head_dim / 2` of each per position.
+    pub(crate) rope: std::sync::Arc<RopeTable>,
+}
+
+/// Rotary angles, by position.
+#[derive(Clone, Debug)]
+pub(crate) struct RopeTable {
+    pub(crate) cos: Vec<f32>,
+    pub(crate) sin: Vec<f32>,
+}
+
+impl RopeTable {
+    /// Tables for `positions` positions.
+    #[must_use]
+    pub(crate) fn new(inv_freq: &[f32], positions: usize) -> Self {
+        let angles = || (0..positions).flat_map(|p| inv_freq.iter().map(move |f| p as f32 * f));
+        Self { cos: angles().map(f32::cos).collect(), sin: angles().map(f32::sin).collect() }
+    }
+}
+
+impl AttentionShape {
+    /// Width of a row of the input.
+    pub(crate) fn width(&self) -> usize {
+        (self.heads + 2 * self.kv_heads) * self.head_dim
+    }
+    /// Width of a row of the output.
+    pub(crate) fn out_width(&self) -> usize {
+        self.heads * self.head_dim
+    }
+    fn scale(&self) -> f32 {
+        1.0 / (self.head_dim as f32).sqrt()
+    }
+}
+
+/// `out[r][..n] = a[r][..k] * b[k][..n]` for four rows. `b` and `out` have rows of `ldb` and `ldo`; `n` is rounded up to whole tiles,
+/// which both must have room for.
+#[inline(always)]
+fn multiply(a: &[f32], lda: usize, k: usize, b: &[f32], ldb: usize, n: usize, out: &mut [f32], ldo: usize) {
+    let (a0, rest) = a.split_at(lda);
+    let (a1, rest) = rest.split_at(lda);
+    let (a2, a3) = rest.split_at(lda);
+    let (a0, a1, a2, a3) = (&a0[..k], &a1[..k], &a2[..k], &a3[..k]);
+    let mut col = 0;
+    while col < n {
+        let mut acc = [[0.0_f32; TILE]; ROWS];
+        for i in 0..k {
+            let Some(b) = b[i * ldb + col..].first_chunk::<TILE>() else { return };
+            let x = [a0[i], a1[i], a2[i], a3[i]];
+            for r in 0..ROWS {
+                for c in 0..TILE {
+                    acc[r][c] = x[r].mul_add(b[c], acc[r][c]);
+                }
+            }
+        }
+        for r in 0..ROWS {
+            out[r * ldo + col..r * ldo + col + TILE].copy_from_slice(&acc[r]);
+        }
+        col += TILE;
+    }
+}
+
+/// `out[j][..] += sum over r of a[r][j] * b[r][..]` for `j < n`: four rows' share of a transposed product.
+#[inline(always)]
+fn add_transposed(a: &[f32], lda: usize, n: usize, b: &[f32], ld: usize, out: &mut [f32]) {
+    let mut col = 0;
+    while col < ld {
+        let tile = |r: usize| b[r * ld + col..].first_chunk::<TILE>().copied().unwrap_or_default();
+        let rows = [tile(0), tile(1), tile(2), tile(3)];
+        for j in 0..n {
+            let x = [a[j], a[lda + j], a[2 * lda + j], a[3 * lda + j]];
+            let Some(out) = out[j * ld + col..].first_chunk_mut::<TILE>() else { return };
+            for c in 0..TILE {
+                let mut sum = out[c];
+                for r in 0..ROWS {
+                    sum = x[r].mul_add(rows[r][c], sum);
+                }
+                out[c] = sum;
+            }
+        }
+        col += TILE;
+    }
+}
+
+fn round_up(n: usize, to: usize) -> usize {
+    n.div_ceil(to) * to
+}
+
+/// Copy one head's rows into rows of `ld`, rotated by their positions and multiplied by `factor`.
+#[inline(always)]
+fn rotated(shape: &AttentionShape, x: &[f32], offset: usize, factor: f32, out: &mut [f32], ld: usize) {
+    let (width, half) = (shape.width(), shape.head_dim / 2);
+    for (p, (row, out)) in x.chunks_exact(width).zip(out.chunks_exact_mut(ld)).enumerate() {
+        let head = &row[offset..offset + shape.head_dim];
+        let (cos, sin) = (&shape.rope.cos[p * half..(p + 1) * half], &shape.rope.sin[p * half..(p + 1) * half]);
+        let (low, high) = head.split_at(half);
+        for i in 0..half {
+            out[i] = (low[i] * cos[i] - high[i] * sin[i]) * factor;
+            out[half + i] = (high[i] * cos[i] + low[i] * sin[i]) * factor;
+        }
+    }
+}
+
+/// The inverse of [`rotated`], written into the head's place in rows of the input's width.
+#[inline(always)]
+fn rotated_back(shape: &AttentionShape, x: &[f32], ld: usize, factor: f32, out: &mut [f32], offset: usize) {
+    let (width, half) = (shape.width(), shape.head_dim / 2);
+    for (p, (row, x)) in out.chunks_exact_mut(width).zip(x.chunks_exact(ld)).enumerate() {
+        let head = &mut row[offset..offset + shape.head_dim];
+        let (cos, sin) = (&shape.rope.cos[p * half..(p + 1) * half], &shape.rope.sin[p * half..(p + 1) * half]);
+        for i in 0..half {
+            let (low, high) = (x[i] * factor, x[half + i] * factor);
+            head[i] = low * cos[i] + high * sin[i];
+            head[half + i] = high * cos[i] - low * sin[i];
+        }
+    }
+}
+
+#[inline(always)]
+fn copy_rows(x: &[f32], width: usize, offset: usize, len: usize, out: &mut [f32], ld: usize) {
+    for (row, out) in x.chunks_exact(width).zip(out.chunks_exact_mut(ld)) {
+        out[..len].copy_from_slice(&row[offset..offset + len]);
+    }
+}
+
+#[inline(always)]
+fn transpose(x: &[f32], rows: usize, ld: usize, cols: usize, out: &mut [f32], ldo: usize) {
+    for c in 0..cols {
+        for r in 0..rows {
+            out[c * ldo + r] = x[r * ld + c];
+        }
+    }
+}
+
+/// Split `data`, rows of `width`, at the segments.
+fn split<'a>(mut data: &'a mut [f32], segments: &[usize], width: usize) -> Vec<&'a mut [f32]> {
+    let mut out = Vec::with_capacity(segments.len());
+    for len in segments {
+        let (head, tail) = data.split_at_mut(len * width);
+        out.push(head);
+        data = tail;
+    }
+    out
+}
+
+fn starts(segments: &[usize]) -> Vec<usize> {
+    let ends = segments.iter().scan(0, |at, len| {
+        *at += len;
+        Some(*at)
+    });
+    ends.zip(segments).map(|(end, len)| end - len).collect()
+}
+
+/// Attention output, rows of `heads * head_dim`, and the log-sum-exp of every row and head.
+pub(crate) fn forward(x: &[f32], shape: &AttentionShape) -> (Vec<f32>, Vec<f32>) {
+    let tokens = x.len() / shape.width();
+    let mut out = vec![0.0; tokens * shape.out_width()];
+    let mut lse = vec![0.0; tokens * shape.heads];
+    let begins = starts(&shape.segments);
+    split(&mut out, &shape.segments, shape.out_width())
+        .into_par_iter()
+        .zip(split(&mut lse, &shape.segments, shape.heads))
+        .zip(begins.par_iter().zip(&shape.segments))
+        .for_each(|((out, lse), (begin, len))| {
+            let x = &x[begin * shape.width()..(begin + len) * shape.width()];
+            simd(|| forward_segment(x, *len, shape, out, lse));
+        });
+    (out, lse)
+}
+
+#[inline(always)]
+fn forward_segment(x: &[f32], len: usize, shape: &AttentionShape, out: &mut [f32], lse: &mut [f32]) {
+    let (d, heads, kv_heads, width) = (shape.head_dim, shape.heads, shape.kv_heads, shape.width());
+    let (dp, lp, rows) = (round_up(d, TILE), round_up(len, TILE), round_up(len, ROWS));
+    let mut q = vec![0.0; rows * dp];
+    let mut k = vec![0.0; len * dp];
+    let mut kt = vec![0.0; d * lp];
+    let mut v = vec![0.0; len * dp];
+    let mut p = vec![0.0; ROWS * lp];
+    let mut o = [0.0; ROWS * MAX_HEAD];
+    for kv in 0..kv_heads {
+        rotated(shape, x, (heads + kv) * d, 1.0, &mut k, dp);
+        transpose(&k, len, dp, d, &mut kt, lp);
+        copy_rows(x, width, (heads + kv_heads + kv) * d, d, &mut v, dp);
+        for head in kv * (heads / kv_heads)..(kv + 1) * (heads / kv_heads) {
+            rotated(shape, x, head * d, shape.scale(), &mut q, dp);
+            for first in (0..len).step_by(ROWS) {
+                let count = ROWS.min(len - first);
+                let n = first + count;
+                multiply(&q[first * dp..(first + ROWS) * dp], dp, d, &kt, lp, n, &mut p, lp);
+                for r in 0..count {
+                    let (row, rest) = p[r * lp..(r + 1) * lp].split_at_mut(first + r + 1);
+                    let top = max(row);
+                    let sum = exp_sum(row, top);
+                    lse[(first + r) * heads + head] = top + sum.ln();
+                    let inverse = 1.0 / sum;
+                    for x in row {
+                        *x *= inverse;
+                    }
+                    rest.fill(0.0);
+                }
+                multiply(&p, lp, n, &v, dp, d, &mut o, dp);
+                for r in 0..count {
+                    let at = (first + r) * heads * d + head * d;
+                    out[at..at + d].copy_from_slice(&o[r * dp..r * dp + d]);
+                }
+            }
+        }
+    }
+}
+
+/// Widest head: the largest models have 256.
+pub(crate) const MAX_HEAD: usize = 256;
+
+/// Gradient with respect to the input.
+pub(crate) fn backward(x: &[f32], shape: &AttentionShape, out: &[f32], lse: &[f32], grad: &[f32]) -> Vec<f32> {
+    let mut dx = vec![0.0; x.len()];
+    let begins = starts(&shape.segments);
+    split(&mut dx, &shape.segments, shape.width()).into_par_iter().zip(begins.par_iter().zip(&shape.segments)).for_each(
+        |(dx, (begin, len))| {
+            let part = |width: usize| begin * width..(begin + len) * width;
+            let (x, lse) = (&x[part(shape.width())], &lse[part(shape.heads)]);
+            let (out, grad) = (&out[part(shape.out_width())], &grad[part(shape.out_width())]);
+            simd(|| backward_segment(x, *len, shape, out, lse, grad, dx));
+        },
+    );
+    dx
+}
+
+#[inline(always)]
+fn backward_segment(x: &[f32], len: usize, shape: &AttentionShape, out: &[f32], lse: &[f32], grad: &[f32], dx: &mut [f32]) {
+    let (d, heads, kv_heads, width) = (shape.head_dim, shape.heads, shape.kv_heads, shape.width());
+    let (dp, lp, rows) = (round_up(d, TILE), round_up(len, TILE), round_up(len, ROWS));
+    let out_width = shape.out_width();
+    let mut q = vec![0.0; rows * dp];
+    let mut g = vec![0.0; rows * dp];
+    let mut k = vec![0.0; len * dp];
+    let mut kt = vec![0.0; d * lp];
+    let mut v = vec![0.0; len * dp];
+    let mut vt = vec![0.0; d * lp];
+    let mut p = vec![0.0; ROWS * lp];
+    let mut ds = vec![0.0; ROWS * lp];
+    let mut dq = vec![0.0; rows * dp];
+    for kv in 0..kv_heads {
+        let mut dk = vec![0.0; len * dp];
+        let mut dv = vec![0.0; len * dp];
+        rotated(shape, x, (heads + kv) * d, 1.0, &mut k, dp);
+        transpose(&k, len, dp, d, &mut kt, lp);
+        copy_rows(x, width, (heads + kv_heads + kv) * d, d, &mut v, dp);
+        transpose(&v, len, dp, d, &mut vt, lp);
+        for head in kv * (heads / kv_heads)..(kv + 1) * (heads / kv_heads) {
+            rotated(shape, x, head * d, shape.scale(), &mut q, dp);
+            copy_rows(grad, out_width, head * d, d, &mut g, dp);
+            for first in (0..len).step_by(ROWS) {
+                let count = ROWS.min(len - first);
+                let n = first + count;
+                let block = first * dp..(first + ROWS) * dp;
+                multiply(&q[block.clone()], dp, d, &kt, lp, n, &mut p, lp);
+                multiply(&g[block.clone()], dp, d, &vt, lp, n, &mut ds, lp);
+                for r in 0..ROWS {
+                    let live = if r < count { first + r + 1 } else { 0 };
+                    let (prow, prest) = p[r * lp..(r + 1) * lp].split_at_mut(live);
+                    let (drow, drest) = ds[r * lp..(r + 1) * lp].split_at_mut(live);
+                    prest.fill(0.0);
+                    drest.fill(0.0);
+                    if live == 0 {
+                        continue;
+                    }
+                    let shift = lse[(first + r) * heads + head];
+                    let at = (first + r) * out_width + head * d;
+                    let delta = dot(&grad[at..at + d], &out[at..at + d]);
+                    for (p, ds) in prow.iter_mut().zip(drow) {
+                        *p = exp(*p - shift);
+                        *ds = *p * (*ds - delta);
+                    }
+                }
+                multiply(&ds, lp, n, &k, dp, d, &mut dq[block.clone()], dp);
+                add_transposed(&ds, lp, n, &q[block.clone()], dp, &mut dk);
+                add_transposed(&p, lp, n, &g[block], dp, &mut dv);
+            }
+            // The queries carry the scale, so the keys' gradient has it already and the queries' gets it here.
+            rotated_back(shape, &dq, dp, shape.scale(), dx, head * d);
+        }
+        rotated_back(shape, &dk, dp, 1.0, dx, (heads + kv) * d);
+        let offset = (heads + kv_heads + kv) * d;
+        for (row, dv) in dx.chunks_exact_mut(width).zip(dv.chunks_exact(dp)) {
+            row[offset..offset + d].copy_from_slice(&dv[..d]);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Softmax cross-entropy over rows of logits: loss and gradient in one pass over memory.
+
+use rayon::prelude::*;
+
+use super::{dot, exp_sum, max, simd};
+
+/// Rows one task works on: a row is a whole vocabulary.
+const ROWS: usize = 16;
+
+/// Turn `logits` into the gradient of `scale * sum(-ln p(target))` in place; returns that sum (scaled) and how many rows had the target on top.
+pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, scale: f32) -> (f32, usize) {
+    let blocks: Vec<(f64, usize)> = logits
+        .par_chunks_mut(ROWS * vocab)
+        .zip(targets.par_chunks(ROWS))
+        .map(|(logits, targets)| {
+            simd(|| {
+                let (mut loss, mut right) = (0.0_f64, 0);
+                for (row, target) in logits.chunks_exact_mut(vocab).zip(targets) {
+                    let target = *target as usize;
+                    let top = max(row);
+                    let own = row[target];
+                    right += usize::from(own >= top);
+                    let sum = exp_sum(row, top);
+                    loss += f64::from(sum.ln() - (own - top));
+                    let factor = scale / sum;
+                    for x in row.iter_mut() {
+                        *x *= factor;
+                    }
+                    row[target] -= scale;
+                }
+                (loss, right)
+            })
+        })
+        .collect();
+    let (loss, right) = blocks.iter().fold((0.0, 0), |(loss, right), (l, r)| (loss + l, right + r));
+    ((loss * f64::from(scale)) as f32, right)
+}
+
+/// Sum of squares, in blocks of fixed size.
+pub(crate) fn square_sum(x: &[f32]) -> f64 {
+    let blocks: Vec<f64> = x.par_chunks(1 << 14).map(|block| simd(|| f64::from(dot(block, block)))).collect();
+    blocks.iter().sum()
+}

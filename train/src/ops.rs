@@ -1,0 +1,327 @@
+//! The custom operations of the model: [`crate::kernels`] as burn operations with their own backward passes on the CPU backend, and the
+//! same mathematics in burn's stock operations for every other device.
+
+use std::sync::Arc;
+
+use burn::backend::autodiff::checkpoint::base::Checkpointer;
+use burn::backend::autodiff::checkpoint::strategy::CheckpointStrategy;
+use burn::backend::autodiff::grads::Gradients;
+use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
+use burn::backend::ops::FloatTensorOps;
+use burn::backend::tensor::FloatTensor;
+use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
+use burn::tensor::{Int, Tensor, TensorData, activation};
+
+use crate::kernels::attention::AttentionShape;
+use crate::kernels::{attention, cross_entropy, norm, swiglu};
+
+/// Which implementation a forward pass uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compute {
+    /// The fused kernels: CPU only.
+    Fused,
+    /// burn's own operations: any device.
+    Stock,
+}
+
+type Plain = FloatTensor<Flex>;
+
+/// Operations with a hand-written backward pass.
+#[backend_extension(Flex, Autodiff)]
+pub(crate) trait FusedOps: Backend {
+    /// `x * w^T` of `[rows, in]` and `[out, in]`.
+    fn fused_linear(x: FloatTensor<Self>, w: FloatTensor<Self>) -> FloatTensor<Self>;
+    /// RMS norm of `[rows, width]` by `[width]`.
+    fn fused_norm(x: FloatTensor<Self>, w: FloatTensor<Self>, eps: f32) -> FloatTensor<Self>;
+    /// Rotary, causal, grouped attention over packed segments.
+    fn fused_attention(x: FloatTensor<Self>, shape: Arc<AttentionShape>) -> FloatTensor<Self>;
+    /// `silu(gate) * up` of `[rows, 2 * inner]`.
+    fn fused_swiglu(x: FloatTensor<Self>) -> FloatTensor<Self>;
+    /// `scale` times the summed cross-entropy of `[rows, vocab]`.
+    fn fused_cross_entropy(logits: FloatTensor<Self>, targets: Arc<Vec<u32>>, scale: f32) -> FloatTensor<Self>;
+}
+
+/// The elements of a contiguous tensor. The models of this crate are f32 throughout, so the type always fits.
+fn slice(tensor: &Plain) -> &[f32] {
+    tensor.as_slice::<f32>().unwrap_or_default()
+}
+
+fn flat(tensor: Plain) -> Plain {
+    if tensor.is_contiguous() { tensor } else { tensor.to_contiguous() }
+}
+
+fn rows_of(tensor: &Plain) -> [usize; 2] {
+    let shape = tensor.layout().shape();
+    [shape[0], shape[1]]
+}
+
+fn make(data: Vec<f32>, shape: &[usize]) -> Plain {
+    Flex::float_from_data(TensorData::new(data, shape.to_vec()), &<Flex as burn::backend::BackendTypes>::Device::default())
+}
+
+fn norm_forward(x: &Plain, w: &Plain, eps: f32) -> (Plain, Vec<f32>) {
+    let (y, inverse) = norm::forward(slice(x), slice(w), eps);
+    (make(y, &rows_of(x)), inverse)
+}
+
+fn attention_forward(x: &Plain, shape: &AttentionShape) -> (Plain, Vec<f32>) {
+    let (out, lse) = attention::forward(slice(x), shape);
+    (make(out, &[rows_of(x)[0], shape.out_width()]), lse)
+}
+
+fn swiglu_forward(x: &Plain) -> Plain {
+    let [rows, width] = rows_of(x);
+    make(swiglu::forward(slice(x), width / 2), &[rows, width / 2])
+}
+
+/// The loss and the gradient with respect to the logits, which replaces the logits in memory where nobody else holds them.
+fn cross_entropy_forward(logits: Plain, targets: &[u32], scale: f32) -> (Plain, Plain) {
+    let vocab = rows_of(&logits)[1];
+    let mut logits = flat(logits);
+    let (loss, _) = cross_entropy::loss_and_grad(logits.storage_mut::<f32>(), targets, vocab, scale);
+    (make(vec![loss], &[1]), logits)
+}
+
+impl FusedOps for Flex {
+    fn fused_linear(x: Plain, w: Plain) -> Plain {
+        Flex::float_matmul(x, Flex::float_transpose(w))
+    }
+    fn fused_norm(x: Plain, w: Plain, eps: f32) -> Plain {
+        norm_forward(&flat(x), &flat(w), eps).0
+    }
+    fn fused_attention(x: Plain, shape: Arc<AttentionShape>) -> Plain {
+        attention_forward(&flat(x), &shape).0
+    }
+    fn fused_swiglu(x: Plain) -> Plain {
+        swiglu_forward(&flat(x))
+    }
+    fn fused_cross_entropy(logits: Plain, targets: Arc<Vec<u32>>, scale: f32) -> Plain {
+        cross_entropy_forward(logits, &targets, scale).0
+    }
+}
+
+#[derive(Debug)]
+struct LinearBackward;
+
+impl Backward<Flex, 2> for LinearBackward {
+    type State = (Option<Plain>, Option<Plain>);
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let grad = grads.consume::<Flex>(&ops.node);
+        let (x, w) = ops.state;
+        let [x_node, w_node] = ops.parents;
+        if let (Some(node), Some(w)) = (x_node, w) {
+            grads.register::<Flex>(node.id, Flex::float_matmul(grad.clone(), w));
+        }
+        if let (Some(node), Some(x)) = (w_node, x) {
+            grads.register::<Flex>(node.id, Flex::float_matmul(Flex::float_transpose(grad), x));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct NormBackward;
+
+impl Backward<Flex, 2> for NormBackward {
+    type State = (Plain, Plain, Arc<Vec<f32>>);
+    fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let grad = flat(grads.consume::<Flex>(&ops.node));
+        let (x, w, inverse) = ops.state;
+        let (dx, dw) = norm::backward(slice(&x), slice(&w), &inverse, slice(&grad));
+        let [x_node, w_node] = ops.parents;
+        if let Some(node) = x_node {
+            grads.register::<Flex>(node.id, make(dx, &rows_of(&x)));
+        }
+        if let Some(node) = w_node {
+            let width = dw.len();
+            grads.register::<Flex>(node.id, make(dw, &[width]));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct AttentionBackward;
+
+impl Backward<Flex, 1> for AttentionBackward {
+    type State = (Plain, Plain, Arc<Vec<f32>>, Arc<AttentionShape>);
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let grad = flat(grads.consume::<Flex>(&ops.node));
+        let (x, out, lse, shape) = ops.state;
+        let [node] = ops.parents;
+        if let Some(node) = node {
+            let dx = attention::backward(slice(&x), &shape, slice(&out), &lse, slice(&grad));
+            grads.register::<Flex>(node.id, make(dx, &rows_of(&x)));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct SwigluBackward;
+
+impl Backward<Flex, 1> for SwigluBackward {
+    type State = Plain;
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let grad = flat(grads.consume::<Flex>(&ops.node));
+        let x = ops.state;
+        let [node] = ops.parents;
+        if let Some(node) = node {
+            let shape = rows_of(&x);
+            grads.register::<Flex>(node.id, make(swiglu::backward(slice(&x), shape[1] / 2, slice(&grad)), &shape));
+        }
+    }
+}
+
+#[derive(Debug)]
+struct CrossEntropyBackward;
+
+impl Backward<Flex, 1> for CrossEntropyBackward {
+    type State = Plain;
+    fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
+        let outer = flat(grads.consume::<Flex>(&ops.node));
+        let [node] = ops.parents;
+        if let Some(node) = node {
+            let factor = slice(&outer).first().copied().unwrap_or(1.0);
+            let grad = ops.state;
+            let grad = if factor.to_bits() == 1.0_f32.to_bits() { grad } else { Flex::float_mul_scalar(grad, factor.into()) };
+            grads.register::<Flex>(node.id, grad);
+        }
+    }
+}
+
+impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
+    fn fused_linear(x: FloatTensor<Self>, w: FloatTensor<Self>) -> FloatTensor<Self> {
+        let (x_tracked, w_tracked) = (x.is_tracked(), w.is_tracked());
+        let nodes = [x.node(), w.node()];
+        let (x, w) = (x.into_primitive(), w.into_primitive());
+        match LinearBackward.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => {
+                let state = (w_tracked.then(|| x.clone()), x_tracked.then(|| w.clone()));
+                prep.finish(state, Flex::fused_linear(x, w))
+            }
+            OpsKind::UnTracked(prep) => prep.finish(Flex::fused_linear(x, w)),
+        }
+    }
+
+    fn fused_norm(x: FloatTensor<Self>, w: FloatTensor<Self>, eps: f32) -> FloatTensor<Self> {
+        let nodes = [x.node(), w.node()];
+        let (x, w) = (flat(x.into_primitive()), flat(w.into_primitive()));
+        let (y, inverse) = norm_forward(&x, &w, eps);
+        match NormBackward.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((x, w, Arc::new(inverse)), y),
+            OpsKind::UnTracked(prep) => prep.finish(y),
+        }
+    }
+
+    fn fused_attention(x: FloatTensor<Self>, shape: Arc<AttentionShape>) -> FloatTensor<Self> {
+        let nodes = [x.node()];
+        let x = flat(x.into_primitive());
+        let (out, lse) = attention_forward(&x, &shape);
+        match AttentionBackward.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish((x, out.clone(), Arc::new(lse), shape), out),
+            OpsKind::UnTracked(prep) => prep.finish(out),
+        }
+    }
+
+    fn fused_swiglu(x: FloatTensor<Self>) -> FloatTensor<Self> {
+        let nodes = [x.node()];
+        let x = flat(x.into_primitive());
+        let y = swiglu_forward(&x);
+        match SwigluBackward.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish(x, y),
+            OpsKind::UnTracked(prep) => prep.finish(y),
+        }
+    }
+
+    fn fused_cross_entropy(logits: FloatTensor<Self>, targets: Arc<Vec<u32>>, scale: f32) -> FloatTensor<Self> {
+        let nodes = [logits.node()];
+        let (loss, grad) = cross_entropy_forward(logits.into_primitive(), &targets, scale);
+        match CrossEntropyBackward.prepare::<C>(nodes).compute_bound().stateful() {
+            OpsKind::Tracked(prep) => prep.finish(grad, loss),
+            OpsKind::UnTracked(prep) => prep.finish(loss),
+        }
+    }
+}
+
+/// `x * w^T` of `[rows, in]` and `[out, in]`.
+pub(crate) fn linear(compute: Compute, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> {
+    match compute {
+        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_linear(x.into_dispatch(), w.into_dispatch())),
+        Compute::Stock => x.matmul(w.transpose()),
+    }
+}
+
+/// RMS norm of `[rows, width]` by `[width]`.
+pub(crate) fn rms_norm(compute: Compute, x: Tensor<2>, w: Tensor<1>, eps: f32) -> Tensor<2> {
+    match compute {
+        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_norm(x.into_dispatch(), w.into_dispatch(), eps)),
+        Compute::Stock => {
+            let inverse = x.clone().square().mean_dim(1).add_scalar(eps).sqrt().recip();
+            x * inverse * w.unsqueeze()
+        }
+    }
+}
+
+/// `silu(gate) * up` of `[rows, 2 * inner]`.
+pub(crate) fn gated(compute: Compute, x: Tensor<2>) -> Tensor<2> {
+    match compute {
+        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_swiglu(x.into_dispatch())),
+        Compute::Stock => {
+            let [_, width] = x.dims();
+            let gate = x.clone().narrow(1, 0, width / 2);
+            activation::silu(gate) * x.narrow(1, width / 2, width / 2)
+        }
+    }
+}
+
+/// `scale` times the summed cross-entropy of `[rows, vocab]` against `targets`, as `[1]`.
+pub(crate) fn cross_entropy_loss(compute: Compute, logits: Tensor<2>, targets: &Arc<Vec<u32>>, scale: f32) -> Tensor<1> {
+    match compute {
+        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_cross_entropy(logits.into_dispatch(), Arc::clone(targets), scale)),
+        Compute::Stock => {
+            let device = logits.device();
+            let ids: Vec<i64> = targets.iter().map(|id| i64::from(*id)).collect();
+            let rows = ids.len();
+            let ids = Tensor::<2, Int>::from_data(TensorData::new(ids, [rows, 1]), &device);
+            activation::log_softmax(logits, 1).gather(1, ids).sum().mul_scalar(-scale)
+        }
+    }
+}
+
+/// Attention over packed segments: `[tokens, (heads + 2 kv) * d]` to `[tokens, heads * d]`.
+pub(crate) fn attend(compute: Compute, x: Tensor<2>, shape: &Arc<AttentionShape>) -> Tensor<2> {
+    match compute {
+        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_attention(x.into_dispatch(), Arc::clone(shape))),
+        Compute::Stock => stock_attention(x, shape),
+    }
+}
+
+/// The same with a block-diagonal causal mask, for devices without our kernels.
+fn stock_attention(x: Tensor<2>, shape: &AttentionShape) -> Tensor<2> {
+    let (device, [tokens, _]) = (x.device(), x.dims());
+    let (d, heads, kv_heads) = (shape.head_dim, shape.heads, shape.kv_heads);
+    let half = d / 2;
+    let positions: Vec<usize> = shape.segments.iter().flat_map(|len| 0..*len).collect();
+    let table = |all: &[f32]| {
+        let rows: Vec<f32> = positions.iter().flat_map(|p| all[p * half..(p + 1) * half].iter().copied()).collect();
+        Tensor::<3>::from_data(TensorData::new(rows, [tokens, 1, half]), &device)
+    };
+    let (cos, sin) = (table(&shape.rope.cos), table(&shape.rope.sin));
+    let rotate = |x: Tensor<3>| {
+        let (low, high) = (x.clone().narrow(2, 0, half), x.narrow(2, half, half));
+        let first = low.clone() * cos.clone() - high.clone() * sin.clone();
+        Tensor::cat(vec![first, high * cos.clone() + low * sin.clone()], 2)
+    };
+    let part = |from: usize, count: usize| x.clone().narrow(1, from * d, count * d).reshape([tokens, count, d]);
+    let group = heads / kv_heads;
+    // [kv, group * tokens, d] against [kv, tokens, d]: keys and values are shared without being repeated.
+    let q = rotate(part(0, heads)).mul_scalar(1.0 / (d as f32).sqrt()).swap_dims(0, 1).reshape([kv_heads, group * tokens, d]);
+    let k = rotate(part(heads, kv_heads)).swap_dims(0, 1);
+    let v = part(heads + kv_heads, kv_heads).swap_dims(0, 1);
+    let segment: Vec<usize> = shape.segments.iter().enumerate().flat_map(|(i, len)| std::iter::repeat_n(i, *len)).collect();
+    let blocked: Vec<bool> =
+        (0..tokens).flat_map(|i| (0..tokens).map(move |j| (i, j))).map(|(i, j)| j > i || segment[i] != segment[j]).collect();
+    let mask = Tensor::<2, burn::tensor::Bool>::from_data(TensorData::new(blocked, [tokens, tokens]), &device);
+    let mask = mask.reshape([1, 1, tokens, tokens]).expand([kv_heads, group, tokens, tokens]).reshape([kv_heads, group * tokens, tokens]);
+    let scores = q.matmul(k.swap_dims(1, 2)).mask_fill(mask, f32::NEG_INFINITY);
+    let out = activation::softmax(scores, 2).matmul(v);
+    out.reshape([heads, tokens, d]).swap_dims(0, 1).reshape([tokens, heads * d])
+}
