@@ -24,6 +24,9 @@ pub enum Refusal {
     /// The subject or a predicate is a literal or a blank node where a query graph needs a node.
     #[error("a term stands where the query graph cannot hold it")]
     OddTerm,
+    /// A relation that planners never see (class, name, meta: rule R4) would have to be walked.
+    #[error("the query walks a relation that planners never see")]
+    HiddenRelation,
     /// OPTIONAL binds the answer or is read by a filter.
     #[error("OPTIONAL binds what the answer depends on")]
     OptionalAnswer,

@@ -1,0 +1,424 @@
+//! Traversal (spec A.2.3): one conjunctive group to calls.
+//!
+//! The tree is rooted at the node whose set is wanted. A set comes from the best start and is narrowed at every node it passes by all
+//! that is local there, in the canonical order: entity constraints and branches, comparisons, classes, out-and-back paths. As every node's set
+//! holds exactly the values that its side of the tree allows, the root's set is exact.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toolbox::call::{Arg, Call, Tool};
+use toolbox::limits::MAX_SET_ARGS;
+use toolbox::term::{Literal, Term};
+use toolbox::value::{Extreme, Op};
+
+use super::names::Names;
+use super::view::{Entry, Start, StartKind, View};
+use crate::graph::{Group, Node, Step, Var, bare, mirrored};
+use crate::refusal::Refusal;
+
+/// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
+const BRANCH_SIZE: usize = 1_000;
+
+/// Something that may be left out where the result stays the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Spare {
+    /// A class constraint.
+    Class(Var, String),
+    /// That an edge exists, by its order.
+    Exists(usize),
+}
+
+/// Builds one program.
+pub(super) struct Compiler<'a> {
+    pub names: Names<'a>,
+    pub topics: &'a [Term],
+    /// What to leave out.
+    pub without: &'a BTreeSet<Spare>,
+    /// What could be left out.
+    pub spares: Vec<Spare>,
+    pub calls: Vec<Call>,
+    pub classes: Vec<Term>,
+    pub next: u32,
+    answer: Option<Var>,
+    extreme: Option<(Var, Extreme)>,
+    /// Narrowed sets of nodes passed.
+    sets: BTreeMap<Var, Arg>,
+    closed: BTreeSet<usize>,
+}
+
+impl<'a> Compiler<'a> {
+    pub(super) fn new(names: Names<'a>, topics: &'a [Term], without: &'a BTreeSet<Spare>, answer: Option<Var>) -> Self {
+        Self {
+            names,
+            topics,
+            without,
+            spares: Vec::new(),
+            calls: Vec::new(),
+            classes: Vec::new(),
+            next: 0,
+            answer,
+            extreme: None,
+            sets: BTreeMap::new(),
+            closed: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn emit(&mut self, tool: Tool, args: Vec<Arg>) -> Arg {
+        self.calls.push(Call::new(tool, args, self.next));
+        let result = Arg::Var(self.next);
+        self.next += 1;
+        result
+    }
+
+    /// A call that walks or compares along a relation, behind the relation list of its set.
+    pub(super) fn along(&mut self, tool: Tool, set: &Arg, rest: Vec<Arg>) -> Arg {
+        self.calls.push(Call::new(Tool::GetRelation, vec![set.clone()], self.next));
+        let mut args = vec![set.clone()];
+        args.extend(rest);
+        self.emit(tool, args)
+    }
+
+    /// Union or intersection, in chunks where a call takes no more.
+    pub(super) fn combine(&mut self, tool: Tool, sets: Vec<Arg>) -> Arg {
+        let mut sets = sets.into_iter();
+        let mut chunk: Vec<Arg> = sets.by_ref().take(MAX_SET_ARGS).collect();
+        loop {
+            let joined = if chunk.len() == 1 { chunk.remove(0) } else { self.emit(tool, chunk) };
+            let rest: Vec<Arg> = sets.by_ref().take(MAX_SET_ARGS - 1).collect();
+            if rest.is_empty() {
+                return joined;
+            }
+            chunk = std::iter::once(joined).chain(rest).collect();
+        }
+    }
+
+    fn intersect(&mut self, a: Arg, b: Arg) -> Arg {
+        self.emit(Tool::Intersect, vec![a, b])
+    }
+
+    fn walk(&mut self, set: &Arg, steps: &[Step], from_subject: bool) -> Result<Arg, Refusal> {
+        let mut results = Vec::new();
+        for step in steps {
+            let tool = if step.forward == from_subject { Tool::GetTailEntity } else { Tool::GetHeadEntity };
+            let relation = self.names.relation(&step.relation)?;
+            results.push(self.along(tool, set, vec![Arg::name(relation)]));
+        }
+        Ok(self.combine(Tool::Union, results))
+    }
+
+    /// The answer's set of a group.
+    pub(super) fn select(&mut self, group: &Group, answer: Var, extreme: Option<(Var, Extreme)>) -> Result<Arg, Refusal> {
+        let view = View::new(group, self.topics, None);
+        self.check(&view, answer)?;
+        let Some((attribute, wanted)) = extreme else {
+            let set = self.set(&view, answer, None)?;
+            self.all_closed(&view)?;
+            return Ok(set);
+        };
+        self.extreme = extreme;
+        let [edge] = view.edges_at(attribute, &[])[..] else { return Err(Refusal::OrderBy) };
+        let (owner, relation) = match (view.far(edge, attribute), view.edge(edge).steps.as_slice()) {
+            (Node::Var(owner), [step]) if step.forward == view.is_subject(edge, *owner) => (*owner, step.relation.as_str()),
+            _ => return Err(Refusal::Extreme),
+        };
+        if !view.is_leaf(attribute) {
+            return Err(Refusal::OrderBy);
+        }
+        // Every constraint of the whole query first, then the extreme, then the way to the answer (spec A.2.3 e).
+        let set = self.set(&view, owner, None)?;
+        self.all_closed(&view)?;
+        let relation = self.names.relation(relation)?;
+        let mut set = self.along(Tool::GetEntityByConstraint, &set, vec![Arg::name(relation), Arg::Extreme(wanted)]);
+        let path = view.path(owner, answer).ok_or(Refusal::Disconnected)?;
+        for (i, (edge, node)) in path.iter().enumerate() {
+            let from_subject = !view.is_subject(*edge, *node);
+            let reached = self.walk(&set, &view.edge(*edge).steps, from_subject)?;
+            set = if *node == attribute {
+                reached
+            } else if let Some(known) = self.sets.get(node).cloned() {
+                self.intersect(known, reached)
+            } else {
+                let onward = path.get(i + 1).map(|(edge, _)| *edge);
+                let without: Vec<usize> = std::iter::once(*edge).chain(onward).collect();
+                self.narrow(&view, *node, reached, &without, None, false)?
+            };
+        }
+        Ok(set)
+    }
+
+    /// What no tree rooted at the answer can hold.
+    fn check(&self, view: &View<'_>, answer: Var) -> Result<(), Refusal> {
+        if !view.closing.is_empty() && self.names.kg.is_none() {
+            return Err(Refusal::Cycle);
+        }
+        let here = view.component(answer);
+        for ordered in &view.group.ordered {
+            if here.contains(&ordered.left) == here.contains(&ordered.right) {
+                return Err(Refusal::VariableComparison);
+            }
+        }
+        for comparison in &view.group.comparisons {
+            if !view.is_leaf(comparison.var) || comparison.var == answer {
+                return Err(Refusal::Filter);
+            }
+        }
+        // A union at a variable that nothing else joins would be lost.
+        let anchored = |branches: &Vec<Group>| here.iter().any(|&var| branches.iter().any(|branch| crate::graph::uses(branch, var)));
+        if !view.group.unions.iter().all(anchored) {
+            return Err(Refusal::Disconnected);
+        }
+        Ok(())
+    }
+
+    fn all_closed(&self, view: &View<'_>) -> Result<(), Refusal> {
+        if view.closing.iter().all(|edge| self.closed.contains(edge)) { Ok(()) } else { Err(Refusal::Cycle) }
+    }
+
+    /// The set of a node: all values that everything but the edge `via` allows.
+    pub(super) fn set(&mut self, view: &View<'_>, node: Var, via: Option<usize>) -> Result<Arg, Refusal> {
+        let start = view.best(node, via).ok_or(Refusal::NoStart)?;
+        let set = self.enter(view, node, &start)?;
+        let mut without: Vec<usize> = via.into_iter().collect();
+        if let Entry::Edge(edge) = start.entry {
+            without.push(edge);
+        }
+        let set = self.narrow(view, node, set, &without, Some(start.entry), false)?;
+        self.sets.insert(node, set.clone());
+        Ok(set)
+    }
+
+    /// The set that a start brings to a node.
+    fn enter(&mut self, view: &View<'_>, node: Var, start: &Start) -> Result<Arg, Refusal> {
+        match start.entry {
+            Entry::Edge(edge) => {
+                let base = match view.far(edge, node) {
+                    Node::Entity(iri) => Arg::Name(self.names.iri(iri)?),
+                    Node::Literal(literal) => Arg::Name(self.names.literal(literal)?),
+                    Node::Var(far) => self.set(view, *far, Some(edge))?,
+                };
+                self.walk(&base, &view.edge(edge).steps, !view.is_subject(edge, node))
+            }
+            Entry::Values(i) => {
+                let names = view.group.values[i].1.iter().map(|term| self.names.node(term).map(Arg::Name)).collect::<Result<_, _>>()?;
+                Ok(self.combine(Tool::Union, names))
+            }
+            Entry::Label(i) => self.labelled(&view.group.labels[i].1),
+            Entry::Union(i) => {
+                let mut sets = Vec::new();
+                for branch in &view.group.unions[i] {
+                    let branch = View::new(branch, self.topics, None);
+                    self.check(&branch, node)?;
+                    sets.push(self.set(&branch, node, None)?);
+                    self.all_closed(&branch)?;
+                }
+                Ok(self.combine(Tool::Union, sets))
+            }
+            Entry::Class(i) => self.class(&view.group.classes[i].1),
+        }
+    }
+
+    fn class(&mut self, iri: &str) -> Result<Arg, Refusal> {
+        let name = self.names.iri(iri)?;
+        let term = Term::Iri(iri.to_owned());
+        if !self.classes.contains(&term) {
+            self.classes.push(term);
+        }
+        Ok(self.emit(Tool::GetEntityByType, vec![Arg::Name(name)]))
+    }
+
+    /// The entities with a label: themselves where a graph knows them, else the candidates for the mention.
+    fn labelled(&mut self, label: &Literal) -> Result<Arg, Refusal> {
+        if let Some(kg) = self.names.kg {
+            let literal = kg.find(&Term::Literal(label.clone())).ok_or(Refusal::UnknownConstant)?;
+            let mut nodes: Vec<_> = kg.schema().label_relations.iter().flat_map(|&relation| kg.heads(relation, literal)).collect();
+            nodes.sort_unstable();
+            nodes.dedup();
+            match nodes.len() {
+                0 => return Err(Refusal::UnknownConstant),
+                1..=MAX_SET_ARGS => {
+                    let names = nodes.into_iter().map(|node| Arg::Name(kg.name(node))).collect();
+                    return Ok(self.combine(Tool::Union, names));
+                }
+                _ => {}
+            }
+        }
+        Ok(self.emit(Tool::GetCandidateEntity, vec![Arg::Literal(Literal::plain(label.lexical.clone()))]))
+    }
+
+    /// Narrows a node's set by all that is local there, but for what it came from and the edges `without`. Where only the way back
+    /// counts (`inner`), a lone out-and-back path needs no closing intersection here.
+    fn narrow(
+        &mut self,
+        view: &View<'_>,
+        node: Var,
+        reached: Arg,
+        without: &[usize],
+        used: Option<Entry>,
+        inner: bool,
+    ) -> Result<Arg, Refusal> {
+        let mut set = reached.clone();
+        let mut branches: Vec<Start> = view.own_entity_starts(node).into_iter().filter(|start| Some(start.entry) != used).collect();
+        let (mut compared, mut outward) = (Vec::new(), Vec::new());
+        for edge in view.edges_at(node, without) {
+            match (view.start_over(edge, node), view.far(edge, node)) {
+                (Some(start), _) if start.kind == StartKind::Entity => branches.push(start),
+                (_, Node::Literal(_)) => compared.push(edge),
+                (_, Node::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => compared.push(edge),
+                _ => outward.push(edge),
+            }
+        }
+        branches.sort_by_key(Start::mention);
+        for start in branches {
+            set = self.entity_constraint(view, node, set, &start)?;
+        }
+        for edge in compared {
+            set = self.attribute(view, node, set, edge)?;
+        }
+        for interval in view.group.intervals.iter().filter(|interval| interval.node.var() == Some(node)) {
+            let rest = vec![Arg::Name(self.names.interval(interval)?), Arg::Op(Op::Eq), Arg::Literal(interval.value.clone())];
+            set = self.along(Tool::GetEntityByConstraint, &set, rest);
+        }
+        for (i, (_, class)) in view.group.classes.iter().enumerate().filter(|(_, (at, _))| at.var() == Some(node)) {
+            self.spares.push(Spare::Class(node, class.clone()));
+            if used != Some(Entry::Class(i)) {
+                let members = self.class(class)?;
+                set = self.intersect(set, members);
+            }
+        }
+        outward.retain(|&edge| self.counts(view, node, edge));
+        let lone = inner && set == reached && outward.len() == 1 && view.closing.is_empty();
+        for edge in outward {
+            set = self.out_and_back(view, node, set, edge, !lone)?;
+        }
+        self.close(view, node, set)
+    }
+
+    fn is_compared(&self, view: &View<'_>, var: Var) -> bool {
+        view.group.comparisons.iter().any(|comparison| comparison.var == var)
+            || view.group.ordered.iter().any(|ordered| ordered.left == var || ordered.right == var)
+    }
+
+    /// A branch that ends in an entity: a semi-join where it is one edge on an inner node (rule R14), else compiled from the entity
+    /// towards the node and intersected. On the answer the entity starts a branch of its own: the planner meets the second topic there.
+    fn entity_constraint(&mut self, view: &View<'_>, node: Var, set: Arg, start: &Start) -> Result<Arg, Refusal> {
+        if let Entry::Edge(edge) = start.entry
+            && let (Node::Entity(iri), [step]) = (view.far(edge, node), view.edge(edge).steps.as_slice())
+            && step.forward == view.is_subject(edge, node)
+            && (self.answer != Some(node) || self.is_wide(iri, &step.relation))
+        {
+            let rest = vec![Arg::Name(self.names.relation(&step.relation)?), Arg::Op(Op::Eq), Arg::Name(self.names.iri(iri)?)];
+            return Ok(self.along(Tool::GetEntityByConstraint, &set, rest));
+        }
+        let branch = self.enter(view, node, start)?;
+        Ok(self.intersect(set, branch))
+    }
+
+    fn is_wide(&self, iri: &str, relation: &str) -> bool {
+        let Some(kg) = self.names.kg else { return false };
+        let find = |iri: &str| kg.find(&Term::Iri(iri.to_owned()));
+        match (find(iri), find(relation)) {
+            (Some(entity), Some(relation)) => kg.heads(relation.relation(), entity).len() > BRANCH_SIZE,
+            _ => false,
+        }
+    }
+
+    /// Comparisons of one attribute.
+    fn attribute(&mut self, view: &View<'_>, node: Var, mut set: Arg, edge: usize) -> Result<Arg, Refusal> {
+        let [step] = view.edge(edge).steps.as_slice() else { return Err(Refusal::Filter) };
+        if step.forward != view.is_subject(edge, node) {
+            return Err(Refusal::Filter);
+        }
+        let relation = self.names.relation(&step.relation)?;
+        let mut wanted = Vec::new();
+        match view.far(edge, node) {
+            Node::Literal(literal) => wanted.push((Op::Eq, Arg::Literal(bare(literal)))),
+            Node::Entity(_) => {}
+            Node::Var(var) => {
+                for comparison in view.group.comparisons.iter().filter(|comparison| comparison.var == *var) {
+                    wanted.push((comparison.op, Arg::Literal(bare(&comparison.value))));
+                }
+                for ordered in &view.group.ordered {
+                    let (op, other) = match (ordered.left == *var, ordered.right == *var) {
+                        (true, _) => (ordered.op, ordered.right),
+                        (_, true) => (mirrored(ordered.op), ordered.left),
+                        _ => continue,
+                    };
+                    // The other side is an attribute of its own entities; the tool refuses it where it is more than one value.
+                    wanted.push((op, self.set(view, other, None)?));
+                }
+            }
+        }
+        for (op, value) in wanted {
+            set = self.along(Tool::GetEntityByConstraint, &set, vec![Arg::name(&relation), Arg::Op(op), value]);
+        }
+        Ok(set)
+    }
+
+    /// Whether an edge away from a node without an entity behind it constrains the node; notes what may be left out.
+    fn counts(&mut self, view: &View<'_>, node: Var, edge: usize) -> bool {
+        let Some(far) = view.far(edge, node).var() else { return true };
+        if self.extreme.is_some_and(|(attribute, _)| attribute == far) {
+            return false;
+        }
+        let label = view.edge(edge).steps.iter().all(|step| self.names.vocabulary.is_label(&step.relation));
+        if label && view.is_leaf(far) {
+            return false;
+        }
+        if self.is_bare(view, far, edge) || self.leads_to_answer(view, far, edge) {
+            let spare = Spare::Exists(view.edge(edge).order);
+            let out = self.without.contains(&spare);
+            self.spares.push(spare);
+            return !out;
+        }
+        true
+    }
+
+    /// Whether only the existence of a sub-tree matters.
+    fn is_bare(&self, view: &View<'_>, var: Var, via: usize) -> bool {
+        let plain = |node: &Node| node.var() != Some(var);
+        let bare = view.group.classes.iter().all(|(node, _)| plain(node))
+            && view.group.intervals.iter().all(|interval| plain(&interval.node))
+            && view.own_entity_starts(var).is_empty()
+            && !self.is_compared(view, var)
+            && self.extreme.is_none_or(|(attribute, _)| attribute != var);
+        let edges = view.edges_at(var, &[via]);
+        bare && edges.into_iter().all(|edge| view.far(edge, var).var().is_some_and(|far| self.is_bare(view, far, edge)))
+    }
+
+    /// With an extreme, the answer's side is walked again behind it.
+    fn leads_to_answer(&self, view: &View<'_>, var: Var, via: usize) -> bool {
+        let (Some(_), Some(answer)) = (self.extreme, self.answer) else { return false };
+        var == answer
+            || view.edges_at(var, &[via]).into_iter().any(|edge| {
+                view.far(edge, var).var().is_some_and(|far| self.leads_to_answer(view, far, edge))
+            })
+    }
+
+    /// Out along an edge, narrow there, back, and intersect with where it began (rule R16).
+    fn out_and_back(&mut self, view: &View<'_>, node: Var, set: Arg, edge: usize, close: bool) -> Result<Arg, Refusal> {
+        let Node::Var(far) = view.far(edge, node) else { return Err(Refusal::Filter) };
+        let (steps, subject) = (&view.edge(edge).steps, view.is_subject(edge, node));
+        let out = self.walk(&set, steps, subject)?;
+        let there = self.narrow(view, *far, out, &[edge], None, true)?;
+        self.sets.insert(*far, there.clone());
+        let back = self.walk(&there, steps, !subject)?;
+        Ok(if close { self.intersect(set, back) } else { back })
+    }
+
+    /// Edges that close a cycle, as intersections: with a graph only, whose verification sees whether the sets said enough.
+    fn close(&mut self, view: &View<'_>, node: Var, mut set: Arg) -> Result<Arg, Refusal> {
+        for &edge in &view.closing {
+            let ends = (view.edge(edge).subject.var(), view.edge(edge).object.var());
+            let far = match ends {
+                (Some(a), Some(b)) if a == node => b,
+                (Some(a), Some(b)) if b == node => a,
+                _ => continue,
+            };
+            let Some(known) = self.sets.get(&far).cloned().filter(|_| far != node && !self.closed.contains(&edge)) else { continue };
+            let reached = self.walk(&known, &view.edge(edge).steps, !view.is_subject(edge, node))?;
+            set = self.intersect(set, reached);
+            self.closed.insert(edge);
+        }
+        Ok(set)
+    }
+}

@@ -1,0 +1,69 @@
+//! Grounding variable predicates: a graph says which relations an edge with one bound end can stand for.
+
+use toolbox::kg::Kg;
+use toolbox::limits::MAX_SET_ARGS;
+use toolbox::term::{RelId, Term};
+
+use crate::graph::{Edge, Group, Node, QueryGraph, Step, Var};
+use crate::refusal::Refusal;
+
+/// Replaces every variable predicate by the relations that a graph offers at the edge's constant end, best supported first.
+pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<(), Refusal> {
+    let asked = [graph.form.answer(), graph.extreme.map(|(var, _)| var)];
+    let mut open = Vec::new();
+    collect(&graph.group, &mut open);
+    for (i, var) in open.iter().enumerate() {
+        // A predicate that is asked for, compared, or shared between edges is no mere wildcard.
+        if asked.contains(&Some(*var)) || open[i + 1..].contains(var) || spoken_of(&graph.group, *var) {
+            return Err(Refusal::VariablePredicate);
+        }
+    }
+    if open.is_empty() {
+        return Ok(());
+    }
+    ground(&mut graph.group, kg.ok_or(Refusal::VariablePredicate)?)
+}
+
+fn collect(group: &Group, into: &mut Vec<Var>) {
+    into.extend(group.edges.iter().filter_map(|edge| edge.predicate));
+    group.unions.iter().flatten().for_each(|branch| collect(branch, into));
+}
+
+fn spoken_of(group: &Group, var: Var) -> bool {
+    let mut bare = group.clone();
+    bare.edges.iter_mut().for_each(|edge| edge.predicate = None);
+    crate::graph::uses(&bare, var) || group.differ.iter().any(|(known, _)| *known == var)
+}
+
+fn ground(group: &mut Group, kg: &dyn Kg) -> Result<(), Refusal> {
+    for edge in &mut group.edges {
+        if edge.predicate.take().is_some() {
+            edge.steps = steps(edge, kg)?;
+        }
+    }
+    group.unions.iter_mut().flatten().try_for_each(|branch| ground(branch, kg))
+}
+
+fn steps(edge: &Edge, kg: &dyn Kg) -> Result<Vec<Step>, Refusal> {
+    let find = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).ok_or(Refusal::UnknownConstant);
+    let mut relations: Vec<(usize, RelId)> = match (&edge.subject, &edge.object) {
+        (Node::Entity(subject), Node::Var(_)) => {
+            let node = find(subject)?;
+            kg.out_relations(node).into_iter().map(|relation| (kg.tails(node, relation).len(), relation)).collect()
+        }
+        (Node::Var(_), Node::Entity(object)) => {
+            let node = find(object)?;
+            kg.in_relations(node).into_iter().map(|relation| (kg.heads(relation, node).len(), relation)).collect()
+        }
+        _ => return Err(Refusal::VariablePredicate),
+    };
+    if relations.is_empty() || relations.len() > MAX_SET_ARGS {
+        return Err(Refusal::VariablePredicate);
+    }
+    relations.sort_by_key(|&(support, relation)| (std::cmp::Reverse(support), relation));
+    let iris = relations.into_iter().map(|(_, relation)| match kg.term(relation.node()) {
+        Term::Iri(relation) => Ok(Step { relation, forward: true }),
+        Term::Blank(_) | Term::Literal(_) => Err(Refusal::VariablePredicate),
+    });
+    iris.collect()
+}

@@ -1,0 +1,78 @@
+//! How constants and relations are written in calls: as the graph names them, or by well-known prefixes where there is no graph.
+
+use toolbox::kg::Kg;
+use toolbox::term::{Literal, Term};
+
+use crate::graph::{Interval, Vocabulary};
+use crate::refusal::Refusal;
+
+/// Namespaces and what stands for them in names, longest first where one begins with another.
+const NAMESPACES: &[(&str, &str)] = &[
+    ("http://rdf.freebase.com/ns/", ""),
+    ("http://dbpedia.org/resource/", "dbr:"),
+    ("http://dbpedia.org/ontology/", "dbo:"),
+    ("http://dbpedia.org/property/", "dbp:"),
+    ("http://www.wikidata.org/entity/", "wd:"),
+    ("http://www.wikidata.org/prop/direct/", "wdt:"),
+    ("http://www.wikidata.org/prop/statement/", "ps:"),
+    ("http://www.wikidata.org/prop/qualifier/", "pq:"),
+    ("http://www.wikidata.org/prop/", "p:"),
+    ("http://www.w3.org/1999/02/22-rdf-syntax-ns#", "rdf:"),
+    ("http://www.w3.org/2000/01/rdf-schema#", "rdfs:"),
+    ("http://xmlns.com/foaf/0.1/", "foaf:"),
+];
+
+/// Names of one graph, or of none.
+#[derive(Clone, Copy)]
+pub(super) struct Names<'a> {
+    pub kg: Option<&'a dyn Kg>,
+    pub vocabulary: &'a Vocabulary,
+}
+
+impl Names<'_> {
+    /// An entity, class or literal node.
+    pub(super) fn node(&self, term: &Term) -> Result<String, Refusal> {
+        match (self.kg, term) {
+            (Some(kg), term) => kg.find(term).map(|node| kg.name(node)).ok_or(Refusal::UnknownConstant),
+            (None, Term::Iri(iri)) => Ok(short(iri)),
+            (None, term) => Ok(term.to_string()),
+        }
+    }
+
+    /// An entity or class by IRI.
+    pub(super) fn iri(&self, iri: &str) -> Result<String, Refusal> {
+        self.node(&Term::Iri(iri.to_owned()))
+    }
+
+    /// A literal as a node to walk from.
+    pub(super) fn literal(&self, literal: &Literal) -> Result<String, Refusal> {
+        self.node(&Term::Literal(literal.clone()))
+    }
+
+    /// A relation that planners can see.
+    pub(super) fn relation(&self, iri: &str) -> Result<String, Refusal> {
+        if self.vocabulary.is_type(iri) || self.vocabulary.is_label(iri) {
+            return Err(Refusal::HiddenRelation);
+        }
+        let Some(kg) = self.kg else { return Ok(short(iri)) };
+        let node = kg.find(&Term::Iri(iri.to_owned())).ok_or(Refusal::UnknownConstant)?;
+        if kg.schema().hidden.contains(&node.relation()) { Err(Refusal::HiddenRelation) } else { Ok(kg.name(node)) }
+    }
+
+    /// The derived relation of an interval (rule R11).
+    pub(super) fn interval(&self, interval: &Interval) -> Result<String, Refusal> {
+        let Some(kg) = self.kg else {
+            let stem = interval.from.rsplit_once('.').map_or(interval.from.as_str(), |(stem, _)| stem);
+            return Ok(format!("{}.from_to", short(stem)));
+        };
+        let id = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).map(toolbox::term::NodeId::relation).ok_or(Refusal::UnknownConstant);
+        let (from, to) = (id(&interval.from)?, id(&interval.to)?);
+        let found = kg.schema().intervals.iter().find(|known| known.from == from && known.to == to);
+        found.map(|known| known.name.clone()).ok_or(Refusal::UnknownConstant)
+    }
+}
+
+fn short(iri: &str) -> String {
+    let known = NAMESPACES.iter().find_map(|(namespace, prefix)| iri.strip_prefix(namespace).map(|local| format!("{prefix}{local}")));
+    known.unwrap_or_else(|| iri.to_owned())
+}

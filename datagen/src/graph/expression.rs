@@ -1,0 +1,243 @@
+//! From filter expressions to annotations: comparisons, inequalities, value lists, the halves of the from/to pattern. Language tests say
+//! nothing about the graph's structure and are dropped; verification sees whether they mattered.
+
+use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern};
+use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern};
+use toolbox::term::{Literal, Term};
+use toolbox::value::Op;
+
+use super::read::{Operand, Reader, operand, term_literal};
+use super::{Comparison, Group, Half, Node, Ordered, Var};
+use crate::refusal::Refusal;
+
+impl Reader<'_> {
+    /// Adds a filter to a group.
+    pub(super) fn filter(&mut self, expression: &Expression, group: &mut Group) -> Result<(), Refusal> {
+        if is_language_test(expression) {
+            return Ok(());
+        }
+        match expression {
+            Expression::And(left, right) => {
+                self.filter(left, group)?;
+                self.filter(right, group)
+            }
+            Expression::Or(left, right) => self.or(expression, left, right, group),
+            Expression::Not(inner) => self.not(inner, group),
+            Expression::Equal(left, right) | Expression::SameTerm(left, right) => self.compare(left, Op::Eq, right, group),
+            Expression::Greater(left, right) => self.compare(left, Op::Gt, right, group),
+            Expression::GreaterOrEqual(left, right) => self.compare(left, Op::Ge, right, group),
+            Expression::Less(left, right) => self.compare(left, Op::Lt, right, group),
+            Expression::LessOrEqual(left, right) => self.compare(left, Op::Le, right, group),
+            Expression::In(left, values) => {
+                let var = self.plain_variable(left)?;
+                let terms = values.iter().map(constant).collect::<Result<Vec<_>, _>>()?;
+                group.values.push((var, terms));
+                Ok(())
+            }
+            Expression::Bound(variable) => {
+                let var = self.var(variable.as_str());
+                if group.optional.contains(&var) { Err(Refusal::OptionalAnswer) } else { Ok(()) }
+            }
+            // A positive EXISTS keeps the solutions that the pattern joins with: as sets, the join itself.
+            Expression::Exists(pattern) => self.pattern(pattern, group),
+            _ => Err(Refusal::Filter),
+        }
+    }
+
+    fn plain_variable(&mut self, expression: &Expression) -> Result<Var, Refusal> {
+        match operand(expression)? {
+            Operand::Var(variable) => Ok(self.var(variable.as_str())),
+            _ => Err(Refusal::Filter),
+        }
+    }
+
+    fn not(&mut self, inner: &Expression, group: &mut Group) -> Result<(), Refusal> {
+        match inner {
+            Expression::Equal(left, right) | Expression::SameTerm(left, right) => self.compare(left, Op::Ne, right, group),
+            Expression::Or(left, right) => {
+                self.not(left, group)?;
+                self.not(right, group)
+            }
+            Expression::Not(inner) => self.filter(inner, group),
+            Expression::In(left, values) => values.iter().try_for_each(|value| self.compare(left, Op::Ne, value, group)),
+            Expression::Exists(_) | Expression::Bound(_) => Err(Refusal::Minus),
+            _ => Err(Refusal::Filter),
+        }
+    }
+
+    /// A disjunction: half of a from/to pair, or several values of one variable.
+    fn or(&mut self, whole: &Expression, left: &Expression, right: &Expression, group: &mut Group) -> Result<(), Refusal> {
+        let half = match (left, right) {
+            (Expression::Not(absent), Expression::Exists(present)) | (Expression::Exists(present), Expression::Not(absent)) => {
+                match absent.as_ref() {
+                    Expression::Exists(absent) => self.half(absent, present),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        if let Some(half) = half {
+            group.halves.push(half);
+            return Ok(());
+        }
+        let mut equal = Vec::new();
+        if !equalities(whole, &mut equal) {
+            return Err(Refusal::Filter);
+        }
+        let mut values: Option<(Var, Vec<Term>)> = None;
+        for (left, right) in equal {
+            let (variable, value) = if constant(right).is_ok() { (left, right) } else { (right, left) };
+            let (var, term) = (self.plain_variable(variable)?, constant(value)?);
+            match &mut values {
+                Some((known, terms)) if *known == var => terms.push(term),
+                Some(_) => return Err(Refusal::Filter),
+                None => values = Some((var, vec![term])),
+            }
+        }
+        group.values.extend(values);
+        Ok(())
+    }
+
+    /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?b . FILTER(?b op date)}`.
+    fn half(&mut self, absent: &GraphPattern, present: &GraphPattern) -> Option<Half> {
+        let (node, relation, _) = single(absent)?;
+        let GraphPattern::Filter { expr, inner } = present else { return None };
+        let (other_node, other_relation, tail) = single(inner)?;
+        if node != other_node || relation != other_relation {
+            return None;
+        }
+        let (left, op, right) = comparison(expr)?;
+        let (op, value) = match (operand(left).ok()?, operand(right).ok()?) {
+            (Operand::Var(variable), Operand::Literal(value)) if variable.as_str() == tail => (op, value),
+            (Operand::Literal(value), Operand::Var(variable)) if variable.as_str() == tail => (mirrored(op), value),
+            _ => return None,
+        };
+        let node = match node {
+            TermPattern::Variable(variable) => Node::Var(self.var(variable.as_str())),
+            TermPattern::NamedNode(iri) => Node::Entity(iri.as_str().to_owned()),
+            _ => return None,
+        };
+        Some(Half { node, relation: relation.to_owned(), op, value })
+    }
+
+    fn compare(&mut self, left: &Expression, op: Op, right: &Expression, group: &mut Group) -> Result<(), Refusal> {
+        let (left, right) = (self.expanded(left), self.expanded(right));
+        let (left, op, right) = match (operand(&left)?, operand(&right)?) {
+            (a @ (Operand::Iri(_) | Operand::Literal(_)), b @ (Operand::Var(_) | Operand::Year(_))) => (b, mirrored(op), a),
+            (a, b) => (a, op, b),
+        };
+        match (left, right) {
+            (Operand::Var(variable), Operand::Iri(iri)) => {
+                let var = self.var(variable.as_str());
+                match op {
+                    Op::Eq => group.values.push((var, vec![Term::Iri(iri)])),
+                    Op::Ne => group.differ.push((var, Term::Iri(iri))),
+                    _ => return Err(Refusal::Filter),
+                }
+            }
+            // A year contains its dates (rule R10), so YEAR(?d) compares as ?d does with the year.
+            (Operand::Var(variable) | Operand::Year(variable), Operand::Literal(value)) => {
+                let var = self.var(variable.as_str());
+                group.comparisons.push(Comparison { var, op, value });
+            }
+            (Operand::Var(a), Operand::Var(b)) => {
+                let (left, right) = (self.var(a.as_str()), self.var(b.as_str()));
+                match op {
+                    Op::Eq => self.aliases.push((left, right)),
+                    Op::Ne => group.unequal.push((left, right)),
+                    _ => group.ordered.push(Ordered { left, op, right }),
+                }
+            }
+            _ => return Err(Refusal::Filter),
+        }
+        Ok(())
+    }
+
+    /// What `BIND(expression AS ?x)` put behind a variable.
+    fn expanded(&mut self, expression: &Expression) -> Expression {
+        match expression {
+            Expression::Variable(variable) => {
+                let var = self.var(variable.as_str());
+                self.derived.get(&var).cloned().unwrap_or_else(|| expression.clone())
+            }
+            other => other.clone(),
+        }
+    }
+}
+
+/// `a op b` read from the other side.
+pub(crate) fn mirrored(op: Op) -> Op {
+    match op {
+        Op::Lt => Op::Gt,
+        Op::Le => Op::Ge,
+        Op::Gt => Op::Lt,
+        Op::Ge => Op::Le,
+        Op::Eq | Op::Ne => op,
+    }
+}
+
+fn comparison(expression: &Expression) -> Option<(&Expression, Op, &Expression)> {
+    match expression {
+        Expression::Greater(a, b) => Some((a, Op::Gt, b)),
+        Expression::GreaterOrEqual(a, b) => Some((a, Op::Ge, b)),
+        Expression::Less(a, b) => Some((a, Op::Lt, b)),
+        Expression::LessOrEqual(a, b) => Some((a, Op::Le, b)),
+        _ => None,
+    }
+}
+
+/// The one triple of a pattern: subject, relation, name of the object's variable.
+fn single(pattern: &GraphPattern) -> Option<(&TermPattern, &str, &str)> {
+    let GraphPattern::Bgp { patterns } = pattern else { return None };
+    match patterns.as_slice() {
+        [triple] => match (&triple.predicate, &triple.object) {
+            (NamedNodePattern::NamedNode(relation), TermPattern::Variable(object)) => {
+                Some((&triple.subject, relation.as_str(), object.as_str()))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn constant(expression: &Expression) -> Result<Term, Refusal> {
+    match operand(expression)? {
+        Operand::Iri(iri) => Ok(Term::Iri(iri)),
+        Operand::Literal(literal) => Ok(Term::Literal(literal)),
+        Operand::Var(_) | Operand::Year(_) => Err(Refusal::Filter),
+    }
+}
+
+/// The sides of `a = b || c = d || …`.
+fn equalities<'e>(expression: &'e Expression, into: &mut Vec<(&'e Expression, &'e Expression)>) -> bool {
+    match expression {
+        Expression::Or(left, right) => equalities(left, into) && equalities(right, into),
+        Expression::Equal(left, right) | Expression::SameTerm(left, right) => {
+            into.push((left, right));
+            true
+        }
+        _ => false,
+    }
+}
+
+/// Whether an expression only asks for a language, or whether something is a literal or an IRI.
+fn is_language_test(expression: &Expression) -> bool {
+    let of_variable = |arguments: &[Expression]| arguments.first().is_some_and(|first| matches!(operand(first), Ok(Operand::Var(_))));
+    match expression {
+        Expression::And(left, right) | Expression::Or(left, right) => is_language_test(left) && is_language_test(right),
+        Expression::Not(inner) => is_language_test(inner),
+        Expression::Equal(left, right) => is_lang(left) && is_text(right) || is_text(left) && is_lang(right),
+        Expression::In(left, values) => is_lang(left) && values.iter().all(is_text),
+        Expression::FunctionCall(Function::LangMatches, arguments) => arguments.first().is_some_and(is_lang),
+        Expression::FunctionCall(Function::IsLiteral | Function::IsIri, arguments) => of_variable(arguments),
+        _ => false,
+    }
+}
+
+fn is_lang(expression: &Expression) -> bool {
+    matches!(expression, Expression::FunctionCall(Function::Lang, _))
+}
+
+fn is_text(expression: &Expression) -> bool {
+    matches!(expression, Expression::Literal(literal) if term_literal(literal) == Literal::plain(literal.value()))
+}

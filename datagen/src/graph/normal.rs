@@ -1,0 +1,293 @@
+//! Normal form of a group: one number a variable, constants in place of variables that can only be one, from/to halves folded into
+//! intervals, single-edge unions folded into edges, repeated blocks folded into extremes.
+
+use std::collections::HashMap;
+
+use toolbox::term::{Literal, Term, XSD};
+use toolbox::value::Op;
+
+use super::read::Reader;
+use super::{Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, block};
+use crate::refusal::Refusal;
+
+/// Ends of the names of the two relations of an interval (rule R11).
+const INTERVAL_ENDS: &[(&str, &str)] = &[(".from", ".to"), (".from_date", ".to_date"), (".start_date", ".end_date")];
+
+pub(super) fn normalise(reader: &mut Reader<'_>, mut graph: QueryGraph) -> Result<QueryGraph, Refusal> {
+    let aliases = representatives(&reader.aliases);
+    let rename = |var: Var| aliases.get(&var).copied().unwrap_or(var);
+    graph.form = match graph.form {
+        Form::Select(var) => Form::Select(rename(var)),
+        Form::Count(var) => Form::Count(rename(var)),
+        Form::Ask => Form::Ask,
+    };
+    graph.extreme = graph.extreme.map(|(var, extreme)| (rename(var), extreme));
+    let keep = graph.form.answer();
+    fold(&mut graph.group, &rename, keep)?;
+    for inner in std::mem::take(&mut graph.group.blocks) {
+        let mut repeated = inner.group;
+        let inner_var = rename(inner.inner);
+        fold(&mut repeated, &rename, None)?;
+        let outer_var = rename(inner.var);
+        if graph.extreme.is_some() || !block::repeats(&repeated, &graph.group, inner_var, outer_var) {
+            return Err(Refusal::Aggregate);
+        }
+        graph.extreme = Some((outer_var, inner.extreme));
+    }
+    let unconstrained = |var: &Var| reader.derived.contains_key(var);
+    if keep.is_some_and(|var| unconstrained(&var)) || graph.extreme.is_some_and(|(var, _)| unconstrained(&var)) {
+        return Err(Refusal::Filter);
+    }
+    let used = |var: Var| uses(&graph.group, var) || keep == Some(var) || graph.extreme.is_some_and(|(extreme, _)| extreme == var);
+    if optional(&graph.group).into_iter().map(rename).any(used) {
+        return Err(Refusal::OptionalAnswer);
+    }
+    Ok(graph)
+}
+
+/// One variable for every class of variables that are the same.
+fn representatives(aliases: &[(Var, Var)]) -> HashMap<Var, Var> {
+    let mut to: HashMap<Var, Var> = HashMap::new();
+    for &(a, b) in aliases {
+        let find = |mut var: Var| {
+            while let Some(&next) = to.get(&var) {
+                var = next;
+            }
+            var
+        };
+        let (a, b) = (find(a), find(b));
+        if a != b {
+            to.insert(a, b);
+        }
+    }
+    let flat = |mut var: Var| {
+        while let Some(&next) = to.get(&var) {
+            var = next;
+        }
+        var
+    };
+    to.keys().map(|&var| (var, flat(var))).collect()
+}
+
+fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>) -> Result<(), Refusal> {
+    for branch in group.unions.iter_mut().flatten() {
+        fold(branch, rename, keep)?;
+        if !branch.blocks.is_empty() {
+            return Err(Refusal::Aggregate);
+        }
+    }
+    rename_group(group, rename);
+    let literals = take_literal_values(group)?;
+    group.comparisons.extend(literals);
+    let constants = single_values(group, keep);
+    substitute(group, &constants);
+    for (a, b) in std::mem::take(&mut group.unequal) {
+        match (constants.get(&a), constants.get(&b)) {
+            (Some(term), None) => group.differ.push((b, term.clone())),
+            (None, Some(term)) => group.differ.push((a, term.clone())),
+            (None, None) => group.unequal.push((a, b)),
+            (Some(_), Some(_)) => {}
+        }
+    }
+    group.differ.sort();
+    group.differ.dedup();
+    fold_halves(group)?;
+    fold_unions(group);
+    Ok(())
+}
+
+fn rename_group(group: &mut Group, rename: &dyn Fn(Var) -> Var) {
+    let node = |node: &mut Node| {
+        if let Node::Var(var) = node {
+            *var = rename(*var);
+        }
+    };
+    for edge in &mut group.edges {
+        node(&mut edge.subject);
+        node(&mut edge.object);
+        edge.predicate = edge.predicate.map(rename);
+    }
+    group.classes.iter_mut().for_each(|(at, _)| node(at));
+    group.intervals.iter_mut().for_each(|interval| node(&mut interval.node));
+    group.halves.iter_mut().for_each(|half| node(&mut half.node));
+    group.comparisons.iter_mut().for_each(|comparison| comparison.var = rename(comparison.var));
+    group.values.iter_mut().for_each(|(var, _)| *var = rename(*var));
+    group.labels.iter_mut().for_each(|(var, _)| *var = rename(*var));
+    group.differ.iter_mut().for_each(|(var, _)| *var = rename(*var));
+    group.unequal.iter_mut().for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
+    for ordered in &mut group.ordered {
+        (ordered.left, ordered.right) = (rename(ordered.left), rename(ordered.right));
+    }
+}
+
+/// A variable that can be one literal only is compared with it; lists of literals are beyond a comparison.
+fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
+    let mut comparisons = Vec::new();
+    let mut kept = Vec::new();
+    for (var, terms) in std::mem::take(&mut group.values) {
+        match terms.as_slice() {
+            [Term::Literal(value)] => comparisons.push(Comparison { var, op: Op::Eq, value: value.clone() }),
+            terms if terms.iter().all(|term| matches!(term, Term::Iri(_))) => kept.push((var, terms.to_vec())),
+            _ => return Err(Refusal::Filter),
+        }
+    }
+    group.values = kept;
+    Ok(comparisons)
+}
+
+/// Variables that can be one entity only; the answer stays a variable.
+fn single_values(group: &mut Group, keep: Option<Var>) -> HashMap<Var, Term> {
+    let mut constants = HashMap::new();
+    group.values.retain(|(var, terms)| match terms.as_slice() {
+        [term] if Some(*var) != keep && !constants.contains_key(var) => {
+            constants.insert(*var, term.clone());
+            false
+        }
+        _ => true,
+    });
+    constants
+}
+
+fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
+    if constants.is_empty() {
+        return;
+    }
+    let node = |node: &mut Node| {
+        if let Node::Var(var) = node
+            && let Some(Term::Iri(iri)) = constants.get(var)
+        {
+            *node = Node::Entity(iri.clone());
+        }
+    };
+    for edge in &mut group.edges {
+        node(&mut edge.subject);
+        node(&mut edge.object);
+    }
+    group.classes.iter_mut().for_each(|(at, _)| node(at));
+    group.intervals.iter_mut().for_each(|interval| node(&mut interval.node));
+    group.halves.iter_mut().for_each(|half| node(&mut half.node));
+    for branch in group.unions.iter_mut().flatten() {
+        substitute(branch, constants);
+    }
+}
+
+/// Pairs the halves of the from/to pattern.
+fn fold_halves(group: &mut Group) -> Result<(), Refusal> {
+    let mut halves = std::mem::take(&mut group.halves);
+    while let Some(half) = halves.pop() {
+        let place = halves.iter().position(|other| other.node == half.node && pair(&half, other).is_some());
+        let Some(other) = place.map(|place| halves.remove(place)) else { return Err(Refusal::Minus) };
+        let Some((from, to)) = pair(&half, &other) else { return Err(Refusal::Minus) };
+        let Some(value) = span(&from.value, &to.value) else { return Err(Refusal::Filter) };
+        let (from, to) = (from.relation.clone(), to.relation.clone());
+        group.intervals.insert(0, Interval { node: half.node.clone(), from, to, value });
+    }
+    Ok(())
+}
+
+fn pair<'h>(a: &'h Half, b: &'h Half) -> Option<(&'h Half, &'h Half)> {
+    let (from, to) = match (a.op, b.op) {
+        (Op::Le, Op::Ge) => (a, b),
+        (Op::Ge, Op::Le) => (b, a),
+        _ => return None,
+    };
+    let stem = |ends: &&(&str, &str)| from.relation.strip_suffix(ends.0).is_some_and(|stem| to.relation.strip_suffix(ends.1) == Some(stem));
+    INTERVAL_ENDS.iter().any(|ends| stem(&ends)).then_some((from, to))
+}
+
+/// The year, month or day that lasts from `start` (compared with the end) to `end` (compared with the start).
+fn span(end: &Literal, start: &Literal) -> Option<Literal> {
+    let (start, end) = (day(&start.lexical)?, day(&end.lexical)?);
+    let (year, month) = (&start[..start.len() - 6], &start[..start.len() - 3]);
+    if start == end {
+        return Some(Literal::plain(start));
+    }
+    if end == format!("{year}-12-31") && start == format!("{year}-01-01") {
+        return Some(Literal::plain(year));
+    }
+    let last = ["28", "29", "30", "31"].iter().any(|last| end == format!("{month}-{last}"));
+    (last && start.ends_with("-01")).then(|| Literal::plain(month))
+}
+
+/// The date part of a date or date-time.
+fn day(lexical: &str) -> Option<String> {
+    let date = lexical.split('T').next()?;
+    let digits: Vec<&str> = date.rsplitn(3, '-').collect();
+    match digits.as_slice() {
+        [day, month, year] if day.len() == 2 && month.len() == 2 && year.len() >= 4 => Some(date.to_owned()),
+        _ => None,
+    }
+}
+
+/// A union of single edges between the same two nodes is one edge with alternatives.
+fn fold_unions(group: &mut Group) {
+    let mut kept = Vec::new();
+    for branches in std::mem::take(&mut group.unions) {
+        match alternatives(&branches) {
+            Some(edge) => group.edges.push(edge),
+            None => kept.push(branches),
+        }
+    }
+    group.unions = kept;
+    group.edges.sort_by_key(|edge| edge.order);
+}
+
+fn alternatives(branches: &[Group]) -> Option<Edge> {
+    let mut whole: Option<Edge> = None;
+    for branch in branches {
+        let [edge] = branch.edges.as_slice() else { return None };
+        if edge.predicate.is_some() || *branch != (Group { edges: branch.edges.clone(), ..Group::default() }) {
+            return None;
+        }
+        match &mut whole {
+            None => whole = Some(edge.clone()),
+            Some(whole) if (&whole.subject, &whole.object) == (&edge.subject, &edge.object) => whole.steps.extend(edge.steps.iter().cloned()),
+            Some(whole) if (&whole.subject, &whole.object) == (&edge.object, &edge.subject) => {
+                whole.steps.extend(edge.steps.iter().map(|step| Step { relation: step.relation.clone(), forward: !step.forward }));
+            }
+            Some(_) => return None,
+        }
+    }
+    whole
+}
+
+/// Whether the group says anything about a variable.
+pub(crate) fn uses(group: &Group, var: Var) -> bool {
+    let node = |node: &Node| node.var() == Some(var);
+    group.edges.iter().any(|edge| node(&edge.subject) || node(&edge.object) || edge.predicate == Some(var))
+        || group.comparisons.iter().any(|comparison| comparison.var == var)
+        || group.intervals.iter().any(|interval| node(&interval.node))
+        || group.classes.iter().any(|(at, _)| node(at))
+        || group.values.iter().any(|(known, _)| *known == var)
+        || group.labels.iter().any(|(known, _)| *known == var)
+        || group.ordered.iter().any(|ordered| ordered.left == var || ordered.right == var)
+        || group.unions.iter().flatten().any(|branch| uses(branch, var))
+}
+
+fn optional(group: &Group) -> Vec<Var> {
+    let inner = group.unions.iter().flatten().flat_map(optional);
+    group.optional.iter().copied().chain(inner).collect()
+}
+
+/// A literal as calls write it: numbers and dates bare, everything else as plain text.
+#[must_use]
+pub(crate) fn bare(literal: &Literal) -> Literal {
+    let local = literal.datatype.as_deref().and_then(|iri| iri.strip_prefix(XSD));
+    let lexical = match local {
+        Some("date" | "dateTime" | "gYear" | "gYearMonth" | "dateTimeStamp") => {
+            let date = literal.lexical.split('T').next().unwrap_or(&literal.lexical);
+            without_zone(date)
+        }
+        _ => &literal.lexical,
+    };
+    Literal::plain(lexical)
+}
+
+/// A date without its time zone, `-08:00` or `Z`.
+fn without_zone(date: &str) -> &str {
+    let date = date.strip_suffix('Z').unwrap_or(date);
+    match date.len().checked_sub(6).and_then(|at| date.get(at..).map(|zone| (at, zone))) {
+        Some((at, zone)) if zone.starts_with(['-', '+']) && zone.as_bytes().get(3) == Some(&b':') => &date[..at],
+        _ => date,
+    }
+}
