@@ -1,1 +1,29 @@
-//! From gold SPARQL to verified reasoning programs and instruction data
+//! From gold SPARQL to verified reasoning programs and instruction data (KG-Agent §4.2).
+//!
+//! ```text
+//! read ──▶ question ──▶ graph ──▶ convert ──▶ verify ──▶ example ──▶ write
+//!  one file a format     query     program     both run   rendered    train.jsonl, report.json
+//!                        graph                 on the kg  by toolbox
+//! ```
+//!
+//! Invariants: no model is known here; text is never spliced into SPARQL; every question read is either kept or refused with one reason of
+//! [`Refusal`]; the same inputs, seed and version give the same bytes on any number of threads.
+
+pub mod convert;
+mod error;
+pub mod example;
+pub mod graph;
+mod hash;
+mod limits;
+pub mod pipeline;
+pub mod question;
+pub mod read;
+pub mod refusal;
+pub mod report;
+pub mod split;
+pub mod verify;
+mod write;
+
+pub use error::Error;
+pub use refusal::Refusal;
+pub use write::write_dataset;

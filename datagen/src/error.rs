@@ -1,0 +1,67 @@
+//! Why data could not be made; every message names the place and the offending value.
+
+use std::path::{Path, PathBuf};
+
+/// Why data could not be made. A single question that cannot be used is no error: it is refused, with a [`crate::Refusal`].
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A file is not in the format it was given as.
+    #[error("{}{place}: {message}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// `:LINE`, ` record N`, or nothing where the whole file is meant.
+        place: String,
+        /// What is wrong there, what it looks like, and what would be right.
+        message: String,
+    },
+    /// `--source` names no format.
+    #[error("`{given}` is no source; write FORMAT=PATH with one of: {known}")]
+    Source {
+        /// What was given.
+        given: String,
+        /// The formats there are.
+        known: String,
+    },
+    /// The format needs a graph and there is none.
+    #[error("a source of format `{0}` is filled from a graph; give one with --kg")]
+    NeedsGraph(&'static str),
+    /// The run was stopped from outside.
+    #[error("stopped after {done} of {total} questions; nothing was written")]
+    Stopped {
+        /// Questions done.
+        done: usize,
+        /// Questions in all.
+        total: usize,
+    },
+    /// No worker threads could be started.
+    #[error("no worker threads: {0}")]
+    Threads(String),
+}
+
+impl Error {
+    /// Wraps an input or output error with its path.
+    pub fn io(path: &Path) -> impl Fn(std::io::Error) -> Self + '_ {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn line(path: &Path, line: usize, message: impl Into<String>) -> Self {
+        Self::Format { path: path.to_owned(), place: format!(":{line}"), message: message.into() }
+    }
+
+    pub(crate) fn record(path: &Path, record: usize, message: impl Into<String>) -> Self {
+        Self::Format { path: path.to_owned(), place: format!(" record {record}"), message: message.into() }
+    }
+
+    pub(crate) fn file(path: &Path, message: impl Into<String>) -> Self {
+        Self::Format { path: path.to_owned(), place: String::new(), message: message.into() }
+    }
+}

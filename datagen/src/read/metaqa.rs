@@ -1,0 +1,188 @@
+//! MetaQA: `question with [topic]<TAB>answer|answer`, and one question type a line in a second file. The type is the path: from the topic
+//! along it, never coming back to the topic (the set's own convention; without it 2-hop questions are met at 62 %).
+
+use std::path::{Path, PathBuf};
+
+use toolbox::exec::ExcludeWhen;
+use toolbox::kg::Kg;
+
+use super::path::{Hop, query};
+use super::{Reader, file};
+use crate::question::{GoldQuery, GoldQuestion, Topic};
+use crate::{Error, Refusal};
+
+pub(super) struct MetaQa;
+
+impl Reader for MetaQa {
+    fn format(&self) -> &'static str {
+        "metaqa"
+    }
+
+    fn about(&self) -> &'static str {
+        "MetaQA: its folder, one N-hop folder, or one qa_SPLIT.txt (question types are looked up beside it)"
+    }
+
+    fn read(&self, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
+        let mut questions = Vec::new();
+        for part in parts(path)? {
+            read_part(&part, kg, &mut questions)?;
+        }
+        Ok(questions)
+    }
+}
+
+/// One file of questions with its file of types.
+struct Questions {
+    qa: PathBuf,
+    types: PathBuf,
+    /// `2-hop-dev`
+    name: String,
+}
+
+fn parts(path: &Path) -> Result<Vec<Questions>, Error> {
+    if path.is_file() {
+        return Ok(vec![questions_file(path)?]);
+    }
+    let entries = |folder: &Path| -> Result<Vec<PathBuf>, Error> {
+        let io = Error::io(folder);
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(folder).map_err(&io)? {
+            found.push(entry.map_err(&io)?.path());
+        }
+        found.sort();
+        Ok(found)
+    };
+    let is_hop = |folder: &Path| folder.is_dir() && folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-hop"));
+    let mut hops: Vec<PathBuf> = entries(path)?.into_iter().filter(|entry| is_hop(entry)).collect();
+    if hops.is_empty() {
+        hops.push(path.to_owned());
+    }
+    let mut found = Vec::new();
+    for hop in &hops {
+        let vanilla = hop.join("vanilla");
+        for entry in entries(if vanilla.is_dir() { &vanilla } else { hop })? {
+            let stem = file::stem(&entry);
+            if entry.is_file() && stem.starts_with("qa_") && !stem.ends_with("_qtype") {
+                found.push(questions_file(&entry)?);
+            }
+        }
+    }
+    if found.is_empty() {
+        return Err(Error::file(path, "no N-hop/vanilla/qa_SPLIT.txt (or .txt.gz) in this folder"));
+    }
+    Ok(found)
+}
+
+fn questions_file(qa: &Path) -> Result<Questions, Error> {
+    let stem = file::stem(qa);
+    let near = qa.parent().unwrap_or(Path::new("."));
+    let above = near.parent().unwrap_or(Path::new("."));
+    let name = format!("{stem}_qtype.txt");
+    let types = file::plain_or_gz(above, &name).or_else(|| file::plain_or_gz(near, &name));
+    let types = types
+        .ok_or_else(|| Error::file(qa, format!("its question types are missing: {} (or .gz) is not there", above.join(&name).display())))?;
+    let folder = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let hop = [near, above].into_iter().filter_map(folder).find(|name| name.ends_with("-hop"));
+    let split = stem.strip_prefix("qa_").unwrap_or(&stem);
+    let name = hop.map_or_else(|| split.to_owned(), |hop| format!("{hop}-{split}"));
+    Ok(Questions { qa: qa.to_owned(), types, name })
+}
+
+fn read_part(part: &Questions, kg: Option<&dyn Kg>, questions: &mut Vec<GoldQuestion>) -> Result<(), Error> {
+    let text = file::text(&part.qa)?;
+    let types = file::text(&part.types)?;
+    let types: Vec<&str> = file::lines(&types).map(|(_, line)| line.trim()).collect();
+    let lines: Vec<(usize, &str)> = file::lines(&text).collect();
+    if lines.len() != types.len() {
+        let message = format!("{} questions, but {} has {} types", lines.len(), part.types.display(), types.len());
+        return Err(Error::file(&part.qa, message));
+    }
+    for (i, (&(number, line), &kind)) in lines.iter().zip(&types).enumerate() {
+        let parsed = line.split_once('\t').and_then(|(question, answers)| Some((question.trim(), topic_of(question)?, answers)));
+        let Some((question, topic, answers)) = parsed else {
+            let message = "not `question with [topic]<TAB>answer|answer`";
+            if i == 0 {
+                return Err(Error::line(&part.qa, number, format!("{message}; {}", file::looks_like(&text))));
+            }
+            questions.push(record(part, number, line, Vec::new(), GoldQuery::Missing(Refusal::BadRecord, message.to_owned())));
+            continue;
+        };
+        let topics = vec![Topic { name: topic.to_owned(), label: topic.to_owned() }];
+        let mut made = match hops(kind) {
+            Some(hops) => {
+                let length = u32::try_from(hops.len()).ok();
+                let gold = GoldQuery::Algebra(Box::new(query(kg, &[(topic, hops)], true)));
+                GoldQuestion { hops: length, ..record(part, number, question, topics, gold) }
+            }
+            None => {
+                let message = format!("`{kind}` is no path of MetaQA's entity types");
+                record(part, number, question, topics, GoldQuery::Missing(Refusal::BadRecord, message))
+            }
+        };
+        made.kind = Some(kind.to_owned());
+        made.answers = Some(answers.split('|').map(str::trim).filter(|answer| !answer.is_empty()).map(str::to_owned).collect());
+        questions.push(made);
+    }
+    Ok(())
+}
+
+fn record(part: &Questions, number: usize, question: &str, topics: Vec<Topic>, query: GoldQuery) -> GoldQuestion {
+    GoldQuestion {
+        id: format!("{}-{number}", part.name),
+        source: "metaqa".to_owned(),
+        question: question.to_owned(),
+        query,
+        topics,
+        answers: None,
+        answers_bind: true,
+        hops: None,
+        kind: None,
+        exclude: ExcludeWhen::EveryStep,
+    }
+}
+
+fn topic_of(question: &str) -> Option<&str> {
+    let start = question.find('[')? + 1;
+    let end = question.rfind(']')?;
+    question.get(start..end).map(str::trim).filter(|topic| !topic.is_empty())
+}
+
+/// The path that a question type names: `movie_to_director_to_movie`. Every relation leads from a film to one of its attributes.
+fn hops(kind: &str) -> Option<Vec<Hop<'static>>> {
+    let stations: Vec<&str> = kind.split("_to_").collect();
+    let hop = |pair: &[&str]| match pair {
+        ["movie", to] => Some(Hop { relation: attribute(to)?, forward: true }),
+        [from, "movie"] => Some(Hop { relation: attribute(from)?, forward: false }),
+        _ => None,
+    };
+    let hops: Vec<Hop<'static>> = stations.windows(2).map(hop).collect::<Option<_>>()?;
+    (!hops.is_empty()).then_some(hops)
+}
+
+fn attribute(station: &str) -> Option<&'static str> {
+    Some(match station {
+        "director" => "directed_by",
+        "writer" => "written_by",
+        "actor" => "starred_actors",
+        "year" => "release_year",
+        "language" => "in_language",
+        "tag" | "tags" => "has_tags",
+        "genre" => "has_genre",
+        "imdbrating" => "has_imdb_rating",
+        "imdbvotes" => "has_imdb_votes",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_paths() {
+        let path: Vec<(&str, bool)> = hops("actor_to_movie_to_year").unwrap().iter().map(|hop| (hop.relation, hop.forward)).collect();
+        assert_eq!(path, [("starred_actors", false), ("release_year", true)]);
+        assert!(hops("actor_to_director").is_none() && hops("movie").is_none());
+    }
+}

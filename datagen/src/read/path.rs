@@ -1,0 +1,90 @@
+//! Paths of plain-text sets as algebra: `SELECT DISTINCT ?xN { topic r1 ?x1 . ?x1 r2 ?x2 … }`, and their names as terms.
+
+use std::fmt::Write;
+
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{Expression, GraphPattern};
+use toolbox::kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::{Kg, TEXT_NAMESPACE};
+use toolbox::term::Term;
+
+/// One step of a path: a relation, walked from head to tail or against it.
+pub(super) struct Hop<'a> {
+    pub relation: &'a str,
+    pub forward: bool,
+}
+
+/// The IRI of a name of a plain-text set: the graph's own node of that name, or what the loader of plain-text graphs makes of it.
+pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
+    let own = text_iri(name);
+    let found = kg.and_then(|kg| {
+        if kg.find(&Term::Iri(own.clone())).is_some() {
+            return None;
+        }
+        match kg.by_name(name).map(|node| kg.term(node)) {
+            Some(Term::Iri(iri)) => Some(iri),
+            _ => None,
+        }
+    });
+    NamedNode::new_unchecked(found.unwrap_or(own))
+}
+
+/// The namespace of text nodes, then the text, percent-encoded but for RFC 3986's unreserved characters.
+fn text_iri(text: &str) -> String {
+    let mut iri = TEXT_NAMESPACE.to_owned();
+    for &byte in text.as_bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            iri.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(iri, "%{byte:02X}");
+        }
+    }
+    iri
+}
+
+/// The query of one or more paths that end in the same variable. With `apart`, no variable may be the path's topic.
+pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: bool) -> Query {
+    let answer = Variable::new_unchecked("x");
+    let mut patterns = Vec::new();
+    let mut filter: Option<Expression> = None;
+    for (number, (topic, hops)) in paths.iter().enumerate() {
+        let topic = iri(kg, topic);
+        let mut at = TermPattern::NamedNode(topic.clone());
+        for (i, hop) in hops.iter().enumerate() {
+            let variable = if i + 1 == hops.len() { answer.clone() } else { Variable::new_unchecked(format!("p{number}n{i}")) };
+            let next = TermPattern::Variable(variable.clone());
+            let (subject, object) = if hop.forward { (at, next.clone()) } else { (next.clone(), at) };
+            patterns.push(TriplePattern { subject, predicate: NamedNodePattern::NamedNode(iri(kg, hop.relation)), object });
+            if apart {
+                let equal = Expression::Equal(Box::new(Expression::Variable(variable)), Box::new(Expression::NamedNode(topic.clone())));
+                let differs = Expression::Not(Box::new(equal));
+                filter = Some(match filter {
+                    None => differs,
+                    Some(before) => Expression::And(Box::new(before), Box::new(differs)),
+                });
+            }
+            at = next;
+        }
+    }
+    let mut inner = GraphPattern::Bgp { patterns };
+    if let Some(expr) = filter {
+        inner = GraphPattern::Filter { expr, inner: Box::new(inner) };
+    }
+    let project = GraphPattern::Project { inner: Box::new(inner), variables: vec![answer] };
+    Query::Select { dataset: None, pattern: GraphPattern::Distinct { inner: Box::new(project) }, base_iri: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_query() {
+        let hops = vec![Hop { relation: "directed_by", forward: true }, Hop { relation: "directed_by", forward: false }];
+        let text = query(None, &[("Kismet \"2\"", hops)], true).to_string();
+        assert!(text.contains("<urn:kgagent:Kismet%20%222%22> <urn:kgagent:directed_by> ?p0n0"), "{text}");
+        assert!(text.contains("?x <urn:kgagent:directed_by> ?p0n0"), "{text}");
+        assert!(text.contains("SELECT DISTINCT ?x"), "{text}");
+    }
+}

@@ -1,0 +1,283 @@
+//! Puts constants for variables into a query's algebra, so that a template is filled without ever touching SPARQL text.
+
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::term::{GroundTerm, Literal, NamedNode, NamedNodePattern, TermPattern, Variable};
+use toolbox::term::Term;
+
+/// The query with constants in the place of variables, by name. `None` where a constant cannot stand (a literal as a subject, a blank node
+/// anywhere, a variable that the query assigns itself): there is no such question.
+#[must_use]
+pub fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> {
+    let constants = constants
+        .iter()
+        .map(|(name, term)| {
+            let constant = match term {
+                Term::Iri(iri) => Constant::Iri(NamedNode::new_unchecked(iri.clone())),
+                Term::Literal(literal) => Constant::Literal(match (&literal.lang, &literal.datatype) {
+                    (Some(lang), _) => Literal::new_language_tagged_literal_unchecked(literal.lexical.clone(), lang.clone()),
+                    (None, Some(iri)) => Literal::new_typed_literal(literal.lexical.clone(), NamedNode::new_unchecked(iri.clone())),
+                    (None, None) => Literal::new_simple_literal(literal.lexical.clone()),
+                }),
+                Term::Blank(_) => return None,
+            };
+            Some((name.clone(), constant))
+        })
+        .collect::<Option<Vec<_>>>()?;
+    let constants = Constants(constants);
+    let mut query = query.clone();
+    match &mut query {
+        Query::Select { pattern, .. } | Query::Ask { pattern, .. } => constants.pattern(pattern)?,
+        Query::Construct { .. } | Query::Describe { .. } => return None,
+    }
+    Some(query)
+}
+
+enum Constant {
+    Iri(NamedNode),
+    Literal(Literal),
+}
+
+struct Constants(Vec<(String, Constant)>);
+
+impl Constants {
+    fn get(&self, variable: &Variable) -> Option<&Constant> {
+        self.0.iter().find(|(name, _)| name == variable.as_str()).map(|(_, constant)| constant)
+    }
+
+    fn subject(&self, term: &mut TermPattern) -> Option<()> {
+        if let TermPattern::Variable(variable) = term {
+            match self.get(variable) {
+                Some(Constant::Iri(node)) => *term = node.clone().into(),
+                Some(Constant::Literal(_)) => return None,
+                None => {}
+            }
+        }
+        Some(())
+    }
+
+    fn object(&self, term: &mut TermPattern) {
+        if let TermPattern::Variable(variable) = term {
+            match self.get(variable) {
+                Some(Constant::Iri(node)) => *term = node.clone().into(),
+                Some(Constant::Literal(literal)) => *term = literal.clone().into(),
+                None => {}
+            }
+        }
+    }
+
+    fn name(&self, name: &mut NamedNodePattern) -> Option<()> {
+        if let NamedNodePattern::Variable(variable) = name {
+            match self.get(variable) {
+                Some(Constant::Iri(node)) => *name = node.clone().into(),
+                Some(Constant::Literal(_)) => return None,
+                None => {}
+            }
+        }
+        Some(())
+    }
+
+    fn keep_free(&self, variables: &mut Vec<Variable>) {
+        variables.retain(|variable| self.get(variable).is_none());
+    }
+
+    fn pattern(&self, pattern: &mut GraphPattern) -> Option<()> {
+        match pattern {
+            GraphPattern::Bgp { patterns } => {
+                for triple in patterns {
+                    self.subject(&mut triple.subject)?;
+                    self.name(&mut triple.predicate)?;
+                    self.object(&mut triple.object);
+                }
+            }
+            GraphPattern::Path { subject, object, .. } => {
+                self.subject(subject)?;
+                self.object(object);
+            }
+            GraphPattern::Join { left, right }
+            | GraphPattern::Lateral { left, right }
+            | GraphPattern::Union { left, right }
+            | GraphPattern::Minus { left, right } => {
+                self.pattern(left)?;
+                self.pattern(right)?;
+            }
+            GraphPattern::LeftJoin { left, right, expression } => {
+                self.pattern(left)?;
+                self.pattern(right)?;
+                if let Some(expression) = expression {
+                    self.expression(expression)?;
+                }
+            }
+            GraphPattern::Filter { expr, inner } => {
+                self.expression(expr)?;
+                self.pattern(inner)?;
+            }
+            GraphPattern::Graph { name, inner } => {
+                self.name(name)?;
+                self.pattern(inner)?;
+            }
+            GraphPattern::Service { name, inner, .. } => {
+                self.name(name)?;
+                self.pattern(inner)?;
+            }
+            GraphPattern::Extend { inner, variable, expression } => {
+                if self.get(variable).is_some() {
+                    return None;
+                }
+                self.expression(expression)?;
+                self.pattern(inner)?;
+            }
+            GraphPattern::Values { variables, bindings } => self.values(variables, bindings),
+            GraphPattern::OrderBy { inner, expression } => {
+                for key in expression {
+                    let (OrderExpression::Asc(key) | OrderExpression::Desc(key)) = key;
+                    self.expression(key)?;
+                }
+                self.pattern(inner)?;
+            }
+            GraphPattern::Project { inner, variables } => {
+                self.keep_free(variables);
+                self.pattern(inner)?;
+            }
+            GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } | GraphPattern::Slice { inner, .. } => {
+                self.pattern(inner)?;
+            }
+            GraphPattern::Group { inner, variables, aggregates } => {
+                self.keep_free(variables);
+                for (variable, aggregate) in aggregates {
+                    if self.get(variable).is_some() {
+                        return None;
+                    }
+                    if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
+                        self.expression(expr)?;
+                    }
+                }
+                self.pattern(inner)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Rows of VALUES that agree with the constants, without their columns.
+    fn values(&self, variables: &mut Vec<Variable>, bindings: &mut Vec<Vec<Option<GroundTerm>>>) {
+        let fixed: Vec<(usize, GroundTerm)> = variables
+            .iter()
+            .enumerate()
+            .filter_map(|(column, variable)| {
+                let term = match self.get(variable)? {
+                    Constant::Iri(node) => GroundTerm::NamedNode(node.clone()),
+                    Constant::Literal(literal) => GroundTerm::Literal(literal.clone()),
+                };
+                Some((column, term))
+            })
+            .collect();
+        if fixed.is_empty() {
+            return;
+        }
+        // An unbound cell (UNDEF) agrees with everything.
+        bindings.retain(|row| fixed.iter().all(|(column, term)| row[*column].as_ref().is_none_or(|cell| cell == term)));
+        let is_fixed = |column: usize| fixed.iter().any(|(fixed, _)| *fixed == column);
+        for row in &mut *bindings {
+            let mut column = 0;
+            row.retain(|_| {
+                column += 1;
+                !is_fixed(column - 1)
+            });
+        }
+        self.keep_free(variables);
+    }
+
+    fn expression(&self, expression: &mut Expression) -> Option<()> {
+        match expression {
+            Expression::Variable(variable) => match self.get(variable) {
+                Some(Constant::Iri(node)) => *expression = node.clone().into(),
+                Some(Constant::Literal(literal)) => *expression = literal.clone().into(),
+                None => {}
+            },
+            Expression::Bound(variable) => {
+                if self.get(variable).is_some() {
+                    *expression = Literal::from(true).into();
+                }
+            }
+            Expression::NamedNode(_) | Expression::Literal(_) => {}
+            Expression::Or(a, b)
+            | Expression::And(a, b)
+            | Expression::Equal(a, b)
+            | Expression::SameTerm(a, b)
+            | Expression::Greater(a, b)
+            | Expression::GreaterOrEqual(a, b)
+            | Expression::Less(a, b)
+            | Expression::LessOrEqual(a, b)
+            | Expression::Add(a, b)
+            | Expression::Subtract(a, b)
+            | Expression::Multiply(a, b)
+            | Expression::Divide(a, b) => {
+                self.expression(a)?;
+                self.expression(b)?;
+            }
+            Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => self.expression(a)?,
+            Expression::In(a, list) => {
+                self.expression(a)?;
+                for item in list {
+                    self.expression(item)?;
+                }
+            }
+            Expression::Coalesce(list) | Expression::FunctionCall(_, list) => {
+                for item in list {
+                    self.expression(item)?;
+                }
+            }
+            Expression::If(a, b, c) => {
+                self.expression(a)?;
+                self.expression(b)?;
+                self.expression(c)?;
+            }
+            Expression::Exists(inner) => self.pattern(inner)?,
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use toolbox::kg::parse_query;
+
+    use super::*;
+
+    fn filled(query: &str, constants: &[(&str, Term)]) -> Option<String> {
+        let constants: Vec<(String, Term)> = constants.iter().map(|(name, term)| ((*name).to_owned(), term.clone())).collect();
+        substitute(&parse_query(query).unwrap(), &constants).map(|query| query.to_string())
+    }
+
+    fn iri(text: &str) -> Term {
+        Term::Iri(text.to_owned())
+    }
+
+    #[test]
+    fn constants_reach_patterns_filters_and_values() {
+        let text = filled(
+            "SELECT ?x WHERE { VALUES (?f ?y) { (<a:f> <a:y>) (<a:g> <a:z>) } ?x <a:p> ?f . ?x <a:q> ?y FILTER(?x != ?f && BOUND(?f)) }",
+            &[("f", iri("a:f"))],
+        )
+        .unwrap();
+        assert!(!text.contains("?f") && !text.contains("a:g"), "{text}");
+        assert!(text.contains("?x <a:p> <a:f>") && text.contains("<a:y>"), "{text}");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_no_question() {
+        let year = Term::Literal(toolbox::term::Literal::xsd("1990", "gYear"));
+        assert!(filled("SELECT ?x { ?f <a:p> ?x }", &[("f", year.clone())]).is_none());
+        assert!(filled("SELECT ?x { ?x <a:p> ?f }", &[("f", year.clone())]).unwrap().contains("1990"));
+        assert!(filled("SELECT ?x { ?x <a:p> ?y BIND(?y AS ?f) }", &[("f", year)]).is_none());
+        assert!(filled("SELECT ?x { ?x <a:p> ?f }", &[("f", Term::Blank("b".to_owned()))]).is_none());
+    }
+
+    #[test]
+    fn constants_are_data_whatever_they_hold() {
+        let text = "\" } ; DROP ALL #";
+        let filled = filled("SELECT ?x { ?x <a:p> ?f }", &[("f", Term::Literal(toolbox::term::Literal::plain(text)))]).unwrap();
+        assert!(parse_query(&filled).is_ok(), "{filled}");
+    }
+}

@@ -1,0 +1,165 @@
+//! Templates: `{"id", "shape", "wordings": ["… {f} …"], "sparql", "bind"}`, one a line. `bind` is run on the graph; each of its rows gives the
+//! slots their constants, which go into the algebra of `sparql` and, by label, into one of the wordings.
+
+use std::path::Path;
+
+use serde::Deserialize;
+use toolbox::exec::ExcludeWhen;
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::{Kg, QueryAnswer, QueryLimits, parse_query};
+use toolbox::term::Term;
+
+use super::substitute::substitute;
+use super::{ReadOptions, Reader, file};
+use crate::question::{GoldQuery, GoldQuestion, Topic};
+use crate::{Error, hash};
+
+pub(super) struct Templates {
+    pub options: ReadOptions,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Template {
+    id: String,
+    #[serde(default)]
+    shape: Option<String>,
+    wordings: Vec<String>,
+    sparql: String,
+    bind: String,
+    /// Hops from topic to answer.
+    #[serde(default)]
+    hops: Option<u32>,
+}
+
+impl Reader for Templates {
+    fn format(&self) -> &'static str {
+        "templates"
+    }
+
+    fn about(&self) -> &'static str {
+        "templates filled from the graph: JSON Lines with id, shape, wordings, sparql and bind"
+    }
+
+    fn read(&self, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
+        let kg = kg.ok_or(Error::NeedsGraph("templates"))?;
+        let text = file::text(path)?;
+        let mut questions = Vec::new();
+        for (number, line) in file::lines(&text) {
+            let template: Template = serde_json::from_str(line)
+                .map_err(|error| Error::line(path, number, format!("no template: {error}; {}", file::looks_like(&text))))?;
+            self.fill(&template, kg, &mut questions).map_err(|message| Error::line(path, number, message))?;
+        }
+        Ok(questions)
+    }
+}
+
+/// Constants by slot.
+type Row = Vec<(String, Term)>;
+
+impl Templates {
+    fn fill(&self, template: &Template, kg: &dyn Kg, questions: &mut Vec<GoldQuestion>) -> Result<(), String> {
+        let parse = |field: &str, text: &str| parse_query(text).map_err(|error| format!("`{field}` of {}: {error}", template.id));
+        let (sparql, bind) = (parse("sparql", &template.sparql)?, parse("bind", &template.bind)?);
+        if template.wordings.is_empty() {
+            return Err(format!("{} has no wordings", template.id));
+        }
+        let (slots, mut rows) = rows(kg, &bind).map_err(|message| format!("`bind` of {}: {message}", template.id))?;
+        let wordings: Vec<Vec<Piece<'_>>> = template
+            .wordings
+            .iter()
+            .map(|wording| pieces(wording, &slots))
+            .collect::<Result<_, _>>()
+            .map_err(|slot| format!("a wording of {} has {{{slot}}}, which `bind` does not select", template.id))?;
+        let seed = self.options.seed;
+        // A seeded order that does not depend on how many rows there are: a larger cap keeps the questions of a smaller one.
+        rows.sort_by_cached_key(|row| {
+            let key = format!("{row:?}");
+            (hash::number(seed, &template.id, &key), key)
+        });
+        rows.dedup();
+        let first = hash::number(seed, "wording", &template.id) as usize % wordings.len();
+        let mut made = 0;
+        for row in rows {
+            if made == self.options.per_template {
+                break;
+            }
+            let wording = &wordings[(first + made) % wordings.len()];
+            if let Some(question) = instance(template, kg, &sparql, row, wording, made) {
+                questions.push(question);
+                made += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs `bind`: the slots and their rows, without rows that leave a slot open.
+fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<Row>), String> {
+    match kg.query(bind, QueryLimits::default()).map_err(|error| error.to_string())? {
+        QueryAnswer::Bool(_) => Err("an ASK binds no slot".to_owned()),
+        QueryAnswer::Rows { variables, rows } => {
+            let named = |row: Vec<Option<Term>>| variables.iter().cloned().zip(row).map(|(name, term)| Some((name, term?))).collect();
+            let rows = rows.into_iter().filter_map(named).collect();
+            Ok((variables, rows))
+        }
+    }
+}
+
+/// A piece of a wording.
+enum Piece<'a> {
+    Text(&'a str),
+    Slot(&'a str),
+}
+
+/// Splits a wording at its slots; the error is a slot that nothing fills.
+fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a str> {
+    let mut pieces = Vec::new();
+    let mut rest = wording;
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((slot, after)) = after.split_once('}') else { break };
+        if !slots.iter().any(|known| known == slot) {
+            return Err(slot);
+        }
+        pieces.push(Piece::Text(before));
+        pieces.push(Piece::Slot(slot));
+        rest = after;
+    }
+    pieces.push(Piece::Text(rest));
+    Ok(pieces)
+}
+
+/// One question, or nothing where a constant has no label or cannot stand in the query.
+fn instance(template: &Template, kg: &dyn Kg, sparql: &Query, row: Row, wording: &[Piece<'_>], index: usize) -> Option<GoldQuestion> {
+    let query = substitute(sparql, &row)?;
+    let mut question = String::new();
+    for piece in wording {
+        match piece {
+            Piece::Text(text) => question.push_str(text),
+            Piece::Slot(slot) => question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?),
+        }
+    }
+    let entity = |term: &Term| match term {
+        Term::Iri(iri) => Some(Topic { name: iri.clone(), label: label(kg, term).unwrap_or_default() }),
+        Term::Blank(_) | Term::Literal(_) => None,
+    };
+    Some(GoldQuestion {
+        id: format!("{}-{index}", template.id),
+        source: "templates".to_owned(),
+        question,
+        query: GoldQuery::Algebra(Box::new(query)),
+        topics: row.iter().filter_map(|(_, term)| entity(term)).collect(),
+        answers: None,
+        answers_bind: false,
+        hops: template.hops,
+        kind: template.shape.clone(),
+        exclude: ExcludeWhen::Others,
+    })
+}
+
+fn label(kg: &dyn Kg, term: &Term) -> Option<String> {
+    match term {
+        Term::Literal(literal) => Some(literal.lexical.clone()),
+        _ => kg.label(kg.find(term)?),
+    }
+}
