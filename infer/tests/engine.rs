@@ -3,7 +3,8 @@
 
 use candle_core::{DType, Device, Tensor};
 use infer::engine::{
-    Decoder, Engine, EngineError, Generated, Limits, Llama3Scaling, LlamaConfig, Sampling, Session, TokenTrie, Vocab, generate, generate_free, mask,
+    Decoder, Engine, EngineError, Generated, Limits, Llama3Scaling, LlamaConfig, Sampling, Session, TokenTrie, Vocab, generate,
+    generate_free, mask,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
@@ -328,7 +329,7 @@ enum At {
 }
 
 mod mask_state {
-    pub use infer::engine::mask::InChar;
+    pub(crate) use infer::engine::mask::InChar;
 }
 
 #[derive(Clone)]
@@ -464,11 +465,13 @@ fn masks_equal_brute_force() {
         let tokens = Tokens::new(&mut rng, 700, &from, false);
         let mut state = grammar.start();
         for _ in 0..40 {
-            let pending: Vec<u8> = if rng.below(3) == 0 { from[rng.below(from.len())].bytes().take(1 + rng.below(4)).collect() } else { Vec::new() };
+            let pending: Vec<u8> =
+                if rng.below(3) == 0 { from[rng.below(from.len())].bytes().take(1 + rng.below(4)).collect() } else { Vec::new() };
             mask::allowed(&tokens.vocab.trie, &grammar, &state, &pending, &mut allowed);
             let follows = |bytes: &[u8]| {
                 let shared = bytes.len().min(pending.len());
-                bytes[..shared] == pending[..shared] && bytes[shared..].iter().try_fold(state.clone(), |s, &b| grammar.step(&s, b)).is_some()
+                bytes[..shared] == pending[..shared]
+                    && bytes[shared..].iter().try_fold(state.clone(), |s, &b| grammar.step(&s, b)).is_some()
             };
             let want: Vec<u32> = tokens.bytes.iter().filter(|(_, b)| follows(b)).map(|(i, _)| *i).collect();
             assert_eq!(allowed, want, "round {round}");
@@ -496,7 +499,16 @@ fn check(grammar: &Grammar, tokens: &Tokens, budget: usize, made: &Generated) {
 
 #[test]
 fn ten_thousand_texts_of_random_weights_are_all_in_the_language_and_the_budget() {
-    let c = LlamaConfig { hidden_size: 32, intermediate_size: 48, num_hidden_layers: 2, num_attention_heads: 2, num_key_value_heads: 1, head_dim: 16, vocab_size: 640, ..config() };
+    let c = LlamaConfig {
+        hidden_size: 32,
+        intermediate_size: 48,
+        num_hidden_layers: 2,
+        num_attention_heads: 2,
+        num_key_value_heads: 1,
+        head_dim: 16,
+        vocab_size: 640,
+        ..config()
+    };
     let mut rng = Rng(99);
     let (mut done, mut refused, mut cut, mut forced, mut decided) = (0, 0, 0, 0, 0);
     while done < 10_000 {
@@ -508,7 +520,8 @@ fn ten_thousand_texts_of_random_weights_are_all_in_the_language_and_the_budget()
         let mut session = Session::new(&engine);
         for i in 0..250 {
             let budget = if i % 5 == 0 { 2 + rng.below(12) } else { 60 };
-            let sampling = if i % 2 == 0 { Sampling::Greedy } else { Sampling::Temperature { t: 1.0 + rng.below(4) as f32, seed: rng.next() } };
+            let sampling =
+                if i % 2 == 0 { Sampling::Greedy } else { Sampling::Temperature { t: 1.0 + rng.below(4) as f32, seed: rng.next() } };
             let n = 1 + rng.below(20);
             let prompt = random_ids(&mut rng, n, c.vocab_size);
             let encode = |text: &str| tokens.encode(text);
@@ -633,7 +646,9 @@ fn forced_bytes_are_taken_at_once_and_the_choice_sees_the_canonical_prefix() {
     let encode = |text: &str| tokens.encode(text);
     let limits = Limits { max_new_tokens: 20 };
     // The choice is the digit. `(e` is one token, so the parenthesis alone is never fed.
-    let made = generate(&mut seen, &[9, 9], &OneOf(&["get_relation(e0)", "get_relation(e1)"]), &encode, &tokens.vocab, limits, Sampling::Greedy).unwrap();
+    let made =
+        generate(&mut seen, &[9, 9], &OneOf(&["get_relation(e0)", "get_relation(e1)"]), &encode, &tokens.vocab, limits, Sampling::Greedy)
+            .unwrap();
     assert_eq!((made.text.as_str(), made.decided), ("get_relation(e1)", 1));
     assert_eq!(seen.1, vec![vec![9, 9, 0, 1, 2, 4]]);
     // Where the choice is the byte after the parenthesis, the parenthesis is left open, for it may become `(e`.
@@ -654,13 +669,26 @@ fn nothing_allowed_is_an_error_and_so_is_too_small_a_budget() {
     let vocab = Vocab { trie: TokenTrie::new(trie.into_iter()), end: 400, adds_space: false };
     let mut fake = Fake(vec![0.0; 401], |_, _| {}, 0);
     let encode = |text: &str| tokens.encode(text);
-    let mut run = |acceptor: OneOf, budget| generate(&mut fake, &[1], &acceptor, &encode, &vocab, Limits { max_new_tokens: budget }, Sampling::Greedy);
+    let mut run = |acceptor: OneOf, budget| {
+        generate(&mut fake, &[1], &acceptor, &encode, &vocab, Limits { max_new_tokens: budget }, Sampling::Greedy)
+    };
     assert!(matches!(run(OneOf(&["aq", "aqa"]), 9), Err(EngineError::Stuck { .. })));
     assert!(matches!(run(OneOf(&[]), 9), Err(EngineError::Stuck { .. })));
     assert!(matches!(run(OneOf(&["xyxyxy", "xyxyxyxy"]), 5), Err(EngineError::Budget { needed: 6, budget: 5 })));
     let made = run(OneOf(&["xy", "xyxyxy"]), 5).unwrap();
     assert_eq!((made.text.as_str(), made.ids.len()), ("xy", 2));
-    assert!(matches!(generate(&mut Fake(vec![0.0; 5], |_, _| {}, 0), &[1], &OneOf(&["a"]), &encode, &vocab, Limits { max_new_tokens: 5 }, Sampling::Greedy), Err(EngineError::Token { id: 400, vocab: 5 })));
+    assert!(matches!(
+        generate(
+            &mut Fake(vec![0.0; 5], |_, _| {}, 0),
+            &[1],
+            &OneOf(&["a"]),
+            &encode,
+            &vocab,
+            Limits { max_new_tokens: 5 },
+            Sampling::Greedy
+        ),
+        Err(EngineError::Token { id: 400, vocab: 5 })
+    ));
 }
 
 #[test]

@@ -114,8 +114,7 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
     let budget = check(decoder, prompt, vocab, limits)?;
     let mut sampler = Sampler::new(sampling);
     let text = if vocab.adds_space { vec![b' '] } else { Vec::new() };
-    let mut draft =
-        Draft { acceptor, encoder, vocab, text, state: acceptor.start(), ids: Vec::new(), written: 0, forced: 0, budget };
+    let mut draft = Draft { acceptor, encoder, vocab, text, state: acceptor.start(), ids: Vec::new(), written: 0, forced: 0, budget };
     let mut checkpoints = vec![draft.checkpoint(0)];
     let mut decisions: Vec<Decision> = Vec::new();
     let (mut candidates, mut context) = (Vec::new(), prompt.to_vec());
@@ -265,10 +264,13 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         spelled.ok_or_else(|| EngineError::Stuck { text: String::from_utf8_lossy(text).into_owned() })
     }
 
-    /// Takes an overlong text back to the latest place from which the shortest completion fits, and completes it.
+    /// Takes an overlong text back to a place from which a short completion fits, and completes it. Places are tried 1, 2, 4, … decisions
+    /// back and last the beginning, so that a long run into the budget costs few searches.
     fn cut(mut self, checkpoints: &[Checkpoint<A::State>], mut decisions: Vec<Decision>) -> Result<Generated, EngineError> {
         let mut needed = 0;
-        for place in checkpoints.iter().rev() {
+        let steps = (0..usize::BITS).map(|n| 1usize << n).take_while(|&back| back < checkpoints.len());
+        for at in steps.map(|back| checkpoints.len() - back).chain([0]) {
+            let place = &checkpoints[at];
             let Some(completion) = mask::shortest(self.acceptor, &place.state) else { continue };
             let mut text = self.text[..place.bytes].to_vec();
             text.extend(completion);

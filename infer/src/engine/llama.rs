@@ -3,11 +3,11 @@
 //!
 //! Reference: `LlamaForCausalLM` of transformers; logits agree to 1e-4 in f32. candle reads and converts the weights, the arithmetic is
 //! [`kernels`](super::kernels). K and V are never repeated per query head, no mask is built, and only the last position's logits are computed.
+use super::EngineError;
 use super::attention::{self, Shape};
 use super::cache::KvCache;
 use super::kernels;
 use super::linear::Linear;
-use super::EngineError;
 use candle_core::{DType, Device, Tensor};
 
 /// Rows of a prompt that go through the layers together: enough that a weight is read once for many rows, few enough to stay in cache.
@@ -73,10 +73,10 @@ impl LlamaConfig {
         if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
             return fail(format!("{name} is 0"));
         }
-        if self.num_attention_heads % self.num_key_value_heads != 0 {
+        if !self.num_attention_heads.is_multiple_of(self.num_key_value_heads) {
             return fail(format!("{} attention heads cannot share {} key/value heads", self.num_attention_heads, self.num_key_value_heads));
         }
-        if self.head_dim % 2 != 0 {
+        if !self.head_dim.is_multiple_of(2) {
             return fail(format!("head_dim {} is odd, rotary positions need pairs", self.head_dim));
         }
         Ok(())

@@ -3,14 +3,19 @@
 //! A token may follow exactly where the acceptor takes all of its bytes. Nothing else is ever allowed: a state from which no token can be
 //! written is an error, never an invalid text.
 use super::trie::TokenTrie;
+use std::collections::HashMap;
 use toolbox::call::accept::Acceptor;
 
 /// The longest run of forced bytes taken at once, so that an acceptor that loops for ever is no trap.
 const MAX_FORCED: usize = 4096;
 /// The longest completion looked for.
 const MAX_COMPLETION: usize = 4096;
-/// Texts of one length that the search for a completion keeps; past it, those with the fewest ways on are kept, as they are nearest to an end.
-const MAX_FRONT: usize = 256;
+/// Texts of one length that the search for a completion keeps.
+const MAX_FRONT: usize = 512;
+/// More ways on than this is free text.
+const WIDE: u32 = 48;
+/// Texts of one length kept after which the same bytes may follow.
+const MAX_ALIKE: usize = 4;
 
 /// Puts into `out`, sorted, the tokens that may follow. `pending` are bytes already settled but not yet written as tokens; `state` is the
 /// acceptor's state after them. A token is allowed where it is a prefix of `pending`, or `pending` and bytes the acceptor takes.
@@ -62,42 +67,86 @@ pub fn forced<A: Acceptor>(acceptor: &A, mut state: A::State, out: &mut Vec<u8>)
     state
 }
 
-/// A shortest text that leads from `state` to one where the text may end: breadth-first, so the shortest in bytes as long as no length has more
-/// than [`MAX_FRONT`] texts, and a short one past that. `None` where none of up to [`MAX_COMPLETION`] bytes was found.
+/// A short text that leads from `state` to one where the text may end: breadth-first over bytes, keeping of each length at most
+/// [`MAX_ALIKE`] texts after which the same bytes may follow, and one where many may (the inside of a quoted string, however it was reached).
+/// So it is the shortest where few texts look alike, and a short one elsewhere. `None` where none of up to [`MAX_COMPLETION`] bytes was found.
 pub fn shortest<A: Acceptor>(acceptor: &A, state: &A::State) -> Option<Vec<u8>> {
+    if acceptor.may_end(state) {
+        return Some(Vec::new());
+    }
     // Texts are kept as links to the text they continue.
     let mut links: Vec<(usize, u8)> = Vec::new();
-    let mut front: Vec<(usize, A::State)> = vec![(usize::MAX, state.clone())];
+    let mut front = vec![Open { link: usize::MAX, state: state.clone(), bytes: follows(acceptor, state), looped: false }];
     for _ in 0..MAX_COMPLETION {
-        if let Some(&(mut at, _)) = front.iter().find(|(_, s)| acceptor.may_end(s)) {
-            let mut text = Vec::new();
-            while let Some(&(before, byte)) = links.get(at) {
-                text.push(byte);
-                at = before;
-            }
-            text.reverse();
-            return Some(text);
-        }
-        let mut next = Vec::new();
-        for (at, state) in &front {
-            for byte in 0..=255 {
-                if let Some(after) = acceptor.step(state, byte) {
-                    links.push((*at, byte));
-                    next.push((links.len() - 1, after));
+        let mut alike: HashMap<[u64; 4], usize> = HashMap::new();
+        let mut next: Vec<Open<A::State>> = Vec::new();
+        for open in &front {
+            for byte in open.tries() {
+                let Some(after) = acceptor.step(&open.state, byte) else { continue };
+                if acceptor.may_end(&after) {
+                    let mut text = vec![byte];
+                    let mut at = open.link;
+                    while let Some(&(before, byte)) = links.get(at) {
+                        text.push(byte);
+                        at = before;
+                    }
+                    text.reverse();
+                    return Some(text);
+                }
+                let bytes = follows(acceptor, &after);
+                let wide = bytes.iter().map(|b| b.count_ones()).sum::<u32>() > WIDE;
+                let seen = alike.entry(bytes).or_default();
+                *seen += 1;
+                if *seen <= if wide { 1 } else { MAX_ALIKE } && next.len() < MAX_FRONT {
+                    links.push((open.link, byte));
+                    next.push(Open { link: links.len() - 1, state: after, bytes, looped: wide && bytes == open.bytes });
                 }
             }
-        }
-        if next.len() > MAX_FRONT {
-            let mut ranked: Vec<_> = next
-                .into_iter()
-                .map(|(at, s)| (!acceptor.may_end(&s), next_bytes(acceptor, &s, 256).len(), at, s))
-                .collect();
-            ranked.sort_by_key(|&(open, ways, at, _)| (open, ways, at));
-            next = ranked.into_iter().take(MAX_FRONT).map(|(_, _, at, s)| (at, s)).collect();
         }
         front = next;
     }
     None
+}
+
+/// A text of the search that is not finished.
+struct Open<S> {
+    link: usize,
+    state: S,
+    /// The bytes that may follow.
+    bytes: [u64; 4],
+    /// Many bytes may follow, and the same as before the last one.
+    looped: bool,
+}
+
+impl<S> Open<S> {
+    /// The bytes to go on with: all, or inside free text one of each kind and every punctuation mark, since that is what ends it.
+    fn tries(&self) -> Vec<u8> {
+        let may = |b: u8| self.bytes[usize::from(b) / 64] >> (b % 64) & 1 == 1;
+        let all = (0..=255u8).filter(|&b| may(b));
+        if !self.looped {
+            return all.collect();
+        }
+        let kind = |b: u8| match b {
+            b'a'..=b'z' => Some(0),
+            b'A'..=b'Z' => Some(1),
+            b'0'..=b'9' => Some(2),
+            0x80.. => Some(3),
+            _ => None,
+        };
+        let mut had = [false; 4];
+        all.filter(|&b| kind(b).is_none_or(|k| !std::mem::replace(&mut had[k], true))).collect()
+    }
+}
+
+/// The bytes that may follow, as bits.
+fn follows<A: Acceptor>(acceptor: &A, state: &A::State) -> [u64; 4] {
+    let mut bits = [0; 4];
+    for byte in 0..=255u8 {
+        if acceptor.step(state, byte).is_some() {
+            bits[usize::from(byte) / 64] |= 1 << (byte % 64);
+        }
+    }
+    bits
 }
 
 /// Any UTF-8 text: what an unconstrained model may write.
