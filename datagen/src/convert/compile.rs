@@ -26,6 +26,12 @@ pub(super) enum Spare {
     Class(Var, String),
     /// That an edge exists, by its order.
     Exists(usize),
+    /// An interval of a variable: vacuous where nothing bears either end.
+    Interval(Var),
+    /// One alternative of an edge, by its order.
+    Step(usize, Step),
+    /// One branch of a union, by the order of its first edge.
+    Branch(usize),
 }
 
 /// Builds one program.
@@ -38,12 +44,16 @@ pub(super) struct Compiler<'a> {
     pub spares: Vec<Spare>,
     pub calls: Vec<Call>,
     pub classes: Vec<Term>,
+    /// Nodes to start from that the query names by a literal only.
+    pub found: Vec<Term>,
     pub next: u32,
     answer: Option<Var>,
     extreme: Option<(Var, Extreme)>,
     /// Narrowed sets of nodes passed.
     sets: BTreeMap<Var, Arg>,
     closed: BTreeSet<usize>,
+    /// Inside the other side of a comparison between variables.
+    comparing: bool,
 }
 
 impl<'a> Compiler<'a> {
@@ -55,11 +65,13 @@ impl<'a> Compiler<'a> {
             spares: Vec::new(),
             calls: Vec::new(),
             classes: Vec::new(),
+            found: Vec::new(),
             next: 0,
             answer,
             extreme: None,
             sets: BTreeMap::new(),
             closed: BTreeSet::new(),
+            comparing: false,
         }
     }
 
@@ -193,7 +205,10 @@ impl<'a> Compiler<'a> {
             Entry::Edge(edge) => {
                 let base = match view.far(edge, node) {
                     Node::Entity(iri) => Arg::Name(self.names.iri(iri)?),
-                    Node::Literal(literal) => Arg::Name(self.names.literal(literal)?),
+                    Node::Literal(literal) => {
+                        self.found.push(Term::Literal(literal.clone()));
+                        Arg::Name(self.names.literal(literal)?)
+                    }
                     Node::Var(far) => self.set(view, *far, Some(edge))?,
                 };
                 self.walk(&base, &view.edge(edge).steps, !view.is_subject(edge, node))
@@ -236,6 +251,7 @@ impl<'a> Compiler<'a> {
             match nodes.len() {
                 0 => return Err(Refusal::UnknownConstant),
                 1..=MAX_SET_ARGS => {
+                    self.found.extend(nodes.iter().map(|&node| kg.term(node)));
                     let names = nodes.into_iter().map(|node| Arg::Name(kg.name(node))).collect();
                     return Ok(self.combine(Tool::Union, names));
                 }
@@ -344,7 +360,12 @@ impl<'a> Compiler<'a> {
                         _ => continue,
                     };
                     // The other side is an attribute of its own entities; the tool refuses it where it is more than one value.
-                    wanted.push((op, self.set(view, other, None)?));
+                    if std::mem::replace(&mut self.comparing, true) {
+                        return Err(Refusal::VariableComparison);
+                    }
+                    let value = self.set(view, other, None)?;
+                    self.comparing = false;
+                    wanted.push((op, value));
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! Grounding variable predicates: a graph says which relations an edge with one bound end can stand for.
+//! Grounding: a graph says which relations an edge with a variable predicate and one bound end can stand for, and which intervals say
+//! nothing in it.
 
 use toolbox::kg::Kg;
 use toolbox::limits::MAX_SET_ARGS;
@@ -22,6 +23,13 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
         return Ok(());
     }
     ground(&mut graph.group, kg.ok_or(Refusal::VariablePredicate)?)
+}
+
+/// Drops intervals of which the graph holds neither end: they keep every node.
+pub(super) fn intervals(group: &mut Group, kg: &dyn Kg) {
+    let absent = |iri: &String| kg.find(&Term::Iri(iri.clone())).is_none();
+    group.intervals.retain(|interval| !(absent(&interval.from) && absent(&interval.to)));
+    group.unions.iter_mut().flatten().for_each(|branch| intervals(branch, kg));
 }
 
 fn collect(group: &Group, into: &mut Vec<Var>) {

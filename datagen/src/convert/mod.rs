@@ -8,6 +8,7 @@ mod ask;
 mod compile;
 mod ground;
 mod names;
+mod union;
 mod view;
 
 use std::collections::BTreeSet;
@@ -55,9 +56,6 @@ pub struct GoldProgram {
     pub classes: Vec<Term>,
 }
 
-/// Alternatives into which unions may be multiplied out: beyond it no program stays within the step limit.
-const MAX_ALTERNATIVES: usize = 8;
-
 /// Converts a gold query into a program.
 ///
 /// # Errors
@@ -66,36 +64,94 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     let vocabulary = Vocabulary::new(context.kg);
     let mut graph = read_query(query, &vocabulary)?;
     ground::predicates(&mut graph, context.kg)?;
+    if let Some(kg) = context.kg {
+        ground::intervals(&mut graph.group, kg);
+    }
+    union::hoist(&mut graph.group);
     let names = Names { kg: context.kg, vocabulary: &vocabulary };
     let mut without = BTreeSet::new();
     let strict = program(&graph, context, names, &without);
     let Some(kg) = context.kg else { return strict.and_then(|(program, _)| checked(program)) };
-    let (strict, _) = strict?;
-    let Some(result) = run(kg, &strict.calls) else { return checked(strict) };
-    let mut best = strict;
-    // Everything at once is the common case; where it changes the result, one by one.
-    let mut all = without.clone();
-    while let Ok((shorter, spares)) = program(&graph, context, names, &all) {
-        let before = all.len();
-        all.extend(spares);
-        if all.len() == before {
-            if shorter.calls.len() < best.calls.len() && run(kg, &shorter.calls).as_ref() == Some(&result) {
-                return checked(shorter);
-            }
-            break;
-        }
-    }
-    let mut tried: BTreeSet<Spare> = BTreeSet::new();
-    while let Some(spare) = program(&graph, context, names, &without)?.1.into_iter().find(|spare| tried.insert(spare.clone())) {
-        without.insert(spare.clone());
-        match program(&graph, context, names, &without) {
-            Ok((shorter, _)) if shorter.calls.len() < best.calls.len() && run(kg, &shorter.calls).as_ref() == Some(&result) => best = shorter,
-            _ => {
-                without.remove(&spare);
-            }
-        }
-    }
+    let trial = Trial { kg, graph: &graph, context, names };
+    let (mut best, _) = strict?;
+    let Some(result) = run(kg, &best.calls).or_else(|| trial.repair(&mut best, &mut without)) else { return checked(best) };
+    trial.shorten(&mut best, &result, without);
     checked(best)
+}
+
+/// Looks for what a program can do without on its graph.
+struct Trial<'a> {
+    kg: &'a dyn Kg,
+    graph: &'a QueryGraph,
+    context: &'a Context<'a>,
+    names: Names<'a>,
+}
+
+impl Trial<'_> {
+    fn program(&self, without: &BTreeSet<Spare>) -> Option<(GoldProgram, Vec<Spare>)> {
+        program(self.graph, self.context, self.names, without).ok()
+    }
+
+    /// A program that cannot run may hold an alternative that leads nowhere here, or an interval that nothing bears: without it, it means
+    /// the same.
+    fn repair(&self, best: &mut GoldProgram, without: &mut BTreeSet<Spare>) -> Option<Value> {
+        let mut idle = Vec::new();
+        dispensable(&self.graph.group, &mut idle);
+        for spare in idle {
+            let fewer = BTreeSet::from([spare]);
+            if let Some((program, _)) = self.program(&fewer)
+                && let Some(result) = run(self.kg, &program.calls)
+            {
+                *best = program;
+                *without = fewer;
+                return Some(result);
+            }
+        }
+        None
+    }
+
+    /// Leaves out what does not change the result.
+    fn shorten(&self, best: &mut GoldProgram, result: &Value, mut without: BTreeSet<Spare>) {
+        // Everything at once is the common case; leaving something out can bring up more to leave out.
+        let mut all = without.clone();
+        while let Some((shorter, spares)) = self.program(&all) {
+            let before = all.len();
+            all.extend(spares);
+            if all.len() == before {
+                if shorter.calls.len() < best.calls.len() && run(self.kg, &shorter.calls).as_ref() == Some(result) {
+                    *best = shorter;
+                    return;
+                }
+                break;
+            }
+        }
+        let mut tried = without.clone();
+        loop {
+            let Some((_, spares)) = self.program(&without) else { return };
+            let Some(spare) = spares.into_iter().find(|spare| tried.insert(spare.clone())) else { return };
+            without.insert(spare.clone());
+            match self.program(&without) {
+                Some((shorter, _)) if shorter.calls.len() < best.calls.len() && run(self.kg, &shorter.calls).as_ref() == Some(result) => {
+                    *best = shorter;
+                }
+                _ => {
+                    without.remove(&spare);
+                }
+            }
+        }
+    }
+}
+
+/// Alternatives and intervals of a group.
+fn dispensable(group: &Group, into: &mut Vec<Spare>) {
+    for edge in group.edges.iter().filter(|edge| edge.steps.len() > 1) {
+        into.extend(edge.steps.iter().map(|step| Spare::Step(edge.order, step.clone())));
+    }
+    into.extend(group.intervals.iter().filter_map(|interval| interval.node.var()).map(Spare::Interval));
+    for branch in group.unions.iter().flatten() {
+        into.extend(branch.edges.first().map(|edge| Spare::Branch(edge.order)));
+        dispensable(branch, into);
+    }
 }
 
 fn checked(program: GoldProgram) -> Result<GoldProgram, Refusal> {
@@ -134,11 +190,11 @@ fn program(
     let result = match graph.form {
         Form::Ask => ask::ask(&mut compiler, &group)?,
         Form::Select(var) | Form::Count(var) => {
-            let alternatives = multiply(group.clone(), answer, graph.extreme.map(|(var, _)| var), context.topics)?;
+            let alternatives = union::multiply(group.clone(), answer, graph.extreme.map(|(var, _)| var), context.topics)?;
             unions |= alternatives.len() > 1;
             let mut sets = Vec::new();
             for alternative in &alternatives {
-                if matches!(graph.form, Form::Count(_)) && !is_connected(alternative, var, context.topics) {
+                if matches!(graph.form, Form::Count(_)) && !union::is_connected(alternative, var, context.topics) {
                     return Err(Refusal::Disconnected);
                 }
                 sets.push(compiler.select(alternative, var, graph.extreme)?);
@@ -151,7 +207,12 @@ fn program(
     let spares = std::mem::take(&mut compiler.spares);
     let (calls, classes) = (compiler.calls, compiler.classes);
     let literals = literals(&calls);
-    let constants = constants(&group);
+    let mut constants = constants(&group);
+    for term in compiler.found {
+        if !constants.contains(&term) {
+            constants.push(term);
+        }
+    }
     let hops = answer.and_then(|var| View::new(&group, context.topics, None).best(var, None)).map_or(1, |start| start.distance);
     let exclude = group.differ.iter().filter(|(var, _)| Some(*var) == answer).map(|(_, term)| term.clone()).collect();
     let shape = shape(graph, &group, &calls, unions).to_owned();
@@ -160,82 +221,19 @@ fn program(
 }
 
 fn prune(group: &mut Group, without: &BTreeSet<Spare>) {
+    if without.is_empty() {
+        return;
+    }
     group.classes.retain(|(node, class)| node.var().is_none_or(|var| !without.contains(&Spare::Class(var, class.clone()))));
-    for branch in group.unions.iter_mut().flatten() {
-        prune(branch, without);
+    group.intervals.retain(|interval| interval.node.var().is_none_or(|var| !without.contains(&Spare::Interval(var))));
+    for edge in &mut group.edges {
+        let order = edge.order;
+        edge.steps.retain(|step| !without.contains(&Spare::Step(order, step.clone())));
     }
-}
-
-/// Keeps the unions that are one node's alternatives, each with a start of its own, and multiplies the others out.
-fn multiply(
-    group: Group,
-    answer: Option<crate::graph::Var>,
-    extreme: Option<crate::graph::Var>,
-    topics: &[Term],
-) -> Result<Vec<Group>, Refusal> {
-    let index = (0..group.unions.len()).find(|&i| !is_local(&group, i, answer, extreme, topics));
-    let Some(index) = index else { return Ok(vec![group]) };
-    if extreme.is_some() {
-        return Err(Refusal::Extreme);
+    for branches in &mut group.unions {
+        branches.retain(|branch| branch.edges.first().is_none_or(|edge| !without.contains(&Spare::Branch(edge.order))));
+        branches.iter_mut().for_each(|branch| prune(branch, without));
     }
-    let mut rest = group;
-    let branches = rest.unions.remove(index);
-    let mut all = Vec::new();
-    for branch in branches {
-        let mut joined = rest.clone();
-        joined.edges.extend(branch.edges);
-        joined.comparisons.extend(branch.comparisons);
-        joined.intervals.extend(branch.intervals);
-        joined.classes.extend(branch.classes);
-        joined.values.extend(branch.values);
-        joined.labels.extend(branch.labels);
-        joined.unions.extend(branch.unions);
-        joined.differ.extend(branch.differ);
-        joined.ordered.extend(branch.ordered);
-        all.extend(multiply(joined, answer, extreme, topics)?);
-        if all.len() > MAX_ALTERNATIVES {
-            return Err(Refusal::TooLong);
-        }
-    }
-    Ok(all)
-}
-
-/// Whether a union shares one variable with the rest and every branch can be walked from a start of its own to it.
-fn is_local(
-    group: &Group,
-    index: usize,
-    answer: Option<crate::graph::Var>,
-    extreme: Option<crate::graph::Var>,
-    topics: &[Term],
-) -> bool {
-    let branches = &group.unions[index];
-    let mut rest = group.clone();
-    rest.unions.remove(index);
-    let mut outside = variables(&rest);
-    outside.extend(answer);
-    outside.extend(extreme);
-    let inside: BTreeSet<crate::graph::Var> = branches.iter().flat_map(variables).collect();
-    let shared: Vec<crate::graph::Var> = inside.intersection(&outside).copied().collect();
-    let [var] = shared[..] else { return false };
-    branches.iter().all(|branch| {
-        branch.differ.is_empty() && is_connected(branch, var, topics) && View::new(branch, topics, None).best(var, None).is_some()
-    })
-}
-
-fn variables(group: &Group) -> BTreeSet<crate::graph::Var> {
-    let mut vars = View::new(group, &[], None).variables();
-    vars.extend(group.ordered.iter().flat_map(|ordered| [ordered.left, ordered.right]));
-    vars.extend(group.unions.iter().flatten().flat_map(variables));
-    vars
-}
-
-/// Whether every part of the group hangs together with a variable.
-fn is_connected(group: &Group, var: crate::graph::Var, topics: &[Term]) -> bool {
-    let view = View::new(group, topics, None);
-    let here = view.component(var);
-    let compared = |var: &crate::graph::Var| group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var);
-    view.variables().iter().all(|other| here.contains(other) || compared(other))
-        && group.edges.iter().all(|edge| edge.subject.var().or(edge.object.var()).is_some())
 }
 
 fn literals(calls: &[Call]) -> Vec<Literal> {

@@ -76,7 +76,8 @@ impl<'g> View<'g> {
             var
         };
         for (i, edge) in group.edges.iter().enumerate() {
-            if removed == Some(i) {
+            let said = |other: &Edge| (&other.subject, &other.object, &other.steps) == (&edge.subject, &edge.object, &edge.steps);
+            if removed == Some(i) || group.edges[..i].iter().any(said) {
                 continue;
             }
             if let (Some(a), Some(b)) = (edge.subject.var(), edge.object.var()) {

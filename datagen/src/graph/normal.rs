@@ -7,7 +7,7 @@ use toolbox::term::{Literal, Term, XSD};
 use toolbox::value::Op;
 
 use super::read::Reader;
-use super::{Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, block};
+use super::{Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, Vocabulary, block};
 use crate::refusal::Refusal;
 
 /// Ends of the names of the two relations of an interval (rule R11).
@@ -23,11 +23,11 @@ pub(super) fn normalise(reader: &mut Reader<'_>, mut graph: QueryGraph) -> Resul
     };
     graph.extreme = graph.extreme.map(|(var, extreme)| (rename(var), extreme));
     let keep = graph.form.answer();
-    fold(&mut graph.group, &rename, keep)?;
+    fold(&mut graph.group, &rename, keep, reader.vocabulary)?;
     for inner in std::mem::take(&mut graph.group.blocks) {
         let mut repeated = inner.group;
         let inner_var = rename(inner.inner);
-        fold(&mut repeated, &rename, None)?;
+        fold(&mut repeated, &rename, None, reader.vocabulary)?;
         let outer_var = rename(inner.var);
         if graph.extreme.is_some() || !block::repeats(&repeated, &graph.group, inner_var, outer_var) {
             return Err(Refusal::Aggregate);
@@ -69,9 +69,9 @@ fn representatives(aliases: &[(Var, Var)]) -> HashMap<Var, Var> {
     to.keys().map(|&var| (var, flat(var))).collect()
 }
 
-fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>) -> Result<(), Refusal> {
+fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>, vocabulary: &Vocabulary) -> Result<(), Refusal> {
     for branch in group.unions.iter_mut().flatten() {
-        fold(branch, rename, keep)?;
+        fold(branch, rename, keep, vocabulary)?;
         if !branch.blocks.is_empty() {
             return Err(Refusal::Aggregate);
         }
@@ -81,6 +81,17 @@ fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>) -> Re
     group.comparisons.extend(literals);
     let constants = single_values(group, keep);
     substitute(group, &constants);
+    // A variable that is one constant and something else beside is either contradictory or said twice.
+    let said_twice = |var: &Var| {
+        group.values.iter().any(|(known, _)| known == var)
+            || group.labels.iter().any(|(known, _)| known == var)
+            || group.comparisons.iter().any(|comparison| comparison.var == *var)
+            || group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var)
+    };
+    if constants.keys().any(said_twice) {
+        return Err(Refusal::Unsupported);
+    }
+    take_classes(group, vocabulary);
     for (a, b) in std::mem::take(&mut group.unequal) {
         match (constants.get(&a), constants.get(&b)) {
             (Some(term), None) => group.differ.push((b, term.clone())),
@@ -169,6 +180,19 @@ fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
     for branch in group.unions.iter_mut().flatten() {
         substitute(branch, constants);
     }
+}
+
+/// Edges whose end turned out to be a class.
+fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
+    let mut classes = Vec::new();
+    group.edges.retain(|edge| match (edge.steps.as_slice(), &edge.object) {
+        ([step], Node::Entity(class)) if step.forward && vocabulary.is_type(&step.relation) => {
+            classes.push((edge.subject.clone(), class.clone()));
+            false
+        }
+        _ => true,
+    });
+    group.classes.extend(classes);
 }
 
 /// Pairs the halves of the from/to pattern.

@@ -50,7 +50,7 @@ struct Head<'q> {
 }
 
 pub(super) struct Reader<'v> {
-    vocabulary: &'v Vocabulary,
+    pub vocabulary: &'v Vocabulary,
     names: HashMap<String, Var>,
     next: Var,
     order: usize,
@@ -351,6 +351,15 @@ impl<'v> Reader<'v> {
                 inner => self.path(object, inner, subject, group),
             },
             PropertyPathExpression::Sequence(first, second) => {
+                // `P31/P279*`: a class and those above it. Instances are listed by their own class only, so a graph has to judge.
+                if let (PropertyPathExpression::NamedNode(first), PropertyPathExpression::ZeroOrMore(_), Node::Entity(class)) =
+                    (first.as_ref(), second.as_ref(), &object)
+                    && self.vocabulary.is_type(first.as_str())
+                    && self.vocabulary.has_graph()
+                {
+                    group.classes.push((subject, class.clone()));
+                    return Ok(());
+                }
                 let middle = Node::Var(self.fresh());
                 self.path(subject, first, middle.clone(), group)?;
                 self.path(middle, second, object, group)

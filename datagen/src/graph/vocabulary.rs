@@ -33,6 +33,12 @@ impl Vocabulary {
         Self { known: kg.map(|kg| (iris(kg, &kg.schema().type_relations), iris(kg, &kg.schema().label_relations))) }
     }
 
+    /// Whether a graph is at hand, so that what only a run can judge may be tried.
+    #[must_use]
+    pub fn has_graph(&self) -> bool {
+        self.known.is_some()
+    }
+
     /// Whether the relation leads to a class.
     #[must_use]
     pub fn is_type(&self, iri: &str) -> bool {

@@ -1,0 +1,100 @@
+//! Unions that are no single node's alternatives: the query is multiplied out into groups whose answers are united.
+
+use std::collections::BTreeSet;
+
+use toolbox::term::Term;
+
+use super::view::View;
+use crate::graph::{Group, Var};
+use crate::refusal::Refusal;
+
+/// Alternatives into which unions may be multiplied out: beyond it no program stays within the step limit.
+const MAX_ALTERNATIVES: usize = 8;
+
+/// Takes inequalities that every branch of a union repeats out of it.
+pub(super) fn hoist(group: &mut Group) {
+    for branches in &mut group.unions {
+        branches.iter_mut().for_each(hoist);
+        let Some((first, rest)) = branches.split_first() else { continue };
+        let shared: Vec<(Var, Term)> =
+            first.differ.iter().filter(|differ| rest.iter().all(|branch| branch.differ.contains(differ))).cloned().collect();
+        branches.iter_mut().for_each(|branch| branch.differ.retain(|differ| !shared.contains(differ)));
+        group.differ.extend(shared);
+    }
+}
+
+/// Keeps the unions that are one node's alternatives, each with a start of its own, and multiplies the others out.
+pub(super) fn multiply(
+    group: Group,
+    answer: Option<Var>,
+    extreme: Option<Var>,
+    topics: &[Term],
+) -> Result<Vec<Group>, Refusal> {
+    let index = (0..group.unions.len()).find(|&i| !is_local(&group, i, answer, extreme, topics));
+    let Some(index) = index else { return Ok(vec![group]) };
+    if extreme.is_some() {
+        return Err(Refusal::Extreme);
+    }
+    let mut rest = group;
+    let branches = rest.unions.remove(index);
+    // What only one branch keeps out of the answer cannot be kept out of the whole.
+    if branches.iter().any(|branch| branch.differ.iter().any(|(var, _)| Some(*var) == answer)) {
+        return Err(Refusal::Filter);
+    }
+    let mut all = Vec::new();
+    for branch in branches {
+        let mut joined = rest.clone();
+        joined.edges.extend(branch.edges);
+        joined.comparisons.extend(branch.comparisons);
+        joined.intervals.extend(branch.intervals);
+        joined.classes.extend(branch.classes);
+        joined.values.extend(branch.values);
+        joined.labels.extend(branch.labels);
+        joined.unions.extend(branch.unions);
+        joined.differ.extend(branch.differ);
+        joined.ordered.extend(branch.ordered);
+        all.extend(multiply(joined, answer, extreme, topics)?);
+        if all.len() > MAX_ALTERNATIVES {
+            return Err(Refusal::TooLong);
+        }
+    }
+    Ok(all)
+}
+
+/// Whether a union shares one variable with the rest and every branch can be walked from a start of its own to it.
+fn is_local(
+    group: &Group,
+    index: usize,
+    answer: Option<Var>,
+    extreme: Option<Var>,
+    topics: &[Term],
+) -> bool {
+    let branches = &group.unions[index];
+    let mut rest = group.clone();
+    rest.unions.remove(index);
+    let mut outside = variables(&rest);
+    outside.extend(answer);
+    outside.extend(extreme);
+    let inside: BTreeSet<Var> = branches.iter().flat_map(variables).collect();
+    let shared: Vec<Var> = inside.intersection(&outside).copied().collect();
+    let [var] = shared[..] else { return false };
+    branches.iter().all(|branch| {
+        branch.differ.is_empty() && is_connected(branch, var, topics) && View::new(branch, topics, None).best(var, None).is_some()
+    })
+}
+
+fn variables(group: &Group) -> BTreeSet<Var> {
+    let mut vars = View::new(group, &[], None).variables();
+    vars.extend(group.ordered.iter().flat_map(|ordered| [ordered.left, ordered.right]));
+    vars.extend(group.unions.iter().flatten().flat_map(variables));
+    vars
+}
+
+/// Whether every part of the group hangs together with a variable.
+pub(super) fn is_connected(group: &Group, var: Var, topics: &[Term]) -> bool {
+    let view = View::new(group, topics, None);
+    let here = view.component(var);
+    let compared = |var: &Var| group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var);
+    view.variables().iter().all(|other| here.contains(other) || compared(other))
+        && group.edges.iter().all(|edge| edge.subject.var().or(edge.object.var()).is_some())
+}
