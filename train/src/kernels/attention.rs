@@ -187,7 +187,7 @@ pub(crate) fn forward(x: &[f32], shape: &AttentionShape) -> (Vec<f32>, Vec<f32>)
         .zip(begins.par_iter().zip(&shape.segments))
         .for_each(|((out, lse), (begin, len))| {
             let x = &x[begin * shape.width()..(begin + len) * shape.width()];
-            simd(|| forward_segment(x, *len, shape, out, lse));
+            simd(#[inline(always)] || forward_segment(x, *len, shape, out, lse));
         });
     (out, lse)
 }
@@ -245,7 +245,7 @@ pub(crate) fn backward(x: &[f32], shape: &AttentionShape, out: &[f32], lse: &[f3
             let part = |width: usize| begin * width..(begin + len) * width;
             let (x, lse) = (&x[part(shape.width())], &lse[part(shape.heads)]);
             let (out, grad) = (&out[part(shape.out_width())], &grad[part(shape.out_width())]);
-            simd(|| backward_segment(x, *len, shape, out, lse, grad, dx));
+            simd(#[inline(always)] || backward_segment(x, *len, shape, out, lse, grad, dx));
         },
     );
     dx

@@ -13,7 +13,7 @@ pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, s
         .par_chunks_mut(ROWS * vocab)
         .zip(targets.par_chunks(ROWS))
         .map(|(logits, targets)| {
-            simd(|| {
+            simd(#[inline(always)] || {
                 let (mut loss, mut right) = (0.0_f64, 0);
                 for (row, target) in logits.chunks_exact_mut(vocab).zip(targets) {
                     let target = *target as usize;
@@ -38,6 +38,6 @@ pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, s
 
 /// Sum of squares, in blocks of fixed size.
 pub(crate) fn square_sum(x: &[f32]) -> f64 {
-    let blocks: Vec<f64> = x.par_chunks(1 << 14).map(|block| simd(|| f64::from(dot(block, block)))).collect();
+    let blocks: Vec<f64> = x.par_chunks(1 << 14).map(|block| simd(#[inline(always)] || f64::from(dot(block, block)))).collect();
     blocks.iter().sum()
 }

@@ -11,7 +11,7 @@ pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Vec<f32>, Vec<f32>) {
     let mut inverse = vec![0.0; x.len() / width];
     y.par_chunks_mut(BLOCK_ROWS * width).zip(inverse.par_chunks_mut(BLOCK_ROWS)).zip(x.par_chunks(BLOCK_ROWS * width)).for_each(
         |((y, inverse), x)| {
-            simd(|| {
+            simd(#[inline(always)] || {
                 for ((y, r), x) in y.chunks_exact_mut(width).zip(inverse).zip(x.chunks_exact(width)) {
                     *r = 1.0 / (dot(x, x) / width as f32 + eps).sqrt();
                     for ((y, x), w) in y.iter_mut().zip(x).zip(w) {
@@ -36,7 +36,7 @@ pub(crate) fn backward(x: &[f32], w: &[f32], inverse: &[f32], grad: &[f32]) -> (
         .map(|(((dx, x), grad), inverse)| {
             let mut dw = vec![0.0_f32; width];
             let mut scaled = vec![0.0_f32; width];
-            simd(|| {
+            simd(#[inline(always)] || {
                 let rows = dx.chunks_exact_mut(width).zip(x.chunks_exact(width)).zip(grad.chunks_exact(width)).zip(inverse);
                 for (((dx, x), grad), r) in rows {
                     for i in 0..width {

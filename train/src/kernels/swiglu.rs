@@ -8,7 +8,7 @@ use super::{BLOCK_ROWS, exp, simd};
 pub(crate) fn forward(x: &[f32], inner: usize) -> Vec<f32> {
     let mut y = vec![0.0; x.len() / 2];
     y.par_chunks_mut(BLOCK_ROWS * inner).zip(x.par_chunks(BLOCK_ROWS * 2 * inner)).for_each(|(y, x)| {
-        simd(|| {
+        simd(#[inline(always)] || {
             for (y, x) in y.chunks_exact_mut(inner).zip(x.chunks_exact(2 * inner)) {
                 let (gate, up) = x.split_at(inner);
                 for ((y, g), u) in y.iter_mut().zip(gate).zip(up) {
@@ -25,7 +25,7 @@ pub(crate) fn backward(x: &[f32], inner: usize, grad: &[f32]) -> Vec<f32> {
     let mut dx = vec![0.0; x.len()];
     dx.par_chunks_mut(BLOCK_ROWS * 2 * inner).zip(x.par_chunks(BLOCK_ROWS * 2 * inner)).zip(grad.par_chunks(BLOCK_ROWS * inner)).for_each(
         |((dx, x), grad)| {
-            simd(|| {
+            simd(#[inline(always)] || {
                 let rows = dx.chunks_exact_mut(2 * inner).zip(x.chunks_exact(2 * inner)).zip(grad.chunks_exact(inner));
                 for ((dx, x), grad) in rows {
                     let (gate, up) = x.split_at(inner);
