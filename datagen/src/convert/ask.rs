@@ -5,7 +5,7 @@ use toolbox::value::Op;
 
 use super::compile::Compiler;
 use super::view::View;
-use crate::graph::{Edge, Group, Node, bare};
+use crate::graph::{Edge, Group, Node, Var, bare, mirrored};
 use crate::refusal::Refusal;
 
 /// What `judge` compares one edge's subject with.
@@ -14,16 +14,25 @@ struct Judged {
     subject: Node,
     relation: String,
     op: Op,
-    value: Arg,
+    value: Against,
+}
+
+/// The right side of a judgement.
+enum Against {
+    Constant(Arg),
+    /// A set from a part of the query that nothing else joins with the subject; the tool takes it where it is one value.
+    Set(Var),
 }
 
 /// Compiles the group of an ASK.
 pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
-    if !group.unions.is_empty() || !group.ordered.is_empty() || !group.differ.is_empty() {
+    if !group.unions.is_empty() || group.ordered.len() > 1 || !group.differ.is_empty() {
         return Err(Refusal::Unsupported);
     }
-    let judged: Vec<Judged> =
+    let mut judged: Vec<Judged> =
         (0..group.edges.len()).rev().filter_map(|i| judged(compiler, group, i).transpose()).collect::<Result<_, _>>()?;
+    // Constants first: a set on the right side has to be a single value.
+    judged.sort_by_key(|last| matches!(last.value, Against::Set(_)));
     if judged.is_empty() {
         // Existence alone, or a class alone, is nothing that judge compares.
         return Err(if group.edges.is_empty() { Refusal::HiddenRelation } else { Refusal::Unsupported });
@@ -31,8 +40,8 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     let mut reason = Refusal::Disconnected;
     for last in judged {
         let mark = (compiler.calls.len(), compiler.next);
-        match subject_set(compiler, group, &last) {
-            Ok(set) => return Ok(compiler.along(Tool::Judge, &set, vec![Arg::Name(last.relation), Arg::Op(last.op), last.value])),
+        match sides(compiler, group, &last) {
+            Ok((set, value)) => return Ok(compiler.along(Tool::Judge, &set, vec![Arg::Name(last.relation), Arg::Op(last.op), value])),
             Err(other) => {
                 compiler.calls.truncate(mark.0);
                 compiler.next = mark.1;
@@ -43,54 +52,81 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     Err(reason)
 }
 
-/// The comparison that an edge is, if it is one: to a constant, or to an attribute with one comparison.
+/// The comparison that an edge is, if it is one.
 fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option<Judged>, Refusal> {
     let Edge { subject, object, steps, .. } = &group.edges[index];
     let [step] = steps.as_slice() else { return Ok(None) };
     let (subject, object) = if step.forward { (subject, object) } else { (object, subject) };
     let (op, value) = match object {
-        Node::Entity(iri) => (Op::Eq, Arg::Name(compiler.names.iri(iri)?)),
-        Node::Literal(literal) => (Op::Eq, Arg::Literal(bare(literal))),
-        Node::Var(var) => {
-            let mut comparisons = group.comparisons.iter().filter(|comparison| comparison.var == *var);
-            match (comparisons.next(), comparisons.next()) {
-                (Some(only), None) if View::new(group, &[], None).is_leaf(*var) => (only.op, Arg::Literal(bare(&only.value))),
-                _ => return Ok(None),
-            }
-        }
+        Node::Entity(iri) => (Op::Eq, Against::Constant(Arg::Name(compiler.names.iri(iri)?))),
+        Node::Literal(literal) => (Op::Eq, Against::Constant(Arg::Literal(bare(literal)))),
+        Node::Var(var) => match against(group, *var) {
+            Some(found) => found,
+            None => return Ok(None),
+        },
     };
     let relation = compiler.names.relation(&step.relation)?;
     Ok(Some(Judged { edge: index, subject: subject.clone(), relation, op, value }))
 }
 
-/// Everything but the judged edge, as the set of its subject.
-fn subject_set(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<Arg, Refusal> {
+/// What the rest of the query says an attribute is to be compared with.
+fn against(group: &Group, var: Var) -> Option<(Op, Against)> {
+    let mut comparisons = group.comparisons.iter().filter(|comparison| comparison.var == var);
+    let leaf = View::new(group, &[], None).is_leaf(var);
+    match (comparisons.next(), comparisons.next(), group.ordered.first()) {
+        (Some(only), None, None) if leaf => Some((only.op, Against::Constant(Arg::Literal(bare(&only.value))))),
+        (None, None, Some(ordered)) if leaf && ordered.left == var => Some((ordered.op, Against::Set(ordered.right))),
+        (None, None, Some(ordered)) if leaf && ordered.right == var => Some((mirrored(ordered.op), Against::Set(ordered.left))),
+        (None, None, None) if !leaf => Some((Op::Eq, Against::Set(var))),
+        _ => None,
+    }
+}
+
+/// Everything but the judged edge, as the set of its subject and the value to compare with.
+fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(Arg, Arg), Refusal> {
     let mut rest = group.clone();
     let gone = rest.edges.remove(last.edge);
+    rest.ordered.clear();
     let compared = [gone.subject.var(), gone.object.var()];
     rest.comparisons.retain(|comparison| !compared.contains(&Some(comparison.var)));
-    match &last.subject {
-        Node::Var(var) => {
-            let view = View::new(&rest, compiler.topics, None);
-            let here = view.component(*var);
-            let all_here = view.variables().is_subset(&here) && rest.edges.iter().all(|edge| edge.subject.var().or(edge.object.var()).is_some());
-            if !all_here || rest.classes.iter().any(|(node, _)| node.var().is_none()) {
-                return Err(Refusal::Disconnected);
-            }
-            compiler.select(&rest, *var, None)
+    let view = View::new(&rest, compiler.topics, None);
+    let mut here = std::collections::BTreeSet::new();
+    let mut value = None;
+    if let Against::Set(var) = &last.value {
+        here = view.component(*var);
+        if last.subject.var().is_some_and(|subject| here.contains(&subject)) {
+            return Err(Refusal::Cycle);
         }
-        Node::Entity(iri) => {
-            // Facts about one entity: all but the last as constraints on it.
-            let mut set = Arg::Name(compiler.names.iri(iri)?);
-            if !rest.intervals.is_empty() || !rest.values.is_empty() || !rest.labels.is_empty() || !rest.classes.is_empty() {
-                return Err(Refusal::Disconnected);
-            }
-            for index in 0..rest.edges.len() {
-                let other = judged(compiler, &rest, index)?.filter(|other| other.subject == last.subject).ok_or(Refusal::Disconnected)?;
-                set = compiler.along(Tool::GetEntityByConstraint, &set, vec![Arg::Name(other.relation), Arg::Op(other.op), other.value]);
-            }
-            Ok(set)
-        }
-        Node::Literal(_) => Err(Refusal::OddTerm),
+        value = Some(*var);
     }
+    here.extend(last.subject.var().into_iter().flat_map(|subject| view.component(subject)));
+    let mut facts = Vec::new();
+    for (index, edge) in rest.edges.iter().enumerate() {
+        if edge.subject.var().or(edge.object.var()).is_none() {
+            facts.push(index);
+        }
+    }
+    if !view.variables().is_subset(&here) || rest.classes.iter().any(|(node, _)| node.var().is_none()) {
+        return Err(Refusal::Disconnected);
+    }
+    let value = match (&last.value, value) {
+        (Against::Constant(arg), _) => arg.clone(),
+        (Against::Set(_), Some(var)) => compiler.select(&rest, var, None)?,
+        (Against::Set(_), None) => return Err(Refusal::Disconnected),
+    };
+    let set = match &last.subject {
+        Node::Var(var) if facts.is_empty() => compiler.select(&rest, *var, None)?,
+        Node::Entity(iri) => {
+            // Facts about the entity: all but the last as constraints on it.
+            let mut set = Arg::Name(compiler.names.iri(iri)?);
+            for index in facts {
+                let other = judged(compiler, &rest, index)?.filter(|other| other.subject == last.subject).ok_or(Refusal::Disconnected)?;
+                let Against::Constant(value) = other.value else { return Err(Refusal::Disconnected) };
+                set = compiler.along(Tool::GetEntityByConstraint, &set, vec![Arg::Name(other.relation), Arg::Op(other.op), value]);
+            }
+            set
+        }
+        Node::Var(_) | Node::Literal(_) => return Err(Refusal::Disconnected),
+    };
+    Ok((set, value))
 }

@@ -32,6 +32,33 @@ pub(super) fn intervals(group: &mut Group, kg: &dyn Kg) {
     group.unions.iter_mut().flatten().for_each(|branch| intervals(branch, kg));
 }
 
+/// Drops alternatives that the graph cannot hold, where another one is left: their sets are empty.
+pub(super) fn alternatives(group: &mut Group, kg: &dyn Kg) {
+    let known = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).is_some();
+    for edge in &mut group.edges {
+        if edge.steps.iter().any(|step| known(&step.relation)) {
+            edge.steps.retain(|step| known(&step.relation));
+        }
+    }
+    for branches in &mut group.unions {
+        branches.iter_mut().for_each(|branch| alternatives(branch, kg));
+        if branches.iter().any(|branch| holds(branch, &known)) {
+            branches.retain(|branch| holds(branch, &known));
+        }
+    }
+}
+
+/// Whether a graph knows every constant of the group's edges and classes.
+fn holds(group: &Group, known: &dyn Fn(&str) -> bool) -> bool {
+    let node = |node: &Node| match node {
+        Node::Entity(iri) => known(iri),
+        Node::Var(_) | Node::Literal(_) => true,
+    };
+    group.edges.iter().all(|edge| node(&edge.subject) && node(&edge.object) && edge.steps.iter().all(|step| known(&step.relation)))
+        && group.classes.iter().all(|(at, class)| node(at) && known(class))
+        && group.unions.iter().all(|branches| branches.iter().any(|branch| holds(branch, known)))
+}
+
 fn collect(group: &Group, into: &mut Vec<Var>) {
     into.extend(group.edges.iter().filter_map(|edge| edge.predicate));
     group.unions.iter().flatten().for_each(|branch| collect(branch, into));

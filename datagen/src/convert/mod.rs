@@ -66,6 +66,7 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     ground::predicates(&mut graph, context.kg)?;
     if let Some(kg) = context.kg {
         ground::intervals(&mut graph.group, kg);
+        ground::alternatives(&mut graph.group, kg);
     }
     union::hoist(&mut graph.group);
     let names = Names { kg: context.kg, vocabulary: &vocabulary };

@@ -28,6 +28,7 @@ impl Reader<'_> {
             Expression::GreaterOrEqual(left, right) => self.compare(left, Op::Ge, right, group),
             Expression::Less(left, right) => self.compare(left, Op::Lt, right, group),
             Expression::LessOrEqual(left, right) => self.compare(left, Op::Le, right, group),
+            Expression::In(left, values) if values.len() == 1 => self.compare(left, Op::Eq, &values[0], group),
             Expression::In(left, values) => {
                 let var = self.plain_variable(left)?;
                 let terms = values.iter().map(constant).collect::<Result<Vec<_>, _>>()?;

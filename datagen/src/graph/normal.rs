@@ -79,6 +79,12 @@ fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>, vocab
     rename_group(group, rename);
     let literals = take_literal_values(group)?;
     group.comparisons.extend(literals);
+    // A literal that the answer must not be is kept out as an entity is.
+    let kept_out = |comparison: &Comparison| Some(comparison.var) == keep && comparison.op == Op::Ne;
+    for comparison in group.comparisons.iter().filter(|comparison| kept_out(comparison)) {
+        group.differ.push((comparison.var, Term::Literal(comparison.value.clone())));
+    }
+    group.comparisons.retain(|comparison| !kept_out(comparison));
     let constants = single_values(group, keep);
     substitute(group, &constants);
     // A variable that is one constant and something else beside is either contradictory or said twice.

@@ -27,7 +27,7 @@ pub fn read_query(query: &Query, vocabulary: &Vocabulary) -> Result<QueryGraph, 
             let answer = match head.answer {
                 Some(name) => reader.var(&name),
                 // `COUNT(*)` counts what there is to count, where that is one thing.
-                None => reader.only_variable()?,
+                None => reader.counted(&group)?,
             };
             let form = if head.count { Form::Count(answer) } else { Form::Select(answer) };
             let extreme = head.extreme.map(|(name, extreme)| (reader.var(&name), extreme));
@@ -86,10 +86,15 @@ impl<'v> Reader<'v> {
         self.next - 1
     }
 
-    fn only_variable(&self) -> Result<Var, Refusal> {
-        let mut vars = self.names.values();
-        match (vars.next(), vars.next()) {
-            (Some(&var), None) => Ok(var),
+    /// What `COUNT(*)` counts: the only variable, or, where a graph can judge whether its attributes have one value each, the only one
+    /// that nothing points to.
+    fn counted(&self, group: &Group) -> Result<Var, Refusal> {
+        let mut vars: Vec<Var> = self.names.values().copied().collect();
+        if vars.len() > 1 && self.vocabulary.has_graph() {
+            vars.retain(|var| group.edges.iter().all(|edge| edge.object.var() != Some(*var)));
+        }
+        match vars[..] {
+            [only] => Ok(only),
             _ => Err(Refusal::SeveralAnswers),
         }
     }
