@@ -161,7 +161,12 @@ fn topic_term(kg: Option<&dyn Kg>, name: &str) -> Option<Term> {
 /// [`Refused`] says why the question is not used.
 pub fn verify(kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Result<Verified, Refused> {
     let query = parsed(question)?;
-    let program = convert_query(&query, question, Some(kg))?;
+    let program = match convert_query(&query, question, Some(kg)) {
+        Err(refused) if refused.reason == Refusal::UnknownConstant && options.abstain => {
+            return absent(kg, question, &query, options).ok_or(refused);
+        }
+        other => other?,
+    };
     let unknown = program.constants.iter().find(|term| kg.find(term).is_none());
     if let Some(term) = unknown {
         return Err(Refused::after(Refusal::UnknownConstant, term.to_string()));
@@ -205,18 +210,23 @@ pub fn link(kg: &dyn Kg, question: &GoldQuestion, gold: GoldProgram) -> Result<V
     Ok(Verified { gold, linked, value, must_show, must_offer, exclude, values_added, ties, abstain, without })
 }
 
-/// The relation that a call walks.
-fn walked(kg: &dyn Kg, call: &Call) -> Option<Relation> {
+/// The name of the relation that a call walks.
+fn relation_name(call: &Call) -> Option<&str> {
     let walks = matches!(call.tool, Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByConstraint | Tool::Judge);
-    let name = match call.args.get(1).filter(|_| walks)? {
-        Arg::Name(name) => name,
+    match call.args.get(1).filter(|_| walks)? {
+        Arg::Name(name) => Some(name),
         Arg::Inverse(inner) => match inner.as_ref() {
-            Arg::Name(name) => name,
-            _ => return None,
+            Arg::Name(name) => Some(name),
+            _ => None,
         },
-        _ => return None,
-    };
-    let interval = kg.schema().intervals.iter().position(|interval| interval.name == *name).map(Relation::Interval);
+        _ => None,
+    }
+}
+
+/// The relation that a call walks, if the graph has it.
+fn walked(kg: &dyn Kg, call: &Call) -> Option<Relation> {
+    let name = relation_name(call)?;
+    let interval = kg.schema().intervals.iter().position(|interval| interval.name == name).map(Relation::Interval);
     interval.or_else(|| kg.by_name(name).map(|node| Relation::Plain(node.relation())))
 }
 
@@ -401,7 +411,7 @@ fn give_up(kg: &dyn Kg, question: &GoldQuestion, program: &GoldProgram, options:
     let mut session = verified.session(kg, question, options);
     let broken = program.calls.iter().enumerate().find_map(|(i, call)| {
         let relation = walked(kg, call);
-        let lacks = relation.is_some() && {
+        let lacks = relation_name(call).is_some() && {
             let input = call.args.first().and_then(|set| listed(&session, set));
             input.is_some_and(|shown| !shown.out.iter().chain(&shown.incoming).any(|r| Some(*r) == relation))
         };
@@ -411,6 +421,25 @@ fn give_up(kg: &dyn Kg, question: &GoldQuestion, program: &GoldProgram, options:
     verified.abstain = true;
     verified.value = verified.run(kg, question, options).ok()?;
     Some(verified)
+}
+
+/// For a question about what the graph has no relation for: the entities are there, the gold query gives nothing, and a relation list shows why.
+fn absent(kg: &dyn Kg, question: &GoldQuestion, query: &Query, options: &VerifyOptions) -> Option<Verified> {
+    let answer = kg.query(query, options.limits).ok()?;
+    if !Gold::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
+        return None;
+    }
+    let mut program = convert_query(query, question, None).ok()?;
+    // Without a graph, names come from IRIs: those that the graph knows are written as it writes them.
+    let rename = |arg: &mut Arg| {
+        if let Arg::Name(name) = arg
+            && let Some(node) = kg.by_name(name)
+        {
+            *name = kg.name(node);
+        }
+    };
+    program.calls.iter_mut().flat_map(|call| &mut call.args).for_each(rename);
+    give_up(kg, question, &program, options)
 }
 
 /// The relation list last shown for a set argument.

@@ -10,15 +10,15 @@ use datagen::convert::{Context, GoldProgram, convert};
 use datagen::refusal::Refusal;
 use serde_json::Value as Json;
 use toolbox::call::Tool;
-use toolbox::exec::{ExecOptions, Exclude, ExcludeWhen, Session, Value, run_program};
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg, QueryAnswer, QueryLimits, parse_query};
 use toolbox::link::Linked;
 use toolbox::term::{Literal, Term};
 
 /// A file of the data sets, or `None`, said aloud, where they are absent.
 fn dataset(name: &str) -> Option<PathBuf> {
-    let folders = [env!("CARGO_MANIFEST_DIR"), "/work/main/datagen"];
-    let path = folders.iter().map(|folder| PathBuf::from(folder).join("../../shared/datasets").join(name)).find(|path| path.exists());
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets").join(name);
+    let path = path.exists().then_some(path);
     if path.is_none() {
         eprintln!("skipped: {name} is not on this machine");
     }
