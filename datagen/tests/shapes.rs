@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use datagen::convert::{Context, convert};
 use toolbox::call::parse_program;
-use toolbox::exec::{ExecOptions, Exclude, ExcludeWhen, Session, Value, run_program};
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg, parse_query};
 use toolbox::link::Linked;
 use toolbox::term::Term;

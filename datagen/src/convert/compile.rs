@@ -152,7 +152,7 @@ impl<'a> Compiler<'a> {
             } else {
                 let onward = path.get(i + 1).map(|(edge, _)| *edge);
                 let without: Vec<usize> = std::iter::once(*edge).chain(onward).collect();
-                self.narrow(&view, *node, reached, &without, None, false)?
+                self.narrow(&view, *node, &reached, &without, None, false)?
             };
         }
         Ok(set)
@@ -194,7 +194,7 @@ impl<'a> Compiler<'a> {
         if let Entry::Edge(edge) = start.entry {
             without.push(edge);
         }
-        let set = self.narrow(view, node, set, &without, Some(start.entry), false)?;
+        let set = self.narrow(view, node, &set, &without, Some(start.entry), false)?;
         self.sets.insert(node, set.clone());
         Ok(set)
     }
@@ -267,7 +267,7 @@ impl<'a> Compiler<'a> {
         &mut self,
         view: &View<'_>,
         node: Var,
-        reached: Arg,
+        reached: &Arg,
         without: &[usize],
         used: Option<Entry>,
         inner: bool,
@@ -302,7 +302,7 @@ impl<'a> Compiler<'a> {
             }
         }
         outward.retain(|&edge| self.counts(view, node, edge));
-        let lone = inner && set == reached && outward.len() == 1 && view.closing.is_empty();
+        let lone = inner && set == *reached && outward.len() == 1 && view.closing.is_empty();
         for edge in outward {
             set = self.out_and_back(view, node, set, edge, !lone)?;
         }
@@ -410,9 +410,10 @@ impl<'a> Compiler<'a> {
     fn leads_to_answer(&self, view: &View<'_>, var: Var, via: usize) -> bool {
         let (Some(_), Some(answer)) = (self.extreme, self.answer) else { return false };
         var == answer
-            || view.edges_at(var, &[via]).into_iter().any(|edge| {
-                view.far(edge, var).var().is_some_and(|far| self.leads_to_answer(view, far, edge))
-            })
+            || view
+                .edges_at(var, &[via])
+                .into_iter()
+                .any(|edge| view.far(edge, var).var().is_some_and(|far| self.leads_to_answer(view, far, edge)))
     }
 
     /// Out along an edge, narrow there, back, and intersect with where it began (rule R16).
@@ -420,7 +421,7 @@ impl<'a> Compiler<'a> {
         let Node::Var(far) = view.far(edge, node) else { return Err(Refusal::Filter) };
         let (steps, subject) = (&view.edge(edge).steps, view.is_subject(edge, node));
         let out = self.walk(&set, steps, subject)?;
-        let there = self.narrow(view, *far, out, &[edge], None, true)?;
+        let there = self.narrow(view, *far, &out, &[edge], None, true)?;
         self.sets.insert(*far, there.clone());
         let back = self.walk(&there, steps, !subject)?;
         Ok(if close { self.intersect(set, back) } else { back })

@@ -24,12 +24,7 @@ pub(super) fn hoist(group: &mut Group) {
 }
 
 /// Keeps the unions that are one node's alternatives, each with a start of its own, and multiplies the others out.
-pub(super) fn multiply(
-    group: Group,
-    answer: Option<Var>,
-    extreme: Option<Var>,
-    topics: &[Term],
-) -> Result<Vec<Group>, Refusal> {
+pub(super) fn multiply(group: Group, answer: Option<Var>, extreme: Option<Var>, topics: &[Term]) -> Result<Vec<Group>, Refusal> {
     let index = (0..group.unions.len()).find(|&i| !is_local(&group, i, answer, extreme, topics));
     let Some(index) = index else { return Ok(vec![group]) };
     if extreme.is_some() {
@@ -62,13 +57,7 @@ pub(super) fn multiply(
 }
 
 /// Whether a union shares one variable with the rest and every branch can be walked from a start of its own to it.
-fn is_local(
-    group: &Group,
-    index: usize,
-    answer: Option<Var>,
-    extreme: Option<Var>,
-    topics: &[Term],
-) -> bool {
+fn is_local(group: &Group, index: usize, answer: Option<Var>, extreme: Option<Var>, topics: &[Term]) -> bool {
     let branches = &group.unions[index];
     let mut rest = group.clone();
     rest.unions.remove(index);

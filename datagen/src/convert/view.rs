@@ -210,7 +210,8 @@ impl<'g> View<'g> {
         let labels = group.labels.iter().enumerate().filter(|(_, (known, _))| *known == var);
         let labels = labels.map(|(i, _)| start(StartKind::Entity, usize::MAX, Entry::Label(i)));
         let unions = self.unions_at(var).into_iter().filter_map(|i| {
-            let kinds: Option<Vec<Start>> = group.unions[i].iter().map(|branch| View::new(branch, self.topics, None).best(var, None)).collect();
+            let kinds: Option<Vec<Start>> =
+                group.unions[i].iter().map(|branch| View::new(branch, self.topics, None).best(var, None)).collect();
             let kinds = kinds?;
             let distance = kinds.iter().map(|start| start.distance).max()?;
             let topic = kinds.iter().map(|start| start.topic).min()?;

@@ -4,9 +4,13 @@ use std::collections::HashMap;
 
 use super::{Group, Node, Var};
 
+/// Edges of a block: trying every renaming of more would take for ever, and published blocks have four.
+const MAX_EDGES: usize = 10;
+
 /// Whether the block's group is the outer group under a renaming of variables that takes `from` to `to`.
 pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool {
-    let same_sizes = inner.edges.len() == outer.edges.len()
+    let same_sizes = inner.edges.len() <= MAX_EDGES
+        && inner.edges.len() == outer.edges.len()
         && inner.classes.len() == outer.classes.len()
         && inner.comparisons.len() == outer.comparisons.len()
         && inner.intervals.len() == outer.intervals.len()
@@ -58,9 +62,15 @@ fn annotations(inner: &Group, outer: &Group, map: &HashMap<Var, Var>) -> bool {
         other => Some(other.clone()),
     };
     inner.classes.iter().all(|(at, class)| renamed_node(at).is_some_and(|at| outer.classes.contains(&(at, class.clone()))))
-        && inner.comparisons.iter().all(|c| outer.comparisons.iter().any(|o| Some(o.var) == renamed(c.var) && o.op == c.op && o.value == c.value))
+        && inner
+            .comparisons
+            .iter()
+            .all(|c| outer.comparisons.iter().any(|o| Some(o.var) == renamed(c.var) && o.op == c.op && o.value == c.value))
         && inner.intervals.iter().all(|c| {
-            outer.intervals.iter().any(|o| Some(&o.node) == renamed_node(&c.node).as_ref() && (&o.from, &o.to, &o.value) == (&c.from, &c.to, &c.value))
+            outer
+                .intervals
+                .iter()
+                .any(|o| Some(&o.node) == renamed_node(&c.node).as_ref() && (&o.from, &o.to, &o.value) == (&c.from, &c.to, &c.value))
         })
         && inner.values.iter().all(|(var, terms)| renamed(*var).is_some_and(|var| outer.values.contains(&(var, terms.clone()))))
         && inner.labels.iter().all(|(var, label)| renamed(*var).is_some_and(|var| outer.labels.contains(&(var, label.clone()))))

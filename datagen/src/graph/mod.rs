@@ -17,8 +17,8 @@ pub(crate) use normal::{bare, uses};
 pub use read::read_query;
 pub use vocabulary::Vocabulary;
 
-use toolbox::value::Extreme;
 use toolbox::term::{Literal, Term};
+use toolbox::value::Extreme;
 use toolbox::value::Op;
 
 /// A variable of a query graph; numbers are unique across sub-queries and union branches.

@@ -271,7 +271,9 @@ fn alternatives(branches: &[Group]) -> Option<Edge> {
         }
         match &mut whole {
             None => whole = Some(edge.clone()),
-            Some(whole) if (&whole.subject, &whole.object) == (&edge.subject, &edge.object) => whole.steps.extend(edge.steps.iter().cloned()),
+            Some(whole) if (&whole.subject, &whole.object) == (&edge.subject, &edge.object) => {
+                whole.steps.extend(edge.steps.iter().cloned());
+            }
             Some(whole) if (&whole.subject, &whole.object) == (&edge.object, &edge.subject) => {
                 whole.steps.extend(edge.steps.iter().map(|step| Step { relation: step.relation.clone(), forward: !step.forward }));
             }

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use toolbox::value::Extreme;
 use toolbox::kg::spargebra::Query;
 use toolbox::kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, Function, GraphPattern, OrderExpression, PropertyPathExpression,
 };
 use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable};
 use toolbox::term::{Literal, Term, XSD};
+use toolbox::value::Extreme;
 
 use super::{Block, Edge, Form, Group, Node, QueryGraph, Step, Var, Vocabulary, normal};
 use crate::refusal::Refusal;
@@ -252,7 +252,8 @@ impl<'v> Reader<'v> {
 
     /// A nested SELECT: its own variables get numbers of their own; an extreme over it becomes a block.
     fn sub_select(&mut self, inner: &GraphPattern, variables: &[Variable], group: &mut Group) -> Result<(), Refusal> {
-        let shared: Vec<(String, Var)> = variables.iter().map(|variable| (variable.as_str().to_owned(), self.var(variable.as_str()))).collect();
+        let shared: Vec<(String, Var)> =
+            variables.iter().map(|variable| (variable.as_str().to_owned(), self.var(variable.as_str()))).collect();
         let outside = std::mem::take(&mut self.names);
         let result = match aggregate(inner) {
             Some((output, input, extreme, body)) => {
