@@ -134,22 +134,12 @@ impl LayoutName {
     }
 }
 
-/// Which part of a source is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PartName {
-    /// All questions.
-    All,
-    /// Those outside the held-out part.
-    Train,
-    /// The held-out part.
-    HeldOut,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct GoldArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
-    /// Where questions come from: cwq, metaqa, pathquestion, jsonl, templates, grailqa, lcquad1, qald or qald10, then `=` and a path.
+    /// Where questions come from: cwq, metaqa, pathquestion, jsonl, templates, grailqa, lcquad1, qald or qald10, then `=` and a path;
+    /// `#train` or `#heldout` behind the path takes that part of a fixed 90 / 10 split (`#heldout:20` for another share).
     #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
     pub(crate) sources: Vec<String>,
     /// Questions that must stay unseen: whatever shares a topic entity with them is left out.
@@ -167,12 +157,6 @@ pub(crate) struct GoldArgs {
     /// Read at most this many questions a source.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Part of each source, by a hash of the question's id.
-    #[arg(long, value_enum, default_value = "all")]
-    pub(crate) part: PartName,
-    /// Size of the held-out part in percent.
-    #[arg(long, default_value_t = 10, value_name = "PERCENT")]
-    pub(crate) held_out_percent: u32,
     /// Share of further examples in which a needed relation is taken away and the right end is `end([])`.
     #[arg(long, default_value_t = 0.08, value_name = "SHARE")]
     pub(crate) abstain: f64,
@@ -244,27 +228,30 @@ pub(crate) struct TrainArgs {
     /// What is trained.
     #[arg(long, value_enum, default_value = "full")]
     pub(crate) method: MethodName,
-    /// Preset of the options below: `default`, or `paper` (KG-Agent, appendix A.4).
+    /// Preset of the options below: `default` (from scratch), `finetune`, or `paper` (KG-Agent, appendix A.4).
     #[arg(long, default_value = "default", value_name = "NAME")]
     pub(crate) recipe: String,
     /// Passes over the data.
     #[arg(long, value_name = "N")]
-    pub(crate) epochs: Option<f64>,
+    pub(crate) epochs: Option<usize>,
     /// Peak learning rate.
     #[arg(long, value_name = "RATE")]
     pub(crate) lr: Option<f64>,
-    /// Tokens of one packed batch.
+    /// Tokens of one optimizer step.
     #[arg(long, value_name = "N")]
     pub(crate) batch_tokens: Option<usize>,
-    /// Batches summed into one step.
+    /// Tokens of one forward pass; a step accumulates as many as it needs.
     #[arg(long, value_name = "N")]
-    pub(crate) accumulate: Option<usize>,
+    pub(crate) micro_tokens: Option<usize>,
     /// Steps between checkpoints.
     #[arg(long, value_name = "N")]
     pub(crate) save_every: Option<usize>,
     /// `auto` goes on from the newest whole checkpoint in the output folder.
     #[arg(long, value_name = "auto")]
     pub(crate) resume: Option<String>,
+    /// Vocabulary of a model made from scratch.
+    #[arg(long, value_name = "N")]
+    pub(crate) vocab_size: Option<usize>,
     /// Where to train: cpu.
     #[arg(long, default_value = "cpu", value_name = "DEVICE")]
     pub(crate) device: String,
@@ -363,12 +350,6 @@ pub(crate) struct EvalArgs {
     /// Evaluate at most this many questions (of each hop, where the source has hops).
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Part of the source, by a hash of the question's id.
-    #[arg(long, value_enum, default_value = "all")]
-    pub(crate) part: PartName,
-    /// Size of the held-out part in percent.
-    #[arg(long, default_value_t = 10, value_name = "PERCENT")]
-    pub(crate) held_out_percent: u32,
     /// Seed of the choice under --limit.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

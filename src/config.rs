@@ -92,8 +92,7 @@ fn knows(command: &Command, key: &str) -> bool {
 }
 
 fn set_default(command: Command, key: &str, values: &[String]) -> Command {
-    let command = command.mut_args(|arg| {
-        if arg.get_long() == Some(key) { arg.required(false).default_values(values.to_vec()) } else { arg }
-    });
+    let command =
+        command.mut_args(|arg| if arg.get_long() == Some(key) { arg.required(false).default_values(values.to_vec()) } else { arg });
     command.mut_subcommands(|sub| set_default(sub, key, values))
 }

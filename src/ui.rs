@@ -90,7 +90,11 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(|(column, (cell, width))| if column > 0 && (numeric(cell) || i == 0) { format!("{cell:>width$}") } else { format!("{cell:<width$}") })
+            .map(
+                |(column, (cell, width))| {
+                    if column > 0 && (numeric(cell) || i == 0) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+                },
+            )
             .collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
@@ -111,7 +115,8 @@ pub(crate) fn seconds(seconds: f64) -> String {
 mod tests {
     #[test]
     fn numbers_stand_right() {
-        let rows = vec![vec!["what".to_owned(), "n".to_owned()], vec!["a".to_owned(), "100".to_owned()], vec!["bcdef".to_owned(), "7".to_owned()]];
+        let rows =
+            vec![vec!["what".to_owned(), "n".to_owned()], vec!["a".to_owned(), "100".to_owned()], vec!["bcdef".to_owned(), "7".to_owned()]];
         assert_eq!(super::table(&rows), "what     n\n-----  ---\na      100\nbcdef    7");
     }
 }

@@ -8,7 +8,7 @@ use infer::agent::{Outcome as Answered, kg_agent};
 use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
 use serde_json::json;
 use toolbox::answer::{Answer, AnswerValue};
-use toolbox::exec::{ExecOptions, Exclude, ExcludeWhen};
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
 use toolbox::memory::{Layout, Template};
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
             (Box::new(Scripted::new(calls)), Template::new(Layout::Dialogue))
         }
         None => {
-            let model = Arc::new(LocalModel::open(Path::new(&args.model)).with_context(|| format!("cannot load the model {}", args.model))?);
+            let model =
+                Arc::new(LocalModel::open(Path::new(&args.model)).with_context(|| format!("cannot load the model {}", args.model))?);
             let template = model.template()?;
             (Box::new(LocalPlanner::new(&model)), template)
         }
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
         model::atomic::write_file(path, &bytes)?;
     }
     let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
-    print(ui, &args.question, &names, &outcome);
+    print_text(ui, &args.question, &names, &outcome);
+    ui.object(&object(&args.question, &names, &outcome));
     Ok(if outcome.answer.is_none() { Outcome::Negative } else { Outcome::Done })
 }
 
@@ -79,10 +81,14 @@ pub(crate) fn topics(graph: &dyn Kg, question: &str, given: &[String]) -> Result
 /// Members of an answer, and evidence triples, that are printed.
 const PRINTED: usize = 20;
 
+/// An answer with what explains it, for machines.
+pub(crate) fn object(question: &str, entities: &[String], outcome: &Answered) -> serde_json::Value {
+    json!({ "question": question, "entities": entities, "answer": outcome.answer, "calls": outcome.calls, "tokens": outcome.tokens })
+}
+
 /// Prints an answer with what explains it.
-pub(crate) fn print(ui: &Ui, question: &str, entities: &[String], outcome: &Answered) {
+pub(crate) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: &Answered) {
     let answer = &outcome.answer;
-    ui.object(&json!({ "question": question, "entities": entities, "answer": answer, "calls": outcome.calls, "tokens": outcome.tokens }));
     ui.say(format!("question  {question}"));
     if entities.is_empty() {
         ui.say("entities  none found in the question (name one with --entity)");

@@ -1,11 +1,14 @@
 //! `kgagent kg`: load graphs and look into them.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde_json::json;
-use toolbox::kg::dialect::parse_query;
+use toolbox::kg::parse_query;
 use toolbox::kg::{GraphFolder, Kg, LoadOptions, Manifest, MemoryKg, QueryAnswer, QueryLimits, Source};
+
+use toolbox::term::RelId;
 
 use crate::Outcome;
 use crate::cli::{KgArg, KgLoadArgs, KgQueryArgs};
@@ -52,10 +55,11 @@ const NAMED: usize = 20;
 pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
     let manifest = GraphFolder::manifest(&args.kg)?;
     let kg = open(&args.kg)?;
-    let mut relations: Vec<(usize, String)> = Vec::new();
-    for relation in kg.relations() {
-        relations.push((kg.uses(relation), kg.name(relation.node())));
+    let mut uses: HashMap<RelId, usize> = HashMap::new();
+    for (_, relation, _) in kg.triples() {
+        *uses.entry(relation).or_default() += 1;
     }
+    let mut relations: Vec<(usize, String)> = uses.into_iter().map(|(relation, count)| (count, kg.name(relation.node()))).collect();
     let mut classes: Vec<(usize, String)> = kg.classes().iter().map(|&class| (kg.instances(class).len(), kg.name(class))).collect();
     for list in [&mut relations, &mut classes] {
         list.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));

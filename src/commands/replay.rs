@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use infer::agent::kg_agent;
 use infer::planner::Scripted;
 use serde_json::json;
-use toolbox::exec::{ExecOptions, Exclude};
+use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::Linked;
 use toolbox::memory::Template;

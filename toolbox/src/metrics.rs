@@ -65,6 +65,8 @@ pub struct Scored {
     pub answered: bool,
     /// Calls made.
     pub calls: usize,
+    /// Calls that did not parse or could not be executed.
+    pub invalid_calls: usize,
     /// Tokens read and written by the model.
     pub tokens: usize,
     /// Wall-clock seconds.
@@ -90,6 +92,8 @@ pub struct Metrics {
     pub abstained: usize,
     /// Calls made.
     pub calls: usize,
+    /// Calls that did not parse or could not be executed.
+    pub invalid_calls: usize,
     /// Tokens read and written by the model.
     pub tokens: usize,
     /// Wall-clock seconds summed over questions.
@@ -123,6 +127,7 @@ impl Metrics {
             metrics.n += 1;
             metrics.answered += usize::from(question.answered);
             metrics.calls += question.calls;
+            metrics.invalid_calls += question.invalid_calls;
             metrics.tokens += question.tokens;
             metrics.seconds += question.seconds;
             for (total, one) in sum.fields_mut().into_iter().zip(question.scores.fields()) {
@@ -185,6 +190,7 @@ mod tests {
             scores: Scores { exact, ..Scores::default() },
             answered: exact > 0.0,
             calls: 2,
+            invalid_calls: 0,
             tokens: 3,
             seconds: 0.5,
             groups: vec![("hops".to_owned(), hops.to_owned())],

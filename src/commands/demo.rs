@@ -1,0 +1,185 @@
+//! `kgagent demo`: the whole pipeline on the graph in `data/`: load, generate, train, evaluate, ask; one table at the end.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use datagen::read::ReadOptions;
+use infer::planner::{LocalModel, LocalPlanner};
+use model::Preset;
+use serde_json::json;
+use toolbox::exec::ExcludeWhen;
+use toolbox::kg::{Kg, MemoryKg};
+use toolbox::metrics::Metrics;
+use train::{Base, TrainConfig};
+
+use super::eval::{Planning, Setting};
+use super::{ask, datagen as sources, eval, kg, train as training};
+use crate::Outcome;
+use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName};
+use crate::ui::{Ui, seconds, table};
+
+/// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
+const PER_TEMPLATE: usize = 16;
+/// The same under `--quick`.
+const QUICK_PER_TEMPLATE: usize = 2;
+/// Passes over the data.
+const EPOCHS: usize = 6;
+
+/// Questions shown at the end; the first two are the running examples of the KG-Agent and ODA papers on this graph, the third asks for
+/// something that the graph does not have.
+const SAMPLES: [&str; 3] = [
+    "Of the teams Cristiano Ronaldo was at in 2011, which was founded most recently?",
+    "Where was the partner of Johann Wolfgang von Goethe born?",
+    "What is the favourite food of Johann Wolfgang von Goethe?",
+];
+
+pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
+    ui.catch_interrupts()?;
+    let data = |name: &str| -> Result<PathBuf> {
+        let path = args.data.join(name);
+        if !path.exists() {
+            bail!("{} is missing; run the demo from the root of the repository, or name its data folder with --data", path.display());
+        }
+        Ok(path)
+    };
+    let mut timings: Vec<(&str, f64)> = Vec::new();
+    let mut last = Instant::now();
+    let mut lap = |what: &'static str| {
+        timings.push((what, last.elapsed().as_secs_f64()));
+        last = Instant::now();
+    };
+
+    let loading = KgLoadArgs { kg: args.out.join("graph"), files: vec![data("graph.ttl")?, data("ontology.ttl")?] };
+    let (graph, manifest) = kg::load_files(&loading, ui)?;
+    ui.say(format!("1. loaded {} triples into {}", manifest.triples, loading.kg.display()));
+    lap("load");
+
+    let jsonl = |path: &Path| format!("jsonl={}", path.display());
+    let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
+    let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
+    let generating = GoldArgs {
+        graph: KgArg { kg: loading.kg.clone() },
+        sources: vec![format!("templates={}", data("templates.jsonl")?.display()), jsonl(&data("questions.train.jsonl")?)],
+        hold_out: vec![new_entities.clone(), new_wordings.clone()],
+        out: args.out.join("data"),
+        layout: LayoutName::Dialogue,
+        tool_list: false,
+        limit: None,
+        abstain: 0.08,
+        per_template: if args.quick { QUICK_PER_TEMPLATE } else { PER_TEMPLATE },
+        seed: args.seed,
+        threads: None,
+    };
+    let report = sources::generate(&generating, &graph, ui)?;
+    ui.say(format!(
+        "2. generated {} verified examples ({} calls) into {}",
+        report.total.examples,
+        report.total.steps,
+        generating.out.display()
+    ));
+    lap("generate");
+
+    let config = TrainConfig { epochs: if args.quick { 1 } else { EPOCHS }, seed: args.seed, ..TrainConfig::default() };
+    let model_dir = args.out.join("model");
+    let summary = training::train_with(&config, &Base::Scratch(Preset::Tiny), &generating.out, &model_dir, ui)?;
+    ui.say(format!(
+        "3. trained {} parameters on {} tokens ({:.0} tokens/s) into {}",
+        summary.parameters,
+        summary.tokens,
+        summary.tokens_per_second,
+        model_dir.display()
+    ));
+    lap("train");
+
+    let local = Arc::new(LocalModel::open(&model_dir)?);
+    let setting =
+        Setting { planning: Planning::Local(Arc::clone(&local)), template: local.template()?, entities: EntitySource::Gold, exclude: None };
+    let mut measured = Vec::new();
+    for (name, source) in [("new-entities", &new_entities), ("new-wordings", &new_wordings)] {
+        let questions = sources::read(std::slice::from_ref(source), Some(&graph), &ReadOptions::default())?;
+        let evaluated = eval::evaluate(&graph, &questions, &setting, ui)?;
+        eval::write(
+            &args.out.join("eval").join(name),
+            &evaluated,
+            &json!({ "model": model_dir, "source": source, "entities": "gold" }),
+            false,
+        )?;
+        measured.push((name, evaluated.metrics));
+    }
+    ui.say(format!("4. evaluated on {} questions with new entities and {} with new wordings", measured[0].1.n, measured[1].1.n));
+    lap("evaluate");
+
+    ui.say("5. three questions");
+    let samples = samples(&graph, &local, ui)?;
+    lap("ask");
+    finish(args, &timings, &measured, &report, &summary, &samples, ui)
+}
+
+/// Answers the sample questions and prints them; gives back what was printed, for the report.
+fn samples(graph: &MemoryKg, model: &Arc<LocalModel>, ui: &Ui) -> Result<Vec<serde_json::Value>> {
+    let template = model.template()?;
+    let mut shown = Vec::new();
+    for question in SAMPLES {
+        let entities = ask::topics(graph, question, &[])?;
+        let mut planner = LocalPlanner::new(model);
+        let outcome = ask::answer(graph, question, &entities, ExcludeWhen::Others, &template, &mut planner, "demo model")?;
+        let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
+        ui.say("");
+        ask::print_text(ui, question, &names, &outcome);
+        shown.push(ask::object(question, &names, &outcome));
+    }
+    Ok(shown)
+}
+
+fn finish(
+    args: &DemoArgs,
+    timings: &[(&str, f64)],
+    measured: &[(&str, Metrics)],
+    report: &datagen::report::Report,
+    summary: &train::Summary,
+    samples: &[serde_json::Value],
+    ui: &Ui,
+) -> Result<Outcome> {
+    let total: f64 = timings.iter().map(|(_, seconds)| seconds).sum();
+    let mut metrics = serde_json::to_value(&measured[0].1)?;
+    metrics["new_wordings"] = serde_json::to_value(&measured[1].1)?;
+    metrics["data"] = serde_json::to_value(&report.total)?;
+    metrics["training"] = serde_json::to_value(summary)?;
+    metrics["stages_seconds"] = timings.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))).collect();
+    model::atomic::write_file(&args.out.join("metrics.json"), &serde_json::to_vec_pretty(&metrics)?)?;
+
+    let mut rows = vec![eval::head()];
+    rows.extend(measured.iter().map(|(name, metrics)| eval::row(name, metrics)));
+    let mut stages = vec![vec!["stage".to_owned(), "time".to_owned()]];
+    stages.extend(timings.iter().map(|(stage, time)| vec![(*stage).to_owned(), seconds(*time)]));
+    stages.push(vec!["all".to_owned(), seconds(total)]);
+    let html = page(&table(&rows), &table(&stages), samples, &args.out.join("model").join("loss.svg"))?;
+    model::atomic::write_file(&args.out.join("report.html"), html.as_bytes())?;
+
+    ui.say("");
+    ui.table(&rows);
+    ui.say("");
+    ui.table(&stages);
+    ui.say(format!("\neverything is in {}: graph/ data/ model/ eval/ metrics.json report.html", args.out.display()));
+    ui.object(&json!({ "metrics": metrics, "samples": samples }));
+    Ok(Outcome::Done)
+}
+
+/// A page that stands alone: the tables, the loss curve and the sample questions.
+fn page(results: &str, stages: &str, samples: &[serde_json::Value], loss: &Path) -> Result<String> {
+    let svg = std::fs::read_to_string(loss).with_context(|| format!("cannot read {}", loss.display()))?;
+    // A prolog has no place inside a page.
+    let svg = svg.find("<svg").map_or("", |start| &svg[start..]);
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut body = format!("<h1>kgagent demo</h1><h2>Held-out questions</h2><pre>{}</pre>", escape(results));
+    body.push_str(&format!("<h2>Time</h2><pre>{}</pre><h2>Training loss</h2>{svg}<h2>Sample questions</h2>", escape(stages)));
+    for sample in samples {
+        body.push_str(&format!("<pre>{}</pre>", escape(&serde_json::to_string_pretty(sample)?)));
+    }
+    let style = "body{font:16px/1.5 sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f4f4f4;padding:1rem;overflow:auto}svg{max-width:100%}";
+    Ok(format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>kgagent demo</title><style>{style}</style><body>{body}</body></html>\n"
+    ))
+}

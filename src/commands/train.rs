@@ -1,0 +1,147 @@
+//! `kgagent train`: train a model on a dataset, and show what it is trained on.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use indicatif::ProgressBar;
+use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
+use serde_json::json;
+use train::{Base, Event, Method, Progress, Summary, TrainConfig};
+
+use crate::Outcome;
+use crate::cli::{InspectArgs, MethodName, TrainArgs};
+use crate::ui::{Ui, seconds};
+
+pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
+    ui.catch_interrupts()?;
+    if args.device != "cpu" {
+        bail!("this build trains on the cpu; `{}` is not available in it", args.device);
+    }
+    let recipe = TrainConfig::recipe(&args.recipe);
+    let Some(mut config) = recipe else { bail!("there is no recipe `{}`; there are default, finetune and paper", args.recipe) };
+    config.method = match args.method {
+        MethodName::Full => Method::Full,
+        MethodName::Lora => Method::Lora,
+    };
+    config.seed = args.seed;
+    config.save_steps = args.save_every.or(config.save_steps);
+    config.vocab_size = args.vocab_size.or(config.vocab_size);
+    config.epochs = args.epochs.unwrap_or(config.epochs);
+    config.learning_rate = args.lr.unwrap_or(config.learning_rate);
+    config.batch_tokens = args.batch_tokens.unwrap_or(config.batch_tokens);
+    config.micro_tokens = args.micro_tokens.unwrap_or(config.micro_tokens);
+    config.resume = match args.resume.as_deref() {
+        None => false,
+        Some("auto") => true,
+        Some(other) => bail!("--resume takes `auto`, not `{other}`: it finds the newest whole checkpoint itself"),
+    };
+    let summary = train_with(&config, &base(&args.base)?, &args.data, &args.out, ui)?;
+    print(&summary, &args.out, ui)?;
+    Ok(Outcome::Done)
+}
+
+fn base(text: &str) -> Result<Base> {
+    match text.strip_prefix("scratch:") {
+        Some(_) => {
+            let preset = Preset::parse(text);
+            Ok(Base::Scratch(
+                preset.with_context(|| format!("`{text}` is no preset; there are scratch:tiny, scratch:small and scratch:base"))?,
+            ))
+        }
+        None => Ok(Base::Folder(PathBuf::from(text))),
+    }
+}
+
+/// Trains with a bar.
+pub(crate) fn train_with(config: &TrainConfig, base: &Base, data: &Path, out: &Path, ui: &Ui) -> Result<Summary> {
+    let dataset = Dataset::read(data).with_context(|| format!("cannot read the dataset {}", data.display()))?;
+    let mut bar = TrainBar { bar: ui.bar(None, "train"), ui };
+    let summary = train::train(config, base, &dataset, out, &mut bar, ui.stop());
+    bar.bar.finish_and_clear();
+    Ok(summary?)
+}
+
+fn print(summary: &Summary, out: &Path, ui: &Ui) -> Result<()> {
+    let mut rows = vec![vec!["training".to_owned(), "value".to_owned()]];
+    rows.push(vec!["parameters".to_owned(), summary.parameters.to_string()]);
+    rows.push(vec!["examples".to_owned(), summary.examples.to_string()]);
+    rows.push(vec!["steps".to_owned(), summary.steps.to_string()]);
+    rows.push(vec!["tokens".to_owned(), summary.tokens.to_string()]);
+    rows.push(vec!["tokens/s".to_owned(), format!("{:.0}", summary.tokens_per_second)]);
+    rows.push(vec!["loss".to_owned(), format!("{:.4}", summary.loss)]);
+    if let Some(validation) = &summary.validation {
+        rows.push(vec!["held-out loss".to_owned(), format!("{:.4}", validation.loss)]);
+        rows.push(vec!["held-out accuracy".to_owned(), format!("{:.4}", validation.accuracy)]);
+    }
+    rows.push(vec!["time".to_owned(), seconds(summary.seconds)]);
+    ui.table(&rows);
+    ui.say(format!("\nwritten to {}", out.display()));
+    ui.object(&json!({ "summary": serde_json::to_value(summary)?, "out": out }));
+    Ok(())
+}
+
+struct TrainBar<'u> {
+    bar: ProgressBar,
+    ui: &'u Ui,
+}
+
+impl Progress for TrainBar<'_> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Note(text) => self.ui.say(text),
+            Event::Data { examples, tokens, trained, too_long, parameters, steps, .. } => {
+                self.ui.say(format!(
+                    "{examples} examples, {tokens} tokens an epoch ({trained} trained on), {parameters} parameters, {steps} steps"
+                ));
+                if *too_long > 0 {
+                    self.ui.say(format!("{too_long} examples are longer than the limit and left out"));
+                }
+                self.bar.finish_and_clear();
+                self.bar = self.ui.bar(Some(*steps as u64), "train");
+            }
+            Event::Step(step) => {
+                self.bar.set_position(step.step as u64);
+                self.bar.set_message(format!("loss {:.3}, {:.0} tokens/s,", step.loss, step.tokens_per_second));
+            }
+            Event::Validation(_) | Event::Saved(_) => {}
+        }
+    }
+}
+
+pub(crate) fn inspect(args: &InspectArgs, ui: &Ui) -> Result<Outcome> {
+    let dataset = Dataset::read(&args.data).with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
+    let tokenizer = match &args.base {
+        Some(folder) => ModelFolder::open(folder)?.tokenizer,
+        None => {
+            let texts = dataset.train.iter().flat_map(|conversation| conversation.turns.iter().map(toolbox::transcript::Turn::text));
+            Tokenizer::train_bpe(texts, Preset::Tiny.vocab_size())?
+        }
+    };
+    let format = ChatFormat::new(tokenizer)?;
+    let mut shown = Vec::new();
+    for conversation in dataset.train.iter().take(args.limit) {
+        let tokens = train::inspect(&format, conversation)?;
+        let trained = tokens.iter().filter(|token| token.trained).count();
+        let mut text = String::new();
+        for token in &tokens {
+            // Trained tokens green on their own background, control tokens dim, so that borders between tokens show.
+            let colour = match (token.trained, token.control) {
+                (true, _) => "\u{1b}[30;42m",
+                (false, true) => "\u{1b}[2m",
+                (false, false) => "\u{1b}[4m",
+            };
+            let clean = token.text.replace('\n', "⏎\n");
+            text.push_str(&format!("{colour}{clean}\u{1b}[0m"));
+            if token.control && token.text.contains("end") {
+                text.push('\n');
+            }
+        }
+        ui.say(format!("{}: {} tokens, {trained} trained (green)\n{text}", conversation.id, tokens.len()));
+        shown.push(json!({
+            "id": conversation.id,
+            "tokens": tokens.iter().map(|token| json!({ "id": token.id, "text": token.text, "trained": token.trained })).collect::<Vec<_>>(),
+        }));
+    }
+    ui.object(&json!({ "examples": shown }));
+    Ok(Outcome::Done)
+}
