@@ -85,7 +85,7 @@ impl Templates {
                 break;
             }
             let wording = &wordings[(first + made) % wordings.len()];
-            if let Some(question) = instance(template, kg, &sparql, row, wording, made) {
+            if let Some(question) = instance(template, kg, &sparql, &row, wording, made) {
                 questions.push(question);
                 made += 1;
             }
@@ -130,8 +130,8 @@ fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a 
 }
 
 /// One question, or nothing where a constant has no label or cannot stand in the query.
-fn instance(template: &Template, kg: &dyn Kg, sparql: &Query, row: Row, wording: &[Piece<'_>], index: usize) -> Option<GoldQuestion> {
-    let query = substitute(sparql, &row)?;
+fn instance(template: &Template, kg: &dyn Kg, sparql: &Query, row: &Row, wording: &[Piece<'_>], index: usize) -> Option<GoldQuestion> {
+    let query = substitute(sparql, row)?;
     let mut question = String::new();
     for piece in wording {
         match piece {
