@@ -188,7 +188,7 @@ impl Llama {
         self
     }
 
-    fn project(&self, x: Tensor<2>, parts: &[&Linear]) -> Tensor<2> {
+    fn project(&self, x: &Tensor<2>, parts: &[&Linear]) -> Tensor<2> {
         let weights: Vec<Tensor<2>> = parts.iter().map(|linear| linear.weight.val()).collect();
         let weight = if let [one] = weights.as_slice() { one.clone() } else { Tensor::cat(weights, 0) };
         let y = ops::linear(self.compute, x.clone(), weight);
@@ -226,17 +226,17 @@ impl Llama {
         for (i, layer) in self.net.model.layers.iter().enumerate() {
             let (attn, mlp) = (&layer.self_attn, &layer.mlp);
             let y = norm(x.clone(), &layer.input_layernorm);
-            let y = self.project(y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj]);
+            let y = self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj]);
             let mut y = ops::attend(self.compute, y, &shape);
             if i == last {
                 // Beyond the last attention a row feeds nothing but its own prediction.
                 x = x.select(0, rows.clone());
                 y = y.select(0, rows.clone());
             }
-            x = x + self.project(y, &[&attn.o_proj]);
+            x = x + self.project(&y, &[&attn.o_proj]);
             let y = norm(x.clone(), &layer.post_attention_layernorm);
-            let y = ops::gated(self.compute, self.project(y, &[&mlp.gate_proj, &mlp.up_proj]));
-            x = x + self.project(y, &[&mlp.down_proj]);
+            let y = ops::gated(self.compute, self.project(&y, &[&mlp.gate_proj, &mlp.up_proj]));
+            x = x + self.project(&y, &[&mlp.down_proj]);
         }
         norm(x, &self.net.model.norm)
     }
@@ -246,7 +246,7 @@ impl Llama {
     pub fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
         let hidden = self.hidden(batch, device);
         match &self.net.lm_head {
-            Some(head) => self.project(hidden, &[head]),
+            Some(head) => self.project(&hidden, &[head]),
             None => ops::linear(self.compute, hidden, self.net.model.embed_tokens.weight.val()),
         }
     }

@@ -290,12 +290,12 @@ pub(crate) fn cross_entropy_loss(compute: Compute, logits: Tensor<2>, targets: &
 pub(crate) fn attend(compute: Compute, x: Tensor<2>, shape: &Arc<AttentionShape>) -> Tensor<2> {
     match compute {
         Compute::Fused => Tensor::from_dispatch(Dispatch::fused_attention(x.into_dispatch(), Arc::clone(shape))),
-        Compute::Stock => stock_attention(x, shape),
+        Compute::Stock => stock_attention(&x, shape),
     }
 }
 
 /// The same with a block-diagonal causal mask, for devices without our kernels.
-fn stock_attention(x: Tensor<2>, shape: &AttentionShape) -> Tensor<2> {
+fn stock_attention(x: &Tensor<2>, shape: &AttentionShape) -> Tensor<2> {
     let (device, [tokens, _]) = (x.device(), x.dims());
     let (d, heads, kv_heads) = (shape.head_dim, shape.heads, shape.kv_heads);
     let half = d / 2;

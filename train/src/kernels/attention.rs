@@ -5,7 +5,7 @@
 
 use rayon::prelude::*;
 
-use super::{dot, exp, exp_sum, max, simd};
+use super::lanes::{Lanes, dot, exp, exp_sum, map, max, simd};
 
 /// Query rows handled together: four rows of accumulators fill the vector registers.
 const ROWS: usize = 4;
@@ -57,52 +57,56 @@ impl AttentionShape {
     }
 }
 
+/// One tile of a row.
+#[inline(always)]
+fn tile<L: Lanes>(l: L, b: &[f32], at: usize) -> [L::V; 2] {
+    let (b, _) = b[at..at + TILE].as_chunks::<8>();
+    [l.load(&b[0]), l.load(&b[1])]
+}
+
 /// `out[r][..n] = a[r][..k] * b[k][..n]` for four rows. `b` and `out` have rows of `ldb` and `ldo`; `n` is rounded up to whole tiles,
 /// which both must have room for.
 #[inline(always)]
-fn multiply(a: &[f32], lda: usize, k: usize, b: &[f32], ldb: usize, n: usize, out: &mut [f32], ldo: usize) {
-    let (a0, rest) = a.split_at(lda);
-    let (a1, rest) = rest.split_at(lda);
-    let (a2, a3) = rest.split_at(lda);
-    let (a0, a1, a2, a3) = (&a0[..k], &a1[..k], &a2[..k], &a3[..k]);
-    let mut col = 0;
-    while col < n {
-        let mut acc = [[0.0_f32; TILE]; ROWS];
-        for i in 0..k {
-            let Some(b) = b[i * ldb + col..].first_chunk::<TILE>() else { return };
-            let x = [a0[i], a1[i], a2[i], a3[i]];
+#[allow(clippy::too_many_arguments)]
+fn multiply<L: Lanes>(l: L, a: &[f32], lda: usize, k: usize, b: &[f32], ldb: usize, n: usize, out: &mut [f32], ldo: usize) {
+    let (a0, a1, a2, a3) = (&a[..k], &a[lda..lda + k], &a[2 * lda..2 * lda + k], &a[3 * lda..3 * lda + k]);
+    for col in (0..n).step_by(TILE) {
+        let mut acc = [[l.splat(0.0); 2]; ROWS];
+        let rows = b.chunks_exact(ldb).zip(a0).zip(a1).zip(a2).zip(a3);
+        for ((((b, x0), x1), x2), x3) in rows {
+            let b = tile(l, b, col);
+            let x = [l.splat(*x0), l.splat(*x1), l.splat(*x2), l.splat(*x3)];
             for r in 0..ROWS {
-                for c in 0..TILE {
-                    acc[r][c] = x[r].mul_add(b[c], acc[r][c]);
-                }
+                acc[r][0] = l.fma(x[r], b[0], acc[r][0]);
+                acc[r][1] = l.fma(x[r], b[1], acc[r][1]);
             }
         }
-        for r in 0..ROWS {
-            out[r * ldo + col..r * ldo + col + TILE].copy_from_slice(&acc[r]);
+        for (r, acc) in acc.iter().enumerate() {
+            let (out, _) = out[r * ldo + col..r * ldo + col + TILE].as_chunks_mut::<8>();
+            l.store(acc[0], &mut out[0]);
+            l.store(acc[1], &mut out[1]);
         }
-        col += TILE;
     }
 }
 
 /// `out[j][..] += sum over r of a[r][j] * b[r][..]` for `j < n`: four rows' share of a transposed product.
 #[inline(always)]
-fn add_transposed(a: &[f32], lda: usize, n: usize, b: &[f32], ld: usize, out: &mut [f32]) {
-    let mut col = 0;
-    while col < ld {
-        let tile = |r: usize| b[r * ld + col..].first_chunk::<TILE>().copied().unwrap_or_default();
-        let rows = [tile(0), tile(1), tile(2), tile(3)];
-        for j in 0..n {
-            let x = [a[j], a[lda + j], a[2 * lda + j], a[3 * lda + j]];
-            let Some(out) = out[j * ld + col..].first_chunk_mut::<TILE>() else { return };
-            for c in 0..TILE {
-                let mut sum = out[c];
-                for r in 0..ROWS {
-                    sum = x[r].mul_add(rows[r][c], sum);
-                }
-                out[c] = sum;
+fn add_transposed<L: Lanes>(l: L, a: &[f32], lda: usize, n: usize, b: &[f32], ld: usize, out: &mut [f32]) {
+    let (a0, a1, a2, a3) = (&a[..n], &a[lda..lda + n], &a[2 * lda..2 * lda + n], &a[3 * lda..3 * lda + n]);
+    for col in (0..ld).step_by(TILE) {
+        let b = [tile(l, b, col), tile(l, b, ld + col), tile(l, b, 2 * ld + col), tile(l, b, 3 * ld + col)];
+        let rows = out.chunks_exact_mut(ld).zip(a0).zip(a1).zip(a2).zip(a3);
+        for ((((out, x0), x1), x2), x3) in rows {
+            let (out, _) = out[col..col + TILE].as_chunks_mut::<8>();
+            let x = [l.splat(*x0), l.splat(*x1), l.splat(*x2), l.splat(*x3)];
+            let mut sum = [l.load(&out[0]), l.load(&out[1])];
+            for r in 0..ROWS {
+                sum[0] = l.fma(x[r], b[r][0], sum[0]);
+                sum[1] = l.fma(x[r], b[r][1], sum[1]);
             }
+            l.store(sum[0], &mut out[0]);
+            l.store(sum[1], &mut out[1]);
         }
-        col += TILE;
     }
 }
 
@@ -187,13 +191,14 @@ pub(crate) fn forward(x: &[f32], shape: &AttentionShape) -> (Vec<f32>, Vec<f32>)
         .zip(begins.par_iter().zip(&shape.segments))
         .for_each(|((out, lse), (begin, len))| {
             let x = &x[begin * shape.width()..(begin + len) * shape.width()];
-            simd(#[inline(always)] || forward_segment(x, *len, shape, out, lse));
+            simd!(l => forward_segment(l, x, *len, shape, out, lse));
         });
     (out, lse)
 }
 
 #[inline(always)]
-fn forward_segment(x: &[f32], len: usize, shape: &AttentionShape, out: &mut [f32], lse: &mut [f32]) {
+#[allow(clippy::too_many_arguments)]
+fn forward_segment<L: Lanes>(l: L, x: &[f32], len: usize, shape: &AttentionShape, out: &mut [f32], lse: &mut [f32]) {
     let (d, heads, kv_heads, width) = (shape.head_dim, shape.heads, shape.kv_heads, shape.width());
     let (dp, lp, rows) = (round_up(d, TILE), round_up(len, TILE), round_up(len, ROWS));
     let mut q = vec![0.0; rows * dp];
@@ -211,19 +216,23 @@ fn forward_segment(x: &[f32], len: usize, shape: &AttentionShape, out: &mut [f32
             for first in (0..len).step_by(ROWS) {
                 let count = ROWS.min(len - first);
                 let n = first + count;
-                multiply(&q[first * dp..(first + ROWS) * dp], dp, d, &kt, lp, n, &mut p, lp);
+                multiply(l, &q[first * dp..(first + ROWS) * dp], dp, d, &kt, lp, n, &mut p, lp);
                 for r in 0..count {
                     let (row, rest) = p[r * lp..(r + 1) * lp].split_at_mut(first + r + 1);
-                    let top = max(row);
-                    let sum = exp_sum(row, top);
+                    let top = max(l, row);
+                    let sum = exp_sum(l, row, top);
                     lse[(first + r) * heads + head] = top + sum.ln();
-                    let inverse = 1.0 / sum;
-                    for x in row {
-                        *x *= inverse;
-                    }
+                    let inverse = l.splat(1.0 / sum);
+                    map(
+                        l,
+                        row,
+                        [],
+                        #[inline(always)]
+                        |x, []| l.mul(x, inverse),
+                    );
                     rest.fill(0.0);
                 }
-                multiply(&p, lp, n, &v, dp, d, &mut o, dp);
+                multiply(l, &p, lp, n, &v, dp, d, &mut o, dp);
                 for r in 0..count {
                     let at = (first + r) * heads * d + head * d;
                     out[at..at + d].copy_from_slice(&o[r * dp..r * dp + d]);
@@ -245,14 +254,15 @@ pub(crate) fn backward(x: &[f32], shape: &AttentionShape, out: &[f32], lse: &[f3
             let part = |width: usize| begin * width..(begin + len) * width;
             let (x, lse) = (&x[part(shape.width())], &lse[part(shape.heads)]);
             let (out, grad) = (&out[part(shape.out_width())], &grad[part(shape.out_width())]);
-            simd(#[inline(always)] || backward_segment(x, *len, shape, out, lse, grad, dx));
+            simd!(l => backward_segment(l, x, *len, shape, out, lse, grad, dx));
         },
     );
     dx
 }
 
 #[inline(always)]
-fn backward_segment(x: &[f32], len: usize, shape: &AttentionShape, out: &[f32], lse: &[f32], grad: &[f32], dx: &mut [f32]) {
+#[allow(clippy::too_many_arguments)]
+fn backward_segment<L: Lanes>(l: L, x: &[f32], len: usize, shape: &AttentionShape, out: &[f32], lse: &[f32], grad: &[f32], dx: &mut [f32]) {
     let (d, heads, kv_heads, width) = (shape.head_dim, shape.heads, shape.kv_heads, shape.width());
     let (dp, lp, rows) = (round_up(d, TILE), round_up(len, TILE), round_up(len, ROWS));
     let out_width = shape.out_width();
@@ -279,8 +289,8 @@ fn backward_segment(x: &[f32], len: usize, shape: &AttentionShape, out: &[f32], 
                 let count = ROWS.min(len - first);
                 let n = first + count;
                 let block = first * dp..(first + ROWS) * dp;
-                multiply(&q[block.clone()], dp, d, &kt, lp, n, &mut p, lp);
-                multiply(&g[block.clone()], dp, d, &vt, lp, n, &mut ds, lp);
+                multiply(l, &q[block.clone()], dp, d, &kt, lp, n, &mut p, lp);
+                multiply(l, &g[block.clone()], dp, d, &vt, lp, n, &mut ds, lp);
                 for r in 0..ROWS {
                     let live = if r < count { first + r + 1 } else { 0 };
                     let (prow, prest) = p[r * lp..(r + 1) * lp].split_at_mut(live);
@@ -292,15 +302,26 @@ fn backward_segment(x: &[f32], len: usize, shape: &AttentionShape, out: &[f32], 
                     }
                     let shift = lse[(first + r) * heads + head];
                     let at = (first + r) * out_width + head * d;
-                    let delta = dot(&grad[at..at + d], &out[at..at + d]);
-                    for (p, ds) in prow.iter_mut().zip(drow) {
-                        *p = exp(*p - shift);
-                        *ds = *p * (*ds - delta);
-                    }
+                    let delta = dot(l, &grad[at..at + d], &out[at..at + d]);
+                    let (shift, delta) = (l.splat(shift), l.splat(delta));
+                    map(
+                        l,
+                        prow,
+                        [],
+                        #[inline(always)]
+                        |p, []| exp(l, l.sub(p, shift)),
+                    );
+                    map(
+                        l,
+                        drow,
+                        [prow],
+                        #[inline(always)]
+                        |ds, [p]| l.mul(p, l.sub(ds, delta)),
+                    );
                 }
-                multiply(&ds, lp, n, &k, dp, d, &mut dq[block.clone()], dp);
-                add_transposed(&ds, lp, n, &q[block.clone()], dp, &mut dk);
-                add_transposed(&p, lp, n, &g[block], dp, &mut dv);
+                multiply(l, &ds, lp, n, &k, dp, d, &mut dq[block.clone()], dp);
+                add_transposed(l, &ds, lp, n, &q[block.clone()], dp, &mut dk);
+                add_transposed(l, &p, lp, n, &g[block], dp, &mut dv);
             }
             // The queries carry the scale, so the keys' gradient has it already and the queries' gets it here.
             rotated_back(shape, &dq, dp, shape.scale(), dx, head * d);

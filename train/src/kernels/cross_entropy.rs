@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{dot, exp_sum, max, simd};
+use super::lanes::{Lanes as _, dot, exp_sum, map, max, simd};
 
 /// Rows one task works on: a row is a whole vocabulary.
 const ROWS: usize = 16;
@@ -13,19 +13,17 @@ pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, s
         .par_chunks_mut(ROWS * vocab)
         .zip(targets.par_chunks(ROWS))
         .map(|(logits, targets)| {
-            simd(#[inline(always)] || {
+            simd!(l => {
                 let (mut loss, mut right) = (0.0_f64, 0);
                 for (row, target) in logits.chunks_exact_mut(vocab).zip(targets) {
                     let target = *target as usize;
-                    let top = max(row);
+                    let top = max(l, row);
                     let own = row[target];
                     right += usize::from(own >= top);
-                    let sum = exp_sum(row, top);
+                    let sum = exp_sum(l, row, top);
                     loss += f64::from(sum.ln() - (own - top));
-                    let factor = scale / sum;
-                    for x in row.iter_mut() {
-                        *x *= factor;
-                    }
+                    let factor = l.splat(scale / sum);
+                    map(l, row, [], #[inline(always)] |x, []| l.mul(x, factor));
                     row[target] -= scale;
                 }
                 (loss, right)
@@ -38,6 +36,6 @@ pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, s
 
 /// Sum of squares, in blocks of fixed size.
 pub(crate) fn square_sum(x: &[f32]) -> f64 {
-    let blocks: Vec<f64> = x.par_chunks(1 << 14).map(|block| simd(#[inline(always)] || f64::from(dot(block, block)))).collect();
+    let blocks: Vec<f64> = x.par_chunks(1 << 14).map(|block| simd!(l => f64::from(dot(l, block, block)))).collect();
     blocks.iter().sum()
 }

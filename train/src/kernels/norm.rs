@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::{BLOCK_ROWS, dot, simd};
+use super::BLOCK_ROWS;
+use super::lanes::{Lanes as _, dot, map, simd};
 
 /// `y = x / rms(x) * w` per row; also returns `1 / rms(x)` of every row for [`backward`].
 pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Vec<f32>, Vec<f32>) {
@@ -11,12 +12,11 @@ pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Vec<f32>, Vec<f32>) {
     let mut inverse = vec![0.0; x.len() / width];
     y.par_chunks_mut(BLOCK_ROWS * width).zip(inverse.par_chunks_mut(BLOCK_ROWS)).zip(x.par_chunks(BLOCK_ROWS * width)).for_each(
         |((y, inverse), x)| {
-            simd(#[inline(always)] || {
+            simd!(l => {
                 for ((y, r), x) in y.chunks_exact_mut(width).zip(inverse).zip(x.chunks_exact(width)) {
-                    *r = 1.0 / (dot(x, x) / width as f32 + eps).sqrt();
-                    for ((y, x), w) in y.iter_mut().zip(x).zip(w) {
-                        *y = x * *r * w;
-                    }
+                    *r = 1.0 / (dot(l, x, x) / width as f32 + eps).sqrt();
+                    let factor = l.splat(*r);
+                    map(l, y, [x, w], #[inline(always)] |_, [x, w]| l.mul(l.mul(x, factor), w));
                 }
             });
         },
@@ -35,18 +35,14 @@ pub(crate) fn backward(x: &[f32], w: &[f32], inverse: &[f32], grad: &[f32]) -> (
         .zip(inverse.par_chunks(BLOCK_ROWS))
         .map(|(((dx, x), grad), inverse)| {
             let mut dw = vec![0.0_f32; width];
-            let mut scaled = vec![0.0_f32; width];
-            simd(#[inline(always)] || {
+            simd!(l => {
                 let rows = dx.chunks_exact_mut(width).zip(x.chunks_exact(width)).zip(grad.chunks_exact(width)).zip(inverse);
                 for (((dx, x), grad), r) in rows {
-                    for i in 0..width {
-                        scaled[i] = grad[i] * w[i];
-                        dw[i] = (grad[i] * r).mul_add(x[i], dw[i]);
-                    }
-                    let c = dot(&scaled, x) * r * r / width as f32;
-                    for i in 0..width {
-                        dx[i] = r * (-c).mul_add(x[i], scaled[i]);
-                    }
+                    let factor = l.splat(*r);
+                    map(l, &mut dw, [x, grad], #[inline(always)] |dw, [x, g]| l.fma(l.mul(g, factor), x, dw));
+                    map(l, dx, [grad, w], #[inline(always)] |_, [g, w]| l.mul(g, w));
+                    let c = l.splat(-dot(l, dx, x) * r * r / width as f32);
+                    map(l, dx, [x], #[inline(always)] |scaled, [x]| l.mul(factor, l.fma(c, x, scaled)));
                 }
             });
             dw

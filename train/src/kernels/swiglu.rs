@@ -2,18 +2,18 @@
 
 use rayon::prelude::*;
 
-use super::{BLOCK_ROWS, exp, simd};
+use super::BLOCK_ROWS;
+use super::lanes::{Lanes as _, exp, map, simd};
 
 /// Rows of `2 * inner` to rows of `inner`.
 pub(crate) fn forward(x: &[f32], inner: usize) -> Vec<f32> {
     let mut y = vec![0.0; x.len() / 2];
     y.par_chunks_mut(BLOCK_ROWS * inner).zip(x.par_chunks(BLOCK_ROWS * 2 * inner)).for_each(|(y, x)| {
-        simd(#[inline(always)] || {
+        simd!(l => {
+            let (zero, one) = (l.splat(0.0), l.splat(1.0));
             for (y, x) in y.chunks_exact_mut(inner).zip(x.chunks_exact(2 * inner)) {
                 let (gate, up) = x.split_at(inner);
-                for ((y, g), u) in y.iter_mut().zip(gate).zip(up) {
-                    *y = g / (1.0 + exp(-g)) * u;
-                }
+                map(l, y, [gate, up], #[inline(always)] |_, [g, u]| l.mul(l.div(g, l.add(one, exp(l, l.sub(zero, g)))), u));
             }
         });
     });
@@ -25,17 +25,18 @@ pub(crate) fn backward(x: &[f32], inner: usize, grad: &[f32]) -> Vec<f32> {
     let mut dx = vec![0.0; x.len()];
     dx.par_chunks_mut(BLOCK_ROWS * 2 * inner).zip(x.par_chunks(BLOCK_ROWS * 2 * inner)).zip(grad.par_chunks(BLOCK_ROWS * inner)).for_each(
         |((dx, x), grad)| {
-            simd(#[inline(always)] || {
+            simd!(l => {
+                let (zero, one) = (l.splat(0.0), l.splat(1.0));
                 let rows = dx.chunks_exact_mut(2 * inner).zip(x.chunks_exact(2 * inner)).zip(grad.chunks_exact(inner));
                 for ((dx, x), grad) in rows {
                     let (gate, up) = x.split_at(inner);
                     let (dgate, dup) = dx.split_at_mut(inner);
-                    for i in 0..inner {
-                        let s = 1.0 / (1.0 + exp(-gate[i]));
-                        let silu = gate[i] * s;
-                        dup[i] = grad[i] * silu;
-                        dgate[i] = grad[i] * up[i] * (silu.mul_add(1.0 - s, s));
-                    }
+                    // The sigmoid stands in `dgate` until its gradient replaces it.
+                    map(l, dgate, [gate], #[inline(always)] |_, [g]| l.div(one, l.add(one, exp(l, l.sub(zero, g)))));
+                    map(l, dup, [grad, gate, dgate], #[inline(always)] |_, [d, g, s]| l.mul(d, l.mul(g, s)));
+                    map(l, dgate, [grad, gate, up], #[inline(always)] |s, [d, g, u]| {
+                        l.mul(l.mul(d, u), l.fma(l.mul(g, s), l.sub(one, s), s))
+                    });
                 }
             });
         },
