@@ -18,7 +18,9 @@ pub enum InferError {
         given: usize,
     },
     /// The prompt does not fit the model.
-    #[error("the prompt of this question has {needed} tokens and the model takes {limit}; show fewer relations or use a model with a longer context")]
+    #[error(
+        "the prompt of this question has {needed} tokens and the model takes {limit}; show fewer relations or use a model with a longer context"
+    )]
     TooLong {
         /// Tokens needed.
         needed: usize,

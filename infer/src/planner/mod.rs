@@ -84,7 +84,6 @@ impl Scripted {
     pub fn new(texts: Vec<String>) -> Self {
         Self { given: texts.len(), texts: texts.into_iter() }
     }
-
 }
 
 impl Planner for Scripted {

@@ -325,8 +325,9 @@ impl Session<'_> {
             |truth: bool, walked| Ok(Done { observation: Observation::Value(Value::Bool(truth)), walked, inputs: vec![from.clone()] });
         let (relation, forward) = match self.bound_relation(call, &from, true) {
             Ok(bound) => bound,
-            // The relation exists, only nobody in the set has it.
+            // The relation exists, only nobody in the set has it in this direction: no tails, which is false (R17).
             Err(ToolError::UnknownRelation { given, .. }) if self.relation_by_name(&given).is_some() => return truth(false, None),
+            Err(ToolError::WrongDirection { .. }) => return truth(false, None),
             Err(error) => return Err(error),
         };
         let Some(Arg::Op(op)) = call.args.get(2) else { return Err(missing(call)) };
