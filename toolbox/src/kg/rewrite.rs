@@ -100,14 +100,27 @@ fn expression(e: &mut Expression) -> Result<(), QueryError> {
             }
             Ok(())
         }
-        Expression::Or(a, b)
-        | Expression::And(a, b)
-        | Expression::Equal(a, b)
-        | Expression::SameTerm(a, b)
+        Expression::Equal(a, b)
         | Expression::Greater(a, b)
         | Expression::GreaterOrEqual(a, b)
         | Expression::Less(a, b)
-        | Expression::LessOrEqual(a, b)
+        | Expression::LessOrEqual(a, b) => {
+            // A constant date becomes a date-time, and so must what it is compared with: a date of the graph is otherwise comparable with
+            // no date-time at all, and the filter is false for every row.
+            let timed = is_time(a) || is_time(b);
+            for side in [a, b] {
+                let wrap = timed && !is_time(side);
+                expression(side)?;
+                if wrap {
+                    let inner = std::mem::replace(side.as_mut(), Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
+                    **side = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(DATE_TIME)), vec![inner]);
+                }
+            }
+            Ok(())
+        }
+        Expression::Or(a, b)
+        | Expression::And(a, b)
+        | Expression::SameTerm(a, b)
         | Expression::Add(a, b)
         | Expression::Subtract(a, b)
         | Expression::Multiply(a, b)
@@ -145,6 +158,12 @@ fn expression(e: &mut Expression) -> Result<(), QueryError> {
             Ok(())
         }
     }
+}
+
+/// Whether an expression is a constant date or date-time.
+fn is_time(e: &Expression) -> bool {
+    matches!(e, Expression::Literal(literal) if matches!(literal.datatype().as_str().strip_prefix(XSD), Some("dateTime" | "date"))
+        && Span::parse(literal.value()).is_some())
 }
 
 /// The first moment of what a literal names, as a date-time without zone.
