@@ -367,7 +367,7 @@ mod tests {
     }
 
     fn times() -> impl Strategy<Value = Literal> {
-        "-?(00|19|20)[0-9]{2}(-0[1-9](-[12][0-9](T1[0-9]:[0-5][0-9]:[0-5][0-9])?)?)?".prop_map(|t| Literal::xsd(t, "dateTime"))
+        "-?(00|19|20)[0-9]{2}(-0[1-9](-[12][0-8](T1[0-9]:[0-5][0-9]:[0-5][0-9])?)?)?".prop_map(|t| Literal::xsd(t, "dateTime"))
     }
 
     fn any_pair() -> impl Strategy<Value = (Literal, Literal, Kind)> {
