@@ -105,7 +105,7 @@ impl Preset {
     #[must_use]
     pub fn config(self, vocab_size: usize) -> ModelConfig {
         let (hidden, ff, layers, heads, kv, head_dim) = match self {
-            Self::Tiny => (160, 416, 4, 6, 2, 32),
+            Self::Tiny => (160, 384, 4, 8, 2, 32),
             Self::Small => (320, 864, 8, 10, 5, 32),
             Self::Base => (768, 2048, 14, 12, 4, 64),
         };
@@ -365,7 +365,10 @@ mod tests {
     #[test]
     fn presets_have_the_promised_sizes() {
         for (preset, low, high) in [(Preset::Tiny, 1.3e6, 1.7e6), (Preset::Small, 9e6, 11.5e6), (Preset::Base, 90e6, 110e6)] {
-            let n = preset.config(preset.vocab_size()).parameters() as f64;
+            let config = preset.config(preset.vocab_size());
+            let n = config.parameters() as f64;
+            // transformers refuses a width that is no multiple of the heads, even where `head_dim` says otherwise.
+            assert!(config.hidden_size.is_multiple_of(config.num_attention_heads), "{preset:?}");
             assert!((low..high).contains(&n), "{preset:?} has {n}");
         }
     }
@@ -396,7 +399,7 @@ mod tests {
             ("attention_bias", json!(true), "attention_bias"),
             ("rope_parameters", json!({"rope_type": "yarn", "factor": 4.0}), "yarn"),
             ("rope_parameters", json!({"rope_theta": 5.0}), "rope_theta"),
-            ("num_key_value_heads", json!(4), "4 key/value"),
+            ("num_key_value_heads", json!(3), "3 key/value"),
             ("head_dim", json!(7), "head_dim"),
             ("hidden_size", json!(-1), "hidden_size"),
             ("eos_token_id", json!(300), "300"),
