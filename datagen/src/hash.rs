@@ -3,7 +3,8 @@
 use sha2::{Digest, Sha256};
 
 /// A number from a seed, a purpose and a name.
-pub(crate) fn number(seed: u64, purpose: &str, name: &str) -> u64 {
+#[must_use]
+pub fn number(seed: u64, purpose: &str, name: &str) -> u64 {
     let mut hasher = Sha256::new();
     hasher.update(seed.to_le_bytes());
     hasher.update(purpose.as_bytes());

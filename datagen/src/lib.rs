@@ -13,7 +13,7 @@ pub mod convert;
 mod error;
 pub mod example;
 pub mod graph;
-mod hash;
+pub mod hash;
 mod limits;
 pub mod pipeline;
 pub mod question;
