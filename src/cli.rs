@@ -134,6 +134,15 @@ impl LayoutName {
     }
 }
 
+/// How dialogue calls write relations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RelationStyle {
+    /// By their full name, held to those shown.
+    Name,
+    /// By a handle shown beside the name.
+    Handle,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct GoldArgs {
     #[command(flatten)]
@@ -151,6 +160,9 @@ pub(crate) struct GoldArgs {
     /// Layout of the samples.
     #[arg(long, value_enum, default_value = "dialogue")]
     pub(crate) layout: LayoutName,
+    /// How dialogue calls write relations.
+    #[arg(long, value_enum, default_value = "name")]
+    pub(crate) relations: RelationStyle,
     /// Put the tool list into every dialogue (the paper layout always has it).
     #[arg(long)]
     pub(crate) tool_list: bool,

@@ -71,7 +71,11 @@ fn random_model(dir: &Path, texts: &[String], seed: u64) -> Arc<LocalModel> {
     let mut config = Preset::Tiny.config(tokenizer.vocab_size());
     config.num_hidden_layers = 1;
     let weights = train::fresh_weights(&config, seed).unwrap();
-    let info = KgAgentInfo { template_hash: Template::new(Layout::Dialogue).hash(), layouts: vec!["dialogue".to_owned()], ..KgAgentInfo::default() };
+    let info = KgAgentInfo {
+        template_hash: Template::new(Layout::Dialogue).hash(),
+        layouts: vec!["dialogue".to_owned()],
+        ..KgAgentInfo::default()
+    };
     ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();
     Arc::new(LocalModel::open(dir).unwrap())
 }
@@ -101,7 +105,7 @@ fn random_weights_write_only_valid_calls() {
             while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
                 let moment = infer::planner::Moment { session: &session, template: &template, turns: conversation.prompt() };
                 let written = planner.propose(&moment).unwrap().text;
-                let live = session.live(true);
+                let live = session.live(template.naming);
                 let call = parse_call(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
                 for arg in &call.args {
                     if let Arg::Var(index) = arg {

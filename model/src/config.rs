@@ -105,7 +105,7 @@ impl Preset {
     #[must_use]
     pub fn config(self, vocab_size: usize) -> ModelConfig {
         let (hidden, ff, layers, heads, kv, head_dim) = match self {
-            Self::Tiny => (160, 384, 4, 8, 2, 32),
+            Self::Tiny => (160, 384, 4, 5, 5, 32),
             Self::Small => (320, 864, 8, 10, 5, 32),
             Self::Base => (768, 2048, 14, 12, 4, 64),
         };
@@ -120,7 +120,7 @@ impl Preset {
             rms_norm_eps: 1e-5,
             max_position_embeddings: Self::MAX_POSITIONS,
             tie_word_embeddings: true,
-            initializer_range: 0.02,
+            initializer_range: 0.1,
             rope: Rope { theta: 10_000.0, llama3: None },
             bos_token_id: None,
             eos_token_ids: Vec::new(),

@@ -9,12 +9,13 @@ use datagen::read::{ReadOptions, Source};
 use datagen::report::{Counts, Report};
 use datagen::verify::VerifyOptions;
 use serde_json::json;
+use toolbox::exec::Naming;
 use toolbox::kg::Kg;
 use toolbox::memory::Template;
 
 use super::kg;
 use crate::Outcome;
-use crate::cli::{CheckArgs, GoldArgs};
+use crate::cli::{CheckArgs, GoldArgs, LayoutName, RelationStyle};
 use crate::ui::{Ui, seconds};
 
 /// Reads sources, in order.
@@ -40,10 +41,14 @@ pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
 pub(crate) fn generate(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<Report> {
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
     let questions = read(&args.sources, Some(graph), &reading)?;
-    let template = Template {
-        toolbox: args.tool_list || args.layout.layout() == toolbox::memory::Layout::Paper,
-        ..Template::new(args.layout.layout())
-    };
+    let mut template = Template::new(args.layout.layout());
+    if args.layout == LayoutName::Dialogue {
+        template.toolbox = args.tool_list;
+        template.naming = match args.relations {
+            RelationStyle::Name => Naming::Mixed,
+            RelationStyle::Handle => Naming::Handles,
+        };
+    }
     let options = GenerateOptions {
         template,
         verify: VerifyOptions { abstain: args.abstain > 0.0, ..VerifyOptions::default() },

@@ -17,7 +17,7 @@ use train::{Base, TrainConfig};
 use super::eval::{Planning, Setting};
 use super::{ask, datagen as sources, eval, kg, train as training};
 use crate::Outcome;
-use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName};
+use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName, RelationStyle};
 use crate::ui::{Ui, seconds, table};
 
 /// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
@@ -65,6 +65,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         hold_out: vec![new_entities.clone(), new_wordings.clone()],
         out: args.out.join("data"),
         layout: LayoutName::Dialogue,
+        relations: RelationStyle::Name,
         tool_list: false,
         limit: None,
         abstain: 0.08,

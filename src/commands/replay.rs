@@ -23,18 +23,15 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let file = File::open(&args.trace).with_context(|| format!("cannot open {}", args.trace.display()))?;
     let events = trace::read(BufReader::new(file)).with_context(|| format!("{} is no trace", args.trace.display()))?;
     let graph = kg::open(&args.graph.kg)?;
-    let Some(Event::Observe { question, entities, kg_hash, template_hash, layout, planner, exclude, .. }) = events.first() else {
+    let Some(Event::Observe { question, entities, kg_hash, template_hash, planner, exclude, .. }) = events.first() else {
         bail!("{} does not begin with an observe event", args.trace.display());
     };
     if kg_hash != graph.content_hash() {
         bail!("the trace was made on the graph {kg_hash}, this folder holds {}", graph.content_hash());
     }
-    let plain = Template::new(*layout);
-    let listed = Template { toolbox: true, ..plain.clone() };
-    let template = if listed.hash() == *template_hash { listed } else { plain };
-    if template.hash() != *template_hash {
-        bail!("the trace was rendered by template {template_hash}, this version has {}", template.hash());
-    }
+    let Some(template) = Template::by_hash(template_hash) else {
+        bail!("the trace was rendered by template {template_hash}, which this version does not have");
+    };
     let nodes = |names: &[String]| -> Result<Vec<NodeId>> {
         names.iter().map(|name| graph.by_name(name).with_context(|| format!("the graph has no entity `{name}`"))).collect()
     };

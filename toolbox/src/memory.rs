@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::call::{Call, HandleKind, print_name, tool_list};
-use crate::exec::{Observation, Session, Shown, Step, Value};
+use crate::exec::{Naming, Observation, Session, Shown, Step, Value};
 use crate::link;
 use crate::transcript::{Part, Role, Turn};
 
@@ -40,6 +40,8 @@ pub struct Template {
     pub layout: Layout,
     /// The agent named in the system turn.
     pub agent: String,
+    /// How calls name things. The paper layout always uses names.
+    pub naming: Naming,
     /// Whether the system turn carries the tool list. The paper layout always does; in dialogue a model trained from scratch does not need
     /// to read the same 400 tokens with every question, a pretrained one may.
     pub toolbox: bool,
@@ -49,27 +51,34 @@ impl Template {
     /// The template of a layout for the KG-Agent loop.
     #[must_use]
     pub fn new(layout: Layout) -> Self {
-        Self { layout, agent: "kg-agent".to_owned(), toolbox: layout == Layout::Paper }
+        let naming = if layout == Layout::Paper { Naming::Names } else { Naming::Mixed };
+        Self { layout, agent: "kg-agent".to_owned(), naming, toolbox: layout == Layout::Paper }
+    }
+
+    /// The template of a hash, among all that this version can render.
+    #[must_use]
+    pub fn by_hash(hash: &str) -> Option<Self> {
+        let dialogue = Self::new(Layout::Dialogue);
+        let mut all = vec![Self::new(Layout::Paper)];
+        for naming in [Naming::Mixed, Naming::Handles] {
+            all.extend([false, true].map(|toolbox| Self { naming, toolbox, ..dialogue.clone() }));
+        }
+        all.into_iter().find(|template| template.hash() == hash)
     }
 
     /// SHA-256 over everything fixed that the template writes: written into datasets and models, compared when they meet.
     #[must_use]
     pub fn hash(&self) -> String {
-        let text = format!("{VERSION}\n{}\n{}\n{}\n{}{}", self.layout.name(), self.agent, self.toolbox, tool_list(), INSTRUCTION);
+        let (layout, agent, naming, toolbox) = (self.layout.name(), &self.agent, self.naming, self.toolbox);
+        let text = format!("{VERSION}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}", tool_list());
         let digest = Sha256::digest(text.as_bytes());
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-    }
-
-    /// Whether calls name things by handle.
-    #[must_use]
-    pub fn handles(&self) -> bool {
-        self.layout == Layout::Dialogue
     }
 
     /// A call as this template writes it.
     #[must_use]
     pub fn call(&self, session: &Session<'_>, call: &Call) -> Call {
-        if self.handles() { session.with_handles(call) } else { call.clone() }
+        session.with_handles(call, self.naming)
     }
 
     /// The turns shown before the first call.
@@ -93,7 +102,7 @@ impl Template {
             return None;
         }
         let parts = match &step.observation {
-            Observation::Relations(shown) => dialogue_relations(session, shown),
+            Observation::Relations(shown) => dialogue_relations(session, shown, self.naming),
             Observation::Value(Value::Set(set)) => vec![Part::ours(size_word(set.len()))],
             Observation::Value(Value::Int(_) | Value::Bool(_)) => vec![Part::ours("done")],
             Observation::Answer(_) => return None,
@@ -181,15 +190,15 @@ fn dialogue_question(session: &Session<'_>) -> Vec<Part> {
         parts.push(Part::ours("\n"));
     }
     for (i, &class) in session.classes().iter().enumerate() {
-        let separator = if i == 0 { "" } else { " | " };
+        let separator = if i == 0 { "" } else { " " };
         parts.push(Part::ours(format!("{separator}{}{i} ", HandleKind::Class.letter())));
         parts.push(Part::kg(print_name(&kg.name(class))));
     }
     parts
 }
 
-/// `out r0 film.directed_by | r1 … / in r2 …`: handles stand beside full names.
-fn dialogue_relations(session: &Session<'_>, shown: &Shown) -> Vec<Part> {
+/// `out r0 film.directed_by r1 …`, then `in r2 …`: full names, with handles before them where calls use these.
+fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: Naming) -> Vec<Part> {
     if shown.is_empty() {
         return vec![Part::ours("none")];
     }
@@ -200,8 +209,10 @@ fn dialogue_relations(session: &Session<'_>, shown: &Shown) -> Vec<Part> {
         }
         let line = if parts.is_empty() { "" } else { "\n" };
         for (i, &relation) in relations.iter().enumerate() {
-            let before = if i == 0 { format!("{line}{word} ") } else { " | ".to_owned() };
-            parts.push(Part::ours(format!("{before}{}{} ", HandleKind::Relation.letter(), first + i)));
+            let before = if i == 0 { format!("{line}{word} ") } else { " ".to_owned() };
+            let handle =
+                if naming.relations_by_handle() { format!("{}{} ", HandleKind::Relation.letter(), first + i) } else { String::new() };
+            parts.push(Part::ours(format!("{before}{handle}")));
             parts.push(Part::kg(print_name(&session.relation_name(relation))));
         }
     }

@@ -247,22 +247,27 @@ fn an_empty_answer_names_the_step() {
 #[test]
 fn what_is_live_can_be_run() {
     let kg = graph();
-    for handles in [true, false] {
+    for naming in [Naming::Handles, Naming::Mixed, Naming::Names] {
         let mut s = session(&kg, ExecOptions::default());
         s.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
-        let acceptor = CallAcceptor::new(s.live(handles));
-        let call = if handles { "v0 = get_tail_entity(e0, r0)" } else { "v0 = get_tail_entity(ada, player.stints)" };
+        let acceptor = CallAcceptor::new(s.live(naming));
+        let call = match naming {
+            Naming::Handles => "v0 = get_tail_entity(e0, r0)",
+            Naming::Mixed => "v0 = get_tail_entity(e0, player.stints)",
+            Naming::Names => "v0 = get_tail_entity(ada, player.stints)",
+        };
         assert!(acceptor.accepts(call), "{:?}", acceptor.continuations(&acceptor.start()));
         s.run(&parse_call(call).unwrap()).unwrap();
         assert_eq!(s.steps()[1].call.to_string(), "v0 = get_tail_entity(ada, player.stints)");
-        assert!(CallAcceptor::new(s.live(handles)).accepts("get_relation(v0)"));
+        assert!(CallAcceptor::new(s.live(naming)).accepts("get_relation(v0)"));
     }
 }
 
 #[test]
 fn handles_and_names_are_two_spellings_of_one_program() {
     let kg = graph();
-    let template = Template::new(Layout::Dialogue);
+    let template = Template { naming: Naming::Handles, ..Template::new(Layout::Dialogue) };
+    assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
     let mut s = session(&kg, ExecOptions::default());
     let mut conversation = Conversation::open(&template, &s);
     let program = "get_relation(ada); v0 = get_tail_entity(ada, player.stints); get_relation(v0); v1 = get_entity_by_constraint(v0, stint.from_to, =, 2008); get_relation(v1); v2 = get_tail_entity(v1, stint.club); ans = end(v2)";

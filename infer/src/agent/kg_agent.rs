@@ -7,7 +7,7 @@ use toolbox::call::parse_call;
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::kg::Kg;
 use toolbox::link::Linked;
-use toolbox::memory::{Conversation, Template};
+use toolbox::memory::{Conversation, Layout, Template};
 use toolbox::term::NodeId;
 use toolbox::trace::{Event, ResultText, TRACE_VERSION};
 
@@ -73,7 +73,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
             break;
         }
         // Record.
-        shown = if task.template.handles() { turns.len() + 1 } else { 0 };
+        shown = if task.template.layout == Layout::Dialogue { turns.len() + 1 } else { 0 };
         conversation.record(&session, &proposal.text);
         if let Some(step) = session.steps().last() {
             events.push(Event::Result { call: step.call.to_string(), result: ResultText::of(&session, step) });

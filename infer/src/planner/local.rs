@@ -57,11 +57,8 @@ impl LocalModel {
     /// # Errors
     /// When this version renders that layout otherwise than the model's training data was rendered.
     pub fn template(&self) -> Result<Template, InferError> {
-        let paper = self.info.layouts.iter().any(|layout| layout == Layout::Paper.name());
-        let layout = if paper { Layout::Paper } else { Layout::Dialogue };
-        let plain = Template::new(layout);
-        let listed = Template { toolbox: true, ..plain.clone() };
-        let template = if self.info.template_hash == listed.hash() { listed } else { plain };
+        let known = Template::by_hash(&self.info.template_hash);
+        let template = known.unwrap_or_else(|| Template::new(Layout::Dialogue));
         self.info.check_template(&template.hash(), &self.name)?;
         Ok(template)
     }
@@ -91,7 +88,7 @@ impl Planner for LocalPlanner {
         if prompt.len() + CALL_TOKENS > limit {
             return Err(InferError::TooLong { needed: prompt.len() + CALL_TOKENS, limit });
         }
-        let acceptor = CallAcceptor::new(moment.session.live(moment.template.handles()));
+        let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
         let encode = |text: &str| chat.tokenizer().encode(text).unwrap_or_default();
         let before = self.session.tokens_run();
         let written = engine::generate(

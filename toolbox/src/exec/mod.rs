@@ -84,6 +84,32 @@ impl Shown {
     }
 }
 
+/// How calls name what is live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Naming {
+    /// Everything by handle.
+    Handles,
+    /// Entities, classes and literals by handle, relations by name.
+    Mixed,
+    /// Everything by name.
+    Names,
+}
+
+impl Naming {
+    /// Whether entities, classes and literals go by handle.
+    #[must_use]
+    pub fn things_by_handle(self) -> bool {
+        self != Self::Names
+    }
+
+    /// Whether relations go by handle.
+    #[must_use]
+    pub fn relations_by_handle(self) -> bool {
+        self == Self::Handles
+    }
+}
+
 /// Entities kept out of answers (rule R7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exclude {
@@ -312,15 +338,20 @@ impl<'g> Session<'g> {
         Ok(&self.steps[last])
     }
 
-    /// Everything a call may name now; `handles` or full names.
+    /// Everything a call may name now, and how it writes it.
     #[must_use]
-    pub fn live(&self, handles: bool) -> Live {
+    pub fn live(&self, naming: Naming) -> Live {
+        let handles = naming.things_by_handle();
         let mut sets = Vec::new();
         let relation_texts = |relations: &[Relation], first: usize| -> Vec<String> {
             relations
                 .iter()
                 .enumerate()
-                .map(|(i, &relation)| if handles { format!("r{}", first + i) } else { print_name(&self.relation_name(relation)) })
+                .map(
+                    |(i, &relation)| {
+                        if naming.relations_by_handle() { format!("r{}", first + i) } else { print_name(&self.relation_name(relation)) }
+                    },
+                )
                 .collect()
         };
         let mut add = |key: SetKey, text: String, scalar: bool, entity: bool| {

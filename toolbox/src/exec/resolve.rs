@@ -1,6 +1,6 @@
 //! Handles to names and back: a model picks handles, results and traces carry full names.
 
-use super::{Relation, Session, SetKey, ToolError, Value};
+use super::{Naming, Relation, Session, SetKey, ToolError, Value};
 use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
 use crate::kg::Kg;
 use crate::term::NodeId;
@@ -60,10 +60,13 @@ impl Session<'_> {
         }
     }
 
-    /// The call with handles wherever something shown can be named by one: how a gold program reads in the `dialogue` layout. Names that
-    /// are not shown stay names.
+    /// The call with handles wherever something shown goes by one: how a gold program reads in the `dialogue` layout. Names that are not
+    /// shown stay names.
     #[must_use]
-    pub fn with_handles(&self, call: &Call) -> Call {
+    pub fn with_handles(&self, call: &Call, naming: Naming) -> Call {
+        if !naming.things_by_handle() {
+            return call.clone();
+        }
         let mut handled = call.clone();
         let out = match call.tool {
             Tool::GetHeadEntity => false,
@@ -74,12 +77,12 @@ impl Session<'_> {
             let params = call.tool.signature().params;
             let param = params[i.min(params.len() - 1)];
             match (param, &*arg) {
-                (Param::Relation, Arg::Name(name)) => {
+                (Param::Relation, Arg::Name(name)) if naming.relations_by_handle() => {
                     if let Some(handle) = self.relation_handle(key.as_ref(), name, out) {
                         *arg = handle;
                     }
                 }
-                (Param::Relation, Arg::Inverse(inner)) => {
+                (Param::Relation, Arg::Inverse(inner)) if naming.relations_by_handle() => {
                     if let Arg::Name(name) = inner.as_ref()
                         && let Some(handle) = self.relation_handle(key.as_ref(), name, false)
                     {
