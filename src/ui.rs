@@ -43,14 +43,14 @@ impl Ui {
     /// A line for people; silent under `--json`.
     pub(crate) fn say(&self, text: impl AsRef<str>) {
         if !self.json {
-            println!("{}", text.as_ref());
+            line(text.as_ref());
         }
     }
 
     /// The result for machines; silent without `--json`.
     pub(crate) fn object(&self, value: &serde_json::Value) {
         if self.json {
-            println!("{value}");
+            line(&value.to_string());
         }
     }
 
@@ -76,6 +76,12 @@ impl Ui {
     pub(crate) fn table(&self, rows: &[Vec<String>]) {
         self.say(table(rows));
     }
+}
+
+/// Prints a line. A reader that has gone away (`kgagent … | head`) is no reason to fail.
+fn line(text: &str) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 /// A table as text.
