@@ -1,5 +1,5 @@
 //! The loop from end to end on small graphs, without training: transcripts, traces, constrained decoding with random weights.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

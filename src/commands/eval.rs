@@ -177,7 +177,7 @@ fn one(
     let answered = match planner {
         Some(planner) => model_answer(graph, question, setting, planner)?,
         None => match verified(graph, question) {
-            Ok(verified) => oracle_answer(graph, question, setting, verified)?,
+            Ok(verified) => oracle_answer(graph, question, setting, &verified)?,
             Err(reason) => return Ok(Err(reason)),
         },
     };
@@ -216,7 +216,7 @@ fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String>
     verify::verify(graph, &free, &options).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))
 }
 
-fn oracle_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, verified: Verified) -> Result<Answered> {
+fn oracle_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, verified: &Verified) -> Result<Answered> {
     let task = kg_agent::Task {
         kg: graph,
         question: &question.question,

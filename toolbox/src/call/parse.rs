@@ -462,8 +462,8 @@ impl Parser<'_> {
 
 /// `v3`; leniently also `var_3`, the spelling of the published code.
 fn variable(word: &str, lenient: bool) -> Option<u32> {
-    let digits =
-        word.strip_prefix('v').and_then(|rest| if lenient { Some(rest.strip_prefix("ar_").unwrap_or(rest)) } else { Some(rest) })?;
+    let rest = word.strip_prefix('v')?;
+    let digits = if lenient { rest.strip_prefix("ar_").unwrap_or(rest) } else { rest };
     number(digits)
 }
 

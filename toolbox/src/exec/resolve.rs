@@ -68,10 +68,7 @@ impl Session<'_> {
             return call.clone();
         }
         let mut handled = call.clone();
-        let out = match call.tool {
-            Tool::GetHeadEntity => false,
-            _ => true,
-        };
+        let out = call.tool != Tool::GetHeadEntity;
         let key = call.args.first().and_then(|set| self.set_key(set).ok());
         for (i, arg) in handled.args.iter_mut().enumerate() {
             let params = call.tool.signature().params;

@@ -82,7 +82,7 @@ impl Session<'_> {
                     if call.tool == Tool::Union { sets.iter().flat_map(|s| s.iter().copied()).collect() } else { intersection(&sets) };
                 value(members, sets)
             }
-            Tool::Judge => self.judge(call, set(0)?),
+            Tool::Judge => self.judge(call, &set(0)?),
             Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
         }
     }
@@ -320,10 +320,10 @@ impl Session<'_> {
     }
 
     /// L4 (R17): some member has some tail that compares so; no tails is false, not an error.
-    fn judge(&self, call: &Call, from: EntSet) -> Result<Done, ToolError> {
+    fn judge(&self, call: &Call, from: &EntSet) -> Result<Done, ToolError> {
         let truth =
             |truth: bool, walked| Ok(Done { observation: Observation::Value(Value::Bool(truth)), walked, inputs: vec![from.clone()] });
-        let (relation, forward) = match self.bound_relation(call, &from, true) {
+        let (relation, forward) = match self.bound_relation(call, from, true) {
             Ok(bound) => bound,
             // The relation exists, only nobody in the set has it in this direction: no tails, which is false (R17).
             Err(ToolError::UnknownRelation { given, .. }) if self.relation_by_name(&given).is_some() => return truth(false, None),
@@ -331,7 +331,7 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         let Some(Arg::Op(op)) = call.args.get(2) else { return Err(missing(call)) };
-        let kept = self.satisfying(&from, relation, forward, *op, &self.against(call.args.get(3))?)?;
+        let kept = self.satisfying(from, relation, forward, *op, &self.against(call.args.get(3))?)?;
         truth(!kept.is_empty(), Some((relation, forward)))
     }
 
