@@ -5,7 +5,7 @@ use std::io::Write;
 
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::call::{Acceptor, CallAcceptor, parse_call, parse_program};
-use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, ToolError, Value, run_program};
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Naming, Session, ToolError, Value, run_program};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::memory::{Conversation, Layout, Template};
