@@ -21,11 +21,11 @@ use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName
 use crate::ui::{Ui, seconds, table};
 
 /// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
-const PER_TEMPLATE: usize = 16;
+const PER_TEMPLATE: usize = 60;
 /// The same under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
-const EPOCHS: usize = 6;
+const EPOCHS: usize = 5;
 
 /// Questions shown at the end; the first two are the running examples of the KG-Agent and ODA papers on this graph, the third asks for
 /// something that the graph does not have.

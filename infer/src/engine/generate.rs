@@ -7,8 +7,8 @@ use toolbox::call::accept::Acceptor;
 
 /// Next bytes up to which settled tokens are checked against every way on.
 const LOOKAHEAD: usize = 8;
-/// Last tokens of settled text that a longer token might still swallow.
-const UNSETTLED: usize = 4;
+/// Last bytes of settled text that a longer token might still swallow: a name such as `geography.mountain.elevation` can be one token.
+const UNSETTLED: usize = 64;
 
 /// Something that gives logits: a [`Session`](super::Session), or a test's.
 pub trait Decoder {
@@ -204,14 +204,15 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
     /// How many of `ids`, the encoding of the first `whole` bytes, stay as they are whatever follows: training saw the text's encoding, so a
     /// token that the next bytes would merge with must be left for the model to choose.
     fn settled_tokens(&self, ids: &[u32], whole: usize) -> usize {
-        let mut keep = ids.len();
-        let mut from = whole;
-        for (i, &id) in ids.iter().enumerate().rev().take(UNSETTLED) {
-            from -= self.vocab.trie.bytes(id).map_or(0, <[u8]>::len).min(from);
-            if mask::can_grow(&self.vocab.trie, self.acceptor, &self.state, &self.text[from..]) {
-                keep = i;
-            }
-        }
+        // The first place from which a token reaches beyond the text; whatever ends before it stays.
+        let open = (whole.saturating_sub(UNSETTLED)..whole)
+            .find(|&from| mask::can_grow(&self.vocab.trie, self.acceptor, &self.state, &self.text[from..]))
+            .unwrap_or(whole);
+        let mut ends = ids.iter().scan(0, |end, &id| {
+            *end += self.vocab.trie.bytes(id).map_or(0, <[u8]>::len);
+            Some(*end)
+        });
+        let mut keep = ends.position(|end| end > open).unwrap_or(ids.len());
         let next = mask::next_bytes(self.acceptor, &self.state, LOOKAHEAD + 1);
         if whole == self.text.len() && next.len() <= LOOKAHEAD && next.is_ascii() {
             let mut longer = self.text.clone();

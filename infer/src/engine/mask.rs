@@ -41,8 +41,7 @@ pub(crate) fn can_grow<A: Acceptor>(trie: &TokenTrie, acceptor: &A, state: &A::S
     let mut grows = false;
     let step = |at: &(usize, Option<A::State>), byte: u8| match settled.get(at.0) {
         Some(&want) => (want == byte).then(|| (at.0 + 1, (at.0 + 1 == settled.len()).then(|| state.clone()))),
-        // One byte more is enough to know.
-        None => at.1.as_ref().and_then(|s| acceptor.step(s, byte)).map(|_| (at.0 + 1, None)),
+        None => at.1.as_ref().and_then(|s| acceptor.step(s, byte)).map(|next| (at.0 + 1, Some(next))),
     };
     trie.walk((0, settled.is_empty().then(|| state.clone())), step, |id| grows |= trie.bytes(id).is_some_and(|b| b.len() > settled.len()));
     grows
