@@ -148,7 +148,7 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), ParseError> {
+    fn require(&mut self, token: &str) -> Result<(), ParseError> {
         if self.eat(token) { Ok(()) } else { Err(self.error(format!("expected `{token}`, found {}", self.found()))) }
     }
 
@@ -184,7 +184,7 @@ impl Parser<'_> {
             return Err(self.error(format!("`{name}` is no tool; the tools are {}", SIGNATURES.map(|row| row.name).join(", "))));
         };
         let target = self.checked_target(tool, target, start)?;
-        self.expect("(")?;
+        self.require("(")?;
         let args = self.args(tool)?;
         Ok(Call { target, tool, args })
     }
@@ -339,7 +339,7 @@ impl Parser<'_> {
             if self.eat("]") {
                 return Ok(items);
             }
-            self.expect(",")?;
+            self.require(",")?;
         }
     }
 
