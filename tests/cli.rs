@@ -1,0 +1,162 @@
+//! The binary as a user runs it: commands, exit codes, configuration, traces, and the whole pipeline in its quick form.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+}
+
+/// A scratch folder with the demo graph loaded into `graph/`.
+struct Workplace(tempfile::TempDir);
+
+impl Workplace {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        let files = [data("graph.ttl"), data("ontology.ttl")];
+        let files: Vec<&str> = files.iter().map(|file| file.to_str().unwrap()).collect();
+        let out = place.run(&[&["kg", "load", "--kg", "graph"], &files[..]].concat());
+        assert_eq!(code(&out), 0, "{}", text(&out.stderr));
+        place
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kgagent"));
+        command.args(args).current_dir(self.0.path());
+        command
+    }
+
+    fn json(&self, args: &[&str]) -> Value {
+        let out = self.run(args);
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", text(&out.stdout), text(&out.stderr)))
+    }
+
+    fn write(&self, name: &str, content: &str) {
+        fs::write(self.0.path().join(name), content).unwrap();
+    }
+}
+
+fn code(out: &Output) -> i32 {
+    out.status.code().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn a_graph_can_be_counted_queried_and_walked() {
+    let place = Workplace::new();
+    let stats = place.json(&["kg", "stats", "--kg", "graph", "--json"]);
+    assert!(stats["triples"].as_u64().unwrap() > 3000);
+    let prefix = "PREFIX : <http://kgagent.example/> ";
+    let ask =
+        place.json(&["kg", "query", "--kg", "graph", "--json", &format!("{prefix}ASK {{ :lisbon :location.city.country :portugal }}")]);
+    assert_eq!(ask["boolean"], true);
+    let none = place.run(&["kg", "query", "--kg", "graph", &format!("{prefix}SELECT ?x {{ :lisbon :no.such.relation ?x }}")]);
+    assert_eq!(code(&none), 1, "no rows is a negative result");
+    let wrong = place.run(&["kg", "query", "--kg", "graph", "SELECT ?x WHERE {"]);
+    assert_eq!(code(&wrong), 2);
+    let tool = place.json(&["tool", "--kg", "graph", "--json", "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)"]);
+    assert_eq!(tool["steps"][1]["result"]["set"]["first"][0], "portugal");
+    let error = place.run(&["tool", "--kg", "graph", "v0 = get_tail_entity(lisbon, location.city.contry)"]);
+    assert!(text(&error.stderr).contains("nearest"), "{}", text(&error.stderr));
+}
+
+#[test]
+fn an_unanswered_question_names_the_step_and_exits_with_1() {
+    let place = Workplace::new();
+    place.write("script", "get_relation(e0)\nans = end([])\n");
+    let out =
+        place.run(&["ask", "--kg", "graph", "--model", "scripted:script", "what is the favourite food of Lisbon", "--entity", "lisbon"]);
+    assert_eq!(code(&out), 1);
+    assert!(text(&out.stdout).contains("emptied   step 1: get_relation(lisbon)"), "{}", text(&out.stdout));
+}
+
+#[test]
+fn a_trace_replays_and_a_changed_one_does_not() {
+    let place = Workplace::new();
+    place.write("script", "get_relation(e0)\nv0 = get_tail_entity(e0, location.city.country)\nans = end(v0)\n");
+    let question = ["which country is Lisbon in", "--entity", "lisbon", "--trace", "trace.jsonl"];
+    let out = place.run(&[&["ask", "--kg", "graph", "--model", "scripted:script"], &question[..]].concat());
+    assert_eq!(code(&out), 0, "{}", text(&out.stderr));
+    assert!(text(&out.stdout).contains("Portugal"));
+    assert_eq!(code(&place.run(&["replay", "trace.jsonl", "--kg", "graph"])), 0);
+    let trace = fs::read_to_string(place.0.path().join("trace.jsonl")).unwrap();
+    place.write("changed.jsonl", &trace.replace("\"portugal\"", "\"spain\""));
+    assert_eq!(code(&place.run(&["replay", "changed.jsonl", "--kg", "graph"])), 1);
+    place.write("cut.jsonl", "{\"event\":\"call\"");
+    assert_eq!(code(&place.run(&["replay", "cut.jsonl", "--kg", "graph"])), 2);
+}
+
+#[test]
+fn options_come_from_file_and_environment_and_unknown_keys_are_errors() {
+    let place = Workplace::new();
+    place.write("kgagent.toml", "kg = \"graph\"\njson = true\n");
+    assert!(place.json(&["kg", "stats"])["triples"].is_u64());
+    place.write("kgagent.toml", "gk = \"graph\"\n");
+    let out = place.run(&["kg", "stats"]);
+    assert_eq!(code(&out), 2);
+    assert!(text(&out.stderr).contains("`gk` is no option"), "{}", text(&out.stderr));
+    fs::remove_file(place.0.path().join("kgagent.toml")).unwrap();
+    let out = place.command(&["kg", "stats"]).env("KGAGENT_KG", "graph").output().unwrap();
+    assert_eq!(code(&out), 0, "{}", text(&out.stderr));
+}
+
+#[test]
+fn bad_input_is_named_and_leaves_nothing_behind() {
+    let place = Workplace::new();
+    place.write("bad.ttl", "@prefix : <http://x/> .\n:a :b :c .\n:a :b\n");
+    let out = place.run(&["kg", "load", "--kg", "other", "bad.ttl"]);
+    assert_eq!(code(&out), 2);
+    assert!(text(&out.stderr).contains("bad.ttl"), "{}", text(&out.stderr));
+    assert!(!place.0.path().join("other").exists());
+    let out = place.run(&["eval", "--kg", "graph", "--model", "oracle", "--source", "nonsense=x", "--out", "result"]);
+    assert_eq!(code(&out), 2);
+    assert!(text(&out.stderr).contains("metaqa"), "{}", text(&out.stderr));
+}
+
+#[test]
+fn gold_programs_answer_every_demo_question() {
+    let place = Workplace::new();
+    for part in ["train", "new-entities", "new-wordings"] {
+        let source = format!("jsonl={}", data(&format!("questions.{part}.jsonl")).display());
+        let metrics = place.json(&["eval", "--kg", "graph", "--model", "oracle", "--source", &source, "--out", part, "--json"]);
+        assert!(metrics["n"].as_u64().unwrap() > 200);
+        assert_eq!(
+            (metrics["exact"].as_f64(), metrics["skipped"].as_u64(), metrics["invalid_calls"].as_u64()),
+            (Some(1.0), Some(0), Some(0))
+        );
+    }
+}
+
+#[test]
+fn the_quick_demo_runs_the_whole_pipeline() {
+    let place = Workplace::new();
+    let demo = place.json(&["demo", "--quick", "--data", data("").to_str().unwrap(), "--out", "out", "--json"]);
+    assert_eq!(demo["samples"].as_array().unwrap().len(), 3);
+    let metrics: Value = serde_json::from_slice(&fs::read(place.0.path().join("out/metrics.json")).unwrap()).unwrap();
+    for part in [&metrics, &metrics["new_wordings"]] {
+        assert!(part["n"].as_u64().unwrap() > 200);
+        assert!(part["exact"].as_f64().unwrap() > 0.0, "a model that has seen anything answers something");
+        assert_eq!(part["invalid_calls"], 0);
+    }
+    for name in [
+        "graph/manifest.json",
+        "data/train.jsonl",
+        "model/model.safetensors",
+        "model/loss.svg",
+        "eval/new-entities/predictions.jsonl",
+        "report.html",
+    ] {
+        assert!(place.0.path().join("out").join(name).exists(), "{name} is missing");
+    }
+}
