@@ -54,7 +54,7 @@ fn the_loop_writes_what_training_reads() {
             };
             let outcome = kg_agent::answer(task, &mut Oracle::new(verified.gold.calls.clone())).unwrap();
             assert_eq!(outcome.invalid, 0, "{}", question.id);
-            let trained: Vec<_> = made.train.iter().filter(|example| example.id.starts_with(&question.id)).collect();
+            let trained: Vec<_> = made.train.iter().filter(|example| example.id == question.id).collect();
             let text = |turns: &[Turn]| turns.iter().map(|turn| format!("{:?}|{}", turn.role, turn.text())).collect::<Vec<_>>();
             for (sample, example) in outcome.samples.iter().zip(trained) {
                 let read: Vec<String> = example.messages.iter().map(|message| format!("{:?}|{}", message.role, message.content)).collect();

@@ -132,7 +132,8 @@ fn a_dialogue_is_one_conversation_of_calls_and_replies() {
     assert!(example.messages[1].content.starts_with("in which country does e0 play?"), "{}", example.messages[1].content);
     let calls = example.messages.iter().filter(|message| message.role == Role::Assistant);
     assert!(calls.clone().all(|message| parse_call(&message.content).is_ok()));
-    assert!(calls.skip(1).any(|message| message.content.contains("r0")), "relations are named by handle");
+    assert!(calls.clone().any(|message| message.content.contains("(e0, ")), "entities go by handle");
+    assert!(calls.skip(1).all(|message| !message.content.contains(", r0")), "relations go by name");
     assert_eq!(example.template_hash, Template::new(Layout::Dialogue).hash());
     assert_eq!(example.kg_hash, graph().content_hash());
 }

@@ -19,7 +19,7 @@ use spargebra::{Query, SparqlParser};
 
 use super::QueryError;
 use super::names::expand;
-use crate::limits::{QUERY_BYTES, QUERY_DEPTH};
+use crate::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_JOINTS};
 use crate::term::XSD;
 
 /// Parses a query in the dialects of the published sets.
@@ -54,7 +54,7 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
         return Err(QueryError::Syntax(format!("it has {} bytes; at most {QUERY_BYTES} are read", text.len())));
     }
     let mut tokens = tokens(text);
-    check_depth(&tokens)?;
+    check_size(&tokens)?;
     drop_virtuoso(&mut tokens);
     let declared = declared_prefixes(&tokens);
     let mut missing: Vec<(String, &'static str)> = Vec::new();
@@ -250,9 +250,10 @@ fn escape(local: &str) -> String {
     out
 }
 
-/// The parser is recursive and backtracks: a query of brackets or signs must not exhaust the stack or the day.
-fn check_depth(tokens: &[Token]) -> Result<(), QueryError> {
-    let (mut depth, mut run) = (0usize, 0usize);
+/// The parser is recursive and backtracks, and what it builds is nested once per operator: a query of brackets, signs or operators must
+/// not exhaust the stack or the day.
+fn check_size(tokens: &[Token]) -> Result<(), QueryError> {
+    let (mut depth, mut run, mut joints) = (0usize, 0usize, 0usize);
     for token in tokens.iter().filter(|token| token.kind != Kind::Space) {
         match token.text.as_str() {
             "(" | "{" | "[" => depth += 1,
@@ -260,12 +261,20 @@ fn check_depth(tokens: &[Token]) -> Result<(), QueryError> {
             _ => {}
         }
         run = if matches!(token.text.as_str(), "!" | "-" | "+" | "^") { run + 1 } else { 0 };
+        joints += usize::from(JOINTS.iter().any(|joint| token.is(joint)));
         if depth > QUERY_DEPTH || run > QUERY_DEPTH {
             return Err(QueryError::Syntax(format!("it is nested more than {QUERY_DEPTH} deep")));
+        }
+        if joints > QUERY_JOINTS {
+            return Err(QueryError::Syntax(format!("it has more than {QUERY_JOINTS} operators and groups")));
         }
     }
     Ok(())
 }
+
+/// Tokens that each nest the algebra once.
+const JOINTS: &[&str] =
+    &["{", "|", "&", "or", "and", "+", "-", "*", "/", "^", "!", "union", "optional", "minus", "bind", "filter", "values", "exists"];
 
 /// Removes `SPARQL` and `DEFINE name value` from the beginning, and stray full stops and semicolons from the end.
 fn drop_virtuoso(tokens: &mut Vec<Token>) {

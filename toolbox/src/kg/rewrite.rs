@@ -11,6 +11,7 @@ use spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern
 use spargebra::term::NamedNodePattern;
 
 use super::QueryError;
+use crate::limits::QUERY_PATTERNS;
 use crate::term::{Literal, XSD};
 use crate::value::{FREEBASE_NOW, Span, sort_key};
 
@@ -20,12 +21,16 @@ pub(super) const SORT: &str = "urn:kgagent:fn:sort";
 pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
 
 /// The query as it is evaluated.
+///
+/// # Errors
+/// [`QueryError::Refused`] for what is not allowed or too large to be planned in time: the evaluator's planner takes the fourth power of
+/// the number of triple patterns, and no deadline reaches it.
 pub(super) fn rewrite(query: &Query) -> Result<Query, QueryError> {
     let mut query = query.clone();
     match &mut query {
         Query::Select { dataset, pattern: p, .. } | Query::Ask { dataset, pattern: p, .. } => {
             *dataset = None;
-            pattern(p)?;
+            pattern(p, &mut 0)?;
         }
         Query::Construct { .. } => return Err(QueryError::Refused("CONSTRUCT".to_owned())),
         Query::Describe { .. } => return Err(QueryError::Refused("DESCRIBE".to_owned())),
@@ -33,27 +38,29 @@ pub(super) fn rewrite(query: &Query) -> Result<Query, QueryError> {
     Ok(query)
 }
 
-fn pattern(p: &mut GraphPattern) -> Result<(), QueryError> {
+fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> {
     match p {
-        GraphPattern::Bgp { .. } | GraphPattern::Path { .. } | GraphPattern::Values { .. } => Ok(()),
+        GraphPattern::Values { .. } => Ok(()),
+        GraphPattern::Bgp { patterns } => count(triples, patterns.len()),
+        GraphPattern::Path { .. } => count(triples, 1),
         GraphPattern::Join { left, right }
         | GraphPattern::Lateral { left, right }
         | GraphPattern::Union { left, right }
         | GraphPattern::Minus { left, right } => {
-            pattern(left)?;
-            pattern(right)
+            pattern(left, triples)?;
+            pattern(right, triples)
         }
         GraphPattern::LeftJoin { left, right, expression: filter } => {
-            pattern(left)?;
-            pattern(right)?;
-            filter.as_mut().map_or(Ok(()), expression)
+            pattern(left, triples)?;
+            pattern(right, triples)?;
+            filter.as_mut().map_or(Ok(()), |filter| expression(filter, triples))
         }
         GraphPattern::Filter { expr, inner } => {
-            expression(expr)?;
-            pattern(inner)
+            expression(expr, triples)?;
+            pattern(inner, triples)
         }
         GraphPattern::Graph { name, inner } => {
-            pattern(inner)?;
+            pattern(inner, triples)?;
             if matches!(name, NamedNodePattern::NamedNode(_)) {
                 let inner = std::mem::replace(inner.as_mut(), GraphPattern::Bgp { patterns: Vec::new() });
                 *p = inner;
@@ -61,35 +68,43 @@ fn pattern(p: &mut GraphPattern) -> Result<(), QueryError> {
             Ok(())
         }
         GraphPattern::Extend { inner, expression: value, .. } => {
-            expression(value)?;
-            pattern(inner)
+            expression(value, triples)?;
+            pattern(inner, triples)
         }
         GraphPattern::OrderBy { inner, expression: keys } => {
             for key in keys {
                 let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
-                expression(value)?;
+                expression(value, triples)?;
                 let key = std::mem::replace(value, Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
                 *value = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(SORT)), vec![key]);
             }
-            pattern(inner)
+            pattern(inner, triples)
         }
         GraphPattern::Project { inner, .. }
         | GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }
-        | GraphPattern::Slice { inner, .. } => pattern(inner),
+        | GraphPattern::Slice { inner, .. } => pattern(inner, triples),
         GraphPattern::Group { inner, aggregates, .. } => {
             for (_, aggregate) in aggregates {
                 if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
-                    expression(expr)?;
+                    expression(expr, triples)?;
                 }
             }
-            pattern(inner)
+            pattern(inner, triples)
         }
         GraphPattern::Service { .. } => Err(QueryError::Refused("SERVICE".to_owned())),
     }
 }
 
-fn expression(e: &mut Expression) -> Result<(), QueryError> {
+fn count(triples: &mut usize, more: usize) -> Result<(), QueryError> {
+    *triples += more;
+    if *triples > QUERY_PATTERNS {
+        return Err(QueryError::Refused(format!("a query of more than {QUERY_PATTERNS} triple patterns")));
+    }
+    Ok(())
+}
+
+fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError> {
     match e {
         Expression::NamedNode(_) | Expression::Variable(_) | Expression::Bound(_) => Ok(()),
         Expression::Literal(literal) => {
@@ -110,7 +125,7 @@ fn expression(e: &mut Expression) -> Result<(), QueryError> {
             let timed = is_time(a) || is_time(b);
             for side in [a, b] {
                 let wrap = timed && !is_time(side);
-                expression(side)?;
+                expression(side, triples)?;
                 if wrap {
                     let inner = std::mem::replace(side.as_mut(), Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
                     **side = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(DATE_TIME)), vec![inner]);
@@ -125,23 +140,23 @@ fn expression(e: &mut Expression) -> Result<(), QueryError> {
         | Expression::Subtract(a, b)
         | Expression::Multiply(a, b)
         | Expression::Divide(a, b) => {
-            expression(a)?;
-            expression(b)
+            expression(a, triples)?;
+            expression(b, triples)
         }
-        Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => expression(a),
+        Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => expression(a, triples),
         Expression::In(a, list) => {
-            expression(a)?;
-            list.iter_mut().try_for_each(expression)
+            expression(a, triples)?;
+            list.iter_mut().try_for_each(|item| expression(item, triples))
         }
-        Expression::Coalesce(list) => list.iter_mut().try_for_each(expression),
+        Expression::Coalesce(list) => list.iter_mut().try_for_each(|item| expression(item, triples)),
         Expression::If(a, b, c) => {
-            expression(a)?;
-            expression(b)?;
-            expression(c)
+            expression(a, triples)?;
+            expression(b, triples)?;
+            expression(c, triples)
         }
-        Expression::Exists(inner) => pattern(inner),
+        Expression::Exists(inner) => pattern(inner, triples),
         Expression::FunctionCall(function, arguments) => {
-            arguments.iter_mut().try_for_each(expression)?;
+            arguments.iter_mut().try_for_each(|argument| expression(argument, triples))?;
             match function {
                 Function::Rand => return Err(QueryError::Refused("RAND".to_owned())),
                 Function::Uuid | Function::StrUuid => return Err(QueryError::Refused("UUID".to_owned())),
