@@ -25,7 +25,7 @@ const PER_TEMPLATE: usize = 60;
 /// The same under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
-const EPOCHS: usize = 5;
+const EPOCHS: usize = 4;
 
 /// Questions shown at the end; the first two are the running examples of the KG-Agent and ODA papers on this graph, the third asks for
 /// something that the graph does not have.
