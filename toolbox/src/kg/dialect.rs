@@ -28,8 +28,9 @@ use crate::term::XSD;
 /// [`QueryError::Syntax`] with the parser's message, or that the query is longer or more deeply nested than any real one.
 ///
 /// ```
-/// let query = toolbox::kg::parse_query("SELECT DISTINCT COUNT(?x) WHERE { ?x ns:people.person.sibling_s ns:m.02xt6q . }").unwrap();
+/// let query = toolbox::kg::parse_query("SELECT DISTINCT COUNT(?x) WHERE { ?x ns:people.person.sibling_s ns:m.02xt6q . }")?;
 /// assert!(query.to_string().contains("COUNT(?x)"));
+/// # Ok::<(), toolbox::kg::QueryError>(())
 /// ```
 pub fn parse_query(text: &str) -> Result<Query, QueryError> {
     let normal = normalise(text)?;
