@@ -24,9 +24,12 @@ impl Span {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
-        let (date, time) = match rest.split_once(['T', 't']) {
-            Some((date, time)) => (date, Some(time)),
-            None => (rest, None),
+        let (date, time) = match (rest.split_once(['T', 't']), rest.split_once(' ')) {
+            (Some((date, time)), _) => (date, Some(time)),
+            // SQL writes a space for the T. Behind it only a time of day can stand: `2011 BC` and `1999 people` are no times.
+            (None, Some((date, time))) if date.len() >= 8 && time_of_day(time).is_some() => (date, Some(time)),
+            (None, Some(_)) => return None,
+            (None, None) => (rest, None),
         };
         let date = if time.is_none() { strip_zone(date)?.0 } else { date };
         let mut parts = date.split('-');
@@ -179,6 +182,10 @@ mod tests {
         assert_eq!(span("2011-05T08:00"), span("2011-05"));
         assert_eq!(span("2011T00:00:00"), span("2011"));
         assert_eq!(span("2011-05-01T"), span("2011-05-01"));
+        assert_eq!(span("2018-03-15 19:10:02"), span("2018-03-15T19:10:02"));
+        for no_time in ["2011 BC", "1999 people", "2011-05 08:00", "2011-05-01 soon"] {
+            assert_eq!(Span::parse(no_time), None, "{no_time}");
+        }
     }
 
     #[test]

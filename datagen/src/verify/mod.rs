@@ -1,17 +1,25 @@
 //! Verification (spec A.2.4): the gold query and the converted program run on the same graph, and only equal answers are kept.
 
-use std::collections::BTreeSet;
+mod abstain;
+mod gold;
+mod published;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Exclude, ExecOptions, Relation, Session, ToolError, Value, run_program};
 use toolbox::kg::spargebra::Query;
-use toolbox::kg::{Kg, QueryAnswer, QueryLimits, clean, fold, parse_query};
+use toolbox::kg::{Kg, QueryLimits, parse_query};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
 use toolbox::rank::Ranker;
 use toolbox::term::{NodeId, RelId, Term};
+
+pub use abstain::abstention;
+use abstain::{absent, give_up};
+use gold::{Fit, Gold, describe, size};
+use published::compare_published;
 
 use crate::convert::{Context, GoldProgram, convert};
 use crate::question::{GoldQuery, GoldQuestion};
@@ -271,240 +279,4 @@ fn check(kg: &dyn Kg, question: &GoldQuestion, program: GoldProgram, gold: &Gold
     };
     verified.value = value;
     Ok(verified)
-}
-
-/// The gold query's answer by ids.
-enum Gold {
-    Set(Vec<NodeId>),
-    /// A single value that the query computed and the graph does not hold, such as a count.
-    Computed(Term),
-    Bool(bool),
-}
-
-enum Fit {
-    Equal,
-    Part,
-    Differs,
-}
-
-impl Gold {
-    fn of(kg: &dyn Kg, answer: &QueryAnswer) -> Result<Self, String> {
-        let rows = match answer {
-            QueryAnswer::Bool(truth) => return Ok(Self::Bool(*truth)),
-            QueryAnswer::Rows { rows, .. } => rows,
-        };
-        let mut nodes = Vec::new();
-        let mut made: BTreeSet<&Term> = BTreeSet::new();
-        for term in rows.iter().filter_map(|row| row.first().and_then(Option::as_ref)) {
-            match kg.find(term) {
-                Some(node) => nodes.push(node),
-                None => {
-                    made.insert(term);
-                }
-            }
-        }
-        nodes.sort_unstable();
-        nodes.dedup();
-        match (made.pop_first(), nodes.is_empty() && made.is_empty()) {
-            (None, _) => Ok(Self::Set(nodes)),
-            (Some(term), true) => Ok(Self::Computed(term.clone())),
-            (Some(term), false) => Err(format!("the gold query computes terms that the graph does not hold, such as {term}")),
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        matches!(self, Self::Set(nodes) if nodes.is_empty())
-    }
-
-    fn size(&self) -> usize {
-        match self {
-            Self::Set(nodes) => nodes.len(),
-            Self::Computed(_) | Self::Bool(_) => 1,
-        }
-    }
-
-    fn compare(&self, value: &Value) -> Fit {
-        let equal = |holds: bool| if holds { Fit::Equal } else { Fit::Differs };
-        match (self, value) {
-            (Self::Set(gold), Value::Set(ours)) if gold[..] == ours[..] => Fit::Equal,
-            (Self::Set(gold), Value::Set(ours)) if gold.iter().all(|node| ours.binary_search(node).is_ok()) => Fit::Part,
-            (Self::Computed(term), Value::Int(number)) => equal(number_of(term) == Some(*number)),
-            (Self::Bool(gold), Value::Bool(ours)) => equal(gold == ours),
-            _ => Fit::Differs,
-        }
-    }
-
-    fn describe(&self, kg: &dyn Kg) -> String {
-        match self {
-            Self::Set(nodes) => describe_set(kg, nodes),
-            Self::Computed(term) => term.to_string(),
-            Self::Bool(truth) => truth.to_string(),
-        }
-    }
-}
-
-fn number_of(term: &Term) -> Option<u64> {
-    term.as_literal()?.lexical.trim_start_matches('+').parse().ok()
-}
-
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Set(set) => set.len(),
-        Value::Int(_) | Value::Bool(_) => 1,
-    }
-}
-
-fn describe(kg: &dyn Kg, value: &Value) -> String {
-    match value {
-        Value::Set(set) => describe_set(kg, set),
-        Value::Int(number) => number.to_string(),
-        Value::Bool(truth) => truth.to_string(),
-    }
-}
-
-/// A set in a few words.
-fn describe_set(kg: &dyn Kg, nodes: &[NodeId]) -> String {
-    const SHOWN: usize = 5;
-    let names: Vec<String> = nodes.iter().take(SHOWN).map(|&node| kg.name(node)).collect();
-    let more = if nodes.len() > SHOWN { ", …" } else { "" };
-    format!("{} ({}{more})", nodes.len(), names.join(", "))
-}
-
-/// Whether the answer is the published one, by label or name, without regard to case and underscores.
-fn compare_published(kg: &dyn Kg, value: &Value, published: &[String]) -> Result<(), String> {
-    let wanted: BTreeSet<String> = published.iter().map(|text| fold(&clean(text))).collect();
-    let nodes = match value {
-        Value::Set(nodes) => nodes,
-        Value::Int(_) | Value::Bool(_) => {
-            let ours = describe(kg, value);
-            return if wanted.len() == 1 && wanted.contains(&ours) {
-                Ok(())
-            } else {
-                Err(format!("{ours} instead of {}", published.join("|")))
-            };
-        }
-    };
-    let mut met: BTreeSet<String> = BTreeSet::new();
-    let mut foreign = None;
-    for &node in nodes.iter() {
-        let name = kg.name(node);
-        let texts = [kg.label(node).map(|label| fold(&label)), Some(fold(&clean(&name)))];
-        let before = met.len();
-        let mut known = false;
-        for text in texts.into_iter().flatten().filter(|text| wanted.contains(text)) {
-            known = true;
-            met.insert(text);
-        }
-        if !known && met.len() == before {
-            foreign = Some(name);
-        }
-    }
-    let missing = wanted.iter().find(|text| !met.contains(*text));
-    match (foreign, missing) {
-        (None, None) => Ok(()),
-        (Some(name), _) => Err(format!("{} answers, {} published; `{name}` is not among them", nodes.len(), published.len())),
-        (None, Some(text)) => Err(format!("{} answers, {} published; `{text}` is missing", nodes.len(), published.len())),
-    }
-}
-
-/// The calls up to and including the relation list on which the first call that cannot be made rests, and then the end.
-fn cut(calls: &[Call], broken: usize) -> Option<Vec<Call>> {
-    let set = calls.get(broken)?.args.first()?;
-    let list = calls[..broken].iter().rposition(|call| call.tool == Tool::GetRelation && call.args.first() == Some(set))?;
-    let mut kept = calls[..=list].to_vec();
-    kept.push(Call::new(Tool::End, vec![Arg::List(Vec::new())], 0));
-    Some(kept)
-}
-
-/// For a question without an answer: the program up to the first relation list that lacks what the program needs, then the end.
-fn give_up(kg: &dyn Kg, question: &GoldQuestion, program: &GoldProgram, options: &VerifyOptions) -> Option<Verified> {
-    if program.calls.iter().any(|call| matches!(call.tool, Tool::Count | Tool::Judge | Tool::Union)) {
-        return None;
-    }
-    let mut verified = link(kg, question, program.clone()).ok()?;
-    let mut session = verified.session(kg, question, options);
-    let broken = program.calls.iter().enumerate().find_map(|(i, call)| {
-        let relation = walked(kg, call);
-        let lacks = relation_name(call).is_some() && {
-            let input = call.args.first().and_then(|set| listed(&session, set));
-            input.is_some_and(|shown| !shown.out.iter().chain(&shown.incoming).any(|r| Some(*r) == relation))
-        };
-        (lacks || session.run(call).is_err()).then_some(i)
-    })?;
-    verified.gold.calls = cut(&program.calls, broken)?;
-    verified.abstain = true;
-    verified.value = verified.run(kg, question, options).ok()?;
-    Some(verified)
-}
-
-/// For a question about what the graph has no relation for: the entities are there, the gold query gives nothing, and a relation list shows why.
-fn absent(kg: &dyn Kg, question: &GoldQuestion, query: &Query, options: &VerifyOptions) -> Option<Verified> {
-    let answer = kg.query(query, options.limits).ok()?;
-    if !Gold::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
-        return None;
-    }
-    let mut program = convert_query(query, question, None).ok()?;
-    // Without a graph, names come from IRIs: those that the graph knows are written as it writes them.
-    let rename = |arg: &mut Arg| {
-        if let Arg::Name(name) = arg
-            && let Some(node) = kg.by_name(name)
-        {
-            *name = kg.name(node);
-        }
-    };
-    program.calls.iter_mut().flat_map(|call| &mut call.args).for_each(rename);
-    give_up(kg, question, &program, options)
-}
-
-/// The relation list last shown for a set argument.
-fn listed<'s>(session: &'s Session<'_>, set: &Arg) -> Option<&'s toolbox::exec::Shown> {
-    session.steps().iter().rev().find_map(|step| match &step.observation {
-        toolbox::exec::Observation::Relations(shown) if step.call.args.first() == Some(set) => Some(shown),
-        _ => None,
-    })
-}
-
-/// Takes one relation that a verified program needs out of the session's view: the right thing to do is then to stop at the list that lacks
-/// it. `choice` picks among the relations. `None` where the program is no chain, or where another relation leads to the same place.
-#[must_use]
-pub fn abstention(kg: &dyn Kg, question: &GoldQuestion, verified: &Verified, options: &VerifyOptions, choice: u64) -> Option<Verified> {
-    let calls = &verified.gold.calls;
-    let chain =
-        |call: &Call| !matches!(call.tool, Tool::Count | Tool::Judge | Tool::Union | Tool::GetCandidateEntity | Tool::DisambiguateEntity);
-    let plain = verified.must_show.iter().all(|relation| matches!(relation, Relation::Plain(_)));
-    if verified.abstain || !plain || !calls.iter().all(chain) {
-        return None;
-    }
-    let mut relations = verified.must_show.clone();
-    relations.sort_unstable();
-    relations.dedup();
-    let Relation::Plain(taken) = *relations.get(usize::try_from(choice % relations.len().max(1) as u64).ok()?)? else { return None };
-    let broken = calls.iter().position(|call| walked(kg, call) == Some(Relation::Plain(taken)))?;
-    let mut given_up = verified.clone();
-    given_up.without = vec![taken];
-    given_up.must_show.retain(|relation| *relation != Relation::Plain(taken));
-    // What is left of the view must give the whole program nothing.
-    match given_up.run(kg, question, options) {
-        Err((step, ToolError::UnknownRelation { .. } | ToolError::WrongDirection { .. })) if step == broken => {}
-        Ok(value) if value.is_empty() => {}
-        _ => return None,
-    }
-    given_up.gold.calls = cut(calls, broken)?;
-    given_up.abstain = true;
-    let mut session = given_up.session(kg, question, options);
-    given_up.value = run_program(&mut session, &given_up.gold.calls).ok()?;
-    let input = session.steps().iter().rev().find(|step| step.call.tool == Tool::GetRelation)?.inputs.first()?.clone();
-    let shown = listed(&session, calls[broken].args.first()?)?;
-    let along = calls[broken].tool != Tool::GetHeadEntity && !matches!(calls[broken].args.get(1), Some(Arg::Inverse(_)));
-    let others = shown.out.iter().map(|&r| (r, true)).chain(shown.incoming.iter().map(|&r| (r, false)));
-    (input.len() <= limits::ABSTAIN_SET && !has_twin(kg, &input, taken, along, others)).then_some(given_up)
-}
-
-/// Whether one of the other relations leads from the set exactly where the one taken out leads.
-fn has_twin(kg: &dyn Kg, set: &[NodeId], taken: RelId, along: bool, mut others: impl Iterator<Item = (Relation, bool)>) -> bool {
-    let reached = |relation: RelId, forward: bool| -> BTreeSet<NodeId> {
-        set.iter().flat_map(|&node| if forward { kg.tails(node, relation) } else { kg.heads(relation, node) }).collect()
-    };
-    let wanted = reached(taken, along);
-    others.any(|(relation, forward)| matches!(relation, Relation::Plain(id) if reached(id, forward) == wanted))
 }

@@ -1,0 +1,111 @@
+//! The gold query's answer, and how a program's answer compares with it.
+
+use std::collections::BTreeSet;
+
+use toolbox::exec::Value;
+use toolbox::kg::{Kg, QueryAnswer};
+use toolbox::term::{NodeId, Term};
+
+/// The gold query's answer by ids.
+pub(super) enum Gold {
+    /// Nodes of the graph; where it is one, `only` is its term: a computed number may happen to be a literal of the graph.
+    Set {
+        nodes: Vec<NodeId>,
+        only: Option<Term>,
+    },
+    /// A single value that the query computed and the graph does not hold, such as a count.
+    Computed(Term),
+    Bool(bool),
+}
+
+pub(super) enum Fit {
+    Equal,
+    Part,
+    Differs,
+}
+
+impl Gold {
+    pub(super) fn of(kg: &dyn Kg, answer: &QueryAnswer) -> Result<Self, String> {
+        let rows = match answer {
+            QueryAnswer::Bool(truth) => return Ok(Self::Bool(*truth)),
+            QueryAnswer::Rows { rows, .. } => rows,
+        };
+        let mut nodes = Vec::new();
+        let mut made: BTreeSet<&Term> = BTreeSet::new();
+        for term in rows.iter().filter_map(|row| row.first().and_then(Option::as_ref)) {
+            match kg.find(term) {
+                Some(node) => nodes.push(node),
+                None => {
+                    made.insert(term);
+                }
+            }
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        match (made.pop_first(), nodes.is_empty() && made.is_empty()) {
+            (None, _) => {
+                let only = if let [node] = nodes[..] { Some(kg.term(node)) } else { None };
+                Ok(Self::Set { nodes, only })
+            }
+            (Some(term), true) => Ok(Self::Computed(term.clone())),
+            (Some(term), false) => Err(format!("the gold query computes terms that the graph does not hold, such as {term}")),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self, Self::Set { nodes, .. } if nodes.is_empty())
+    }
+
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Set { nodes, .. } => nodes.len(),
+            Self::Computed(_) | Self::Bool(_) => 1,
+        }
+    }
+
+    pub(super) fn compare(&self, value: &Value) -> Fit {
+        let equal = |holds: bool| if holds { Fit::Equal } else { Fit::Differs };
+        match (self, value) {
+            (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold[..] == ours[..] => Fit::Equal,
+            (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold.iter().all(|node| ours.binary_search(node).is_ok()) => Fit::Part,
+            (Self::Computed(term) | Self::Set { only: Some(term), .. }, Value::Int(number)) => equal(number_of(term) == Some(*number)),
+            (Self::Bool(gold), Value::Bool(ours)) => equal(gold == ours),
+            _ => Fit::Differs,
+        }
+    }
+
+    pub(super) fn describe(&self, kg: &dyn Kg) -> String {
+        match self {
+            Self::Set { nodes, .. } => describe_set(kg, nodes),
+            Self::Computed(term) => term.to_string(),
+            Self::Bool(truth) => truth.to_string(),
+        }
+    }
+}
+
+fn number_of(term: &Term) -> Option<u64> {
+    term.as_literal()?.lexical.trim_start_matches('+').parse().ok()
+}
+
+pub(super) fn size(value: &Value) -> usize {
+    match value {
+        Value::Set(set) => set.len(),
+        Value::Int(_) | Value::Bool(_) => 1,
+    }
+}
+
+pub(super) fn describe(kg: &dyn Kg, value: &Value) -> String {
+    match value {
+        Value::Set(set) => describe_set(kg, set),
+        Value::Int(number) => number.to_string(),
+        Value::Bool(truth) => truth.to_string(),
+    }
+}
+
+/// A set in a few words.
+fn describe_set(kg: &dyn Kg, nodes: &[NodeId]) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<String> = nodes.iter().take(SHOWN).map(|&node| kg.name(node)).collect();
+    let more = if nodes.len() > SHOWN { ", …" } else { "" };
+    format!("{} ({}{more})", nodes.len(), names.join(", "))
+}
