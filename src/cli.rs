@@ -141,6 +141,8 @@ pub(crate) enum RelationStyle {
     Name,
     /// By a handle shown beside the name.
     Handle,
+    /// By the handle of the word of the question that stands for it, else by name.
+    Mention,
 }
 
 #[derive(Debug, Args)]

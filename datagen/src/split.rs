@@ -1,10 +1,14 @@
-//! Parts of a source: which questions make data and which are held out, by a hash of the question's id, so that two commands with the same
-//! numbers agree without sharing a file.
+//! Parts of a source: which questions make data and which are held out, by a hash of the question's id or of the relations it needs, so that
+//! two commands with the same numbers agree without sharing a file.
 
+use std::collections::BTreeSet;
 use std::fmt;
+
+use toolbox::call::{Arg, Param};
 
 use crate::hash;
 use crate::question::GoldQuestion;
+use crate::verify;
 
 /// Which part of a source is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +20,10 @@ pub enum Part {
     Train,
     /// What is held out.
     HeldOut,
+    /// What needs none of the held-back relations.
+    Seen,
+    /// What needs at least one of the held-back relations.
+    Unseen,
 }
 
 /// A deterministic split of a source.
@@ -25,50 +33,85 @@ pub struct Split {
     pub part: Part,
     /// Percent of the questions that are held out.
     pub percent: u8,
+    /// Relations that are held back, of all that the source's gold programs walk.
+    pub relations: usize,
     /// Another seed is another split.
     pub seed: u64,
 }
 
 impl Default for Split {
     fn default() -> Self {
-        Self { part: Part::All, percent: 10, seed: 0 }
+        Self { part: Part::All, percent: 10, relations: 0, seed: 0 }
     }
 }
 
 impl Split {
-    /// Reads a suffix: `train`, `heldout`, `all`, each optionally with the percent held out (`heldout:5`).
+    /// Reads a suffix: `train`, `heldout`, `all`, each optionally with the percent held out (`heldout:5`); `seen:60`, `unseen:60` with the
+    /// number of relations held back. A seed may follow: `unseen:60:2`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        let (word, percent) = text.split_once(':').map_or((text, None), |(word, percent)| (word, Some(percent)));
+        let mut fields = text.split(':');
+        let (word, number, seed) = (fields.next()?, fields.next(), fields.next());
+        if fields.next().is_some() {
+            return None;
+        }
+        let seed = seed.map_or(Some(0), |seed| seed.parse().ok())?;
         let part = match word {
             "all" => Part::All,
             "train" => Part::Train,
             "heldout" | "held-out" => Part::HeldOut,
+            "seen" | "unseen" => {
+                let part = if word == "seen" { Part::Seen } else { Part::Unseen };
+                return Some(Self { part, relations: number?.parse().ok()?, seed, ..Self::default() });
+            }
             _ => return None,
         };
-        let percent = match percent {
+        let percent = match number {
             None => Self::default().percent,
             Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100)?,
         };
-        Some(Self { part, percent, ..Self::default() })
+        Some(Self { part, percent, seed, ..Self::default() })
     }
 
-    /// Whether a question of this id is in the part.
-    #[must_use]
-    pub fn holds(&self, id: &str) -> bool {
-        let held_out = || hash::falls_into(f64::from(self.percent) / 100.0, self.seed, "held-out", id);
-        match self.part {
-            Part::All => true,
-            Part::Train => !held_out(),
-            Part::HeldOut => held_out(),
-        }
-    }
-
-    /// The questions of the part.
+    /// The questions of the part. Those whose query becomes no program need no relation that could be held back.
     #[must_use]
     pub fn of(&self, questions: Vec<GoldQuestion>) -> Vec<GoldQuestion> {
-        questions.into_iter().filter(|question| self.holds(&question.id)).collect()
+        match self.part {
+            Part::All => questions,
+            Part::Train | Part::HeldOut => {
+                let held_out = |id: &str| hash::falls_into(f64::from(self.percent) / 100.0, self.seed, "held-out", id);
+                questions.into_iter().filter(|question| held_out(&question.id) == (self.part == Part::HeldOut)).collect()
+            }
+            Part::Seen | Part::Unseen => {
+                let needed: Vec<BTreeSet<String>> = questions.iter().map(relations).collect();
+                let all: BTreeSet<&String> = needed.iter().flatten().collect();
+                let mut order: Vec<&String> = all.into_iter().collect();
+                order.sort_by_cached_key(|relation| hash::number(self.seed, "held-back", relation));
+                let held: BTreeSet<&String> = order.into_iter().take(self.relations).collect();
+                let unseen = needed.iter().map(|needed| needed.iter().any(|relation| held.contains(relation)));
+                let wanted: Vec<bool> = unseen.map(|unseen| unseen == (self.part == Part::Unseen)).collect();
+                questions.into_iter().zip(wanted).filter_map(|(question, wanted)| wanted.then_some(question)).collect()
+            }
+        }
     }
+}
+
+/// The relations that a question's gold program names, by full name.
+fn relations(question: &GoldQuestion) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for call in verify::converted(question, None).map(|program| program.calls).unwrap_or_default() {
+        let params = call.tool.signature().params;
+        for (i, arg) in call.args.iter().enumerate() {
+            let name = match arg {
+                Arg::Inverse(inner) => inner.as_ref(),
+                other => other,
+            };
+            if let (Param::Relation, Arg::Name(name)) = (params[i.min(params.len() - 1)], name) {
+                names.insert(name.clone());
+            }
+        }
+    }
+    names
 }
 
 impl fmt::Display for Split {
@@ -77,8 +120,12 @@ impl fmt::Display for Split {
             Part::All => return f.write_str("all"),
             Part::Train => "train",
             Part::HeldOut => "heldout",
+            Part::Seen => "seen",
+            Part::Unseen => "unseen",
         };
-        write!(f, "{word}:{}", self.percent)
+        let number = if matches!(self.part, Part::Seen | Part::Unseen) { self.relations } else { usize::from(self.percent) };
+        write!(f, "{word}:{number}")?;
+        if self.seed == 0 { Ok(()) } else { write!(f, ":{}", self.seed) }
     }
 }
 
@@ -86,16 +133,53 @@ impl fmt::Display for Split {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::question::GoldQuery;
+    use toolbox::exec::ExcludeWhen;
+
+    fn question(id: String, sparql: &str) -> GoldQuestion {
+        GoldQuestion {
+            id,
+            source: "test".to_owned(),
+            question: String::new(),
+            query: GoldQuery::Text(sparql.to_owned()),
+            topics: Vec::new(),
+            answers: None,
+            answers_bind: false,
+            hops: None,
+            kind: None,
+            exclude: ExcludeWhen::Never,
+        }
+    }
+
+    fn ids(split: &str, questions: &[GoldQuestion]) -> BTreeSet<String> {
+        Split::parse(split).unwrap().of(questions.to_vec()).into_iter().map(|question| question.id).collect()
+    }
 
     #[test]
     fn parts_are_disjoint_and_whole() {
-        let train = Split::parse("train").unwrap();
-        let held = Split::parse("heldout").unwrap();
-        let ids: Vec<String> = (0..5000).map(|i| format!("2-hop-dev-{i}")).collect();
-        assert!(ids.iter().all(|id| train.holds(id) != held.holds(id)));
-        let share = ids.iter().filter(|id| held.holds(id)).count();
-        assert!((400..600).contains(&share), "{share} of 5000 held out");
+        let questions: Vec<GoldQuestion> = (0..5000).map(|i| question(format!("2-hop-dev-{i}"), "")).collect();
+        let (train, held) = (ids("train", &questions), ids("heldout", &questions));
+        assert!(train.is_disjoint(&held) && train.len() + held.len() == 5000);
+        assert!((400..600).contains(&held.len()), "{} of 5000 held out", held.len());
+        assert_ne!(ids("heldout:10:1", &questions), held);
         assert_eq!(Split::parse("heldout:5").map(|split| split.percent), Some(5));
-        assert_eq!((Split::parse("heldout:101"), Split::parse("dev")), (None, None));
+        assert_eq!((Split::parse("heldout:101"), Split::parse("dev"), Split::parse("seen")), (None, None, None));
+        for text in ["all", "train:10", "heldout:5", "seen:60", "unseen:60:2"] {
+            assert_eq!(Split::parse(text).unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn held_back_relations_are_in_one_part_only() {
+        let path = |i: usize| format!("SELECT ?x {{ <urn:kgagent:a> <urn:kgagent:r{}> ?y . ?y <urn:kgagent:r{}> ?x }}", i % 20, i / 20);
+        let questions: Vec<GoldQuestion> = (0..400).map(|i| question(i.to_string(), &path(i))).collect();
+        let (seen, unseen) = (ids("seen:5", &questions), ids("unseen:5", &questions));
+        assert!(seen.is_disjoint(&unseen));
+        // Five of twenty relations are held back: fifteen are left for either hop.
+        assert_eq!((seen.len(), unseen.len()), (15 * 15, 400 - 15 * 15));
+        let of = |part: &BTreeSet<String>| -> BTreeSet<String> {
+            questions.iter().filter(|question| part.contains(&question.id)).flat_map(relations).collect()
+        };
+        assert_eq!((of(&seen).len(), of(&unseen).len()), (15, 20));
     }
 }

@@ -24,7 +24,7 @@ pub const PAD: &str = "<|pad|>";
 pub const SPECIAL: [&str; 6] = ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", END, PAD];
 
 /// What pieces never cross the border of: contractions, handles, dotted names, single digits, runs of other signs, white space.
-const WORDS: &str = r"'(?:s|t|re|ve|m|ll|d)| ?\b[cervx]\p{N}{1,2}\b| ?[\p{L}_]+(?:\.[\p{L}_]+)*| ?\p{N}| ?[^\s\p{L}\p{N}_]+|\s+(?!\S)|\s+";
+const WORDS: &str = r"'(?:s|t|re|ve|m|ll|d)| ?\b[cemrvx]\p{N}{1,2}\b| ?[\p{L}_]+(?:\.[\p{L}_]+)*| ?\p{N}| ?[^\s\p{L}\p{N}_]+|\s+(?!\S)|\s+";
 
 /// Our conversation format as a template for transformers' `apply_chat_template`.
 pub const CHAT_TEMPLATE: &str = "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}\

@@ -47,6 +47,7 @@ pub(crate) fn generate(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<Repor
         template.naming = match args.relations {
             RelationStyle::Name => Naming::Mixed,
             RelationStyle::Handle => Naming::Handles,
+            RelationStyle::Mention => Naming::Mentions,
         };
     }
     let options = GenerateOptions {

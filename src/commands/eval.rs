@@ -66,6 +66,8 @@ struct Prediction {
     predicted: BTreeSet<String>,
     scores: Scores,
     program: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gold_program: Option<bool>,
     invalid_calls: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     emptied: Option<toolbox::answer::Emptied>,
@@ -174,13 +176,16 @@ fn one(
         Err(reason) => return Ok(Err(reason)),
     };
     let begun = Instant::now();
-    let answered = match planner {
-        Some(planner) => model_answer(graph, question, setting, planner)?,
+    let (answered, known) = match planner {
+        Some(planner) => (model_answer(graph, question, setting, planner)?, None),
         None => match verified(graph, question) {
-            Ok(verified) => oracle_answer(graph, question, setting, &verified)?,
+            Ok(verified) => (oracle_answer(graph, question, setting, &verified)?, Some(verified)),
             Err(reason) => return Ok(Err(reason)),
         },
     };
+    let took = begun.elapsed();
+    let known = known.or_else(|| verified(graph, question).ok());
+    let program = known.map(|verified| verified.gold.calls.iter().map(ToString::to_string).eq(answered.answer.program.iter().cloned()));
     let predicted = gold.comparable(&answered.answer);
     let scores = score(&predicted, &gold.texts);
     let mut groups = Vec::new();
@@ -192,7 +197,8 @@ fn one(
         calls: answered.calls,
         invalid_calls: answered.invalid,
         tokens: answered.tokens,
-        seconds: begun.elapsed().as_secs_f64(),
+        seconds: took.as_secs_f64(),
+        program,
         groups,
     };
     let prediction = Prediction {
@@ -202,6 +208,7 @@ fn one(
         predicted,
         scores,
         program: answered.answer.program.clone(),
+        gold_program: program,
         invalid_calls: answered.invalid,
         emptied: answered.answer.emptied.clone(),
     };
@@ -326,6 +333,7 @@ pub(crate) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
         share(s.hits_at_1),
         share(s.f1),
         share(s.exact),
+        metrics.program.map_or_else(|| "–".to_owned(), share),
         metrics.answered.to_string(),
         metrics.calls.to_string(),
         metrics.invalid_calls.to_string(),
@@ -335,7 +343,7 @@ pub(crate) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
 
 /// The head of such a table.
 pub(crate) fn head() -> Vec<String> {
-    ["questions", "n", "hits@1", "f1", "exact", "answered", "calls", "invalid", "time"].map(str::to_owned).to_vec()
+    ["questions", "n", "hits@1", "f1", "exact", "program", "answered", "calls", "invalid", "time"].map(str::to_owned).to_vec()
 }
 
 fn print(evaluated: &Evaluated, ui: &Ui) {

@@ -15,6 +15,7 @@ pub mod kg;
 pub mod limits;
 pub mod link;
 pub mod memory;
+pub mod mention;
 pub mod metrics;
 pub mod rank;
 pub mod term;

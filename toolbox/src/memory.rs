@@ -60,7 +60,7 @@ impl Template {
     pub fn by_hash(hash: &str) -> Option<Self> {
         let dialogue = Self::new(Layout::Dialogue);
         let mut all = vec![Self::new(Layout::Paper)];
-        for naming in [Naming::Mixed, Naming::Handles] {
+        for naming in [Naming::Mixed, Naming::Mentions, Naming::Handles] {
             all.extend([false, true].map(|toolbox| Self { naming, toolbox, ..dialogue.clone() }));
         }
         all.into_iter().find(|template| template.hash() == hash)
@@ -89,7 +89,7 @@ impl Template {
             system.push(Part::ours(format!("\n{}", tool_list())));
         }
         let user = match self.layout {
-            Layout::Dialogue => dialogue_question(session),
+            Layout::Dialogue => dialogue_question(session, self.naming),
             Layout::Paper => paper_question(session),
         };
         vec![Turn::shown(Role::System, system), Turn::shown(Role::User, user)]
@@ -169,11 +169,14 @@ fn size_word(size: usize) -> &'static str {
     }
 }
 
-/// Question with handles for its mentions, then what was linked, a line each: `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
-fn dialogue_question(session: &Session<'_>) -> Vec<Part> {
+/// Question with handles for its entities and before its words that may name relations, then what was linked, a line each:
+/// `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
+fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
     let question = link::mask(kg, session.question(), &linked.entities, &mut Vec::new());
-    let mut parts = vec![Part::user(one_line(&question).to_lowercase())];
+    let question = one_line(&question).to_lowercase();
+    let question = if naming.relations_by_mention() { session.mentions().marked(&question) } else { question };
+    let mut parts = vec![Part::user(question)];
     for (i, &node) in linked.entities.iter().enumerate() {
         let name = kg.name(node);
         parts.push(Part::ours(format!("\n{}{i} = ", HandleKind::Entity.letter())));
@@ -208,10 +211,13 @@ fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: Naming) -> V
             continue;
         }
         let line = if parts.is_empty() { "" } else { "\n" };
-        for (i, &relation) in relations.iter().enumerate() {
+        for (i, (&relation, mention)) in relations.iter().zip(session.mentioned(relations, naming)).enumerate() {
             let before = if i == 0 { format!("{line}{word} ") } else { " ".to_owned() };
-            let handle =
-                if naming.relations_by_handle() { format!("{}{} ", HandleKind::Relation.letter(), first + i) } else { String::new() };
+            let handle = match mention {
+                Some(mention) => format!("{}{mention} ", HandleKind::Mention.letter()),
+                None if naming.relations_by_handle() => format!("{}{} ", HandleKind::Relation.letter(), first + i),
+                None => String::new(),
+            };
             parts.push(Part::ours(format!("{before}{handle}")));
             parts.push(Part::kg(print_name(&session.relation_name(relation))));
         }

@@ -71,6 +71,8 @@ pub struct Scored {
     pub tokens: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
+    /// Whether the calls are those of the gold program; `None` where there is no gold program to compare with.
+    pub program: Option<bool>,
     /// Groups it belongs to: dimension (`hops`, `type`, `level`, `shape`) and value.
     pub groups: Vec<(String, String)>,
 }
@@ -86,6 +88,9 @@ pub struct Metrics {
     /// The same by group: dimension, value, metrics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by: BTreeMap<String, BTreeMap<String, Metrics>>,
+    /// Share of questions whose calls are those of the gold program, among those that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<f64>,
     /// Questions with an answer.
     pub answered: usize,
     /// Questions without one.
@@ -123,7 +128,10 @@ impl Metrics {
     fn flat<'q>(questions: impl Iterator<Item = &'q Scored>) -> Self {
         let mut metrics = Self::default();
         let mut sum = Scores::default();
+        let (mut programs, mut same) = (0_usize, 0_usize);
         for question in questions {
+            programs += usize::from(question.program.is_some());
+            same += usize::from(question.program == Some(true));
             metrics.n += 1;
             metrics.answered += usize::from(question.answered);
             metrics.calls += question.calls;
@@ -134,6 +142,7 @@ impl Metrics {
                 *total += one;
             }
         }
+        metrics.program = (programs > 0).then(|| same as f64 / programs as f64);
         metrics.abstained = metrics.n - metrics.answered;
         if metrics.n > 0 {
             for total in sum.fields_mut() {
@@ -193,10 +202,12 @@ mod tests {
             invalid_calls: 0,
             tokens: 3,
             seconds: 0.5,
+            program: (hops == "2").then_some(exact > 0.0),
             groups: vec![("hops".to_owned(), hops.to_owned())],
         };
         let metrics = Metrics::of(&[one(1.0, "1"), one(0.0, "2"), one(1.0, "2")]);
         assert_eq!((metrics.n, metrics.answered, metrics.abstained, metrics.calls), (3, 2, 1, 6));
         assert_eq!(metrics.by["hops"]["2"].scores.exact, 0.5);
+        assert_eq!((metrics.program, metrics.by["hops"]["1"].program), (Some(0.5), None));
     }
 }

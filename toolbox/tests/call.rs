@@ -41,7 +41,11 @@ fn set() -> impl Strategy<Value = Arg> {
 }
 
 fn relation() -> impl Strategy<Value = Arg> {
-    let plain = prop_oneof![(0..60usize).prop_map(|i| Arg::handle(HandleKind::Relation, i)), name().prop_map(Arg::Name)];
+    let plain = prop_oneof![
+        (0..60usize).prop_map(|i| Arg::handle(HandleKind::Relation, i)),
+        (0..60usize).prop_map(|i| Arg::handle(HandleKind::Mention, i)),
+        name().prop_map(Arg::Name)
+    ];
     prop_oneof![4 => plain.clone(), 1 => plain.prop_map(|arg| Arg::Inverse(Box::new(arg)))]
 }
 

@@ -247,13 +247,13 @@ fn an_empty_answer_names_the_step() {
 #[test]
 fn what_is_live_can_be_run() {
     let kg = graph();
-    for naming in [Naming::Handles, Naming::Mixed, Naming::Names] {
+    for naming in [Naming::Handles, Naming::Mentions, Naming::Mixed, Naming::Names] {
         let mut s = session(&kg, ExecOptions::default());
         s.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
         let acceptor = CallAcceptor::new(s.live(naming));
         let call = match naming {
             Naming::Handles => "v0 = get_tail_entity(e0, r0)",
-            Naming::Mixed => "v0 = get_tail_entity(e0, player.stints)",
+            Naming::Mixed | Naming::Mentions => "v0 = get_tail_entity(e0, player.stints)",
             Naming::Names => "v0 = get_tail_entity(ada, player.stints)",
         };
         assert!(acceptor.accepts(call), "{:?}", acceptor.continuations(&acceptor.start()));

@@ -56,6 +56,8 @@ pub enum HandleKind {
     Class,
     /// `x0`: a literal found in the question.
     Value,
+    /// `m0`: the relation, among those shown for the call's set, that this word of the question stands for.
+    Mention,
 }
 
 impl HandleKind {
@@ -67,6 +69,7 @@ impl HandleKind {
             Self::Relation => 'r',
             Self::Class => 'c',
             Self::Value => 'x',
+            Self::Mention => 'm',
         }
     }
 }

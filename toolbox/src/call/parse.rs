@@ -273,12 +273,12 @@ impl Parser<'_> {
             Param::Set => self.set(),
             Param::Relation => {
                 if self.eat("~") {
-                    let inner = self.named(HandleKind::Relation)?;
+                    let inner = self.named(&[HandleKind::Relation, HandleKind::Mention])?;
                     return Ok(Arg::Inverse(Box::new(inner)));
                 }
-                self.named(HandleKind::Relation)
+                self.named(&[HandleKind::Relation, HandleKind::Mention])
             }
-            Param::Class => self.named(HandleKind::Class),
+            Param::Class => self.named(&[HandleKind::Class]),
             Param::Comparator => {
                 let at = self.at;
                 match self.word() {
@@ -314,7 +314,7 @@ impl Parser<'_> {
             self.word();
             return Ok(Arg::Var(index));
         }
-        self.named(HandleKind::Entity)
+        self.named(&[HandleKind::Entity])
     }
 
     fn peek_variable(&self) -> Option<u32> {
@@ -334,7 +334,7 @@ impl Parser<'_> {
                     self.word();
                     Arg::Var(index)
                 }
-                None => self.named(HandleKind::Entity)?,
+                None => self.named(&[HandleKind::Entity])?,
             });
             if self.eat("]") {
                 return Ok(items);
@@ -343,8 +343,8 @@ impl Parser<'_> {
         }
     }
 
-    /// A handle of the kind, or a name.
-    fn named(&mut self, kind: HandleKind) -> Result<Arg, ParseError> {
+    /// A handle of one of the kinds, or a name.
+    fn named(&mut self, kinds: &[HandleKind]) -> Result<Arg, ParseError> {
         self.space();
         if self.rest().starts_with('<') {
             return self.quoted_name();
@@ -353,7 +353,7 @@ impl Parser<'_> {
         if word.is_empty() {
             return Err(self.error(format!("expected a name, found {}", self.found())));
         }
-        Ok(handle(&word, kind).map_or(Arg::Name(word), Arg::Handle))
+        Ok(kinds.iter().find_map(|&kind| handle(&word, kind)).map_or(Arg::Name(word), Arg::Handle))
     }
 
     fn quoted_name(&mut self) -> Result<Arg, ParseError> {

@@ -29,7 +29,7 @@ pub(super) fn looks_literal(text: &str) -> bool {
 pub(super) fn looks_reserved(text: &str) -> bool {
     let mut chars = text.chars();
     let reserved_word = matches!(text, "argmax" | "argmin" | "ans" | "NOW" | "!" | "!=");
-    let letter = chars.next().is_some_and(|c| matches!(c, 'v' | 'e' | 'r' | 'c' | 'x'));
+    let letter = chars.next().is_some_and(|c| matches!(c, 'v' | 'e' | 'r' | 'c' | 'x' | 'm'));
     reserved_word || text.starts_with('!') || (letter && !chars.as_str().is_empty() && chars.all(|c| c.is_ascii_digit()))
 }
 

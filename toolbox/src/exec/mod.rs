@@ -16,6 +16,7 @@ use crate::call::{Arg, Call, Live, LiveSet, Target, Tool, print_name};
 use crate::kg::Kg;
 use crate::limits;
 use crate::link::{self, Linked};
+use crate::mention::{Mentions, Named};
 use crate::rank::{LexicalRanker, Ranker, best_first};
 use crate::term::{Literal, NodeId, RelId};
 
@@ -92,6 +93,8 @@ pub enum Naming {
     Handles,
     /// Entities, classes and literals by handle, relations by name.
     Mixed,
+    /// As [`Naming::Mixed`], but a relation that a word of the question stands for goes by that word's handle (see [`crate::mention`]).
+    Mentions,
     /// Everything by name.
     Names,
 }
@@ -107,6 +110,12 @@ impl Naming {
     #[must_use]
     pub fn relations_by_handle(self) -> bool {
         self == Self::Handles
+    }
+
+    /// Whether relations that the question mentions go by the handle of the mention.
+    #[must_use]
+    pub fn relations_by_mention(self) -> bool {
+        self == Self::Mentions
     }
 }
 
@@ -214,6 +223,7 @@ pub struct Session<'g> {
     question: String,
     bare_question: String,
     linked: Linked,
+    mentions: Mentions,
     classes: Vec<NodeId>,
     options: ExecOptions,
     variables: Vec<Value>,
@@ -230,12 +240,14 @@ impl<'g> Session<'g> {
     #[must_use]
     pub fn new(kg: &'g dyn Kg, question: &str, linked: Linked, must_offer: &[NodeId], options: ExecOptions) -> Self {
         let bare_question = link::without_mentions(kg, question, &linked.entities);
+        let mentions = Mentions::of(&link::mask(kg, question, &linked.entities, &mut Vec::new()));
         let classes = offered_classes(kg, &bare_question, must_offer, options.ranker.as_ref());
         Self {
             kg,
             question: question.to_owned(),
             bare_question,
             linked,
+            mentions,
             classes,
             options,
             variables: Vec::new(),
@@ -344,15 +356,13 @@ impl<'g> Session<'g> {
         let handles = naming.things_by_handle();
         let mut sets = Vec::new();
         let relation_texts = |relations: &[Relation], first: usize| -> Vec<String> {
-            relations
-                .iter()
-                .enumerate()
-                .map(
-                    |(i, &relation)| {
-                        if naming.relations_by_handle() { format!("r{}", first + i) } else { print_name(&self.relation_name(relation)) }
-                    },
-                )
-                .collect()
+            let named = relations.iter().zip(self.mentioned(relations, naming)).enumerate();
+            let text = |(i, (&relation, mention)): (usize, (&Relation, Option<usize>))| match mention {
+                Some(mention) => format!("m{mention}"),
+                None if naming.relations_by_handle() => format!("r{}", first + i),
+                None => print_name(&self.relation_name(relation)),
+            };
+            named.map(text).collect()
         };
         let mut add = |key: SetKey, text: String, scalar: bool, entity: bool| {
             let shown = self.shown.get(&key).cloned().unwrap_or_default();
@@ -391,6 +401,26 @@ impl<'g> Session<'g> {
             Relation::Plain(id) => self.kg.name(id.node()),
             Relation::Interval(index) => self.kg.schema().intervals[index].name.clone(),
         }
+    }
+
+    /// For each relation of one direction of a list the mention that stands for it, where the naming has mentions.
+    #[must_use]
+    pub fn mentioned(&self, relations: &[Relation], naming: Naming) -> Vec<Option<usize>> {
+        if !naming.relations_by_mention() {
+            return vec![None; relations.len()];
+        }
+        let label = |relation: Relation| match relation {
+            Relation::Plain(id) => self.kg.label(id.node()),
+            Relation::Interval(_) => None,
+        };
+        let named: Vec<Named> = relations.iter().map(|&r| Named { name: self.relation_name(r), label: label(r) }).collect();
+        self.mentions.link(&named)
+    }
+
+    /// The words of the question that may name relations.
+    #[must_use]
+    pub fn mentions(&self) -> &Mentions {
+        &self.mentions
     }
 
     /// The relation list last shown, if the last call showed one: the "current KG information" of the knowledge memory.

@@ -12,23 +12,25 @@ impl Session<'_> {
     /// [`ToolError::UnknownHandle`] for a handle that stands for nothing here.
     pub fn with_names(&self, call: &Call) -> Result<Call, ToolError> {
         let mut named = call.clone();
+        let out = call.tool != Tool::GetHeadEntity;
         for i in 0..named.args.len() {
-            let arg = self.arg_with_name(&named.args[i].clone(), named.args.first())?;
+            let arg = self.arg_with_name(&named.args[i].clone(), named.args.first(), out)?;
             named.args[i] = arg;
         }
         Ok(named)
     }
 
-    fn arg_with_name(&self, arg: &Arg, set: Option<&Arg>) -> Result<Arg, ToolError> {
+    fn arg_with_name(&self, arg: &Arg, set: Option<&Arg>, out: bool) -> Result<Arg, ToolError> {
         Ok(match arg {
-            Arg::Handle(handle) => self.handle_name(*handle, set)?,
-            Arg::Inverse(inner) => Arg::Inverse(Box::new(self.arg_with_name(inner, set)?)),
-            Arg::List(items) => Arg::List(items.iter().map(|item| self.arg_with_name(item, set)).collect::<Result<_, _>>()?),
+            Arg::Handle(handle) => self.handle_name(*handle, set, out)?,
+            Arg::Inverse(inner) => Arg::Inverse(Box::new(self.arg_with_name(inner, set, !out)?)),
+            Arg::List(items) => Arg::List(items.iter().map(|item| self.arg_with_name(item, set, out)).collect::<Result<_, _>>()?),
             other => other.clone(),
         })
     }
 
-    fn handle_name(&self, handle: Handle, set: Option<&Arg>) -> Result<Arg, ToolError> {
+    /// `out`: whether a mention means a relation that leaves the set.
+    fn handle_name(&self, handle: Handle, set: Option<&Arg>, out: bool) -> Result<Arg, ToolError> {
         let index = handle.index as usize;
         let unknown = |right: String| ToolError::UnknownHandle { given: handle.to_string(), right };
         match handle.kind {
@@ -44,7 +46,7 @@ impl Session<'_> {
                 Some(value) => Ok(Arg::Literal(value.clone())),
                 None => Err(unknown(format!("the question names {} values", self.linked.values.len()))),
             },
-            HandleKind::Relation => {
+            HandleKind::Relation | HandleKind::Mention => {
                 let shown = match set {
                     Some(set) => self.shown.get(&self.set_key(set)?),
                     None => None,
@@ -52,6 +54,12 @@ impl Session<'_> {
                 let Some(shown) = shown else {
                     return Err(unknown("no relations were shown for this set; call get_relation on it first".to_owned()));
                 };
+                if handle.kind == HandleKind::Mention {
+                    let relations = if out { &shown.out } else { &shown.incoming };
+                    let at = self.mentioned(relations, Naming::Mentions).iter().position(|&mention| mention == Some(index));
+                    let right = "this word of the question stands for no relation shown for this set".to_owned();
+                    return at.map(|at| Arg::Name(self.relation_name(relations[at]))).ok_or_else(|| unknown(right));
+                }
                 match shown.get(index) {
                     Some((relation, _)) => Ok(Arg::Name(self.relation_name(relation))),
                     None => Err(unknown(format!("{} relations were shown for this set", shown.out.len() + shown.incoming.len()))),
@@ -74,14 +82,14 @@ impl Session<'_> {
             let params = call.tool.signature().params;
             let param = params[i.min(params.len() - 1)];
             match (param, &*arg) {
-                (Param::Relation, Arg::Name(name)) if naming.relations_by_handle() => {
-                    if let Some(handle) = self.relation_handle(key.as_ref(), name, out) {
+                (Param::Relation, Arg::Name(name)) => {
+                    if let Some(handle) = self.relation_handle(key.as_ref(), name, out, naming) {
                         *arg = handle;
                     }
                 }
-                (Param::Relation, Arg::Inverse(inner)) if naming.relations_by_handle() => {
+                (Param::Relation, Arg::Inverse(inner)) => {
                     if let Arg::Name(name) = inner.as_ref()
-                        && let Some(handle) = self.relation_handle(key.as_ref(), name, false)
+                        && let Some(handle) = self.relation_handle(key.as_ref(), name, !out, naming)
                     {
                         *arg = Arg::Inverse(Box::new(handle));
                     }
@@ -107,10 +115,15 @@ impl Session<'_> {
         handled
     }
 
-    fn relation_handle(&self, key: Option<&SetKey>, name: &str, out: bool) -> Option<Arg> {
+    fn relation_handle(&self, key: Option<&SetKey>, name: &str, out: bool, naming: Naming) -> Option<Arg> {
         let shown = self.shown.get(key?)?;
-        let index = shown.index(self.relation_by_name(name)?, out)?;
-        Some(Arg::handle(HandleKind::Relation, index))
+        let relation = self.relation_by_name(name)?;
+        if naming.relations_by_handle() {
+            return Some(Arg::handle(HandleKind::Relation, shown.index(relation, out)?));
+        }
+        let relations = if out { &shown.out } else { &shown.incoming };
+        let at = relations.iter().position(|&shown| shown == relation)?;
+        Some(Arg::handle(HandleKind::Mention, self.mentioned(relations, naming)[at]?))
     }
 
     /// The relation of a printed name.
@@ -125,7 +138,7 @@ impl Session<'_> {
                 given: name.clone(),
                 near: self.kg.by_label(name).into_iter().take(NEAREST).map(|node| self.kg.name(node)).collect(),
             }),
-            Arg::Handle(handle) => match self.handle_name(*handle, None)? {
+            Arg::Handle(handle) => match self.handle_name(*handle, None, true)? {
                 Arg::Name(name) => self.node(&Arg::Name(name)),
                 other => Err(ToolError::Argument { given: other.to_string(), right: "an entity is needed".to_owned() }),
             },
