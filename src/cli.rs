@@ -150,7 +150,8 @@ pub(crate) struct GoldArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
     /// Where questions come from: cwq, metaqa, pathquestion, jsonl, templates, grailqa, lcquad1, qald or qald10, then `=` and a path;
-    /// `#train` or `#heldout` behind the path takes that part of a fixed 90 / 10 split (`#heldout:20` for another share).
+    /// `#train` or `#heldout` behind the path takes that part of a fixed 90 / 10 split (`#heldout:20` for another share), `#seen:60` or
+    /// `#unseen:60` the questions without or with any of 60 held-back relations.
     #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
     pub(crate) sources: Vec<String>,
     /// Questions that must stay unseen: whatever shares a topic entity with them is left out.
@@ -174,6 +175,9 @@ pub(crate) struct GoldArgs {
     /// Share of further examples in which a needed relation is taken away and the right end is `end([])`.
     #[arg(long, default_value_t = 0.08, value_name = "SHARE")]
     pub(crate) abstain: f64,
+    /// Share of the dialogues to train on in which the words of relation names become invented ones, the same in question, lists and calls.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub(crate) scramble: f64,
     /// Instances of one template of a `templates` source.
     #[arg(long, default_value_t = 60, value_name = "N")]
     pub(crate) per_template: usize,

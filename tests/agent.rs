@@ -12,7 +12,7 @@ use infer::agent::kg_agent;
 use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
 use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
 use toolbox::call::{Arg, CallAcceptor, parse_call};
-use toolbox::exec::{ExecOptions, Session};
+use toolbox::exec::{ExecOptions, Naming, Session};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::memory::{Conversation, Layout, Template};
@@ -31,13 +31,19 @@ fn questions(kg: &MemoryKg, name: &str) -> Vec<datagen::question::GoldQuestion> 
     source.read(Some(kg), &ReadOptions::default()).unwrap()
 }
 
+/// The dialogue template under every naming that it can have, and the paper's.
+fn templates() -> Vec<Template> {
+    let dialogue = |naming| Template { naming, ..Template::new(Layout::Dialogue) };
+    vec![dialogue(Naming::Mixed), dialogue(Naming::Mentions), dialogue(Naming::Handles), Template::new(Layout::Paper)]
+}
+
 /// Feeding a gold program through the loop gives the training transcript byte for byte, in both layouts.
 #[test]
 fn the_loop_writes_what_training_reads() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
-    for layout in [Layout::Dialogue, Layout::Paper] {
-        let template = Template::new(layout);
+    for template in templates() {
+        let form = format!("{:?} {:?}", template.layout, template.naming);
         let options = GenerateOptions { template: template.clone(), abstain: 0.0, valid: 0.0, ..GenerateOptions::default() };
         let made = generate(&questions, &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap();
         let mut compared = 0;
@@ -58,24 +64,20 @@ fn the_loop_writes_what_training_reads() {
             let text = |turns: &[Turn]| turns.iter().map(|turn| format!("{:?}|{}", turn.role, turn.text())).collect::<Vec<_>>();
             for (sample, example) in outcome.samples.iter().zip(trained) {
                 let read: Vec<String> = example.messages.iter().map(|message| format!("{:?}|{}", message.role, message.content)).collect();
-                assert_eq!(text(sample), read, "{} in {layout:?}", question.id);
+                assert_eq!(text(sample), read, "{} in {form}", question.id);
                 compared += 1;
             }
         }
-        assert!(compared > 150, "only {compared} samples compared in {layout:?}");
+        assert!(compared > 150, "only {compared} samples compared in {form}");
     }
 }
 
-fn random_model(dir: &Path, texts: &[String], seed: u64) -> Arc<LocalModel> {
+fn random_model(dir: &Path, texts: &[String], template: &Template, seed: u64) -> Arc<LocalModel> {
     let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
     let mut config = Preset::Tiny.config(tokenizer.vocab_size());
     config.num_hidden_layers = 1;
     let weights = train::fresh_weights(&config, seed).unwrap();
-    let info = KgAgentInfo {
-        template_hash: Template::new(Layout::Dialogue).hash(),
-        layouts: vec!["dialogue".to_owned()],
-        ..KgAgentInfo::default()
-    };
+    let info = KgAgentInfo { template_hash: template.hash(), layouts: vec!["dialogue".to_owned()], ..KgAgentInfo::default() };
     ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();
     Arc::new(LocalModel::open(dir).unwrap())
 }
@@ -91,19 +93,20 @@ fn random_weights_write_only_valid_calls() {
     let texts: Vec<String> = questions.iter().map(|question| question.question.clone()).collect();
     let dir = tempfile::tempdir().unwrap();
     let wanted = std::env::var("KGAGENT_TEST_CALLS").ok().and_then(|n| n.parse().ok()).unwrap_or(RANDOM_CALLS);
-    let template = Template::new(Layout::Dialogue);
+    let dialogues: Vec<Template> = templates().into_iter().filter(|template| template.layout == Layout::Dialogue).collect();
     let (mut calls, mut seed) = (0, 0);
     while calls < wanted {
         seed += 1;
-        let model = random_model(&dir.path().join(seed.to_string()), &texts, seed);
+        let template = &dialogues[seed as usize % dialogues.len()];
+        let model = random_model(&dir.path().join(seed.to_string()), &texts, template, seed);
         let mut planner = LocalPlanner::new(&model);
         for question in &questions {
             let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
             let linked = Linked::new(&kg, &question.question, &topics);
             let mut session = Session::new(&kg, &question.question, linked, &[], ExecOptions { max_steps: 6, ..ExecOptions::default() });
-            let mut conversation = Conversation::open(&template, &session);
+            let mut conversation = Conversation::open(template, &session);
             while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
-                let moment = infer::planner::Moment { session: &session, template: &template, turns: conversation.prompt() };
+                let moment = infer::planner::Moment { session: &session, template, turns: conversation.prompt() };
                 let written = planner.propose(&moment).unwrap().text;
                 let live = session.live(template.naming);
                 let call = parse_call(&written).unwrap_or_else(|error| panic!("{written}: {error}"));

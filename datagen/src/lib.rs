@@ -20,6 +20,7 @@ pub mod question;
 pub mod read;
 pub mod refusal;
 pub mod report;
+mod scramble;
 pub mod split;
 pub mod verify;
 mod write;

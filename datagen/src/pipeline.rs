@@ -12,7 +12,7 @@ use crate::example::{Example, Renderer};
 use crate::question::GoldQuestion;
 use crate::report::{RefusedQuestion, Report};
 use crate::verify::{self, Refused, VerifyOptions};
-use crate::{Error, Refusal, hash, limits};
+use crate::{Error, Refusal, hash, limits, scramble};
 
 /// How data is made.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct GenerateOptions {
     pub limit: Option<usize>,
     /// Share of chain-like questions that also give an example of giving up; 0 turns these off.
     pub abstain: f64,
+    /// Share of the examples to train on whose relation names are scrambled (dialogue layout only).
+    pub scramble: f64,
     /// Share of questions that go to `valid.jsonl`.
     pub valid: f64,
     /// Questions whose entities must not occur in the data.
@@ -44,6 +46,7 @@ impl Default for GenerateOptions {
             seed: 0,
             limit: None,
             abstain: 0.08,
+            scramble: 0.0,
             valid: 0.02,
             hold_out: Vec::new(),
         }
@@ -220,6 +223,11 @@ fn examples(
         }
     }
     let part = if hash::falls_into(options.valid, options.seed, "valid", &question.id) { Part::Valid } else { Part::Train };
+    if part == Part::Train && hash::falls_into(options.scramble, options.seed, "scrambled", &question.id) {
+        for example in examples.iter_mut().filter(|example| example.layout == Layout::Dialogue) {
+            scramble::scramble(example, options.seed);
+        }
+    }
     Ok(Worked {
         outcome: Outcome::Kept(part, examples),
         converted: true,

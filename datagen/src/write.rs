@@ -65,6 +65,7 @@ fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> 
             "seed": options.seed,
             "limit": options.limit,
             "abstain": options.abstain,
+            "scramble": options.scramble,
             "valid": options.valid,
             "ties": options.verify.ties,
             "shown": options.verify.shown,

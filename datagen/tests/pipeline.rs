@@ -8,7 +8,7 @@ use datagen::example::{Example, ExampleAnswer};
 use datagen::pipeline::{GenerateOptions, Generated, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
 use datagen::write_dataset;
-use toolbox::call::parse_call;
+use toolbox::call::{Arg, parse_call};
 use toolbox::exec::ExcludeWhen;
 use toolbox::kg::{Kg, MemoryKg};
 use toolbox::memory::{Layout, Template};
@@ -87,7 +87,16 @@ fn bytes_do_not_depend_on_threads() {
         let write = |threads: usize| {
             let out = dir.path().join(format!("{}-{threads}", layout.name()));
             let run = serde_json::json!({});
-            write_dataset(&out, &questions(), &graph(), &options(layout, threads), &run, &|_, _| {}, &AtomicBool::new(false)).unwrap();
+            write_dataset(
+                &out,
+                &questions(),
+                &graph(),
+                &GenerateOptions { scramble: 0.5, ..options(layout, threads) },
+                &run,
+                &|_, _| {},
+                &AtomicBool::new(false),
+            )
+            .unwrap();
             bytes(&out)
         };
         let one = write(1);
@@ -208,6 +217,29 @@ fn the_limit_and_the_seed_choose() {
     };
     assert_eq!(ids(1), ids(1));
     assert_ne!(ids(1), ids(2));
+}
+
+#[test]
+fn scrambled_names_are_the_same_in_question_lists_and_calls() {
+    let plain = run(&options(Layout::Dialogue, 2));
+    let scrambled = run(&GenerateOptions { scramble: 1.0, ..options(Layout::Dialogue, 2) });
+    assert_eq!(plain.valid, scrambled.valid, "what validates is as it will be asked");
+    assert_eq!(plain.train.len(), scrambled.train.len());
+    let mut named = 0;
+    for (before, after) in plain.train.iter().zip(&scrambled.train) {
+        assert_eq!((&before.id, &before.program, &before.answer), (&after.id, &after.program, &after.answer));
+        let text: String = after.messages.iter().map(|message| format!("{} ", message.content)).collect();
+        assert!(!text.contains("country") && !text.contains("city.") && !text.contains("capacity"), "{text}");
+        let lists: Vec<&str> = after.messages.iter().filter(|m| m.role == Role::Tool).flat_map(|m| m.content.split_whitespace()).collect();
+        for message in after.messages.iter().filter(|message| message.role == Role::Assistant) {
+            let call = parse_call(&message.content).unwrap();
+            if let Some(Arg::Name(name)) = call.args.get(1) {
+                assert!(lists.contains(&name.as_str()), "{name} is not shown in {text}");
+                named += 1;
+            }
+        }
+    }
+    assert!(named > 50, "{named}");
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub(crate) fn generate(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<Repor
         seed: args.seed,
         limit: args.limit,
         abstain: args.abstain,
+        scramble: args.scramble,
         hold_out: read(&args.hold_out, Some(graph), &reading)?,
         ..GenerateOptions::default()
     };

@@ -69,6 +69,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         tool_list: false,
         limit: None,
         abstain: 0.08,
+        scramble: 0.0,
         per_template: if args.quick { QUICK_PER_TEMPLATE } else { PER_TEMPLATE },
         seed: args.seed,
         threads: None,

@@ -22,6 +22,12 @@ const FUNCTION_WORDS: &[&str] = &[
     "to", "up", "us", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "would", "you",
 ];
 
+/// Whether a lower-case word names nothing by itself.
+#[must_use]
+pub fn is_function_word(word: &str) -> bool {
+    FUNCTION_WORDS.contains(&word)
+}
+
 /// Share of a relation's words that the question must have before one of them stands for the relation.
 const LEAST_COVERAGE: f32 = 0.5;
 

@@ -64,7 +64,8 @@ pub fn words(text: &str) -> Vec<String> {
 }
 
 /// A crude English stem: enough to bring `directed`, `director` and `directs` together.
-pub(crate) fn stem(word: &str) -> String {
+#[must_use]
+pub fn stem(word: &str) -> String {
     const ENDINGS: [&str; 11] = ["ations", "ation", "ings", "ing", "ors", "ers", "or", "er", "ed", "es", "s"];
     for ending in ENDINGS {
         if let Some(base) = word.strip_suffix(ending)

@@ -283,3 +283,26 @@ fn handles_and_names_are_two_spellings_of_one_program() {
     assert!(text.contains(", =, x0)"), "{text}");
     assert_eq!(Answer::of(&s).texts(), ["Reds"]);
 }
+
+#[test]
+fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
+    let kg = graph();
+    let template = Template { naming: Naming::Mentions, ..Template::new(Layout::Dialogue) };
+    assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
+    let mut s = session(&kg, ExecOptions::default());
+    let mut conversation = Conversation::open(&template, &s);
+    let program = "get_relation(ada); v0 = get_tail_entity(ada, player.stints); get_relation(v0); v1 = get_tail_entity(v0, stint.club); get_relation(v1); v2 = get_head_entity(v1, stint.club); ans = end(v2)";
+    for call in parse_program(program).unwrap() {
+        let written = template.call(&s, &call);
+        assert_eq!(s.with_names(&written).unwrap(), call);
+        s.run(&written).unwrap();
+        conversation.record(&s, &written.to_string());
+    }
+    let text: String = conversation.into_samples()[0].iter().map(|turn| format!("{:?}: {}\n", turn.role, turn.text())).collect();
+    assert!(text.contains("which m0 club did e0 m1 play for in 2008"), "{text}");
+    // No word of the question is in `player.stints`; `stint.club` is named by the first, whichever way it is walked.
+    for call in ["v0 = get_tail_entity(e0, player.stints)", "v1 = get_tail_entity(v0, m0)", "v2 = get_head_entity(v1, m0)"] {
+        assert!(text.contains(call), "{text}");
+    }
+    assert!(s.with_names(&parse_call("v3 = get_tail_entity(v0, m1)").unwrap()).is_err());
+}
