@@ -114,6 +114,8 @@ pub(crate) enum DatagenCommand {
     Gold(GoldArgs),
     /// Which gold queries convert, without a graph.
     Check(CheckArgs),
+    /// Where the relations of gold programs stand in the lists they are chosen from.
+    Recall(RecallArgs),
 }
 
 /// A layout of samples.
@@ -194,6 +196,27 @@ pub(crate) struct CheckArgs {
     /// Where queries come from; as for `datagen gold`.
     #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
     pub(crate) sources: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RecallArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Where questions come from; as for `datagen gold`.
+    #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
+    pub(crate) sources: Vec<String>,
+    /// Also write every choice with its candidates into this folder: what a relation retriever is trained on.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pairs: Option<PathBuf>,
+    /// Instances of one template of a `templates` source.
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    pub(crate) per_template: usize,
+    /// Seed of the choice of instances.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Worker threads; all cores without it. The output does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
 }
 
 #[derive(Debug, Args)]

@@ -46,6 +46,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Tool(args) => commands::tool::run(args, &ui),
         Command::Datagen(DatagenCommand::Gold(args)) => commands::datagen::gold(args, &ui),
         Command::Datagen(DatagenCommand::Check(args)) => commands::datagen::check(args, &ui),
+        Command::Datagen(DatagenCommand::Recall(args)) => commands::recall::run(args, &ui),
         Command::Train(args) => match (&args.inspect, &args.run) {
             (Some(TrainSub::Inspect(inspect)), _) => commands::train::inspect(inspect, &ui),
             (None, Some(run)) => commands::train::run(run, &ui),

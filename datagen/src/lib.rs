@@ -9,6 +9,7 @@
 //! Invariants: no model is known here; text is never spliced into SPARQL; every question read is either kept or refused with one reason of
 //! [`Refusal`]; the same inputs, seed and version give the same bytes on any number of threads.
 
+pub mod choice;
 pub mod convert;
 mod error;
 pub mod example;
@@ -18,6 +19,7 @@ mod limits;
 pub mod pipeline;
 pub mod question;
 pub mod read;
+pub mod recall;
 pub mod refusal;
 pub mod report;
 mod scramble;

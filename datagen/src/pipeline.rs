@@ -15,7 +15,7 @@ use crate::verify::{self, Refused, VerifyOptions};
 use crate::{Error, Refusal, hash, limits, scramble};
 
 /// How data is made.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct GenerateOptions {
     /// What examples look like.
     pub template: Template,
@@ -184,7 +184,7 @@ struct Worked {
 
 fn work(question: &GoldQuestion, kg: &dyn Kg, options: &GenerateOptions, renderer: &Renderer<'_>) -> Worked {
     let begun = Instant::now();
-    let mut check = options.verify;
+    let mut check = options.verify.clone();
     check.abstain |= options.abstain > 0.0;
     let mut worked = match examples(question, kg, &check, options, renderer) {
         Ok(worked) => worked,

@@ -69,6 +69,7 @@ fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> 
             "valid": options.valid,
             "ties": options.verify.ties,
             "shown": options.verify.shown,
+            "ranker": options.verify.ranker.name(),
             "max_steps": options.verify.max_steps,
             "held_out_questions": options.hold_out.len(),
         },

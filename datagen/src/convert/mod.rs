@@ -163,6 +163,10 @@ fn checked(program: GoldProgram) -> Result<GoldProgram, Refusal> {
 struct NoRanking;
 
 impl Ranker for NoRanking {
+    fn name(&self) -> String {
+        "none".to_owned()
+    }
+
     fn score(&self, _: &str, candidates: &[String]) -> Vec<f32> {
         vec![0.0; candidates.len()]
     }

@@ -13,7 +13,7 @@ use toolbox::kg::spargebra::Query;
 use toolbox::kg::{Kg, QueryLimits, parse_query};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
-use toolbox::rank::Ranker;
+use toolbox::rank::{self, Ranker};
 use toolbox::term::{NodeId, RelId, Term};
 
 pub use abstain::abstention;
@@ -26,7 +26,7 @@ use crate::question::{GoldQuery, GoldQuestion};
 use crate::{Refusal, limits};
 
 /// How strictly and how long a question is checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct VerifyOptions {
     /// Limits of the gold query.
     pub limits: QueryLimits,
@@ -40,6 +40,8 @@ pub struct VerifyOptions {
     pub max_steps: usize,
     /// Wall-clock limit of one program.
     pub deadline: Duration,
+    /// Ranks the relations and classes that lists show.
+    pub ranker: Arc<dyn Ranker>,
 }
 
 impl Default for VerifyOptions {
@@ -51,6 +53,7 @@ impl Default for VerifyOptions {
             shown: SHOWN_RELATIONS,
             max_steps: MAX_STEPS,
             deadline: QUESTION_DEADLINE,
+            ranker: rank::lexical(),
         }
     }
 }
@@ -120,6 +123,7 @@ impl Verified {
             deadline: options.deadline,
             must_show: self.must_show.clone(),
             without: self.without.clone(),
+            ranker: Arc::clone(&options.ranker),
             ..ExecOptions::default()
         }
     }
@@ -142,6 +146,10 @@ impl Verified {
 struct Unranked;
 
 impl Ranker for Unranked {
+    fn name(&self) -> String {
+        "none".to_owned()
+    }
+
     fn score(&self, _question: &str, candidates: &[String]) -> Vec<f32> {
         vec![0.0; candidates.len()]
     }
@@ -234,11 +242,17 @@ pub fn link(kg: &dyn Kg, question: &GoldQuestion, gold: GoldProgram) -> Result<V
 
 /// The name of the relation that a call walks.
 fn relation_name(call: &Call) -> Option<&str> {
+    walked_name(call).map(|(name, _)| name)
+}
+
+/// The name of the relation that a call walks, and whether from heads to tails.
+pub(crate) fn walked_name(call: &Call) -> Option<(&str, bool)> {
+    let along = call.tool != Tool::GetHeadEntity;
     let walks = matches!(call.tool, Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByConstraint | Tool::Judge);
     match call.args.get(1).filter(|_| walks)? {
-        Arg::Name(name) => Some(name),
+        Arg::Name(name) => Some((name, along)),
         Arg::Inverse(inner) => match inner.as_ref() {
-            Arg::Name(name) => Some(name),
+            Arg::Name(name) => Some((name, !along)),
             _ => None,
         },
         _ => None,

@@ -2,6 +2,7 @@
 
 mod error;
 mod evidence;
+mod list;
 mod resolve;
 mod tools;
 
@@ -11,13 +12,14 @@ use std::time::{Duration, Instant};
 
 pub use error::ToolError;
 pub use evidence::evidence;
+pub use list::Ranked;
 
 use crate::call::{Arg, Call, Live, LiveSet, Target, Tool, print_name};
 use crate::kg::Kg;
 use crate::limits;
 use crate::link::{self, Linked};
 use crate::mention::{Mentions, Named};
-use crate::rank::{LexicalRanker, Ranker, best_first};
+use crate::rank::{self, Candidate, Ranker, best_first};
 use crate::term::{Literal, NodeId, RelId};
 
 /// A set of nodes: sorted, without duplicates.
@@ -178,7 +180,7 @@ impl Default for ExecOptions {
             now: Literal::xsd("2015-08-10", "date"),
             must_show: Vec::new(),
             without: Vec::new(),
-            ranker: Arc::new(LexicalRanker),
+            ranker: rank::lexical(),
         }
     }
 }
@@ -227,9 +229,10 @@ pub struct Session<'g> {
     classes: Vec<NodeId>,
     options: ExecOptions,
     variables: Vec<Value>,
+    /// How each variable came about: the relations walked from the linked entities to it.
+    paths: Vec<Vec<Candidate>>,
     shown: HashMap<SetKey, Shown>,
     last_shown: Option<SetKey>,
-    used: Vec<Relation>,
     steps: Vec<Step>,
     answer: Option<Value>,
     started: Instant,
@@ -253,7 +256,7 @@ impl<'g> Session<'g> {
             variables: Vec::new(),
             shown: HashMap::new(),
             last_shown: None,
-            used: Vec::new(),
+            paths: Vec::new(),
             steps: Vec::new(),
             answer: None,
             started: Instant::now(),
@@ -269,6 +272,11 @@ impl<'g> Session<'g> {
     #[must_use]
     pub fn question(&self) -> &str {
         &self.question
+    }
+    /// The question without its entity mentions, as rankers see it.
+    #[must_use]
+    pub fn bare_question(&self) -> &str {
+        &self.bare_question
     }
     /// Entities and literals linked to the question.
     #[must_use]
@@ -329,15 +337,13 @@ impl<'g> Session<'g> {
                 self.last_shown = Some(key);
             }
             Observation::Value(value) => {
+                let mut path: Vec<Candidate> = named.args.iter().flat_map(|arg| self.path(arg)).collect();
+                path.extend(done.walked.map(|(relation, out)| self.candidate(relation, out, None)));
+                self.paths.push(path);
                 self.variables.push(value.clone());
                 self.last_shown = None;
             }
             Observation::Answer(value) => self.answer = Some(value.clone()),
-        }
-        if let Some((relation, _)) = done.walked
-            && !self.used.contains(&relation)
-        {
-            self.used.push(relation);
         }
         self.steps.push(Step {
             call: named,
@@ -432,42 +438,6 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// Ranks relations by relevance to the question, best first, cut to the size of a list. Relations already walked come later among
-    /// equals: a program rarely walks one twice.
-    pub(crate) fn rank(&self, out: Vec<Relation>, incoming: Vec<Relation>, limit: usize) -> Shown {
-        let all: Vec<(Relation, bool)> = out.into_iter().map(|r| (r, true)).chain(incoming.into_iter().map(|r| (r, false))).collect();
-        let names: Vec<String> = all.iter().map(|(relation, _)| self.relation_name(*relation)).collect();
-        let texts: Vec<String> = all.iter().zip(&names).map(|((relation, _), name)| self.relation_text(*relation, name)).collect();
-        let mut scores = self.options.ranker.score(&self.bare_question, &texts);
-        for (score, (relation, _)) in scores.iter_mut().zip(&all) {
-            if self.used.contains(relation) {
-                *score *= USED_DISCOUNT;
-            }
-        }
-        let order = best_first(&scores, &names);
-        let mut kept: Vec<usize> = order.iter().copied().take(limit).collect();
-        for i in order.into_iter().skip(limit) {
-            if self.options.must_show.contains(&all[i].0)
-                && let Some(place) = kept.iter().rposition(|&k| !self.options.must_show.contains(&all[k].0))
-            {
-                kept.remove(place);
-                kept.push(i);
-            }
-        }
-        let mut shown = Shown::default();
-        for i in kept {
-            if all[i].1 { shown.out.push(all[i].0) } else { shown.incoming.push(all[i].0) }
-        }
-        shown
-    }
-
-    fn relation_text(&self, relation: Relation, name: &str) -> String {
-        match relation {
-            Relation::Plain(id) => self.kg.label(id.node()).map_or_else(|| name.to_owned(), |label| format!("{name} {label}")),
-            Relation::Interval(_) => name.to_owned(),
-        }
-    }
-
     pub(crate) fn set_key(&self, arg: &Arg) -> Result<SetKey, ToolError> {
         Ok(match arg {
             Arg::Var(index) => SetKey::Var(*index),
@@ -476,9 +446,6 @@ impl<'g> Session<'g> {
         })
     }
 }
-
-/// Score factor of a relation that the program has already walked.
-const USED_DISCOUNT: f32 = 0.8;
 
 fn offered_classes(kg: &dyn Kg, question: &str, must_offer: &[NodeId], ranker: &dyn Ranker) -> Vec<NodeId> {
     let classes = kg.classes();

@@ -1,7 +1,7 @@
 //! The thirteen tools on sorted sets of integers (rules R1–R22).
 
 use super::resolve::NEAREST;
-use super::{EntSet, ExcludeWhen, Observation, Relation, Session, Shown, ToolError, Value};
+use super::{EntSet, ExcludeWhen, Observation, Relation, Session, ToolError, Value};
 use crate::call::{Arg, Call, Tool};
 use crate::limits;
 use crate::link;
@@ -36,16 +36,16 @@ impl Session<'_> {
         match call.tool {
             Tool::GetRelation => {
                 let from = set(0)?;
-                let shown = match args.get(1) {
-                    None => self.relations_of(&from),
-                    Some(_) => self.relations_between(&from, &set(1)?),
-                };
+                let mut adjacent = self.adjacent(&from);
+                if args.len() > 1 {
+                    self.keep_between(&mut adjacent, &from, &set(1)?);
+                }
+                let shown = self.cut(&self.ranked(&adjacent, &self.path(&args[0])), self.options.shown);
                 Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
             }
             Tool::RetrieveRelation => {
                 let from = set(0)?;
-                let all = self.relations_of(&from);
-                let shown = self.rank(all.out, all.incoming, RETRIEVED);
+                let shown = self.cut(&self.ranked(&self.adjacent(&from), &self.path(&args[0])), RETRIEVED);
                 Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
             }
             Tool::GetHeadEntity | Tool::GetTailEntity => {
@@ -106,35 +106,6 @@ impl Session<'_> {
                 let interval = &self.kg.schema().intervals[index];
                 if forward { self.kg.tails(node, interval.from) } else { self.kg.heads(interval.from, node) }
             }
-        }
-    }
-
-    fn relations_of(&self, from: &[NodeId]) -> Shown {
-        let visible = |ids: Vec<RelId>| ids.into_iter().filter(|id| !self.options.without.contains(id));
-        let mut out: Vec<RelId> = from.iter().flat_map(|&node| visible(self.kg.out_relations(node))).collect();
-        let mut incoming: Vec<RelId> = from.iter().flat_map(|&node| visible(self.kg.in_relations(node))).collect();
-        for ids in [&mut out, &mut incoming] {
-            ids.sort_unstable();
-            ids.dedup();
-        }
-        let mut along: Vec<Relation> = out.iter().map(|&id| Relation::Plain(id)).collect();
-        for (index, interval) in self.kg.schema().intervals.iter().enumerate() {
-            if out.binary_search(&interval.from).is_ok() || out.binary_search(&interval.to).is_ok() {
-                along.push(Relation::Interval(index));
-            }
-        }
-        self.rank(along, incoming.into_iter().map(Relation::Plain).collect(), self.options.shown)
-    }
-
-    /// Relations linking a member of the first set to a member of the second (out) or the other way round (in).
-    fn relations_between(&self, first: &[NodeId], second: &[NodeId]) -> Shown {
-        let all = self.relations_of(first);
-        let links = |relation: &Relation, forward: bool| {
-            first.iter().any(|&node| self.step(node, *relation, forward).iter().any(|t| second.binary_search(t).is_ok()))
-        };
-        Shown {
-            out: all.out.iter().filter(|r| links(r, true)).copied().collect(),
-            incoming: all.incoming.iter().filter(|r| links(r, false)).copied().collect(),
         }
     }
 
@@ -200,8 +171,9 @@ impl Session<'_> {
     }
 
     fn nearest_relations(&self, from: &[NodeId], name: &str) -> Vec<String> {
-        let all = self.relations_of(from);
-        let names: Vec<String> = all.out.iter().chain(&all.incoming).map(|&relation| self.relation_name(relation)).collect();
+        let mut names: Vec<String> = self.adjacent(from).iter().map(|adjacent| self.relation_name(adjacent.relation)).collect();
+        names.sort_unstable();
+        names.dedup();
         let scores = self.options.ranker.score(name, &names);
         best_first(&scores, &names).into_iter().take(NEAREST).map(|i| names[i].clone()).collect()
     }
@@ -294,7 +266,7 @@ impl Session<'_> {
         }
     }
 
-    fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
+    pub(super) fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
         nodes
             .iter()
             .filter_map(|&node| match self.kg.term(node) {

@@ -1,0 +1,89 @@
+//! The choices that gold programs make: for every call that walks a relation, the whole list it was chosen from. What recall is measured on
+//! and what a relation retriever is trained on (spec A.3, "extra data").
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use toolbox::call::Tool;
+use toolbox::exec::{ExecOptions, Ranked, Session};
+use toolbox::kg::Kg;
+use toolbox::rank::Candidate;
+
+use crate::question::GoldQuestion;
+use crate::verify::{Verified, VerifyOptions, walked_name};
+
+/// One gold relation and the list it was chosen from.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Choice {
+    /// The question's id.
+    pub id: String,
+    /// The source's format.
+    pub source: String,
+    /// The wording.
+    pub question: String,
+    /// The wording without entity mentions: what rankers see.
+    pub bare: String,
+    /// The call that walks the relation, from 1, in the program.
+    pub step: usize,
+    /// Relations walked from linked entities to the set, in order.
+    pub path: Vec<Candidate>,
+    /// The gold relation.
+    pub relation: String,
+    /// Whether it is walked from heads to tails.
+    pub out: bool,
+    /// Place of the gold relation among the candidates, from 1.
+    pub rank: usize,
+    /// All candidates of both directions, best first.
+    pub candidates: Vec<Candidate>,
+}
+
+/// The choices of one program, and how long the ranking took.
+#[derive(Clone, Debug, Default)]
+pub struct Choices {
+    /// In order of the calls.
+    pub choices: Vec<Choice>,
+    /// Time spent in ranking.
+    pub took: Duration,
+}
+
+/// Runs a verified program and records what each of its relations was chosen from.
+///
+/// # Errors
+/// The call that failed, or that walks a relation which no list before it shows.
+pub fn choices(kg: &dyn Kg, question: &GoldQuestion, verified: &Verified, options: &VerifyOptions) -> Result<Choices, String> {
+    let exec = ExecOptions { must_show: Vec::new(), ..verified.exec_options(options) };
+    let mut session = Session::new(kg, &question.question, verified.linked.clone(), &verified.must_offer, exec);
+    let mut lists: HashMap<String, (Vec<Candidate>, Vec<Ranked>)> = HashMap::new();
+    let mut found = Choices::default();
+    for (i, call) in verified.gold.calls.iter().enumerate() {
+        if call.tool == Tool::GetRelation && call.args.len() == 1 {
+            let begun = Instant::now();
+            let ranking = session.ranking(&call.args[0]).map_err(|error| format!("`{call}`: {error}"))?;
+            found.took += begun.elapsed();
+            lists.insert(call.args[0].to_string(), (session.path(&call.args[0]), ranking));
+            // The list itself changes nothing for the calls that follow.
+            continue;
+        }
+        if let Some((name, out)) = walked_name(call) {
+            let set = call.args[0].to_string();
+            let (path, ranking) = lists.get(&set).ok_or_else(|| format!("`{call}`: no list was shown for {set}"))?;
+            let place = ranking.iter().position(|one| one.candidate.name == name && one.candidate.out == out);
+            let place = place.ok_or_else(|| format!("`{call}`: the list of {set} lacks {name}"))?;
+            found.choices.push(Choice {
+                id: question.id.clone(),
+                source: question.source.clone(),
+                question: question.question.clone(),
+                bare: session.bare_question().to_owned(),
+                step: i + 1,
+                path: path.clone(),
+                relation: name.to_owned(),
+                out,
+                rank: place + 1,
+                candidates: ranking.iter().map(|one| one.candidate.clone()).collect(),
+            });
+        }
+        session.run(call).map_err(|error| format!("`{call}`: {error}"))?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,142 @@
+//! Recall of a ranker: where the gold relation stands in the list that it is chosen from (spec E21).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use toolbox::kg::Kg;
+
+use crate::choice::{Choice, Choices, choices};
+use crate::question::GoldQuestion;
+use crate::verify::{self, VerifyOptions};
+use crate::{Error, limits};
+
+/// List lengths at which recall is given.
+pub const CUTS: [usize; 5] = [1, 5, 10, 20, 40];
+
+/// Sums over choices; the shares are [`Recall::at`], [`Recall::mrr`] and [`Recall::mean_length`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recall {
+    /// Choices: calls that walk a relation.
+    pub choices: usize,
+    /// How many have the gold relation among the first of [`CUTS`].
+    pub within: [usize; CUTS.len()],
+    /// Sum of 1 / rank.
+    pub reciprocal: f64,
+    /// Sum of list lengths, both directions together.
+    pub listed: usize,
+    /// The longest list.
+    pub longest: usize,
+}
+
+impl Recall {
+    /// Counts one choice in.
+    pub fn add(&mut self, rank: usize, listed: usize) {
+        self.choices += 1;
+        for (within, cut) in self.within.iter_mut().zip(CUTS) {
+            *within += usize::from(rank <= cut);
+        }
+        self.reciprocal += 1.0 / rank as f64;
+        self.listed += listed;
+        self.longest = self.longest.max(listed);
+    }
+
+    fn share(&self, sum: f64) -> f64 {
+        if self.choices == 0 { 0.0 } else { sum / self.choices as f64 }
+    }
+
+    /// Recall at each of [`CUTS`].
+    #[must_use]
+    pub fn at(&self) -> [f64; CUTS.len()] {
+        self.within.map(|within| self.share(within as f64))
+    }
+
+    /// Mean reciprocal rank.
+    #[must_use]
+    pub fn mrr(&self) -> f64 {
+        self.share(self.reciprocal)
+    }
+
+    /// Mean number of relations listed.
+    #[must_use]
+    pub fn mean_length(&self) -> f64 {
+        self.share(self.listed as f64)
+    }
+}
+
+/// Recall of one source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SourceRecall {
+    /// All choices.
+    pub all: Recall,
+    /// Those that walk from heads to tails.
+    pub out: Recall,
+    /// Those that walk from tails to heads.
+    #[serde(rename = "in")]
+    pub incoming: Recall,
+    /// Questions measured.
+    pub questions: usize,
+    /// Questions left out because they were refused, or because their program does not run from lists.
+    pub left_out: usize,
+    /// Seconds of ranking, summed over threads.
+    pub ranking_seconds: f64,
+}
+
+/// Recall by source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecallReport {
+    /// The ranker.
+    pub ranker: String,
+    /// By the format of the source.
+    pub sources: BTreeMap<String, SourceRecall>,
+}
+
+/// Finds the choices of all questions that verify, hands them to `sink` in order of the questions, and measures them. `progress` hears how
+/// many questions are done; raising `stop` ends the run.
+///
+/// # Errors
+/// [`Error::Stopped`], [`Error::Threads`], and whatever the sink returns.
+pub fn recall(
+    questions: &[GoldQuestion],
+    kg: &dyn Kg,
+    options: &VerifyOptions,
+    threads: usize,
+    progress: &(dyn Fn(usize) + Sync),
+    stop: &AtomicBool,
+    sink: &mut dyn FnMut(&Choice) -> Result<(), Error>,
+) -> Result<RecallReport, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| Error::Threads(error.to_string()))?;
+    let mut report = RecallReport { ranker: options.ranker.name(), ..RecallReport::default() };
+    let done = AtomicUsize::new(0);
+    for block in questions.chunks(limits::BLOCK) {
+        let work = |question: &GoldQuestion| {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+            let found = verify::verify(kg, question, options).ok().and_then(|verified| choices(kg, question, &verified, options).ok());
+            progress(done.fetch_add(1, Ordering::Relaxed) + 1);
+            Some(found)
+        };
+        let results: Vec<Option<Option<Choices>>> = pool.install(|| block.par_iter().map(work).collect());
+        for (question, result) in block.iter().zip(results) {
+            let Some(found) = result else {
+                return Err(Error::Stopped { done: done.load(Ordering::Relaxed), total: questions.len() });
+            };
+            let source = report.sources.entry(question.source.clone()).or_default();
+            let Some(found) = found else {
+                source.left_out += 1;
+                continue;
+            };
+            source.questions += 1;
+            source.ranking_seconds += found.took.as_secs_f64();
+            for choice in &found.choices {
+                source.all.add(choice.rank, choice.candidates.len());
+                let direction = if choice.out { &mut source.out } else { &mut source.incoming };
+                direction.add(choice.rank, choice.candidates.len());
+                sink(choice)?;
+            }
+        }
+    }
+    Ok(report)
+}

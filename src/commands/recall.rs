@@ -1,0 +1,141 @@
+//! `kgagent datagen recall`: where gold relations stand in the lists they are chosen from, and the same choices as training pairs of a
+//! relation retriever.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use datagen::choice::Choice;
+use datagen::read::ReadOptions;
+use datagen::recall::{CUTS, Recall, RecallReport, SourceRecall, recall};
+use datagen::verify::VerifyOptions;
+use model::atomic::StagedFolder;
+use serde_json::{Value, json};
+use toolbox::kg::Kg;
+
+use super::{datagen as sources, kg};
+use crate::Outcome;
+use crate::cli::RecallArgs;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
+    ui.catch_interrupts()?;
+    let graph = kg::open(&args.graph.kg)?;
+    let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
+    let questions = sources::read(&args.sources, Some(&graph), &reading)?;
+    let options = VerifyOptions::default();
+    let bar = ui.bar(Some(questions.len() as u64), "recall");
+    let progress = |done: usize| bar.set_position(done as u64);
+    let mut pairs = args.pairs.as_deref().map(Pairs::new).transpose()?;
+    let mut failed = None;
+    let mut sink = |choice: &Choice| {
+        if let Some(pairs) = &mut pairs
+            && failed.is_none()
+            && let Err(error) = pairs.write(choice)
+        {
+            failed = Some(error);
+        }
+        Ok(())
+    };
+    let report = recall(&questions, &graph, &options, args.threads.unwrap_or(0), &progress, ui.stop(), &mut sink)?;
+    bar.finish_and_clear();
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let chosen: usize = report.sources.values().map(|source| source.all.choices).sum();
+    if chosen == 0 {
+        bail!("none of the {} questions has a program that walks a relation on this graph; `datagen gold` says why", questions.len());
+    }
+    ui.object(&object(&report));
+    print(&report, ui);
+    if let (Some(pairs), Some(out)) = (pairs, &args.pairs) {
+        let run = json!({
+            "version": env!("CARGO_PKG_VERSION"), "sources": args.sources, "kg_hash": graph.content_hash(), "ranker": report.ranker,
+            "pairs": chosen, "seed": args.seed, "per_template": args.per_template,
+        });
+        pairs.commit(&run)?;
+        ui.say(format!("\n{chosen} pairs written to {}", out.display()));
+    }
+    Ok(Outcome::Done)
+}
+
+/// `pairs.jsonl`, a choice a line, and `run.json`; the folder appears whole.
+struct Pairs {
+    folder: StagedFolder,
+    lines: BufWriter<File>,
+}
+
+impl Pairs {
+    fn new(out: &Path) -> Result<Self> {
+        if out.exists() && !(out.join("pairs.jsonl").is_file() && out.join("run.json").is_file()) {
+            bail!("{} exists and holds no pairs; name a new folder, or remove it first", out.display());
+        }
+        let folder = StagedFolder::new(out)?;
+        let path = folder.path().join("pairs.jsonl");
+        let lines = BufWriter::new(File::create(&path).with_context(|| format!("cannot write {}", path.display()))?);
+        Ok(Self { folder, lines })
+    }
+
+    fn write(&mut self, choice: &Choice) -> Result<()> {
+        serde_json::to_writer(&mut self.lines, choice)?;
+        Ok(self.lines.write_all(b"\n")?)
+    }
+
+    fn commit(mut self, run: &Value) -> Result<()> {
+        self.lines.flush()?;
+        self.lines.get_ref().sync_all()?;
+        self.folder.file("run.json", format!("{run:#}\n").as_bytes())?;
+        Ok(self.folder.commit()?)
+    }
+}
+
+fn shares(recall: &Recall) -> Value {
+    let at: serde_json::Map<String, Value> =
+        CUTS.iter().zip(recall.at()).map(|(cut, share)| (format!("recall_at_{cut}"), json!(share))).collect();
+    let mut object = json!({
+        "choices": recall.choices, "mrr": recall.mrr(), "mean_length": recall.mean_length(), "longest": recall.longest,
+    });
+    for (name, share) in at {
+        object[name] = share;
+    }
+    object
+}
+
+/// The report with shares in place of sums.
+fn object(report: &RecallReport) -> Value {
+    let source = |source: &SourceRecall| {
+        json!({
+            "questions": source.questions, "left_out": source.left_out, "ranking_seconds": source.ranking_seconds,
+            "all": shares(&source.all), "out": shares(&source.out), "in": shares(&source.incoming),
+        })
+    };
+    let sources: serde_json::Map<String, Value> = report.sources.iter().map(|(name, one)| (name.clone(), source(one))).collect();
+    json!({ "ranker": report.ranker, "sources": sources })
+}
+
+fn print(report: &RecallReport, ui: &Ui) {
+    let mut head = vec!["source".to_owned(), "choices".to_owned()];
+    head.extend(CUTS.map(|cut| format!("r@{cut}")));
+    head.extend(["mrr", "list", "longest", "µs a question"].map(str::to_owned));
+    let mut rows = vec![head];
+    for (name, source) in &report.sources {
+        for (what, recall) in [("", &source.all), (" out", &source.out), (" in", &source.incoming)] {
+            if recall.choices == 0 {
+                continue;
+            }
+            let mut row = vec![format!("{name}{what}"), recall.choices.to_string()];
+            row.extend(recall.at().map(|share| format!("{share:.4}")));
+            row.extend([format!("{:.4}", recall.mrr()), format!("{:.1}", recall.mean_length()), recall.longest.to_string()]);
+            let time = 1e6 * source.ranking_seconds / source.questions.max(1) as f64;
+            row.push(if what.is_empty() { format!("{time:.0}") } else { String::new() });
+            rows.push(row);
+        }
+    }
+    ui.say(format!("ranker {}", report.ranker));
+    ui.table(&rows);
+    let left: usize = report.sources.values().map(|source| source.left_out).sum();
+    if left > 0 {
+        ui.say(format!("{left} questions are left out: `datagen gold` refuses them, or a relation is walked that no list shows"));
+    }
+}

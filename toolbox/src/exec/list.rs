@@ -1,0 +1,140 @@
+//! Relation lists: which relations a set has, how they are ranked, and what a list shows of them (tools E1 and S1, spec A.3 and A.5).
+
+use rustc_hash::FxHashMap;
+
+use super::{Relation, Session, Shown, ToolError};
+use crate::call::Arg;
+use crate::rank::{Asked, Candidate, LeadsTo};
+use crate::term::{NodeId, RelId, Term};
+use crate::value::Kind;
+
+/// A relation in the ranking of all relations of a set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ranked {
+    /// The relation.
+    pub relation: Relation,
+    /// As the ranker saw it; says whether the relation leaves or enters the set.
+    pub candidate: Candidate,
+    /// The ranker's score.
+    pub score: f32,
+}
+
+/// A relation of a set and the first member that has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Adjacent {
+    pub(super) relation: Relation,
+    out: bool,
+    member: NodeId,
+}
+
+impl Session<'_> {
+    /// Every relation of a set, best first, however many there are: what a list shows the beginning of.
+    ///
+    /// # Errors
+    /// [`ToolError`] where the argument is no set.
+    pub fn ranking(&self, set: &Arg) -> Result<Vec<Ranked>, ToolError> {
+        Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set)))
+    }
+
+    /// The relations walked from linked entities to a set, as rankers see them; none for an entity itself.
+    #[must_use]
+    pub fn path(&self, set: &Arg) -> Vec<Candidate> {
+        match set {
+            Arg::Var(index) => self.paths.get(*index as usize).cloned().unwrap_or_default(),
+            Arg::List(items) => items.iter().flat_map(|item| self.path(item)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The relations of a set, out first, each direction in id order.
+    pub(super) fn adjacent(&self, from: &[NodeId]) -> Vec<Adjacent> {
+        let collect = |relations: &dyn Fn(NodeId) -> Vec<RelId>| {
+            let mut first: FxHashMap<RelId, NodeId> = FxHashMap::default();
+            for &node in from {
+                for id in relations(node) {
+                    first.entry(id).or_insert(node);
+                }
+            }
+            let mut found: Vec<(RelId, NodeId)> = first.into_iter().filter(|(id, _)| !self.options.without.contains(id)).collect();
+            found.sort_unstable();
+            found
+        };
+        let out = collect(&|node| self.kg.out_relations(node));
+        let incoming = collect(&|node| self.kg.in_relations(node));
+        let plain = |out: bool| move |&(id, member): &(RelId, NodeId)| Adjacent { relation: Relation::Plain(id), out, member };
+        let mut all: Vec<Adjacent> = out.iter().map(plain(true)).collect();
+        for (index, interval) in self.kg.schema().intervals.iter().enumerate() {
+            let bound = [interval.from, interval.to].into_iter().find_map(|id| out.binary_search_by_key(&id, |found| found.0).ok());
+            if let Some(at) = bound {
+                all.push(Adjacent { relation: Relation::Interval(index), out: true, member: out[at].1 });
+            }
+        }
+        all.extend(incoming.iter().map(plain(false)));
+        all
+    }
+
+    /// Keeps relations that link a member of the first set to one of the second (out) or the other way round (in).
+    pub(super) fn keep_between(&self, all: &mut Vec<Adjacent>, first: &[NodeId], second: &[NodeId]) {
+        all.retain(|a| first.iter().any(|&node| self.step(node, a.relation, a.out).iter().any(|far| second.binary_search(far).is_ok())));
+    }
+
+    /// All of them, best first, however many there are; equal scores in order of names.
+    pub(super) fn ranked(&self, all: &[Adjacent], path: &[Candidate]) -> Vec<Ranked> {
+        let candidates: Vec<Candidate> = all.iter().map(|a| self.candidate(a.relation, a.out, Some(a.member))).collect();
+        let asked = Asked { question: &self.bare_question, path };
+        let scores = self.options.ranker.score_relations(asked, &candidates);
+        let mut ranked: Vec<Ranked> = all
+            .iter()
+            .zip(candidates)
+            .zip(scores)
+            .map(|((adjacent, candidate), score)| Ranked { relation: adjacent.relation, candidate, score })
+            .collect();
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.candidate.name.cmp(&b.candidate.name)));
+        ranked
+    }
+
+    /// The beginning of a ranking as a list. What must be shown takes the place of the last that need not.
+    pub(super) fn cut(&self, ranked: &[Ranked], limit: usize) -> Shown {
+        let must = |one: &Ranked| self.options.must_show.contains(&one.relation);
+        let (head, rest) = ranked.split_at(limit.min(ranked.len()));
+        let mut kept: Vec<&Ranked> = head.iter().collect();
+        for one in rest.iter().filter(|one| must(one)) {
+            if let Some(place) = kept.iter().rposition(|other| !must(other)) {
+                kept.remove(place);
+                kept.push(one);
+            }
+        }
+        let mut shown = Shown::default();
+        for one in kept {
+            if one.candidate.out { shown.out.push(one.relation) } else { shown.incoming.push(one.relation) }
+        }
+        shown
+    }
+
+    /// A relation as rankers see it, for a set of which `member` has it.
+    pub(super) fn candidate(&self, relation: Relation, out: bool, member: Option<NodeId>) -> Candidate {
+        let name = self.relation_name(relation);
+        let label = match relation {
+            Relation::Plain(id) => self.kg.label(id.node()).filter(|label| *label != name),
+            Relation::Interval(_) => None,
+        };
+        let leads_to = match relation {
+            Relation::Plain(_) => {
+                member.and_then(|node| self.step(node, relation, out).first().copied()).map_or(LeadsTo::Unknown, |far| self.leads_to(far))
+            }
+            Relation::Interval(_) => LeadsTo::Time,
+        };
+        Candidate { name, label, out, leads_to }
+    }
+
+    fn leads_to(&self, far: NodeId) -> LeadsTo {
+        let kind = self.literals(&[far]).first().map(|literal| Kind::majority([literal]));
+        match (kind, self.kg.term(far)) {
+            (Some(Kind::Int | Kind::Float), _) => LeadsTo::Number,
+            (Some(Kind::Time), _) => LeadsTo::Time,
+            (_, Term::Literal(_)) => LeadsTo::Text,
+            _ if self.kg.label(far).is_none() => LeadsTo::Statement,
+            _ => LeadsTo::Thing(self.kg.types(far).into_iter().map(|class| self.kg.name(class)).collect()),
+        }
+    }
+}

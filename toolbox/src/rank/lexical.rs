@@ -1,0 +1,415 @@
+//! The lexical ranker: no weights, only what a question and a relation have in common: words by stem, rare ones counting more; trigrams;
+//! what the relation leads to against what the question asks for; and what the path to the set has already used up.
+
+use std::sync::{Arc, RwLock};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::text::{Profile, content, dice, is_stop, stem, word_grams, words};
+use super::{Asked, Candidate, LeadsTo, Ranker};
+
+/// Weights of what is counted, fitted by a conditional logit on the choices of all sets at hand at once and rounded. Fitting on all sets but
+/// one and testing on that one gives nearly the same recall, so they describe English questions and not one set.
+mod weight {
+    /// Question words, not yet used up, found in name, domain and label.
+    pub(super) const MET: f32 = 2.8;
+    /// The same without the domain.
+    pub(super) const MET_OWN: f32 = 0.9;
+    /// Share of the last segment's words that the question has.
+    pub(super) const SEGMENT: f32 = 1.3;
+    /// Trigram cosine of question and last segment.
+    pub(super) const TRIGRAMS: f32 = 1.0;
+    /// Share of a class name of what the relation leads to that the question has.
+    pub(super) const CLASS: f32 = 1.4;
+    /// Entering relations are rarer in programs than leaving ones,
+    pub(super) const INCOMING: f32 = -0.7;
+    /// and rarer still behind a first step,
+    pub(super) const INCOMING_LATER: f32 = -1.6;
+    /// above all straight back.
+    pub(super) const STRAIGHT_BACK: f32 = -1.2;
+    /// A literal is rarely on the way unless the question has a cue for it; free text hardly ever.
+    pub(super) const LITERAL: f32 = -0.8;
+    pub(super) const TEXT: f32 = -0.9;
+    /// "How many", "longest", "more than", a number: numbers.
+    pub(super) const QUANTITY: f32 = 1.6;
+    /// "When", "earliest", "after", a year: dates.
+    pub(super) const TIME: f32 = 1.2;
+    /// "Who": people.
+    pub(super) const PERSON: f32 = 0.6;
+    /// "Where": places.
+    pub(super) const PLACE: f32 = 0.5;
+    /// A nameless node stands between two things that questions do name.
+    pub(super) const STATEMENT: f32 = 1.5;
+}
+
+/// Similarity of two words below which they have nothing to do with each other (dice of their trigrams).
+const ALIKE: f32 = 0.4;
+
+/// Names whose words are kept worked out: the vocabulary of the largest graphs in use, some tens of megabytes.
+const REMEMBERED: usize = 1 << 16;
+
+const PERSON_WORDS: &str = "person actor actress director author player artist founder president leader member politician athlete architect \
+composer singer musician character winner spouse parent child sibling brother sister owner producer officeholder human agent";
+const PLACE_WORDS: &str = "place location city country state region area province county continent venue site address district island \
+territory headquarters hometown residence settlement";
+const QUANTITY_CUES: &str = "more less fewer than over under above below least most longest largest biggest smallest highest lowest tallest \
+deepest shortest many much total number amount average maximum minimum";
+const TIME_CUES: &str = "when year years date day month before after since until earliest latest first last recent recently newest oldest \
+youngest earlier later old new age century decade during";
+
+/// Ranks by words. What it works out about a name is kept, so one ranker serves a whole process; the scores do not depend on that.
+#[derive(Debug)]
+pub struct LexicalRanker {
+    known: RwLock<FxHashMap<String, Arc<Name>>>,
+    person: FxHashSet<String>,
+    place: FxHashSet<String>,
+}
+
+impl Default for LexicalRanker {
+    fn default() -> Self {
+        let stems = |list: &str| list.split(' ').map(stem).collect();
+        Self { known: RwLock::default(), person: stems(PERSON_WORDS), place: stems(PLACE_WORDS) }
+    }
+}
+
+/// A word with what comparing it needs.
+#[derive(Debug)]
+struct Word {
+    stem: String,
+    grams: Vec<[char; 3]>,
+}
+
+impl Word {
+    fn of(word: &str) -> Self {
+        Self { stem: stem(word), grams: word_grams(word) }
+    }
+
+    fn likeness(&self, other: &Self) -> f32 {
+        if self.stem == other.stem {
+            return 1.0;
+        }
+        let dice = dice(&self.grams, &other.grams);
+        if dice >= ALIKE { dice } else { 0.0 }
+    }
+}
+
+/// A name taken apart.
+#[derive(Debug)]
+struct Name {
+    /// Content words of the last segment; all of its words where there are no others.
+    segment: Vec<Word>,
+    /// Content words of what stands before it.
+    domain: Vec<Word>,
+    profile: Profile,
+}
+
+impl Name {
+    fn of(name: &str) -> Self {
+        let name = name.trim_matches('_').replace("__", ".");
+        let (domain, last) = name.rsplit_once(['.', '/', '#', ':']).unwrap_or(("", &name));
+        let mut own = content(last);
+        if own.is_empty() {
+            own = words(last);
+        }
+        let domain = content(domain);
+        Self {
+            profile: Profile::of(&own),
+            segment: own.iter().map(|word| Word::of(word)).collect(),
+            domain: domain.iter().map(|word| Word::of(word)).collect(),
+        }
+    }
+}
+
+/// A question taken apart.
+struct Question {
+    words: Vec<Word>,
+    /// How much of each word is not used up by the path, in `[0, 1]`.
+    fresh: Vec<f32>,
+    profile: Profile,
+    person: bool,
+    place: bool,
+    time: bool,
+    quantity: bool,
+}
+
+impl Question {
+    fn of(text: &str) -> Self {
+        let all = words(text);
+        let own: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
+        let has = |cues: &str| all.iter().any(|word| cues.split(' ').any(|cue| cue == word));
+        let year = |word: &String| word.len() == 4 && word.parse().is_ok_and(|year: u32| (1000..2100).contains(&year));
+        let number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit()) && !year(word);
+        Self {
+            profile: Profile::of(&own),
+            fresh: vec![1.0; own.len()],
+            words: own.iter().map(|word| Word::of(word)).collect(),
+            person: has("who whom whose"),
+            place: has("where"),
+            time: has(TIME_CUES) || all.iter().any(year),
+            quantity: has(QUANTITY_CUES) || all.iter().any(number),
+        }
+    }
+
+    /// Each word of a walked relation uses up the one word of the question that it is most like.
+    fn use_up(&mut self, path: &[Arc<Name>]) {
+        for name in path {
+            let mut seen: Vec<&str> = Vec::new();
+            for word in &name.segment {
+                if seen.contains(&word.stem.as_str()) {
+                    continue;
+                }
+                seen.push(&word.stem);
+                let mut best = (0.0, None);
+                for (i, mine) in self.words.iter().enumerate() {
+                    let like = word.likeness(mine) * self.fresh[i];
+                    if like > best.0 {
+                        best = (like, Some(i));
+                    }
+                }
+                if let (like, Some(i)) = best {
+                    self.fresh[i] = self.fresh[i].min(1.0 - like);
+                }
+            }
+        }
+    }
+
+    /// How well the question has a word: at all, and not counting what is used up.
+    fn meets(&self, word: &Word) -> Met {
+        let mut met = Met::default();
+        for (mine, fresh) in self.words.iter().zip(&self.fresh) {
+            let like = word.likeness(mine);
+            met.all = met.all.max(like);
+            met.fresh = met.fresh.max(like * fresh);
+        }
+        met
+    }
+}
+
+/// See [`Question::meets`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Met {
+    all: f32,
+    fresh: f32,
+    /// ln(1 + list length / relations with this stem): what tells the relations of a list apart counts.
+    rarity: f32,
+}
+
+/// Words of a list by stem and trigrams, each compared with the question once.
+#[derive(Default)]
+struct MetWords<'n>(FxHashMap<(&'n str, &'n [[char; 3]]), Met>);
+
+impl<'n> MetWords<'n> {
+    fn get(&mut self, question: &Question, word: &'n Word) -> Met {
+        *self.0.entry((&word.stem, &word.grams)).or_insert_with(|| question.meets(word))
+    }
+}
+
+impl LexicalRanker {
+    fn name(&self, name: &str) -> Arc<Name> {
+        let found = self.known.read().ok().and_then(|known| known.get(name).cloned());
+        found.unwrap_or_else(|| {
+            let made = Arc::new(Name::of(name));
+            if let Ok(mut known) = self.known.write()
+                && known.len() < REMEMBERED
+            {
+                known.insert(name.to_owned(), Arc::clone(&made));
+            }
+            made
+        })
+    }
+
+    fn is_of(&self, kinds: &FxHashSet<String>, parts: &Parts, out: bool) -> bool {
+        let own = parts.own().chain(parts.classes.iter().flat_map(|class| &class.segment));
+        let more = parts.name.domain.iter().filter(|_| !out);
+        own.chain(more).any(|word| kinds.contains(&word.stem))
+    }
+}
+
+/// What a candidate is made of.
+struct Parts {
+    name: Arc<Name>,
+    label: Option<Arc<Name>>,
+    classes: Vec<Arc<Name>>,
+}
+
+impl Parts {
+    /// Words of the last segment and of the label.
+    fn own(&self) -> impl Iterator<Item = &Word> {
+        self.name.segment.iter().chain(self.label.iter().flat_map(|label| label.domain.iter().chain(&label.segment)))
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Word> {
+        self.own().chain(&self.name.domain)
+    }
+}
+
+/// x / (1 + x) of the summed rarity of what is met: more words met are better, each further one less so.
+fn met<'n>(words: impl Iterator<Item = &'n Word>, of: impl Fn(&Word) -> f32) -> f32 {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut sum = 0.0;
+    for word in words {
+        if !seen.contains(&word.stem.as_str()) {
+            seen.push(&word.stem);
+            sum += of(word);
+        }
+    }
+    sum / (1.0 + sum)
+}
+
+impl Ranker for LexicalRanker {
+    fn name(&self) -> String {
+        "lexical".to_owned()
+    }
+
+    fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
+        let question = Question::of(question);
+        let score = |text: &String| {
+            let name = self.name(text);
+            let share = |words: &mut dyn Iterator<Item = &Word>| {
+                let met: Vec<f32> = words.map(|word| question.meets(word).all).collect();
+                if met.is_empty() { 0.0 } else { met.iter().sum::<f32>() / met.len() as f32 }
+            };
+            let (own, all) = (share(&mut name.segment.iter()), share(&mut name.segment.iter().chain(&name.domain)));
+            0.5 * name.profile.cosine(&question.profile) + 0.35 * own + 0.15 * all
+        };
+        texts.iter().map(score).collect()
+    }
+
+    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+        let mut question = Question::of(asked.question);
+        for walked in asked.path {
+            let label = walked.label.as_ref().map(|label| self.name(label));
+            question.use_up(&[self.name(&walked.name)]);
+            question.use_up(label.as_slice());
+        }
+        let parts: Vec<Parts> = relations
+            .iter()
+            .map(|relation| Parts {
+                name: self.name(&relation.name),
+                label: relation.label.as_ref().map(|label| self.name(label)),
+                classes: match &relation.leads_to {
+                    LeadsTo::Thing(classes) => classes.iter().map(|class| self.name(class)).collect(),
+                    _ => Vec::new(),
+                },
+            })
+            .collect();
+        let rarity = rarity(&parts);
+        let mut known = MetWords::default();
+        for word in parts.iter().flat_map(Parts::all) {
+            let met = known.get(&question, word);
+            known.0.insert((&word.stem, &word.grams), Met { rarity: rarity.get(word.stem.as_str()).copied().unwrap_or(1.0), ..met });
+        }
+        relations.iter().zip(&parts).map(|(relation, parts)| self.score_one(&question, asked.path, relation, parts, &known)).collect()
+    }
+}
+
+/// ln(1 + list length / relations that have the stem), for every stem of a list.
+fn rarity(list: &[Parts]) -> FxHashMap<&str, f32> {
+    let mut count: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
+    for (i, parts) in list.iter().enumerate() {
+        for word in parts.all() {
+            let (last, count) = count.entry(&word.stem).or_insert((usize::MAX, 0));
+            if *last != i {
+                (*last, *count) = (i, *count + 1);
+            }
+        }
+    }
+    count.into_iter().map(|(stem, (_, count))| (stem, (1.0 + list.len() as f32 / count as f32).ln())).collect()
+}
+
+impl LexicalRanker {
+    fn score_one(&self, question: &Question, path: &[Candidate], relation: &Candidate, parts: &Parts, known: &MetWords<'_>) -> f32 {
+        let of = |word: &Word| known.0.get(&(word.stem.as_str(), word.grams.as_slice())).copied().unwrap_or_default();
+        let fresh = |word: &Word| of(word).fresh * of(word).rarity;
+        let (got, total) =
+            parts.name.segment.iter().map(of).fold((0.0, 0.0), |(got, total), met| (got + met.all * met.rarity, total + met.rarity));
+        let mut score = weight::MET * met(parts.all(), fresh) + weight::MET_OWN * met(parts.own(), fresh);
+        score += weight::SEGMENT * if total > 0.0 { got / total } else { 0.0 };
+        score += weight::TRIGRAMS * parts.name.profile.cosine(&question.profile);
+        let mut classes: Vec<&Word> = parts.classes.iter().flat_map(|class| &class.segment).collect();
+        classes.sort_unstable_by(|a, b| a.stem.cmp(&b.stem));
+        classes.dedup_by(|a, b| a.stem == b.stem);
+        if !classes.is_empty() {
+            score += weight::CLASS * classes.iter().map(|word| question.meets(word).all).sum::<f32>() / classes.len() as f32;
+        }
+        if !relation.out {
+            score += if path.is_empty() { weight::INCOMING } else { weight::INCOMING + weight::INCOMING_LATER };
+        }
+        if path.last().is_some_and(|last| last.name == relation.name && last.out != relation.out) {
+            score += weight::STRAIGHT_BACK;
+        }
+        score += match relation.leads_to {
+            LeadsTo::Number => weight::LITERAL + if question.quantity { weight::QUANTITY } else { 0.0 },
+            LeadsTo::Time => weight::LITERAL + if question.time { weight::TIME } else { 0.0 },
+            LeadsTo::Text => weight::LITERAL + weight::TEXT,
+            LeadsTo::Statement => weight::STATEMENT,
+            LeadsTo::Thing(_) | LeadsTo::Unknown => 0.0,
+        };
+        if question.person && self.is_of(&self.person, parts, relation.out) {
+            score += weight::PERSON;
+        }
+        if question.place && self.is_of(&self.place, parts, relation.out) {
+            score += weight::PLACE;
+        }
+        score
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::best_first;
+    use super::*;
+
+    fn candidates(names: &[&str]) -> Vec<Candidate> {
+        names.iter().map(|name| Candidate { name: (*name).to_owned(), out: true, ..Candidate::default() }).collect()
+    }
+
+    fn best(question: &str, path: &[Candidate], relations: &[Candidate]) -> String {
+        let scores = LexicalRanker::default().score_relations(Asked { question, path }, relations);
+        let names: Vec<String> = relations.iter().map(|relation| relation.name.clone()).collect();
+        names[best_first(&scores, &names)[0]].clone()
+    }
+
+    #[test]
+    fn the_named_relation_comes_first() {
+        let list = candidates(&["film.film.genre", "film.film.directed_by", "film.film.written_by"]);
+        assert_eq!(best("who is the director of it", &[], &list), "film.film.directed_by");
+        assert_eq!(best("who wrote it", &[], &list), "film.film.written_by");
+        assert_eq!(best("what kind of genre", &[], &list), "film.film.genre");
+    }
+
+    #[test]
+    fn words_that_the_path_used_up_count_no_more() {
+        let list = candidates(&["person.spouse", "person.place_of_birth"]);
+        assert_eq!(best("where was the spouse of born", &[], &candidates(&["person.spouse", "person.gender"])), "person.spouse");
+        assert_eq!(best("birth place of the spouse of", &list[..1], &list), "person.place_of_birth");
+        // A word said twice can be walked twice.
+        let list = candidates(&["music.recording", "music.song"]);
+        assert_eq!(best("recording of the recording of", &list[..1], &list), "music.recording");
+    }
+
+    #[test]
+    fn what_a_relation_leads_to_decides_between_equals() {
+        let mut list = candidates(&["x.alpha", "x.beta"]);
+        list[1].leads_to = LeadsTo::Time;
+        assert_eq!(best("when was it", &[], &list), "x.beta");
+        assert_eq!(best("what is it", &[], &list), "x.alpha");
+        list[1].leads_to = LeadsTo::Number;
+        assert_eq!(best("how many are there", &[], &list), "x.beta");
+    }
+
+    #[test]
+    fn a_list_of_any_length_is_ranked_whole() {
+        let names: Vec<String> =
+            (0..5_000).map(|i| format!("domain.type.property_{i}")).chain(["film.film.directed_by".to_owned()]).collect();
+        for at in [0, 299, 300, 2_500, 5_000] {
+            let mut list: Vec<&str> = names.iter().map(String::as_str).collect();
+            let gold = list.pop().unwrap_or_default();
+            list.insert(at, gold);
+            let list = candidates(&list);
+            let scores = LexicalRanker::default().score_relations(Asked { question: "who directed it", path: &[] }, &list);
+            assert_eq!(scores.len(), 5_001);
+            assert!(scores.iter().enumerate().all(|(i, score)| i == at || *score < scores[at]), "{at}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Words, stems and trigrams of questions and of names. English, and nothing that belongs to one data set.
+
+/// Lower-case words; separators are everything but letters and digits, and changes from lower to upper case.
+#[must_use]
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut lower = false;
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            if c.is_uppercase() && lower && !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+            lower = c.is_lowercase();
+            word.extend(c.to_lowercase());
+        } else {
+            lower = false;
+            if !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// Words that say nothing about which relation is meant: articles, prepositions, auxiliaries, the words of asking itself.
+const STOP: &str = "a an the of in on at to by for with from as is are was were be been being am do does did has have had having what which \
+who whom whose when where why how that this these those it its s t and or not no nor but if then than so such there their they them he she \
+him her his hers we us our you your i me my can could will would shall should may might must let list name give tell show find please also \
+any some all each both either one ones own same other others another many much more most few less least very too only just about into over \
+under after before between through during out up down off";
+
+/// Whether a word is one of the stop words.
+pub(super) fn is_stop(word: &str) -> bool {
+    STOP.split(' ').any(|stop| stop == word)
+}
+
+/// The words that are not stop words.
+pub(super) fn content(text: &str) -> Vec<String> {
+    words(text).into_iter().filter(|word| !is_stop(word)).collect()
+}
+
+/// Word families that no stem brings together: a base form, then what is read as it.
+const FAMILIES: &[(&str, &[&str])] = &[
+    ("birth", &["born"]),
+    ("death", &["died", "die", "dead", "dying", "deceased"]),
+    ("write", &["wrote", "written", "writer", "author", "screenwriter"]),
+    ("language", &["speak", "spoke", "spoken"]),
+    ("win", &["won", "winner"]),
+    ("lead", &["led"]),
+    ("build", &["built"]),
+    ("sing", &["sang", "sung"]),
+    ("hold", &["held"]),
+    ("make", &["made"]),
+    ("teach", &["taught"]),
+    ("begin", &["began", "begun"]),
+    ("choose", &["chose", "chosen"]),
+    ("fight", &["fought"]),
+    ("marri", &["marry", "married", "marriage"]),
+    ("child", &["children", "son", "daughter", "kid", "offspring"]),
+    ("parent", &["father", "mother", "dad", "mom", "mum"]),
+    ("spouse", &["husband", "wife", "wives"]),
+    ("person", &["people"]),
+    ("man", &["men"]),
+    ("woman", &["women"]),
+    ("film", &["movie"]),
+    ("city", &["town", "citi"]),
+    ("country", &["nation", "countri"]),
+    ("location", &["located", "situated"]),
+    ("population", &["inhabitant"]),
+    ("elevation", &["height"]),
+    ("occupation", &["profession", "job"]),
+    ("gender", &["sex"]),
+    ("religion", &["faith"]),
+];
+
+/// Endings taken off, longest first; at least three letters must be left.
+const ENDINGS: [&str; 15] = ["ations", "ation", "ings", "ing", "ions", "ion", "ors", "ers", "or", "er", "ies", "ed", "es", "s", "y"];
+
+/// A crude English stem: enough to bring `directed`, `director` and `directs` together, or `born` and `birth`.
+#[must_use]
+pub fn stem(word: &str) -> String {
+    let base = family(word).or_else(|| word.strip_suffix('s').and_then(family)).unwrap_or(word);
+    for ending in ENDINGS {
+        if let Some(left) = base.strip_suffix(ending)
+            && left.chars().count() >= 3
+        {
+            let mut left = left.trim_end_matches('e').to_owned();
+            if left.chars().count() > 3 {
+                let mut last = left.chars().rev();
+                // A consonant doubled before the ending (`planned`); `ll` and `ss` are mostly the word's own.
+                if let (Some(a), Some(b)) = (last.next(), last.next())
+                    && a == b
+                    && !matches!(a, 's' | 'l')
+                {
+                    left.pop();
+                }
+                left.truncate(left.trim_end_matches('i').len());
+            }
+            return left;
+        }
+    }
+    base.trim_end_matches('e').to_owned()
+}
+
+fn family(word: &str) -> Option<&'static str> {
+    FAMILIES.iter().find(|(base, forms)| *base == word || forms.contains(&word)).map(|(base, _)| *base)
+}
+
+/// The different trigrams of a word with its ends marked, sorted.
+pub(super) fn word_grams(word: &str) -> Vec<[char; 3]> {
+    let marked: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
+    let mut grams: Vec<[char; 3]> = marked.windows(3).map(|w| [w[0], w[1], w[2]]).collect();
+    grams.sort_unstable();
+    grams.dedup();
+    grams
+}
+
+/// Twice the share of common members of two sorted lists.
+pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
+    let (mut i, mut j, mut common) = (0, 0, 0usize);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => {
+                (i, j) = (i + 1, j + 1);
+                common += 1;
+            }
+        }
+    }
+    let total = a.len() + b.len();
+    if total == 0 { 0.0 } else { 2.0 * common as f32 / total as f32 }
+}
+
+/// Trigram counts of a whole text, sorted by trigram.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Profile {
+    counts: Vec<([u8; 3], f32)>,
+    norm: f32,
+}
+
+impl Profile {
+    pub(super) fn of(words: &[String]) -> Self {
+        let padded = format!("  {} ", words.join(" "));
+        let mut grams: Vec<[u8; 3]> = padded.as_bytes().windows(3).map(|w| [w[0], w[1], w[2]]).collect();
+        grams.sort_unstable();
+        let mut counts: Vec<([u8; 3], f32)> = Vec::new();
+        for gram in grams {
+            match counts.last_mut() {
+                Some((last, count)) if *last == gram => *count += 1.0,
+                _ => counts.push((gram, 1.0)),
+            }
+        }
+        let norm = counts.iter().map(|(_, count)| count * count).sum::<f32>().sqrt();
+        Self { counts, norm }
+    }
+
+    pub(super) fn cosine(&self, other: &Self) -> f32 {
+        let (mut i, mut j, mut dot) = (0, 0, 0.0);
+        while i < self.counts.len() && j < other.counts.len() {
+            match self.counts[i].0.cmp(&other.counts[j].0) {
+                std::cmp::Ordering::Less => i += 1,
+                std::cmp::Ordering::Greater => j += 1,
+                std::cmp::Ordering::Equal => {
+                    dot += self.counts[i].1 * other.counts[j].1;
+                    (i, j) = (i + 1, j + 1);
+                }
+            }
+        }
+        let product = self.norm * other.norm;
+        if product > 0.0 { dot / product } else { 0.0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_split_at_separators_and_case() {
+        assert_eq!(words("people.person.place_of_birth"), ["people", "person", "place", "of", "birth"]);
+        assert_eq!(words("birthPlace"), ["birth", "place"]);
+    }
+
+    #[test]
+    fn stems_bring_forms_together() {
+        for (a, b) in [
+            ("directed", "director"),
+            ("born", "birth"),
+            ("wrote", "writers"),
+            ("sons", "children"),
+            ("countries", "nation"),
+            ("towns", "city"),
+            ("planned", "planning"),
+            ("inhabitants", "population"),
+            ("movies", "film"),
+        ] {
+            assert_eq!(stem(a), stem(b), "{a} {b}");
+        }
+        assert_ne!(stem("director"), stem("direction_of"));
+        assert_ne!(stem("actor"), stem("act_of"));
+    }
+}
