@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use datagen::select::{Dedup, Mix};
 
 /// Offline question answering over knowledge graphs: generate instruction data, train a local model, ask.
 #[derive(Debug, Parser)]
@@ -159,9 +160,12 @@ pub(crate) struct GoldArgs {
     /// Questions that must stay unseen: whatever shares a topic entity with them is left out.
     #[arg(long = "hold-out", value_name = "FORMAT=PATH")]
     pub(crate) hold_out: Vec<String>,
-    /// Folder to write.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: PathBuf,
+    /// Folder to write. A run that was interrupted goes on from what `DIR.partial` holds.
+    #[arg(long, value_name = "DIR", required_unless_present = "show")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the examples instead of a table; without --out nothing is written and --limit is 5.
+    #[arg(long)]
+    pub(crate) show: bool,
     /// Layout of the samples.
     #[arg(long, value_enum, default_value = "dialogue")]
     pub(crate) layout: LayoutName,
@@ -183,12 +187,85 @@ pub(crate) struct GoldArgs {
     /// Instances of one template of a `templates` source.
     #[arg(long, default_value_t = 60, value_name = "N")]
     pub(crate) per_template: usize,
+    #[command(flatten)]
+    pub(crate) select: SelectArgs,
     /// Seed of everything random.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Worker threads; all cores without it. The output does not depend on it.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+}
+
+/// What is chosen among verified questions.
+#[derive(Debug, Args)]
+pub(crate) struct SelectArgs {
+    /// Mix sources by ratio, such as webqsp=1,kqapro=5,grailqa=5,cwq=10.
+    #[arg(long, value_name = "SOURCE=N,...")]
+    pub(crate) mix: Option<Mix>,
+    /// Questions or steps (see --unit) to write in all; as many as there are without it.
+    #[arg(long, value_name = "N")]
+    pub(crate) count: Option<usize>,
+    /// What --mix and --count count.
+    #[arg(long, value_enum, default_value = "question")]
+    pub(crate) unit: UnitName,
+    /// Drop questions that are like an earlier one: off, exact (same words and program), masked (but for names and numbers), near or
+    /// near:SHARE (same masked program, wordings that share 0.8 of their word pairs).
+    #[arg(long, default_value = "off", value_name = "KIND")]
+    pub(crate) dedup: Dedup,
+    /// What is special about the validation part: nothing (iid), unseen combinations of relations, or unseen relations.
+    #[arg(long, value_enum, default_value = "iid")]
+    pub(crate) split: SplitName,
+    /// Share of the questions to validate with.
+    #[arg(long, default_value_t = 0.02, value_name = "SHARE", value_parser = share)]
+    pub(crate) valid: f64,
+    /// Fail where parts share questions; with `masked` also where they do but for names and numbers, with `topics` also where they share
+    /// an entity.
+    #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "question")]
+    pub(crate) strict_leakage: Option<LeakName>,
+}
+
+impl Default for SelectArgs {
+    fn default() -> Self {
+        let (unit, split) = (UnitName::Question, SplitName::Iid);
+        Self { mix: None, count: None, unit, dedup: Dedup::Off, split, valid: 0.02, strict_leakage: None }
+    }
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| "a share is a number from 0 to 1".to_owned())
+}
+
+/// What a mixture counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnitName {
+    /// Questions.
+    Question,
+    /// Calls.
+    Step,
+}
+
+/// How the validation part is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SplitName {
+    /// At random.
+    Iid,
+    /// Combinations of relations that are not trained on.
+    Compositional,
+    /// Relations that are not trained on.
+    ZeroShot,
+}
+
+/// What counts as a leak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LeakName {
+    /// The same words.
+    Question,
+    /// The same words and program but for names and numbers.
+    Masked,
+    /// A common entity.
+    Topics,
 }
 
 #[derive(Debug, Args)]

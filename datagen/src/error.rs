@@ -34,8 +34,20 @@ pub enum Error {
     /// The format needs a graph and there is none.
     #[error("a source of format `{0}` is filled from a graph; give one with --kg")]
     NeedsGraph(&'static str),
+    /// The mixture does not fit the sources.
+    #[error("{0}")]
+    Mix(String),
+    /// The questions cannot be split as asked.
+    #[error("{0}")]
+    Split(String),
+    /// The parts share what they must not share.
+    #[error("the parts of the data leak into each other: {0}")]
+    Leakage(String),
+    /// What an earlier run left behind cannot be used.
+    #[error(transparent)]
+    Journal(#[from] toolbox::journal::JournalError),
     /// The run was stopped from outside.
-    #[error("stopped after {done} of {total} questions; nothing was written")]
+    #[error("stopped after {done} of {total} questions")]
     Stopped {
         /// Questions done.
         done: usize,

@@ -1,18 +1,20 @@
 //! From gold SPARQL to verified reasoning programs and instruction data (KG-Agent §4.2).
 //!
 //! ```text
-//! read ──▶ question ──▶ graph ──▶ convert ──▶ verify ──▶ example ──▶ write
-//!  one file a format     query     program     both run   rendered    train.jsonl, report.json
-//!                        graph                 on the kg  by toolbox
+//! read ──▶ question ──▶ graph ──▶ convert ──▶ verify ──▶ example ──▶ select ──▶ write
+//!  one file a format     query     program     both run   rendered    mix,       train.jsonl,
+//!                        graph                 on the kg  by toolbox  split      report.json
 //! ```
 //!
 //! Invariants: no model is known here; text is never spliced into SPARQL; every question read is either kept or refused with one reason of
 //! [`Refusal`]; the same inputs, seed and version give the same bytes on any number of threads.
 
+mod card;
 pub mod choice;
 pub mod convert;
 mod error;
 pub mod example;
+mod folder;
 pub mod graph;
 pub mod hash;
 mod limits;
@@ -23,6 +25,8 @@ pub mod recall;
 pub mod refusal;
 pub mod report;
 mod scramble;
+pub mod select;
+mod sketch;
 pub mod split;
 pub mod verify;
 mod write;

@@ -1,18 +1,24 @@
-//! From questions to examples: convert, verify and render each question on its own, on all threads, with the same result on any number of them.
+//! From questions to examples: convert, verify and render each question on its own, on all threads, with the same result on any number of
+//! them; then choose among what was verified.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use toolbox::kg::Kg;
 use toolbox::memory::{Layout, Template};
+use toolbox::tokens;
 
 use crate::example::{Example, Renderer};
 use crate::question::GoldQuestion;
-use crate::report::{RefusedQuestion, Report};
+use crate::report::{Lengths, RefusedQuestion, Report};
+use crate::select::{self, Fate, Item, SelectOptions};
+use crate::sketch::Sketch;
 use crate::verify::{self, Refused, VerifyOptions};
-use crate::{Error, Refusal, hash, limits, scramble};
+use crate::{Error, Refusal, hash, scramble};
 
 /// How data is made.
 #[derive(Clone)]
@@ -35,6 +41,8 @@ pub struct GenerateOptions {
     pub valid: f64,
     /// Questions whose entities must not occur in the data.
     pub hold_out: Vec<GoldQuestion>,
+    /// What is chosen among verified questions.
+    pub select: SelectOptions,
 }
 
 impl Default for GenerateOptions {
@@ -49,26 +57,31 @@ impl Default for GenerateOptions {
             scramble: 0.0,
             valid: 0.02,
             hold_out: Vec::new(),
+            select: SelectOptions::default(),
         }
     }
 }
 
+impl GenerateOptions {
+    /// Whether relation names are scrambled in the examples of a question that is trained on.
+    pub(crate) fn scrambles(&self, question: &GoldQuestion) -> bool {
+        self.template.layout == Layout::Dialogue && hash::falls_into(self.scramble, self.seed, "scrambled", &question.id)
+    }
+
+    /// The example with invented relation names.
+    pub(crate) fn scramble(&self, mut example: Example) -> Example {
+        scramble::scramble(&mut example, self.seed);
+        example
+    }
+}
+
 /// The two parts of a data set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     /// `train.jsonl`
     Train,
     /// `valid.jsonl`
     Valid,
-}
-
-/// What one question gave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Examples, all of one part.
-    Kept(Part, Vec<Example>),
-    /// Nothing, and why.
-    Refused(RefusedQuestion),
 }
 
 /// Everything a run made, in memory.
@@ -87,7 +100,8 @@ pub struct Generated {
 /// Makes examples of questions, in memory. `progress` hears how many questions are done and how many there are; raising `stop` ends the run.
 ///
 /// # Errors
-/// [`Error::Stopped`] and [`Error::Threads`]; a question that cannot be used is no error.
+/// [`Error::Stopped`] and [`Error::Threads`], and those of choosing: [`Error::Mix`], [`Error::Split`], [`Error::Leakage`]. A question that
+/// cannot be used is no error.
 pub fn generate(
     questions: &[GoldQuestion],
     kg: &dyn Kg,
@@ -95,62 +109,114 @@ pub fn generate(
     progress: &(dyn Fn(usize, usize) + Sync),
     stop: &AtomicBool,
 ) -> Result<Generated, Error> {
+    let begun = Instant::now();
     let mut made = Generated::default();
-    let (train, valid, refused) = (&mut made.train, &mut made.valid, &mut made.refused);
-    let mut sink = |outcome: Outcome| {
-        match outcome {
-            Outcome::Kept(Part::Train, examples) => train.extend(examples),
-            Outcome::Kept(Part::Valid, examples) => valid.extend(examples),
-            Outcome::Refused(question) => refused.push(question),
-        }
+    let chosen = choose(questions, kg, options, &mut made.report)?;
+    let done = Mutex::new(Vec::with_capacity(chosen.len()));
+    let sink = |i: usize, record: Record, examples: Vec<Example>| {
+        done.lock().unwrap_or_else(PoisonError::into_inner).push((i, record, examples));
         Ok(())
     };
-    made.report = generate_into(questions, kg, options, progress, stop, &mut sink)?;
+    let todo: Vec<usize> = (0..chosen.len()).collect();
+    work_all(&chosen, &todo, kg, options, progress, stop, &sink)?;
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_unstable_by_key(|(i, ..)| *i);
+    let (records, examples): (Vec<Record>, Vec<Vec<Example>>) = done.into_iter().map(|(_, record, examples)| (record, examples)).unzip();
+    let fates = decide(&chosen, &records, kg, options, &mut made.report)?;
+    for (((record, fate), examples), question) in records.into_iter().zip(fates).zip(examples).zip(&chosen) {
+        match (record.outcome, fate) {
+            (Outcome::Refused(refused), _) => made.refused.push(refused),
+            (Outcome::Kept(..), Some(Fate::Written(Part::Train))) => {
+                let scrambled = options.scrambles(question);
+                made.train.extend(examples.into_iter().map(|example| if scrambled { options.scramble(example) } else { example }));
+            }
+            (_, Some(Fate::Written(Part::Valid))) => made.valid.extend(examples),
+            (Outcome::Kept(..), _) => {}
+        }
+    }
+    made.report.total.seconds = begun.elapsed().as_secs_f64();
     Ok(made)
 }
 
-/// Makes examples of questions and hands them to `sink`, in order of the questions, a block at a time.
+/// What is remembered of a question that was worked on; its examples lie beside it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) outcome: Outcome,
+    pub(crate) converted: bool,
+    pub(crate) values_added: usize,
+    pub(crate) ties: bool,
+    pub(crate) seconds: f64,
+}
+
+/// Whether a question is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Outcome {
+    /// With what selection needs to know.
+    Kept(Sketch, Vec<Size>),
+    /// Why not.
+    Refused(RefusedQuestion),
+}
+
+/// The size of one example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Size {
+    /// Calls it trains.
+    pub(crate) steps: usize,
+    /// Whether it is the whole of an example of giving up, or the last part of one.
+    pub(crate) abstain: bool,
+    /// Tokens by estimate.
+    pub(crate) tokens: usize,
+}
+
+impl Size {
+    fn of(example: &Example) -> Self {
+        // Every call is the last of one example in the paper layout; a dialogue carries all of them.
+        let steps = if example.layout == Layout::Dialogue { example.n_steps } else { 1 };
+        let tokens = example.messages.iter().map(|message| tokens::estimate(&message.content)).sum();
+        Self { steps, abstain: example.abstain && example.step == example.n_steps, tokens }
+    }
+}
+
+/// Works on the questions whose places are in `todo`, on all threads, and hands each to `sink` as it is done.
 ///
 /// # Errors
 /// [`Error::Stopped`], [`Error::Threads`], and whatever the sink returns.
-pub fn generate_into(
-    questions: &[GoldQuestion],
+pub(crate) fn work_all(
+    chosen: &[&GoldQuestion],
+    todo: &[usize],
     kg: &dyn Kg,
     options: &GenerateOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     stop: &AtomicBool,
-    sink: &mut dyn FnMut(Outcome) -> Result<(), Error>,
-) -> Result<Report, Error> {
-    let begun = Instant::now();
+    sink: &(dyn Fn(usize, Record, Vec<Example>) -> Result<(), Error> + Sync),
+) -> Result<(), Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().map_err(|error| Error::Threads(error.to_string()))?;
-    let mut report = Report::default();
-    let chosen = choose(questions, kg, options, &mut report);
     let renderer = Renderer::new(kg, &options.template, &options.verify);
-    let done = AtomicUsize::new(0);
-    for block in chosen.chunks(limits::BLOCK) {
-        let work = |question: &&GoldQuestion| {
-            if stop.load(Ordering::Relaxed) {
-                return None;
-            }
-            let worked = work(question, kg, options, &renderer);
-            progress(done.fetch_add(1, Ordering::Relaxed) + 1, chosen.len());
-            Some(worked)
-        };
-        let results: Vec<Option<Worked>> = pool.install(|| block.par_iter().map(work).collect());
-        for (question, result) in block.iter().zip(results) {
-            let Some(worked) = result else {
-                return Err(Error::Stopped { done: done.load(Ordering::Relaxed), total: chosen.len() });
-            };
-            report.count(question, &worked);
-            sink(worked.outcome)?;
+    let check = VerifyOptions { abstain: options.verify.abstain || options.abstain > 0.0, ..options.verify.clone() };
+    let done = AtomicUsize::new(chosen.len() - todo.len());
+    let work = |&i: &usize| {
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Stopped { done: done.load(Ordering::Relaxed), total: chosen.len() });
         }
-    }
-    report.total.seconds = begun.elapsed().as_secs_f64();
-    Ok(report)
+        let (record, examples) = work(chosen[i], kg, &check, options, &renderer);
+        sink(i, record, examples)?;
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, chosen.len());
+        Ok(())
+    };
+    pool.install(|| todo.par_iter().try_for_each(work))
 }
 
 /// The questions to work on: without those that share an entity with a held-out one, and no more than the limit.
-fn choose<'q>(questions: &'q [GoldQuestion], kg: &dyn Kg, options: &GenerateOptions, report: &mut Report) -> Vec<&'q GoldQuestion> {
+///
+/// # Errors
+/// [`Error::Mix`] where the mixture does not fit the sources.
+pub(crate) fn choose<'q>(
+    questions: &'q [GoldQuestion],
+    kg: &dyn Kg,
+    options: &GenerateOptions,
+    report: &mut Report,
+) -> Result<Vec<&'q GoldQuestion>, Error> {
+    options.select.draw.check(questions.iter().map(|question| question.source.as_str()))?;
     // One entity may be named by its IRI in one source and by its short name in another.
     let key = |name: &str| kg.by_name(name).map_or_else(|| name.to_owned(), |node| kg.name(node));
     let held: HashSet<String> = options.hold_out.iter().flat_map(|question| &question.topics).map(|topic| key(&topic.name)).collect();
@@ -170,40 +236,32 @@ fn choose<'q>(questions: &'q [GoldQuestion], kg: &dyn Kg, options: &GenerateOpti
         kept.sort_unstable();
         chosen = kept.into_iter().map(|i| chosen[i]).collect();
     }
-    chosen
+    Ok(chosen)
 }
 
-/// One question's outcome and what it counts for.
-struct Worked {
-    outcome: Outcome,
-    converted: bool,
-    values_added: usize,
-    ties: bool,
-    seconds: f64,
-}
-
-fn work(question: &GoldQuestion, kg: &dyn Kg, options: &GenerateOptions, renderer: &Renderer<'_>) -> Worked {
+fn work(
+    question: &GoldQuestion,
+    kg: &dyn Kg,
+    check: &VerifyOptions,
+    options: &GenerateOptions,
+    renderer: &Renderer<'_>,
+) -> (Record, Vec<Example>) {
     let begun = Instant::now();
-    let mut check = options.verify.clone();
-    check.abstain |= options.abstain > 0.0;
-    let mut worked = match examples(question, kg, &check, options, renderer) {
-        Ok(worked) => worked,
-        Err(refused) => Worked {
-            outcome: Outcome::Refused(RefusedQuestion {
+    let (mut record, examples) = match examples(question, kg, check, options, renderer) {
+        Ok(kept) => kept,
+        Err(refused) => {
+            let outcome = Outcome::Refused(RefusedQuestion {
                 id: question.id.clone(),
                 source: question.source.clone(),
                 reason: refused.reason,
                 detail: refused.detail,
                 sparql: question.query.text(),
-            }),
-            converted: refused.converted,
-            values_added: 0,
-            ties: false,
-            seconds: 0.0,
-        },
+            });
+            (Record { outcome, converted: refused.converted, values_added: 0, ties: false, seconds: 0.0 }, Vec::new())
+        }
     };
-    worked.seconds = begun.elapsed().as_secs_f64();
-    worked
+    record.seconds = begun.elapsed().as_secs_f64();
+    (record, examples)
 }
 
 fn examples(
@@ -212,7 +270,7 @@ fn examples(
     check: &VerifyOptions,
     options: &GenerateOptions,
     renderer: &Renderer<'_>,
-) -> Result<Worked, Refused> {
+) -> Result<(Record, Vec<Example>), Refused> {
     let verified = verify::verify(kg, question, check)?;
     let failed = |detail: String| Refused { reason: Refusal::ProgramFailed, detail, converted: true };
     let mut examples = renderer.render(question, &verified).map_err(failed)?;
@@ -222,50 +280,49 @@ fn examples(
             examples.extend(renderer.render(question, &given_up).map_err(failed)?);
         }
     }
-    let part = if hash::falls_into(options.valid, options.seed, "valid", &question.id) { Part::Valid } else { Part::Train };
-    if part == Part::Train && hash::falls_into(options.scramble, options.seed, "scrambled", &question.id) {
-        for example in examples.iter_mut().filter(|example| example.layout == Layout::Dialogue) {
-            scramble::scramble(example, options.seed);
-        }
-    }
-    Ok(Worked {
-        outcome: Outcome::Kept(part, examples),
-        converted: true,
-        values_added: verified.values_added,
-        ties: verified.ties,
-        seconds: 0.0,
-    })
+    let sketch = Sketch::of(kg, question, &verified);
+    let sizes = examples.iter().map(Size::of).collect();
+    let (values_added, ties) = (verified.values_added, verified.ties);
+    Ok((Record { outcome: Outcome::Kept(sketch, sizes), converted: true, values_added, ties, seconds: 0.0 }, examples))
 }
 
-impl Report {
-    fn count(&mut self, question: &GoldQuestion, worked: &Worked) {
-        self.add(&question.source, |counts| {
-            counts.questions += 1;
-            counts.converted += usize::from(worked.converted);
-            counts.values_added += worked.values_added;
-            counts.ties += usize::from(worked.ties);
-            counts.seconds += worked.seconds;
-            let kept = matches!(worked.outcome, Outcome::Kept(..));
-            if let Some(hops) = question.hops {
-                let by = counts.by_hops.entry(hops).or_default();
-                by.questions += 1;
-                by.verified += usize::from(kept);
-            }
-            match &worked.outcome {
-                Outcome::Kept(_, examples) => {
-                    counts.verified += 1;
-                    counts.examples += examples.len();
-                    // Every call is the last of one example in the paper layout; a dialogue carries all of them.
-                    counts.steps += match examples.first().map(|example| example.layout) {
-                        Some(Layout::Dialogue) => examples.iter().map(|example| example.n_steps).sum(),
-                        _ => examples.len(),
-                    };
-                    counts.abstain += examples.iter().filter(|example| example.abstain && example.step == example.n_steps).count();
-                }
-                Outcome::Refused(refused) => *counts.refused.entry(refused.reason.name()).or_default() += 1,
-            }
-        });
+/// Chooses among the questions that were kept and counts everything; `None` is the fate of a refused question.
+///
+/// # Errors
+/// See [`select::select`].
+pub(crate) fn decide(
+    chosen: &[&GoldQuestion],
+    records: &[Record],
+    kg: &dyn Kg,
+    options: &GenerateOptions,
+    report: &mut Report,
+) -> Result<Vec<Option<Fate>>, Error> {
+    let items: Vec<Item<'_>> = chosen
+        .iter()
+        .zip(records)
+        .filter_map(|(question, record)| match &record.outcome {
+            Outcome::Kept(sketch, sizes) => Some(Item { question, sketch, steps: sizes.iter().map(|size| size.steps).sum() }),
+            Outcome::Refused(_) => None,
+        })
+        .collect();
+    let (fates, selection) = select::select(&items, kg, options)?;
+    report.selection = selection;
+    let mut fates = fates.into_iter();
+    let mut all = Vec::with_capacity(records.len());
+    let mut lengths = Vec::new();
+    for (question, record) in chosen.iter().zip(records) {
+        let fate = match record.outcome {
+            Outcome::Kept(..) => fates.next(),
+            Outcome::Refused(_) => None,
+        };
+        report.count(question, record, fate);
+        if let (Outcome::Kept(_, sizes), Some(Fate::Written(_))) = (&record.outcome, fate) {
+            lengths.extend(sizes.iter().map(|size| size.tokens));
+        }
+        all.push(fate);
     }
+    report.tokens = Lengths::of(lengths);
+    Ok(all)
 }
 
 /// Conversion coverage without a graph: how many queries parse and become programs, and why the others do not.

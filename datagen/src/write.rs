@@ -1,23 +1,35 @@
-//! The data folder: `train.jsonl`, `valid.jsonl`, `refused.jsonl`, `report.json`, `run.json` and a data card, whole or not at all.
+//! The data folder: `train.jsonl`, `valid.jsonl`, the questions behind the latter, `refused.jsonl`, `report.json`, `run.json` and a data card,
+//! whole or not at all. What is done lies in `OUT.partial` until then, so that a run that was stopped or killed goes on where it was.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-use serde::Serialize;
-use serde_json::json;
+use serde_json::{Map, json};
+use sha2::{Digest, Sha256};
+use toolbox::exec::ExcludeWhen;
+use toolbox::journal::{Entry, Journal};
 use toolbox::kg::Kg;
 
-use crate::pipeline::{GenerateOptions, Outcome, Part, generate_into};
+use crate::card::card;
+use crate::example::Example;
+use crate::folder::{Folder, check_replaceable, sibling};
+use crate::pipeline::{GenerateOptions, Outcome, Part, Record, choose, decide, work_all};
 use crate::question::GoldQuestion;
 use crate::report::Report;
+use crate::select::Fate;
 use crate::{Error, limits};
+
+/// Files by which a data folder is known.
+pub(crate) const MARKS: [&str; 2] = ["report.json", "run.json"];
 
 /// Makes examples of questions and writes them as a data folder. `run` is what the caller wants remembered (sources, command line).
 ///
 /// # Errors
-/// [`Error::Io`] with the path, [`Error::Stopped`]; the folder is then as it was before.
+/// [`Error::Io`] with the path, [`Error::Stopped`], and those of choosing ([`Error::Mix`], [`Error::Split`], [`Error::Leakage`]); the folder is
+/// then as it was before, and what was done is kept in `OUT.partial` for the next run on the same questions.
 pub fn write_dataset(
     out: &Path,
     questions: &[GoldQuestion],
@@ -27,29 +39,152 @@ pub fn write_dataset(
     progress: &(dyn Fn(usize, usize) + Sync),
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
-    let folder = Folder::new(out)?;
+    let begun = Instant::now();
+    check_replaceable(out, &MARKS)?;
+    let mut report = Report::default();
+    let chosen = choose(questions, kg, options, &mut report)?;
+    let partial = sibling(out, "partial");
+    check_replaceable(&partial, &["journal"])?;
+    fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
+    let (journal, found) = Journal::open(&partial.join("journal"), &fingerprint(&chosen, kg, options))?;
+    let done = work(&journal, &found, &chosen, kg, options, progress, stop)?;
+    report.resumed = found.len();
+
+    let records: Vec<Record> = done.iter().map(|(_, record)| record.clone()).collect();
+    let fates = decide(&chosen, &records, kg, options, &mut report)?;
+    let folder = Folder::at(partial.join("data"), out)?;
     let mut train = folder.lines("train.jsonl")?;
     let mut valid = folder.lines("valid.jsonl")?;
+    let mut asked = folder.lines("valid.questions.jsonl")?;
     let mut refused = folder.lines("refused.jsonl")?;
-    let mut written = 0;
-    let mut sink = |outcome: Outcome| match outcome {
-        Outcome::Kept(part, examples) => {
-            let file = if part == Part::Train { &mut train } else { &mut valid };
-            examples.iter().try_for_each(|example| file.line(example))
+    let mut refusals = 0;
+    for ((question, (entry, record)), fate) in chosen.iter().zip(&done).zip(&fates) {
+        let file = match (&record.outcome, fate) {
+            (Outcome::Refused(question), _) if refusals < limits::REFUSED_WRITTEN => {
+                refusals += 1;
+                refused.line(question)?;
+                continue;
+            }
+            (_, Some(Fate::Written(Part::Train))) => &mut train,
+            (Outcome::Kept(sketch, _), Some(Fate::Written(Part::Valid))) => {
+                asked.line(&question_line(question, &sketch.topics))?;
+                &mut valid
+            }
+            _ => continue,
+        };
+        let payload = journal.read(entry)?;
+        let lines = payload.iter().position(|byte| *byte == b'\n').map_or(&[][..], |end| &payload[end + 1..]);
+        if *fate == Some(Fate::Written(Part::Train)) && options.scrambles(question) {
+            for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                let example: Example = serde_json::from_slice(line).map_err(|error| Error::io(&partial)(error.into()))?;
+                file.line(&options.scramble(example))?;
+            }
+        } else {
+            file.raw(lines)?;
         }
-        Outcome::Refused(question) => {
-            written += 1;
-            if written <= limits::REFUSED_WRITTEN { refused.line(&question) } else { Ok(()) }
-        }
-    };
-    let report = generate_into(questions, kg, options, progress, stop, &mut sink)?;
+    }
     let (in_train, in_valid) = (train.finish()?, valid.finish()?);
     refused.finish()?;
+    asked.finish()?;
+    report.total.seconds = begun.elapsed().as_secs_f64();
     folder.json("report.json", &report)?;
     folder.json("run.json", &run_json(kg, options, run))?;
     folder.text("README.md", &card(&report, kg, options, in_train, in_valid))?;
     folder.commit()?;
+    drop(journal);
+    fs::remove_dir_all(&partial).map_err(Error::io(&partial))?;
     Ok(report)
+}
+
+/// Works on what the journal does not hold; the records of all questions in order, and where their examples lie.
+fn work(
+    journal: &Journal,
+    found: &[Entry],
+    chosen: &[&GoldQuestion],
+    kg: &dyn Kg,
+    options: &GenerateOptions,
+    progress: &(dyn Fn(usize, usize) + Sync),
+    stop: &AtomicBool,
+) -> Result<Vec<(Entry, Record)>, Error> {
+    let mut done: Vec<Option<(Entry, Record)>> = vec![None; chosen.len()];
+    for entry in found {
+        let payload = journal.read(entry)?;
+        let head = payload.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        // A record that does not read back is of another build: its question is done again.
+        if let (Ok(record), Some(place)) = (serde_json::from_slice(head), usize::try_from(entry.piece).ok().and_then(|i| done.get_mut(i))) {
+            *place = Some((*entry, record));
+        }
+    }
+    let todo: Vec<usize> = (0..chosen.len()).filter(|&i| done[i].is_none()).collect();
+    let done = Mutex::new(done);
+    let sink = |i: usize, record: Record, examples: Vec<Example>| {
+        let entry = journal.append(i as u64, &payload(&record, &examples)?)?;
+        done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some((entry, record));
+        Ok(())
+    };
+    work_all(chosen, &todo, kg, options, progress, stop, &sink)?;
+    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect())
+}
+
+/// The record as one line, then a line an example.
+fn payload(record: &Record, examples: &[Example]) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::with_capacity(8192);
+    let wrong = |error: serde_json::Error| Error::io(Path::new("journal"))(error.into());
+    serde_json::to_writer(&mut bytes, record).map_err(wrong)?;
+    bytes.push(b'\n');
+    for example in examples {
+        serde_json::to_writer(&mut bytes, example).map_err(wrong)?;
+        bytes.push(b'\n');
+    }
+    Ok(bytes)
+}
+
+/// What the work depends on: a journal of anything else is begun anew. Options of selection are not in it, so that a mixture or a split can
+/// be changed without verifying again.
+fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions) -> String {
+    let mut hasher = Sha256::new();
+    let verify = &options.verify;
+    let fixed = json!([
+        env!("CARGO_PKG_VERSION"),
+        kg.content_hash(),
+        options.template.hash(),
+        options.seed,
+        options.abstain,
+        verify.ties,
+        verify.abstain,
+        verify.shown,
+        verify.max_steps,
+        verify.limits.rows,
+        verify.limits.deadline.as_millis() as u64,
+    ]);
+    hasher.update(fixed.to_string());
+    for question in chosen {
+        let GoldQuestion { id, source, question: wording, query, topics, answers, answers_bind, hops, kind, exclude } = question;
+        hasher.update(json!([id, source, wording, query.text(), topics, answers, answers_bind, hops, kind, exclude]).to_string());
+    }
+    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A question as a `jsonl` source reads it, for `kgagent eval`.
+fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Value {
+    let mut topic = Map::new();
+    for name in linked {
+        topic.insert(name.clone(), json!(""));
+    }
+    if !question.topics.is_empty() {
+        topic = question.topics.iter().map(|topic| (topic.name.clone(), json!(topic.label))).collect();
+    }
+    let mut line = json!({ "id": question.id, "question": question.question, "sparql": question.query.text(), "topic": topic });
+    if let Some(kind) = &question.kind {
+        line["shape"] = json!(kind);
+    }
+    if let Some(hops) = question.hops {
+        line["hops"] = json!(hops);
+    }
+    if question.exclude != ExcludeWhen::Others {
+        line["exclude"] = json!(question.exclude);
+    }
+    line
 }
 
 fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> serde_json::Value {
@@ -67,6 +202,11 @@ fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> 
             "abstain": options.abstain,
             "scramble": options.scramble,
             "valid": options.valid,
+            "split": options.select.split,
+            "dedup": options.select.dedup.to_string(),
+            "mix": options.select.draw.mix.as_ref().map(ToString::to_string),
+            "count": options.select.draw.count,
+            "unit": options.select.draw.unit,
             "ties": options.verify.ties,
             "shown": options.verify.shown,
             "ranker": options.verify.ranker.name(),
@@ -75,160 +215,4 @@ fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> 
         },
         "run": run,
     })
-}
-
-/// The card that data hubs show: YAML head, then what the folder holds.
-fn card(report: &Report, kg: &dyn Kg, options: &GenerateOptions, train: usize, valid: usize) -> String {
-    let total = &report.total;
-    let size = match train + valid {
-        0..1_000 => "n<1K",
-        1_000..10_000 => "1K<n<10K",
-        10_000..100_000 => "10K<n<100K",
-        100_000..1_000_000 => "100K<n<1M",
-        _ => "n>1M",
-    };
-    let layout = options.template.layout.name();
-    let mut text = format!(
-        "---\nlanguage:\n- en\ntask_categories:\n- question-answering\n- text-generation\ntags:\n- knowledge-graph\n- tool-use\n- {}\n\
-         size_categories:\n- {size}\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: train.jsonl\n  - split: \
-         validation\n    path: valid.jsonl\n---\n\n# Verified knowledge-graph programs ({layout} layout)\n\n",
-        options.template.agent
-    );
-    text.push_str(&format!(
-        "Questions over a knowledge graph of {} triples, each with a program of tool calls. Every program was run on the graph, and its \
-         answer is that of the gold SPARQL query.\n\n| | |\n|---|---|\n| questions read | {} |\n| kept | {} |\n| examples | {} ({train} to \
-         train on, {valid} to validate) |\n| calls | {} |\n| examples of giving up | {} |\n| template | `{}` |\n| graph | `{}` |\n\n",
-        kg.len(),
-        total.questions,
-        total.verified,
-        total.examples,
-        total.steps,
-        total.abstain,
-        options.template.hash(),
-        kg.content_hash(),
-    ));
-    text.push_str("| source | read | kept |\n|---|---|---|\n");
-    for (source, counts) in &report.sources {
-        text.push_str(&format!("| {source} | {} | {} |\n", counts.questions, counts.verified));
-    }
-    if !total.refused.is_empty() {
-        text.push_str("\nRefused, by reason (`refused.jsonl` has the queries):\n\n| reason | questions |\n|---|---|\n");
-        for (reason, count) in &total.refused {
-            text.push_str(&format!("| {reason} | {count} |\n"));
-        }
-    }
-    text.push_str(
-        "\nA line is one JSON object: `messages` (role, content; the assistant's turns are to be trained on), `id`, `source`, `question`, \
-         `program`, `answer`, `layout`, `agent`, `step`, `n_steps`, `template_hash`, `kg_hash`, `verified`, and where they apply `shape`, \
-         `kind`, `hops`, `topics`, `exclude`, `abstain`, `without`. The licences of the questions and of the graph are those of their sources.\n",
-    );
-    text
-}
-
-/// A folder being written beside its place; dropped without [`Folder::commit`], it leaves nothing behind.
-struct Folder {
-    temp: PathBuf,
-    target: PathBuf,
-    done: bool,
-}
-
-impl Folder {
-    fn new(target: &Path) -> Result<Self, Error> {
-        if target.exists() && !replaceable(target) {
-            let message = "this exists and is no data folder; name a new folder, or remove it first";
-            return Err(Error::file(target, message));
-        }
-        let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(Error::io(parent))?;
-        let name = target.file_name().map_or_else(|| "data".to_owned(), |name| name.to_string_lossy().into_owned());
-        let temp = parent.join(format!(".{name}.partial-{}", std::process::id()));
-        if temp.exists() {
-            fs::remove_dir_all(&temp).map_err(Error::io(&temp))?;
-        }
-        fs::create_dir(&temp).map_err(Error::io(&temp))?;
-        Ok(Self { temp, target: target.to_owned(), done: false })
-    }
-
-    fn lines(&self, name: &str) -> Result<Lines, Error> {
-        let path = self.temp.join(name);
-        let file = File::create(&path).map_err(Error::io(&path))?;
-        Ok(Lines { file: BufWriter::new(file), path, count: 0 })
-    }
-
-    fn json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
-        let path = self.temp.join(name);
-        let text = serde_json::to_string_pretty(value).map_err(|error| Error::file(&path, error.to_string()))?;
-        self.text(name, &format!("{text}\n"))
-    }
-
-    fn text(&self, name: &str, text: &str) -> Result<(), Error> {
-        let path = self.temp.join(name);
-        let mut file = File::create(&path).map_err(Error::io(&path))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io(&path))
-    }
-
-    fn commit(mut self) -> Result<(), Error> {
-        sync(&self.temp)?;
-        let aside = self.temp.with_extension("replaced");
-        let replaces = self.target.exists();
-        if replaces {
-            fs::rename(&self.target, &aside).map_err(Error::io(&self.target))?;
-        }
-        if let Err(error) = fs::rename(&self.temp, &self.target) {
-            if replaces {
-                // Best effort: the first error is the one to report.
-                let _ = fs::rename(&aside, &self.target);
-            }
-            return Err(Error::io(&self.target)(error));
-        }
-        self.done = true;
-        if let Some(parent) = self.target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            sync(parent)?;
-        }
-        if replaces {
-            fs::remove_dir_all(&aside).map_err(Error::io(&aside))?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if !self.done {
-            // Nothing can be done about a leftover here, and its name says what it is.
-            let _ = fs::remove_dir_all(&self.temp);
-        }
-    }
-}
-
-/// Whether a folder is empty or one that an earlier run wrote.
-fn replaceable(target: &Path) -> bool {
-    let Ok(mut entries) = fs::read_dir(target) else { return false };
-    entries.next().is_none() || (target.join("report.json").is_file() && target.join("run.json").is_file())
-}
-
-/// Makes a folder's entries durable.
-fn sync(folder: &Path) -> Result<(), Error> {
-    File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io(folder))
-}
-
-/// A file of JSON Lines.
-struct Lines {
-    file: BufWriter<File>,
-    path: PathBuf,
-    count: usize,
-}
-
-impl Lines {
-    fn line(&mut self, value: &impl Serialize) -> Result<(), Error> {
-        serde_json::to_writer(&mut self.file, value).map_err(|error| Error::io(&self.path)(error.into()))?;
-        self.count += 1;
-        self.file.write_all(b"\n").map_err(Error::io(&self.path))
-    }
-
-    /// Flushes and syncs; the number of lines.
-    fn finish(mut self) -> Result<usize, Error> {
-        self.file.flush().and_then(|()| self.file.get_ref().sync_all()).map_err(Error::io(&self.path))?;
-        Ok(self.count)
-    }
 }

@@ -263,19 +263,22 @@ fn a_folder_appears_whole_or_not_at_all() {
     };
     let stopped = write_dataset(&out, &questions(), &graph(), &options, &run, &count, &stop).unwrap_err();
     assert!(stopped.to_string().contains("stopped after"), "{stopped}");
-    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is left behind");
+    let left = || std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(left(), ["data.partial"], "only what the next run goes on from");
 
     let write = || write_dataset(&out, &questions(), &graph(), &options, &run, &|_, _| {}, &AtomicBool::new(false));
-    write().unwrap();
+    let report = write().unwrap();
+    assert!(report.resumed > 20 && report.resumed < questions().len(), "{} resumed", report.resumed);
+    assert_eq!(left(), ["data"]);
     let mut names: Vec<String> = std::fs::read_dir(&out).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["README.md", "refused.jsonl", "report.json", "run.json", "train.jsonl", "valid.jsonl"]);
+    assert_eq!(names, ["README.md", "refused.jsonl", "report.json", "run.json", "train.jsonl", "valid.jsonl", "valid.questions.jsonl"]);
     assert!(std::fs::read_to_string(out.join("README.md")).unwrap().starts_with("---\nlanguage:"));
     write().unwrap();
 
     std::fs::remove_file(out.join("run.json")).unwrap();
     let refused = write().unwrap_err().to_string();
-    assert!(refused.contains("no data folder"), "{refused}");
+    assert!(refused.contains("no folder that this command wrote"), "{refused}");
     let not_ours = dir.path().join("mine");
     std::fs::write(&not_ours, "keep me").unwrap();
     assert!(write_dataset(&not_ours, &questions(), &graph(), &options, &run, &|_, _| {}, &AtomicBool::new(false)).is_err());

@@ -7,6 +7,7 @@ use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
 use datagen::read::{ReadOptions, Source};
 use datagen::report::{Counts, Report};
+use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::verify::VerifyOptions;
 use serde_json::json;
 use toolbox::exec::Naming;
@@ -15,7 +16,7 @@ use toolbox::memory::Template;
 
 use super::kg;
 use crate::Outcome;
-use crate::cli::{CheckArgs, GoldArgs, LayoutName, RelationStyle};
+use crate::cli::{CheckArgs, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SplitName, UnitName};
 use crate::ui::{Ui, seconds};
 
 /// Reads sources, in order.
@@ -28,17 +29,37 @@ pub(crate) fn read(sources: &[String], kg: Option<&dyn Kg>, options: &ReadOption
     Ok(questions)
 }
 
+/// Questions that `--show` works on unless told otherwise.
+const SHOWN: usize = 5;
+
 pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
     let graph = kg::open(&args.graph.kg)?;
-    let report = generate(args, &graph, ui)?;
-    print(&report, ui)?;
-    ui.say(format!("\nwritten to {}", args.out.display()));
-    Ok(Outcome::Done)
+    if args.show {
+        show(args, &graph, ui)?;
+    }
+    let Some(out) = &args.out else { return Ok(Outcome::Done) };
+    match generate(args, out, &graph, ui) {
+        Ok(report) => {
+            if args.show {
+                return Ok(Outcome::Done);
+            }
+            print(&report, ui)?;
+            print_selection(&report, ui);
+            ui.say(format!("\nwritten to {}", out.display()));
+            Ok(Outcome::Done)
+        }
+        Err(error) if error.downcast_ref::<datagen::Error>().is_some_and(|error| matches!(error, datagen::Error::Leakage(_))) => {
+            ui.object(&json!({ "leakage": error.to_string() }));
+            ui.say(format!("nothing was written: {error}"));
+            Ok(Outcome::Negative)
+        }
+        Err(error) => Err(error),
+    }
 }
 
-/// Generates a dataset with a bar.
-pub(crate) fn generate(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<Report> {
+/// The questions of a run and how data is made of them.
+fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, GenerateOptions)> {
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
     let questions = read(&args.sources, Some(graph), &reading)?;
     let mut template = Template::new(args.layout.layout());
@@ -58,30 +79,73 @@ pub(crate) fn generate(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<Repor
         limit: args.limit,
         abstain: args.abstain,
         scramble: args.scramble,
+        valid: args.select.valid,
         hold_out: read(&args.hold_out, Some(graph), &reading)?,
-        ..GenerateOptions::default()
+        select: selection(&args.select),
     };
+    Ok((questions, options))
+}
+
+fn selection(args: &SelectArgs) -> SelectOptions {
+    let unit = match args.unit {
+        UnitName::Question => Unit::Question,
+        UnitName::Step => Unit::Step,
+    };
+    SelectOptions {
+        dedup: args.dedup,
+        draw: Draw { mix: args.mix.clone(), count: args.count, unit },
+        split: match args.split {
+            SplitName::Iid => SplitKind::Iid,
+            SplitName::Compositional => SplitKind::Compositional,
+            SplitName::ZeroShot => SplitKind::ZeroShot,
+        },
+        strict: args.strict_leakage.map(|level| match level {
+            LeakName::Question => LeakLevel::Question,
+            LeakName::Masked => LeakLevel::Masked,
+            LeakName::Topics => LeakLevel::Topics,
+        }),
+    }
+}
+
+/// Generates a dataset with a bar.
+pub(crate) fn generate(args: &GoldArgs, out: &Path, graph: &dyn Kg, ui: &Ui) -> Result<Report> {
+    let (questions, options) = prepare(args, graph)?;
     let run = json!({ "sources": args.sources, "hold_out": args.hold_out });
     let bar = ui.bar(Some(questions.len() as u64), "generate");
     let progress = |done: usize, total: usize| {
         bar.set_length(total as u64);
         bar.set_position(done as u64);
     };
-    let report = write(&args.out, &questions, graph, &options, &run, &progress, ui)?;
+    let report = datagen::write_dataset(out, &questions, graph, &options, &run, &progress, ui.stop()).map_err(|error| match error {
+        datagen::Error::Stopped { .. } => anyhow::Error::from(error).context("the same command goes on from here"),
+        other => other.into(),
+    });
     bar.finish_and_clear();
+    let report = report?;
+    if report.resumed > 0 {
+        ui.say(format!("{} questions had been done before", report.resumed));
+    }
     Ok(report)
 }
 
-fn write(
-    out: &Path,
-    questions: &[GoldQuestion],
-    graph: &dyn Kg,
-    options: &GenerateOptions,
-    run: &serde_json::Value,
-    progress: &(dyn Fn(usize, usize) + Sync),
-    ui: &Ui,
-) -> Result<Report> {
-    Ok(datagen::write_dataset(out, questions, graph, options, run, progress, ui.stop())?)
+/// Prints the examples of a few questions as a model will see them.
+fn show(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<()> {
+    let (questions, mut options) = prepare(args, graph)?;
+    options.limit = args.limit.or(Some(SHOWN));
+    let made = datagen::pipeline::generate(&questions, graph, &options, &|_, _| {}, ui.stop())?;
+    ui.object(&json!({ "train": made.train, "valid": made.valid, "refused": made.refused }));
+    for example in made.train.iter().chain(&made.valid) {
+        ui.say(format!("── {} · {} · step {} of {}", example.source, example.id, example.step, example.n_steps));
+        for message in &example.messages {
+            let role = serde_json::to_value(message.role)?;
+            ui.say(format!("[{}] {}", role.as_str().unwrap_or_default(), message.content));
+        }
+        ui.say("");
+    }
+    for refused in &made.refused {
+        ui.say(format!("── {} · {} · refused: {} ({})", refused.source, refused.id, refused.reason, refused.detail));
+    }
+    Ok(())
 }
 
 pub(crate) fn check(args: &CheckArgs, ui: &Ui) -> Result<Outcome> {
@@ -114,4 +178,31 @@ fn print(report: &Report, ui: &Ui) -> Result<()> {
         ui.table(&rows);
     }
     Ok(())
+}
+
+/// Prints what was chosen, where anything was, and what the parts share.
+fn print_selection(report: &Report, ui: &Ui) {
+    let selection = &report.selection;
+    let (train, valid) = (&selection.train, &selection.valid);
+    ui.say(format!(
+        "\n{} questions ({} calls) to train on, {} ({}) to validate with",
+        train.questions, train.steps, valid.questions, valid.steps
+    ));
+    if selection.duplicates + selection.not_drawn > 0 {
+        ui.say(format!("left out: {} near-duplicates, {} by the mixture", selection.duplicates, selection.not_drawn));
+        let mut rows = vec![["source", "questions", "calls"].map(str::to_owned).to_vec()];
+        let row = |(source, amount): (&String, &Amount)| vec![source.clone(), amount.questions.to_string(), amount.steps.to_string()];
+        rows.extend(selection.drawn.iter().map(row));
+        ui.table(&rows);
+    }
+    if !selection.leakage.is_empty() {
+        ui.say("");
+        let mut rows = vec![["compared", "questions", "same words", "same but for names", "shared entity"].map(str::to_owned).to_vec()];
+        rows.extend(selection.leakage.iter().map(|leak| {
+            let counts = [leak.questions, leak.same_question, leak.same_masked, leak.shared_topics];
+            let name = format!("{} against {}", leak.second, leak.first);
+            std::iter::once(name).chain(counts.iter().map(ToString::to_string)).collect()
+        }));
+        ui.table(&rows);
+    }
 }

@@ -17,7 +17,7 @@ use train::{Base, TrainConfig};
 use super::eval::{Planning, Setting};
 use super::{ask, datagen as sources, eval, kg, train as training};
 use crate::Outcome;
-use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName, RelationStyle};
+use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName, RelationStyle, SelectArgs};
 use crate::ui::{Ui, seconds, table};
 
 /// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
@@ -59,11 +59,13 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let jsonl = |path: &Path| format!("jsonl={}", path.display());
     let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
     let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
+    let data_dir = args.out.join("data");
     let generating = GoldArgs {
         graph: KgArg { kg: loading.kg.clone() },
         sources: vec![format!("templates={}", data("templates.jsonl")?.display()), jsonl(&data("questions.train.jsonl")?)],
         hold_out: vec![new_entities.clone(), new_wordings.clone()],
-        out: args.out.join("data"),
+        out: Some(data_dir.clone()),
+        show: false,
         layout: LayoutName::Dialogue,
         relations: RelationStyle::Name,
         tool_list: false,
@@ -71,21 +73,17 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         abstain: 0.08,
         scramble: 0.0,
         per_template: if args.quick { QUICK_PER_TEMPLATE } else { PER_TEMPLATE },
+        select: SelectArgs::default(),
         seed: args.seed,
         threads: None,
     };
-    let report = sources::generate(&generating, &graph, ui)?;
-    ui.say(format!(
-        "2. generated {} verified examples ({} calls) into {}",
-        report.total.examples,
-        report.total.steps,
-        generating.out.display()
-    ));
+    let report = sources::generate(&generating, &data_dir, &graph, ui)?;
+    ui.say(format!("2. generated {} verified examples ({} calls) into {}", report.total.examples, report.total.steps, data_dir.display()));
     lap("generate");
 
     let config = TrainConfig { epochs: if args.quick { 1 } else { EPOCHS }, seed: args.seed, ..TrainConfig::default() };
     let model_dir = args.out.join("model");
-    let summary = training::train_with(&config, &Base::Scratch(Preset::Tiny), &generating.out, &model_dir, ui)?;
+    let summary = training::train_with(&config, &Base::Scratch(Preset::Tiny), &data_dir, &model_dir, ui)?;
     ui.say(format!(
         "3. trained {} parameters on {} tokens ({:.0} tokens/s) into {}",
         summary.parameters,

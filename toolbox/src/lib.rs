@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod call;
 pub mod exec;
+pub mod journal;
 pub mod kg;
 pub mod limits;
 pub mod link;
@@ -19,6 +20,7 @@ pub mod mention;
 pub mod metrics;
 pub mod rank;
 pub mod term;
+pub mod tokens;
 pub mod trace;
 pub mod transcript;
 pub mod value;

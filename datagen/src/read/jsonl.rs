@@ -1,8 +1,10 @@
-//! Our own format: one question a line, `{"id", "question", "sparql", "topic": {id: label}, "shape"?}`. Topics that the query rules out with
-//! `!=` are dropped from answers that hold something else.
+//! Our own format: one question a line, `{"id", "question", "sparql", "topic": {id: label}, "shape"?, "exclude"?}`. Topics that the query rules
+//! out with `!=` are dropped from answers that hold something else, or where `exclude` says (`never`, `answer`, `others`, `every-step`).
 
 use std::path::Path;
 
+use serde::Deserialize;
+use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 use toolbox::kg::Kg;
 
@@ -39,7 +41,7 @@ impl Reader for Jsonl {
         let mut questions = Vec::new();
         for (number, line) in file::lines(&text) {
             let read = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"));
-            match read.and_then(|record| question(&record, &FIELDS, number)) {
+            match read.and_then(|record| line_question(&record, number)) {
                 Ok(question) => questions.push(question),
                 Err(message) if questions.is_empty() => {
                     return Err(Error::line(path, number, format!("{message}; {}", file::looks_like(&text))));
@@ -52,4 +54,12 @@ impl Reader for Jsonl {
         }
         Ok(questions)
     }
+}
+
+fn line_question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
+    let mut question = question(record, &FIELDS, number)?;
+    if let Some(when) = record.get("exclude").filter(|when| !when.is_null()) {
+        question.exclude = ExcludeWhen::deserialize(when).map_err(|error| format!("`exclude`: {error}"))?;
+    }
+    Ok(question)
 }

@@ -1,0 +1,239 @@
+//! An append-only file of what long work has done so far, so that a killed run goes on where it was: one record a piece of work, in whatever
+//! order the pieces get done, each written at once and checked when read.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flate2::Crc;
+
+/// First line of every journal, before the fingerprint; a change of the layout changes the number.
+const MAGIC: &str = "kgagent journal 1 ";
+
+/// Bytes before a payload: its piece (8), its length (4) and its checksum (4).
+const HEAD: usize = 16;
+
+/// Longest fingerprint line that is read: a file that is no journal is noticed before it fills the memory.
+const LINE_BYTES: u64 = 4096;
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// It cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// Another run holds it.
+    #[error("{}: another run is writing here; wait for it, or name another output", path.display())]
+    Busy {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// A record is damaged.
+    #[error("{}: the record of piece {piece} is damaged; remove the file and run again", path.display())]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+        /// The piece of work.
+        piece: u64,
+    },
+}
+
+/// Where the record of one piece of work lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The piece of work.
+    pub piece: u64,
+    at: u64,
+    length: u32,
+}
+
+/// A journal, open for appending and reading by any number of threads and locked against other processes.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    file: File,
+    end: u64,
+}
+
+impl Journal {
+    /// Opens the journal of the work that `fingerprint` names (one line) and gives the records that are there. A journal of other work is
+    /// begun anew; a record that was cut off or damaged ends what is there.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`], [`JournalError::Busy`].
+    pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<Entry>), JournalError> {
+        let io = |source| JournalError::Io { path: path.to_owned(), source };
+        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(std::fs::TryLockError::WouldBlock) => return Err(JournalError::Busy { path: path.to_owned() }),
+            Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
+        }
+        let head = format!("{MAGIC}{fingerprint}\n");
+        let (entries, end) =
+            if starts_with(&mut file, &head).map_err(io)? { scan(&mut file, head.len() as u64).map_err(io)? } else { (Vec::new(), 0) };
+        file.set_len(end).map_err(io)?;
+        file.seek(SeekFrom::Start(end)).map_err(io)?;
+        let end = if end == 0 {
+            file.write_all(head.as_bytes()).map_err(io)?;
+            head.len() as u64
+        } else {
+            end
+        };
+        Ok((Self { path: path.to_owned(), inner: Mutex::new(Inner { file, end }) }, entries))
+    }
+
+    /// Writes the record of a piece of work; when this returns, a killed process does not lose it.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`].
+    pub fn append(&self, piece: u64, payload: &[u8]) -> Result<Entry, JournalError> {
+        let io = |source| JournalError::Io { path: self.path.clone(), source };
+        let length = u32::try_from(payload.len()).map_err(|_| io(std::io::Error::other("a record of more than 4 GiB")))?;
+        let mut record = Vec::with_capacity(HEAD + payload.len());
+        record.extend_from_slice(&piece.to_le_bytes());
+        record.extend_from_slice(&length.to_le_bytes());
+        record.extend_from_slice(&checksum(piece, payload).to_le_bytes());
+        record.extend_from_slice(payload);
+        let mut inner = self.lock();
+        let at = inner.end + HEAD as u64;
+        let end = inner.end;
+        inner.file.seek(SeekFrom::Start(end)).and_then(|_| inner.file.write_all(&record)).map_err(io)?;
+        inner.end += record.len() as u64;
+        Ok(Entry { piece, at, length })
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// [`JournalError::Io`], [`JournalError::Damaged`].
+    pub fn read(&self, entry: &Entry) -> Result<Vec<u8>, JournalError> {
+        let io = |source| JournalError::Io { path: self.path.clone(), source };
+        let mut bytes = vec![0; HEAD + entry.length as usize];
+        let mut inner = self.lock();
+        inner.file.seek(SeekFrom::Start(entry.at - HEAD as u64)).and_then(|_| inner.file.read_exact(&mut bytes)).map_err(io)?;
+        drop(inner);
+        let stored = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
+        bytes.drain(..HEAD);
+        if checksum(entry.piece, &bytes) != stored {
+            return Err(JournalError::Damaged { path: self.path.clone(), piece: entry.piece });
+        }
+        Ok(bytes)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // A writer that panicked left at worst a record that the next reader drops.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn checksum(piece: u64, payload: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(&piece.to_le_bytes());
+    crc.update(payload);
+    crc.sum()
+}
+
+fn starts_with(file: &mut File, head: &str) -> std::io::Result<bool> {
+    let mut found = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    Read::take(&mut *file, (head.len() as u64).min(LINE_BYTES)).read_to_end(&mut found)?;
+    Ok(found == head.as_bytes())
+}
+
+/// The whole records behind the head, and where they end.
+fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<Entry>, u64)> {
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(begin))?;
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let (mut entries, mut end) = (Vec::new(), begin);
+    let mut payload = Vec::new();
+    loop {
+        let mut head = [0; HEAD];
+        if size - end < HEAD as u64 {
+            break;
+        }
+        reader.read_exact(&mut head)?;
+        let [a, b, c, d, e, f, g, h, l0, l1, l2, l3, s0, s1, s2, s3] = head;
+        let piece = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        let length = u32::from_le_bytes([l0, l1, l2, l3]);
+        let at = end + HEAD as u64;
+        if size - at < u64::from(length) {
+            break;
+        }
+        payload.resize(length as usize, 0);
+        reader.read_exact(&mut payload)?;
+        if checksum(piece, &payload) != u32::from_le_bytes([s0, s1, s2, s3]) {
+            break;
+        }
+        entries.push(Entry { piece, at, length });
+        end = at + u64::from(length);
+    }
+    Ok((entries, end))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn pieces(entries: &[Entry]) -> Vec<u64> {
+        entries.iter().map(|entry| entry.piece).collect()
+    }
+
+    #[test]
+    fn what_was_written_is_there_and_a_cut_record_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let (journal, entries) = Journal::open(&path, "work a").unwrap();
+        assert!(entries.is_empty());
+        for piece in [3, 1, 2] {
+            let entry = journal.append(piece, format!("piece {piece}").as_bytes()).unwrap();
+            assert_eq!(journal.read(&entry).unwrap(), format!("piece {piece}").into_bytes());
+        }
+        let busy = Journal::open(&path, "work a").unwrap_err().to_string();
+        assert!(busy.contains("another run"), "{busy}");
+        drop(journal);
+
+        let whole = std::fs::read(&path).unwrap();
+        // Wherever a kill cuts the file, the records before the cut are there and the next ones can be appended.
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let (journal, entries) = Journal::open(&path, "work a").unwrap();
+            let last = journal.append(9, b"more").unwrap();
+            assert_eq!(journal.read(&last).unwrap(), b"more");
+            drop(journal);
+            let (_, again) = Journal::open(&path, "work a").unwrap();
+            assert_eq!(pieces(&again), [pieces(&entries), vec![9]].concat());
+        }
+    }
+
+    #[test]
+    fn damage_ends_what_is_there_and_other_work_begins_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("journal");
+        let (journal, _) = Journal::open(&path, "a").unwrap();
+        journal.append(0, b"first").unwrap();
+        let second = journal.append(1, b"second").unwrap();
+        let at = usize::try_from(second.at).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[at] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(journal.read(&second), Err(JournalError::Damaged { piece: 1, .. })));
+        drop(journal);
+        assert_eq!(pieces(&Journal::open(&path, "a").unwrap().1), [0]);
+        assert!(Journal::open(&path, "b").unwrap().1.is_empty());
+        assert!(Journal::open(&path, "a").unwrap().1.is_empty(), "what belonged to other work is gone");
+    }
+}
