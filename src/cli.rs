@@ -112,7 +112,7 @@ pub(crate) struct ToolArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatagenCommand {
     /// From questions with gold SPARQL to verified examples.
-    Gold(GoldArgs),
+    Gold(Box<GoldArgs>),
     /// Which gold queries convert, without a graph.
     Check(CheckArgs),
     /// Where the relations of gold programs stand in the lists they are chosen from.

@@ -160,3 +160,70 @@ fn the_quick_demo_runs_the_whole_pipeline() {
         assert!(place.0.path().join("out").join(name).exists(), "{name} is missing");
     }
 }
+
+#[test]
+fn a_killed_generation_goes_on_to_the_same_bytes() {
+    let place = Workplace::new();
+    let source = format!("templates={}", data("templates.jsonl").display());
+    let command = |out: &str| {
+        let mut command = place.command(&[
+            "datagen",
+            "gold",
+            "--kg",
+            "graph",
+            "--source",
+            &source,
+            "--per-template",
+            "4",
+            "--threads",
+            "2",
+            "--out",
+            out,
+        ]);
+        command.stdout(std::process::Stdio::null());
+        command
+    };
+    assert!(command("whole").status().unwrap().success());
+    let journal = place.0.path().join("parts.partial/journal");
+    let size = || fs::metadata(&journal).map_or(0, |file| file.len());
+    for kill in 1..=2_u64 {
+        let mut run = command("parts").spawn().unwrap();
+        // Killed once it has written something more; a run that was quicker than this has nothing left to prove.
+        let before = size();
+        while run.try_wait().unwrap().is_none() && size() < before + 100_000 * kill {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        assert!(!place.0.path().join("parts").exists(), "killed too late to test anything");
+    }
+    assert!(size() > 200_000);
+    let out =
+        place.run(&["datagen", "gold", "--kg", "graph", "--source", &source, "--per-template", "4", "--out", "parts", "--threads", "3"]);
+    assert_eq!(code(&out), 0, "{}", text(&out.stderr));
+    assert!(text(&out.stdout).contains("had been done before"), "{}", text(&out.stdout));
+    for name in ["train.jsonl", "valid.jsonl", "valid.questions.jsonl", "refused.jsonl"] {
+        let read = |folder: &str| fs::read(place.0.path().join(folder).join(name)).unwrap();
+        assert!(read("whole") == read("parts"), "{name} differs");
+    }
+    assert!(!journal.exists());
+}
+
+#[test]
+fn a_preview_prints_conversations_and_writes_nothing() {
+    let place = Workplace::new();
+    let before = fs::read_dir(place.0.path()).unwrap().count();
+    let source = format!("jsonl={}", data("questions.train.jsonl").display());
+    let out = place.run(&["datagen", "gold", "--kg", "graph", "--source", &source, "--limit", "3", "--show"]);
+    assert_eq!(code(&out), 0, "{}", text(&out.stderr));
+    let shown = text(&out.stdout);
+    assert!(shown.contains("[user]") && shown.contains("[assistant] get_relation(e0)") && shown.contains("ans = end("), "{shown}");
+    assert_eq!(fs::read_dir(place.0.path()).unwrap().count(), before);
+    let out = place.run(&["datagen", "gold", "--kg", "graph", "--source", &source]);
+    assert_eq!(code(&out), 2, "without --out and --show there is nothing to do");
+    let leaking =
+        ["datagen", "gold", "--kg", "graph", "--source", &source, "--valid", "0.3", "--out", "data", "--strict-leakage", "topics"];
+    let out = place.run(&leaking);
+    assert_eq!(code(&out), 1, "{}{}", text(&out.stdout), text(&out.stderr));
+    assert!(text(&out.stdout).contains("share an entity") && !place.0.path().join("data").exists());
+}
