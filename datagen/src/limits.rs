@@ -6,6 +6,9 @@ pub(crate) const FILE_BYTES: u64 = 2 << 30;
 /// Questions made from one template unless asked otherwise: enough to vary entities, few enough that no template drowns the others.
 pub(crate) const PER_TEMPLATE: usize = 200;
 
+/// Questions whose choices are worked out between two writes: bounds the memory that they take.
+pub(crate) const BLOCK: usize = 4096;
+
 /// Refused questions written out in full, for a reader; the rest are only counted.
 pub(crate) const REFUSED_WRITTEN: usize = 10_000;
 

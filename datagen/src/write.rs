@@ -153,6 +153,7 @@ fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions)
         verify.ties,
         verify.abstain,
         verify.shown,
+        verify.ranker.name(),
         verify.max_steps,
         verify.limits.rows,
         verify.limits.deadline.as_millis() as u64,
