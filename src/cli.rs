@@ -117,6 +117,8 @@ pub(crate) enum DatagenCommand {
     Check(CheckArgs),
     /// Where the relations of gold programs stand in the lists they are chosen from.
     Recall(RecallArgs),
+    /// The formats of questions, with an example of each.
+    Formats,
 }
 
 /// A layout of samples.
@@ -152,7 +154,7 @@ pub(crate) enum RelationStyle {
 pub(crate) struct GoldArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
-    /// Where questions come from: cwq, metaqa, pathquestion, jsonl, templates, grailqa, lcquad1, qald or qald10, then `=` and a path;
+    /// Where questions come from: a format of `datagen formats`, `=` and a file or folder (`qald:de=PATH` takes an option of the format);
     /// `#train` or `#heldout` behind the path takes that part of a fixed 90 / 10 split (`#heldout:20` for another share), `#seen:60` or
     /// `#unseen:60` the questions without or with any of 60 held-back relations.
     #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
@@ -273,6 +275,9 @@ pub(crate) struct CheckArgs {
     /// Where queries come from; as for `datagen gold`.
     #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
     pub(crate) sources: Vec<String>,
+    /// Compare the front ends of a format that has several (grailqa): equal programs, or equal answers on graphs made from the queries.
+    #[arg(long)]
+    pub(crate) fronts: bool,
 }
 
 #[derive(Debug, Args)]

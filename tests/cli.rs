@@ -227,3 +227,19 @@ fn a_preview_prints_conversations_and_writes_nothing() {
     assert_eq!(code(&out), 1, "{}{}", text(&out.stdout), text(&out.stderr));
     assert!(text(&out.stdout).contains("share an entity") && !place.0.path().join("data").exists());
 }
+
+#[test]
+fn formats_are_listed_and_a_foreign_file_names_its_own() {
+    let place = Workplace::new();
+    let formats = place.json(&["datagen", "formats", "--json"]);
+    let names: Vec<&str> = formats["formats"].as_array().unwrap().iter().map(|format| format["format"].as_str().unwrap()).collect();
+    assert!(names.contains(&"webqsp") && names.contains(&"creak"), "{names:?}");
+    let listed = text(&place.run(&["datagen", "formats"]).stdout);
+    assert!(names.iter().all(|name| listed.contains(&format!("{name}="))), "{listed}");
+    place.write("claims.json", r#"[{"sentence": "Arvel is a town.", "label": "true", "topic_entity": {"Q1": "Arvel"}}]"#);
+    let out = place.run(&["datagen", "check", "--source", "cwq=claims.json"]);
+    assert_eq!(code(&out), 2);
+    assert!(text(&out.stderr).contains("this looks like creak: try creak=claims.json"), "{}", text(&out.stderr));
+    let report = place.json(&["datagen", "check", "--source", "creak=claims.json", "--json"]);
+    assert_eq!(report["refused"]["answers-only"], 1);
+}

@@ -31,6 +31,16 @@ pub enum Error {
         /// The formats there are.
         known: String,
     },
+    /// `--source` asks a format for what it has not.
+    #[error("`{format}:{option}` is no source: {known}")]
+    SourceOption {
+        /// The format.
+        format: String,
+        /// What stands behind its colon.
+        option: String,
+        /// What could stand there.
+        known: String,
+    },
     /// The format needs a graph and there is none.
     #[error("a source of format `{0}` is filled from a graph; give one with --kg")]
     NeedsGraph(&'static str),

@@ -9,6 +9,8 @@
 //! Invariants: no model is known here; text is never spliced into SPARQL; every question read is either kept or refused with one reason of
 //! [`Refusal`]; the same inputs, seed and version give the same bytes on any number of threads.
 
+pub mod agree;
+mod algebra;
 mod card;
 pub mod choice;
 pub mod convert;
@@ -26,6 +28,7 @@ pub mod refusal;
 pub mod report;
 mod scramble;
 pub mod select;
+pub mod sexpr;
 mod sketch;
 pub mod split;
 pub mod verify;

@@ -3,6 +3,12 @@
 /// Bytes of a question file after decompression: the largest published set (GrailQA) has 90 MB; a decompression bomb stops here.
 pub(crate) const FILE_BYTES: u64 = 2 << 30;
 
+/// Bytes of one line of a question file that is read line by line: a record with thousands of answers fits, a file without line ends does not.
+pub(crate) const LINE_BYTES: u64 = 64 << 20;
+
+/// Bytes read to see what kind of file it is: more than the first record of any published set.
+pub(crate) const SAMPLE_BYTES: u64 = 1 << 20;
+
 /// Questions made from one template unless asked otherwise: enough to vary entities, few enough that no template drowns the others.
 pub(crate) const PER_TEMPLATE: usize = 200;
 

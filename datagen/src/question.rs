@@ -22,6 +22,11 @@ pub enum GoldQuery {
     Text(String),
     /// A query that was never text: paths and filled templates.
     Algebra(Box<Query>),
+    /// The set has none at all, only answers: evaluation measures against these, data generation refuses the question.
+    AnswersOnly {
+        /// Other texts that are as good as the published answers (T-REx and Zero-Shot RE list them).
+        aliases: Vec<String>,
+    },
     /// The record carries none, or is not in its format: it is read, counted and refused.
     Missing(Refusal, String),
 }
@@ -33,7 +38,7 @@ impl GoldQuery {
         match self {
             Self::Text(text) => text.clone(),
             Self::Algebra(query) => stable_variables(&query.to_string()),
-            Self::Missing(..) => String::new(),
+            Self::AnswersOnly { .. } | Self::Missing(..) => String::new(),
         }
     }
 }

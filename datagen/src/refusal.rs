@@ -12,6 +12,12 @@ pub enum Refusal {
     /// The source gives no query (and no program or path) for the question.
     #[error("there is no gold query")]
     NoQuery,
+    /// The set is for evaluation: it gives questions, topics and answers only.
+    #[error("the set has answers and no gold queries; it is for evaluation")]
+    AnswersOnly,
+    /// The set has no wording of the question in the language asked for.
+    #[error("there is no wording in the language asked for")]
+    NoWording,
     /// CONSTRUCT, DESCRIBE or an update.
     #[error("the query is neither SELECT nor ASK")]
     NotSelectOrAsk,

@@ -73,14 +73,24 @@ impl Split {
         Some(Self { part, percent, seed, ..Self::default() })
     }
 
+    /// Whether a question of this id is in the part; `None` where that depends on all questions of the source.
+    #[must_use]
+    pub fn holds(&self, id: &str) -> Option<bool> {
+        let held_out = || hash::falls_into(f64::from(self.percent) / 100.0, self.seed, "held-out", id);
+        match self.part {
+            Part::All => Some(true),
+            Part::Train => Some(!held_out()),
+            Part::HeldOut => Some(held_out()),
+            Part::Seen | Part::Unseen => None,
+        }
+    }
+
     /// The questions of the part. Those whose query becomes no program need no relation that could be held back.
     #[must_use]
     pub fn of(&self, questions: Vec<GoldQuestion>) -> Vec<GoldQuestion> {
         match self.part {
-            Part::All => questions,
-            Part::Train | Part::HeldOut => {
-                let held_out = |id: &str| hash::falls_into(f64::from(self.percent) / 100.0, self.seed, "held-out", id);
-                questions.into_iter().filter(|question| held_out(&question.id) == (self.part == Part::HeldOut)).collect()
+            Part::All | Part::Train | Part::HeldOut => {
+                questions.into_iter().filter(|question| self.holds(&question.id) == Some(true)).collect()
             }
             Part::Seen | Part::Unseen => {
                 let needed: Vec<BTreeSet<String>> = questions.iter().map(relations).collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use datagen::Refusal;
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{ReadOptions, Source, readers};
+use datagen::read::{Likeness, ReadOptions, Sample, Source, page, readers};
 use toolbox::exec::ExcludeWhen;
 use toolbox::kg::{Kg, MemoryKg};
 use toolbox::term::{Literal, RDFS_LABEL, Term};
@@ -25,7 +25,7 @@ fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 fn read(format: &str, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, String> {
-    let source = Source { format: format.to_owned(), path: path.to_owned(), split: datagen::split::Split::default() };
+    let source: Source = format!("{format}={}", path.display()).parse().unwrap();
     source.read(kg, &ReadOptions::default()).map_err(|error| error.to_string())
 }
 
@@ -144,35 +144,231 @@ fn a_record_without_a_query_is_read_and_refused() {
     assert_eq!(reasons, [Refusal::NoQuery, Refusal::BadRecord, Refusal::BadRecord]);
 }
 
+/// A file of each format: the example of its table, as the set lays it out.
+fn examples() -> Vec<(&'static str, String)> {
+    let all = readers(&ReadOptions::default());
+    let laid_out = |reader: &dyn datagen::read::Reader| {
+        let example = reader.format().example;
+        let array = format!("[{example}]");
+        if example.starts_with('{') && reader.likeness(&Sample::of(&array)) == Likeness::Sure { array } else { format!("{example}\n") }
+    };
+    all.iter().map(|reader| (reader.format().name, laid_out(reader.as_ref()))).collect()
+}
+
 #[test]
-fn a_file_of_the_wrong_kind_is_named_with_its_line() {
+fn every_example_of_the_table_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    for (format, text) in examples() {
+        let path = file(dir.path(), &format!("{format}/1-hop/vanilla/qa_dev.txt"), &text);
+        file(dir.path(), &format!("{format}/1-hop/qa_dev_qtype.txt"), "movie_to_director\n");
+        if format == "templates" {
+            continue;
+        }
+        let questions = read(format, &path, None).unwrap();
+        assert_eq!((questions.len(), questions[0].source.as_str()), (1, format));
+        let has_query = !matches!(questions[0].query, GoldQuery::Missing(..) | GoldQuery::AnswersOnly { .. });
+        assert!(has_query == !matches!(format, "trex" | "zeroshotre" | "creak"), "{format}: {:?}", questions[0].query);
+    }
+}
+
+#[test]
+fn a_file_of_another_kind_is_told_by_every_reader() {
+    let dir = tempfile::tempdir().unwrap();
+    for (kind, text) in examples() {
+        for gz in ["", ".gz"] {
+            let path = file(dir.path(), &format!("{kind}.file{gz}"), &text);
+            for (format, _) in examples().iter().filter(|(format, _)| *format != kind) {
+                let error = read(format, &path, None).unwrap_err();
+                assert!(error.contains(&format!("{kind}.file{gz}: no {format} file")), "{error}");
+                assert!(error.contains(&format!("this looks like {kind}: try {kind}=")), "{format} on {kind}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_holds_no_questions_is_told_too() {
     let dir = tempfile::tempdir().unwrap();
     let files = [
-        ("kb.txt", "Dune|directed_by|A. Lens\n", "MetaQA graph"),
-        ("cwq.json", "[{\"ID\":\"1\",\"compositionality_type\":\"x\",\"question\":\"q\",\"sparql\":\"s\"}]\n", "cwq="),
-        ("t.jsonl", "{\"id\":\"t\",\"wordings\":[\"a {f}\"],\"bind\":\"\"}\n{}\n", "templates="),
+        ("kb.txt", "Dune|directed_by|A. Lens\n", "a MetaQA graph"),
+        ("kb.tsv", "Dune\tdirected_by\tA. Lens\n", "tab-separated"),
         ("g.nt", "<http://a> <http://b> <http://c> .\n", "N-Triples"),
-        ("empty.txt", "", "empty"),
+        ("g.ttl", "@prefix : <http://a> .\n", "Turtle"),
+        ("empty.txt", "", "the file is empty"),
+        ("array.json", "[]", "a JSON array without records"),
         ("bytes.bin", "\u{1}\u{2}", "begins with"),
+        ("half.json", "[{\"question\": \"a", "breaks"),
+        ("other.json", "{\"rows\": [{\"a\": 1}]}", "JSON"),
     ];
     for (name, text, looks) in files {
         let path = file(dir.path(), name, text);
         for reader in readers(&ReadOptions::default()) {
-            // Templates need a graph first; MetaQA files are looked up with their types; CWQ's own file is right for CWQ.
-            if matches!(reader.format(), "templates" | "metaqa")
-                || (name == "cwq.json" && matches!(reader.format(), "cwq" | "qald10" | "lcquad1" | "jsonl"))
-            {
-                continue;
-            }
-            let error = reader.read(&path, None).unwrap_err().to_string();
-            assert!(error.contains(name), "{}: {error}", reader.format());
-            assert!(error.contains(looks), "{} on {name}: {error}", reader.format());
+            let error = read(reader.format().name, &path, None).unwrap_err();
+            assert!(error.contains(name) && error.contains(looks), "{} on {name}: {error}", reader.format().name);
         }
     }
     let error = read("qald", &file(dir.path(), "broken.json", "{\n\"questions\": [\n}"), None).unwrap_err();
     assert!(error.contains("broken.json:3"), "{error}");
-    let error = read("jsonl", &file(dir.path(), "bad.jsonl", "\n\n{\"question\": 4}\n"), None).unwrap_err();
-    assert!(error.contains("bad.jsonl:3") && error.contains("`question`"), "{error}");
+    // Fields that would do, in a file that only another set writes.
+    let error =
+        read("cwq", &file(dir.path(), "own.json", "[{\"question\":\"a\",\"sparql\":\"b\",\"topic_entity\":{}}]"), None).unwrap_err();
+    assert!(error.contains("try qald10="), "{error}");
+    let late = "[{\"question\":\"a\",\"sparql\":\"b\"},\n{\"question\":\"a\",\n]";
+    let error = read("cwq", &file(dir.path(), "late.json", late), None).unwrap_err();
+    assert!(error.contains("late.json:3"), "{error}");
+}
+
+#[test]
+fn the_page_of_formats_is_fresh() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/formats.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), page(), "run the test with BLESS=1 to write docs/formats.md again");
+}
+
+#[test]
+fn webqsp_takes_the_first_complete_parse() {
+    let parse = |quality: &str, sparql: &str, chain: &str| {
+        format!(
+            r#"{{"ParseId":"p","AnnotatorComment":{{"ParseQuality":"{quality}"}},"Sparql":"{sparql}","TopicEntityMid":"m.07","TopicEntityName":"Lomen","InferentialChain":{chain},"Constraints":[],"Answers":[{{"AnswerType":"Entity","AnswerArgument":"m.08","EntityName":"Sol"}},{{"AnswerType":"Value","AnswerArgument":"1999","EntityName":null}}]}}"#
+        )
+    };
+    let question = |id: &str, parses: &str| {
+        format!(r#"{{"QuestionId":"{id}","RawQuestion":"who leads lomen?","ProcessedQuestion":"who leads lomen","Parses":[{parses}]}}"#)
+    };
+    let partial = parse("Partial", "SELECT ?y { ?y ns:a.b ns:m.07 }", "null");
+    let whole = parse("Complete", "SELECT ?x { ns:m.07 ns:a.b.c ?y . ?y ns:d.e.f ?x }", r#"["a.b.c","d.e.f"]"#);
+    let manual = parse("Complete", r"#MANUAL SPARQL\nSELECT ?x { ns:m.07 ns:a.b.c ?x }", r#"["a.b.c"]"#);
+    let records = [
+        question("T-0", &format!("{partial},{whole}")),
+        question("T-1", &partial),
+        question("T-2", &manual),
+        question("T-3", ""),
+        "17".to_owned(),
+    ];
+    let text = format!(r#"{{"Version":"1","FreebaseVersion":"2015","Questions":[{}]}}"#, records.join(","));
+    let dir = tempfile::tempdir().unwrap();
+    file(dir.path(), "data/WebQSP.train.json.gz", &text);
+    file(dir.path(), "data/WebQSP.train.partial.json", "{}");
+    let questions = read("webqsp", dir.path(), None).unwrap();
+    let kinds: Vec<_> = questions.iter().map(|question| question.kind.as_deref().unwrap_or("-")).collect();
+    assert_eq!(kinds, ["chain", "partial", "hand-written", "other", "-"]);
+    assert_eq!(
+        (questions[0].hops, questions[0].topics[0].name.as_str(), questions[0].topics[0].label.as_str()),
+        (Some(2), "m.07", "Lomen")
+    );
+    assert_eq!(questions[0].answers.as_deref().unwrap(), ["Sol", "1999"]);
+    assert!(questions[0].query.text().contains("d.e.f"));
+    assert!(matches!(questions[3].query, GoldQuery::Missing(Refusal::NoQuery, _)), "no parse, no query");
+    assert!(matches!(questions[4].query, GoldQuery::Missing(Refusal::BadRecord, _)));
+    let (report, _) = datagen::pipeline::check(&questions, 1);
+    assert_eq!((report.total.questions, report.total.converted), (5, 3), "{:?}", report.total.refused);
+}
+
+#[test]
+fn lcquad2_has_three_wordings_and_two_queries() {
+    let text = r#"[{"uid":5,"NNQT_question":"{a} of {b}","question":null,"paraphrased_question":"what a has b","sparql_wikidata":"select ?x where { wd:Q1 wdt:P1 ?x }","sparql_dbpedia18":"","template_index":24,"answer":[]},
+      {"uid":6,"NNQT_question":"{c}","question":"n/a","paraphrased_question":[],"sparql_wikidata":"select ?x where { wd:Q2 wdt:P1 ?x }","sparql_dbpedia18":"select ?x { <http://a> <http://b> ?x }"}]"#;
+    let dir = tempfile::tempdir().unwrap();
+    file(dir.path(), "dataset/train.json", text);
+    let wordings =
+        |format: &str| -> Vec<String> { read(format, dir.path(), None).unwrap().into_iter().map(|question| question.question).collect() };
+    assert_eq!(wordings("lcquad2"), ["what a has b", "{c}"]);
+    assert_eq!(wordings("lcquad2:nnqt"), ["{a} of {b}", "{c}"]);
+    let dbpedia = read("lcquad2:dbpedia", dir.path(), None).unwrap();
+    assert!(matches!(dbpedia[0].query, GoldQuery::Missing(Refusal::NoQuery, _)) && dbpedia[1].query.text().contains("http://a"));
+}
+
+#[test]
+fn qald_speaks_many_languages() {
+    let text = r#"{"questions":[{"id":"1","question":[{"language":"en","string":"who?"},{"language":"de","string":"wer?"}],"query":{"sparql":"SELECT ?x { <http://a> <http://b> ?x }"}},
+      {"id":"2","question":[{"language":"de","string":"was?"},{"language":"en","string":""}],"query":{"sparql":"SELECT ?x { <http://a> <http://b> ?x }"},"answers":[{"boolean":true}]}]}"#;
+    let dir = tempfile::tempdir().unwrap();
+    file(dir.path(), "qald_9_plus_train_wikidata.json", text);
+    let wordings =
+        |format: &str| -> Vec<String> { read(format, dir.path(), None).unwrap().into_iter().map(|question| question.question).collect() };
+    assert_eq!((wordings("qald"), wordings("qald:DE")), (vec!["who?".into(), "was?".into()], vec!["wer?".into(), "was?".into()]));
+    let english = read("qald:en", dir.path(), None).unwrap();
+    assert!(matches!(&english[1].query, GoldQuery::Missing(Refusal::NoWording, why) if why.contains("`en`")));
+    assert_eq!(english[1].answers.as_deref().unwrap(), ["true"]);
+    file(dir.path(), "qald_9_plus_train_dbpedia.json.gz", text);
+    let error = read("qald", dir.path(), None).unwrap_err();
+    assert!(error.contains("two graphs") && error.contains("train_dbpedia.json.gz"), "{error}");
+    // Ids start again in every split; a folder keeps them apart.
+    let other = tempfile::tempdir().unwrap();
+    file(other.path(), "qald-9-train-multilingual.json", text);
+    file(other.path(), "qald-9-test-multilingual.json", text);
+    let ids: Vec<String> = read("qald", other.path(), None).unwrap().into_iter().map(|question| question.id).collect();
+    assert_eq!(ids, ["qald-1", "qald-2", "qald-1@qald-9-train-multilingual", "qald-2@qald-9-train-multilingual"]);
+}
+
+#[test]
+fn sets_without_queries_are_for_evaluation() {
+    let trex = r#"[{"input":"Arvel Tower [SEP] architect","topic_entity":{"Q1":"Arvel Tower"},"answer":"Mira Sol","alias":["Mira Sol","M. Sol"]}, {"input":"X"}]"#;
+    let dir = tempfile::tempdir().unwrap();
+    let questions = read("trex", &file(dir.path(), "T-REX.json", trex), None).unwrap();
+    assert_eq!((questions[0].kind.as_deref(), questions[0].answers.as_deref().unwrap()), (Some("architect"), &["Mira Sol".to_owned()][..]));
+    assert!(matches!(&questions[0].query, GoldQuery::AnswersOnly { aliases } if aliases.contains(&"M. Sol".to_owned())));
+    assert!(matches!(&questions[1].query, GoldQuery::Missing(Refusal::BadRecord, why) if why.contains("`answer`")));
+    let (report, refused) = datagen::pipeline::check(&questions, 1);
+    assert_eq!((report.total.converted, refused[0].reason), (0, Refusal::AnswersOnly));
+
+    let zero = r#"[{"input":"Arvel Tower [SEP] architect","template_questions":["Who planned Arvel Tower?"],"topic_entity":{"Q1":"Arvel Tower"},"answer":"Mira Sol"}]"#;
+    assert_eq!(one("zeroshotre", "z.json", zero).question, "Who planned Arvel Tower?");
+
+    let creak = r#"[{"ex_id":"dev_9","sentence":"Arvel Tower is a bridge.","label":"false","topic_entity":{"Q1":"Arvel Tower"}},{"sentence":"b","label":"maybe"}]"#;
+    let claims = read("creak", &file(dir.path(), "creak.json", creak), None).unwrap();
+    assert_eq!((claims[0].id.as_str(), claims[0].answers.as_deref().unwrap()), ("dev_9", &["false".to_owned()][..]));
+    assert!(matches!(&claims[1].query, GoldQuery::Missing(Refusal::BadRecord, why) if why.contains("maybe")));
+
+    let own = one("jsonl", "own.jsonl", r#"{"question":"who?","answers":["a"]}"#);
+    assert!(matches!(own.query, GoldQuery::AnswersOnly { .. }) && own.answers.unwrap() == ["a"]);
+}
+
+#[test]
+fn tables_have_a_header() {
+    let text = "\u{feff}ID;Question;SPARQL;Topic;answers;hops\n\na;\"who; or\nwhat?\";SELECT ?x { <http://a> <http://b> ?x };http://a|http://c;x|y;2\nb;too;few\n;;SELECT;;;\nd;why?;;;;\n";
+    let dir = tempfile::tempdir().unwrap();
+    let questions = read("csv", &file(dir.path(), "q.csv.gz", text), None).unwrap();
+    assert_eq!(questions.len(), 4);
+    let first = &questions[0];
+    assert_eq!((first.id.as_str(), first.question.as_str(), first.hops), ("a", "who; or\nwhat?", Some(2)));
+    assert_eq!((first.topics.len(), first.answers.as_deref().unwrap().len()), (2, 2));
+    let reasons: Vec<Option<Refusal>> =
+        questions.iter().map(|question| if let GoldQuery::Missing(reason, _) = &question.query { Some(*reason) } else { None }).collect();
+    assert_eq!(reasons, [None, Some(Refusal::BadRecord), Some(Refusal::BadRecord), Some(Refusal::NoQuery)]);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(400))]
+
+    /// Whatever a file holds, reading it ends with questions or an error.
+    #[test]
+    fn no_reader_panics(kind in 0usize..64, cuts in proptest::collection::vec((0usize..10_000, 0usize..40, ".{0,6}"), 0..6), whole in proptest::bool::ANY) {
+        let all = examples();
+        let (format, text) = &all[kind % all.len()];
+        let mut text = if whole { text.repeat(2) } else { text.clone() };
+        for (at, length, with) in cuts {
+            let at = at % (text.len() + 1);
+            let start = (0..=at).rev().find(|&i| text.is_char_boundary(i)).unwrap();
+            let end = (start + length..=text.len()).find(|&i| text.is_char_boundary(i)).unwrap_or(text.len());
+            text.replace_range(start..end, &with);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = file(dir.path(), "1-hop/qa_x.txt", &text);
+        file(dir.path(), "1-hop/qa_x_qtype.txt", "movie_to_director\n");
+        for reader in readers(&ReadOptions::default()) {
+            // Past the look at its kind, too.
+            let request = datagen::read::Request { path: &path, kg: None, option: None };
+            let mut count = 0;
+            let _ = reader.read(&request, &mut |_| { count += 1; Ok(()) });
+        }
+        if let Ok(questions) = read(format, &path, None) {
+            let (report, _) = datagen::pipeline::check(&questions, 1);
+            proptest::prop_assert_eq!(report.total.questions, questions.len());
+        }
+    }
 }
 
 fn films() -> MemoryKg {

@@ -4,8 +4,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use datagen::Refusal;
 use datagen::pipeline::{GenerateOptions, check, generate};
-use datagen::question::GoldQuestion;
+use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::read::{ReadOptions, Source};
 use datagen::report::Report;
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
@@ -102,5 +103,67 @@ fn gold_queries_convert_or_say_why_not() {
         eprintln!("{name}: {} of {count} converted, refused {:?}", total.converted, total.refused);
         assert_eq!(total.converted + refused.len(), count);
         assert!(total.converted * 100 >= count * percent, "{name}: {total:?}");
+    }
+}
+
+/// SPARQL, s-expression and graph query of GrailQA say the same.
+#[test]
+fn the_front_ends_of_grailqa_agree() {
+    let Some(path) = data("gold-sparql/grailqa.json.gz") else { return };
+    let fronts: Vec<_> = ["grailqa", "grailqa:sexpr", "grailqa:graph"].map(|front| (front.to_owned(), read(front, &path, None))).into();
+    let found = datagen::agree::agreements(&fronts, 1);
+    eprintln!("{found:?}");
+    assert_eq!((found.questions, found.differ, found.some), (507, 0, 0));
+    assert!(found.programs + found.answers >= 500, "{found:?}");
+}
+
+/// Every set at hand is read whole, record for record, and by its own reader only.
+#[test]
+fn published_files_are_read_whole_and_by_their_own_reader() {
+    let Some(root) = data("README.md").and_then(|path| path.parent().map(std::path::Path::to_owned)) else { return };
+    let sets = [
+        ("grailqa", "gold-sparql/grailqa.json.gz", 507, 0),
+        ("cwq", "gold-sparql/cwq.json.gz", 1724, 0),
+        ("lcquad1", "gold-sparql/lcquad1-train.json.gz", 4000, 0),
+        ("qald10", "gold-sparql/qald10.json.gz", 162, 0),
+        ("qald", "gold-sparql/qald9-train-multilingual.json.gz", 408, 0),
+        ("qald:de", "gold-sparql/qald9-train-multilingual.json.gz", 408, 0),
+        ("qald", "gold-sparql/yago-qa.json.gz", 100, 0),
+        ("cwq", "cwq-mini/questions.json.gz", 568, 0),
+        ("lcquad1", "dbpedia-slice/lcquad1.json.gz", 376, 0),
+        ("jsonl", "spider4sparql/questions.json.gz", 489, 0),
+        ("metaqa", "metaqa/2-hop", 14_872, 0),
+        ("pathquestion", "worldcup2014", 9_071, 0),
+        ("pathquestion", "pathquestion", 9_731, 0),
+        ("trex", "oda-formats/T-REX.json.gz", 300, 300),
+        ("zeroshotre", "oda-formats/Zero_Shot_RE.json.gz", 300, 300),
+        ("creak", "oda-formats/creak.json.gz", 300, 300),
+    ];
+    let all = datagen::read::readers(&ReadOptions::default());
+    for (format, name, count, answers_only) in sets {
+        let path = root.join(name);
+        let questions = read(format, &path, None);
+        assert_eq!(questions.len(), count, "{format}={name}");
+        let ids: std::collections::HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
+        assert_eq!(ids.len(), count, "{format}={name}: ids repeat");
+        let without = questions.iter().filter(|question| matches!(question.query, GoldQuery::AnswersOnly { .. })).count();
+        assert_eq!(without, answers_only, "{format}={name}");
+        let bad = questions.iter().find(|question| matches!(question.query, GoldQuery::Missing(Refusal::BadRecord, _)));
+        assert!(bad.is_none(), "{format}={name}: {bad:?}");
+        assert!(answers_only == 0 || questions.iter().all(|question| !question.topics.is_empty()), "{format}={name}");
+        // No other reader takes what is surely of this kind.
+        let format = format.split(':').next().unwrap();
+        if path.is_file()
+            && all.iter().any(|reader| {
+                let sample = datagen::read::Sample::read(&path).unwrap();
+                reader.format().name == format && reader.likeness(&sample) == datagen::read::Likeness::Sure
+            })
+        {
+            for other in all.iter().map(|reader| reader.format().name).filter(|other| *other != format) {
+                let source: Source = format!("{other}={}", path.display()).parse().unwrap();
+                let error = source.read(None, &ReadOptions::default()).unwrap_err().to_string();
+                assert!(error.contains(&format!("try {format}=")), "{error}");
+            }
+        }
     }
 }

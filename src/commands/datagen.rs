@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use datagen::agree::agreements;
 use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{Format, ReadOptions, Source, readers};
 use datagen::report::{Counts, Report};
 use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::verify::VerifyOptions;
@@ -149,9 +150,76 @@ fn show(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<()> {
 }
 
 pub(crate) fn check(args: &CheckArgs, ui: &Ui) -> Result<Outcome> {
+    if args.fronts {
+        return fronts(&args.sources, ui);
+    }
     let questions = read(&args.sources, None, &ReadOptions::default())?;
     let (report, _) = datagen::pipeline::check(&questions, 0);
     print(&report, ui)?;
+    Ok(Outcome::Done)
+}
+
+/// Reads each source by every front end of its format and compares them; fails where two answer differently.
+fn fronts(sources: &[String], ui: &Ui) -> Result<Outcome> {
+    let mut rows = vec![
+        ["source", "questions", "equal programs", "equal answers", "untested", "some refused", "all refused", "differ"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    let mut objects = Vec::new();
+    let mut differ = false;
+    for text in sources {
+        let source: Source = text.parse()?;
+        let all = readers(&ReadOptions::default());
+        let format = all.iter().map(|reader| reader.format()).find(|format| format.name == source.format).context("no such format")?;
+        anyhow::ensure!(!format.fronts.is_empty(), "{} has one front end only; there is nothing to compare", format.name);
+        let mut read = Vec::new();
+        for option in std::iter::once(None).chain(format.fronts.iter().map(|name| Some((*name).to_owned()))) {
+            let name = option.clone().unwrap_or_else(|| "sparql".to_owned());
+            let source = Source { option, ..source.clone() };
+            read.push((name, source.read(None, &ReadOptions::default()).with_context(|| format!("cannot read the source {text}"))?));
+        }
+        let found = agreements(&read, 1);
+        let counts = [found.questions, found.programs, found.answers, found.untested, found.some, found.none, found.differ];
+        rows.push(std::iter::once(text.clone()).chain(counts.iter().map(ToString::to_string)).collect());
+        differ |= found.differ > 0;
+        objects.push((text.clone(), found));
+    }
+    ui.object(&serde_json::to_value(objects.iter().map(|(text, found)| (text, found)).collect::<std::collections::BTreeMap<_, _>>())?);
+    ui.table(&rows);
+    for (front, reason, count) in objects
+        .iter()
+        .flat_map(|(_, found)| &found.refused)
+        .flat_map(|(front, reasons)| reasons.iter().map(move |(reason, count)| (front, reason, count)))
+    {
+        ui.say(format!("{front}: {count} refused, {reason}"));
+    }
+    for (id, how) in objects.iter().flat_map(|(_, found)| &found.differing) {
+        ui.say(format!("{id}: {how}"));
+    }
+    Ok(if differ { Outcome::Negative } else { Outcome::Done })
+}
+
+/// The formats of questions.
+pub(crate) fn formats(ui: &Ui) -> Result<Outcome> {
+    let all = readers(&ReadOptions::default());
+    let object = |format: &Format| {
+        let options: Vec<_> = format.options.iter().map(|(name, about)| json!({ "name": name, "about": about })).collect();
+        json!({ "format": format.name, "about": format.about, "needs": format.needs, "folder": format.folder, "example": format.example,
+                "options": options, "gold_queries": format.queries })
+    };
+    ui.object(&json!({ "formats": all.iter().map(|reader| object(reader.format())).collect::<Vec<_>>() }));
+    for format in all.iter().map(|reader| reader.format()) {
+        let queries = if format.queries { "" } else { " (answers only: for eval)" };
+        ui.say(format!("{}={}", format.name, format.about.to_owned() + queries));
+        ui.say(format!("    {}", format.needs));
+        for (name, about) in format.options {
+            ui.say(format!("    {}:{name}=…  {about}", format.name));
+        }
+        for line in format.example.lines() {
+            ui.say(format!("    {line}"));
+        }
+    }
     Ok(Outcome::Done)
 }
 

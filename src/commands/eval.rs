@@ -1,13 +1,13 @@
 //! `kgagent eval`: measure an agent on questions with gold answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use datagen::question::GoldQuestion;
+use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::read::ReadOptions;
 use datagen::verify::{self, Verified, VerifyOptions};
 use indicatif::ProgressBar;
@@ -259,26 +259,38 @@ fn model_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, plan
 /// Gold answers as comparable texts.
 struct Gold {
     texts: BTreeSet<String>,
+    /// Other texts of an answer, and the one that stands for it.
+    aliases: BTreeMap<String, String>,
     /// Published labels are compared as folded labels; everything else as terms.
     labels: bool,
 }
 
 impl Gold {
     fn of(graph: &dyn Kg, question: &GoldQuestion) -> Result<Self, String> {
-        if let Some(answers) = question.answers.as_ref().filter(|_| question.answers_bind) {
-            return Ok(Self { texts: answers.iter().map(|answer| fold(answer)).collect(), labels: true });
+        let only = matches!(question.query, GoldQuery::AnswersOnly { .. });
+        if let Some(answers) = question.answers.as_ref().filter(|_| question.answers_bind || only) {
+            let texts: BTreeSet<String> = answers.iter().map(|answer| fold(answer)).collect();
+            // Aliases belong to the one answer there is.
+            let aliases = match (&question.query, texts.first().filter(|_| texts.len() == 1)) {
+                (GoldQuery::AnswersOnly { aliases }, Some(answer)) => aliases.iter().map(|alias| (fold(alias), answer.clone())).collect(),
+                _ => BTreeMap::new(),
+            };
+            return Ok(Self { texts, aliases, labels: true });
         }
         let query = verify::parsed(question).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))?;
         let texts = match graph.query(&query, QueryLimits::default()).map_err(|error| error.to_string())? {
             QueryAnswer::Bool(truth) => BTreeSet::from([truth.to_string()]),
             QueryAnswer::Rows { rows, .. } => rows.iter().filter_map(|row| row.first()?.as_ref()).map(comparable).collect(),
         };
-        Ok(Self { texts, labels: false })
+        Ok(Self { texts, aliases: BTreeMap::new(), labels: false })
     }
 
     fn comparable(&self, answer: &Answer) -> BTreeSet<String> {
         match &answer.value {
-            AnswerValue::Set(members) if self.labels => members.iter().map(|member| fold(&member.label)).collect(),
+            AnswerValue::Set(members) if self.labels => {
+                let own = |text: String| self.aliases.get(&text).cloned().unwrap_or(text);
+                members.iter().map(|member| own(fold(&member.label))).collect()
+            }
             AnswerValue::Set(members) => members.iter().map(|member| comparable(&member.term)).collect(),
             AnswerValue::Number(number) => BTreeSet::from([number.to_string()]),
             AnswerValue::Truth(truth) => BTreeSet::from([truth.to_string()]),
@@ -354,5 +366,41 @@ fn print(evaluated: &Evaluated, ui: &Ui) {
     ui.table(&rows);
     if let Some((id, reason)) = evaluated.skipped.first() {
         ui.say(format!("{} questions were not measured, such as {id}: {reason}", evaluated.skipped.len()));
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use toolbox::answer::{Member, Provenance};
+    use toolbox::term::{Literal, Term};
+
+    #[test]
+    fn an_alias_counts_as_the_answer_it_stands_for() {
+        let graph = toolbox::kg::MemoryKg::from_triples(Vec::new());
+        let question = GoldQuestion {
+            id: "1".to_owned(),
+            source: "trex".to_owned(),
+            question: "Arvel Tower [SEP] architect".to_owned(),
+            query: GoldQuery::AnswersOnly { aliases: vec!["M. Sol".to_owned()] },
+            topics: Vec::new(),
+            answers: Some(vec!["Mira Sol".to_owned()]),
+            answers_bind: false,
+            hops: None,
+            kind: None,
+            exclude: ExcludeWhen::Never,
+        };
+        let gold = Gold::of(&graph, &question).unwrap();
+        let answer = |labels: &[&str]| {
+            let member = |label: &&str| {
+                let term = Term::Literal(Literal::plain((*label).to_owned()));
+                Member { term, name: String::new(), label: (*label).to_owned() }
+            };
+            let value = AnswerValue::Set(labels.iter().map(member).collect());
+            Answer { value, program: Vec::new(), evidence: Vec::new(), provenance: Provenance::Kg, emptied: None }
+        };
+        let exact = |labels: &[&str]| score(&gold.comparable(&answer(labels)), &gold.texts).exact;
+        assert_eq!([exact(&["m. sol"]), exact(&["Mira Sol", "M. Sol"]), exact(&["Ivo Sol"])], [1.0, 1.0, 0.0]);
     }
 }

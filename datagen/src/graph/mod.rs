@@ -15,6 +15,7 @@ mod vocabulary;
 pub(crate) use expression::mirrored;
 pub(crate) use normal::{bare, uses};
 pub use read::read_query;
+pub(crate) use read::term_literal as own_literal;
 pub use vocabulary::Vocabulary;
 
 use toolbox::term::{Literal, Term};

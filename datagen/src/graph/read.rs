@@ -483,7 +483,7 @@ pub(super) fn operand(expression: &Expression) -> Result<Operand<'_>, Refusal> {
 }
 
 /// A literal of the algebra as ours.
-pub(super) fn term_literal(literal: &RdfLiteral) -> Literal {
+pub(crate) fn term_literal(literal: &RdfLiteral) -> Literal {
     let lexical = literal.value().to_owned();
     match literal.language() {
         Some(lang) => Literal { lexical, datatype: None, lang: Some(lang.to_ascii_lowercase()) },

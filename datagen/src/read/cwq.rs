@@ -1,17 +1,26 @@
 //! ComplexWebQuestions: the published JSON (`ID, question, sparql, …`) and arrays of `id, question, sparql, topic, gold`. Queries are in
 //! Virtuoso's dialect and name the topics in `?x != topic`, which drops them from the answer (rule R7).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
 
-use super::Reader;
 use super::json::{Fields, read_array};
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
 use crate::Error;
-use crate::question::GoldQuestion;
 
 pub(super) struct Cwq;
+
+const FORMAT: Format = Format {
+    name: "cwq",
+    about: "ComplexWebQuestions 1.1",
+    needs: "a JSON array of `question` and `sparql`, with `ID`, `compositionality_type`, `answers`",
+    folder: "ComplexWebQuestions_*.json",
+    example: r#"{"ID": "WebQTrn-1_a1", "compositionality_type": "conjunction", "question": "…", "sparql": "PREFIX ns: … SELECT DISTINCT ?x …", "answers": [{"answer_id": "m.01", "answer": "…"}]}"#,
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
 
 const FIELDS: Fields = Fields {
     format: "cwq",
@@ -26,15 +35,19 @@ const FIELDS: Fields = Fields {
 };
 
 impl Reader for Cwq {
-    fn format(&self) -> &'static str {
-        FIELDS.format
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "ComplexWebQuestions: a JSON array with question and sparql"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        FIELDS.likeness(sample, &["compositionality_type", "webqsp_ID", "machine_question"])
     }
 
-    fn read(&self, path: &Path, _kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        read_array(path, &FIELDS)
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "ComplexWebQuestions_*.json", |name| name.starts_with("complexwebquestions") && name.ends_with(".json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_array(from.path, &FIELDS, each)
     }
 }

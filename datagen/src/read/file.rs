@@ -1,31 +1,31 @@
-//! Reading question files whole, gzipped or not, and saying what a file of the wrong kind looks like.
+//! Reading question files, gzipped or not: whole where the format is one JSON value, line by line where it is not, and which files of a
+//! folder are meant.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
-use serde_json::Value;
 
 use crate::{Error, limits};
 
-/// The text of a file, decompressed if its first bytes say gzip, without a byte order mark.
-pub(super) fn text(path: &Path) -> Result<String, Error> {
+/// Opens a file, decompressing it if its first bytes say gzip.
+pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, Error> {
     let io = Error::io(path);
     if path.is_dir() {
         return Err(Error::file(path, "this is a folder; this format is read from a file"));
     }
     let mut reader = BufReader::new(File::open(path).map_err(&io)?);
     let gzip = reader.fill_buf().map_err(&io)?.starts_with(&[0x1f, 0x8b]);
+    Ok(if gzip { Box::new(BufReader::new(MultiGzDecoder::new(reader))) } else { Box::new(reader) })
+}
+
+/// The text of a file without a byte order mark.
+pub(super) fn text(path: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
-    let most = limits::FILE_BYTES + 1;
-    if gzip {
-        MultiGzDecoder::new(reader).take(most).read_to_end(&mut bytes).map_err(&io)?;
-    } else {
-        reader.take(most).read_to_end(&mut bytes).map_err(&io)?;
-    }
+    open(path)?.take(limits::FILE_BYTES + 1).read_to_end(&mut bytes).map_err(Error::io(path))?;
     if bytes.len() as u64 > limits::FILE_BYTES {
-        return Err(Error::file(path, format!("more than {} bytes; split the file", limits::FILE_BYTES)));
+        return Err(Error::file(path, format!("more than {} bytes; split the file, or give it as JSON Lines", limits::FILE_BYTES)));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -40,6 +40,28 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().map(|(i, line)| (i + 1, line)).filter(|(_, line)| !line.trim().is_empty())
 }
 
+/// Hands over a file's lines that are not blank, with their numbers from 1, without ever holding more than one: for files of any size.
+pub(super) fn each_line(path: &Path, each: &mut dyn FnMut(usize, &str) -> Result<(), Error>) -> Result<(), Error> {
+    let mut reader = open(path)?;
+    let mut bytes = Vec::new();
+    for number in 1.. {
+        bytes.clear();
+        let read = reader.by_ref().take(limits::LINE_BYTES + 1).read_until(b'\n', &mut bytes).map_err(Error::io(path))?;
+        if read == 0 {
+            break;
+        }
+        if read as u64 > limits::LINE_BYTES {
+            return Err(Error::line(path, number, format!("a line of more than {} bytes", limits::LINE_BYTES)));
+        }
+        let line = std::str::from_utf8(&bytes).map_err(|_| Error::line(path, number, "not UTF-8 text"))?;
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        if !line.trim().is_empty() {
+            each(number, line.trim_end_matches(['\n', '\r']))?;
+        }
+    }
+    Ok(())
+}
+
 /// The file of this name, or with `.gz`.
 pub(super) fn plain_or_gz(folder: &Path, name: &str) -> Option<PathBuf> {
     [folder.join(name), folder.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
@@ -52,77 +74,40 @@ pub(super) fn stem(path: &Path) -> String {
     name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
 }
 
-/// What a text looks like, in words: the end of a message about a file of the wrong kind.
-pub(super) fn looks_like(text: &str) -> String {
-    let Some((_, first)) = lines(text).next() else { return "the file is empty".to_owned() };
-    let first = first.trim();
-    if first.starts_with(['{', '[']) && !first.starts_with("[]") {
-        return looks_like_json(text, first);
+/// The entries of a folder, sorted.
+pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
+    let io = Error::io(folder);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(&io)? {
+        found.push(entry.map_err(&io)?.path());
     }
-    let bars = first.matches('|').count();
-    let tabs = first.matches('\t').count();
-    if first.starts_with("@prefix") || first.starts_with("PREFIX") && first.ends_with('.') {
-        "it looks like a Turtle graph; load it with `kg load`".to_owned()
-    } else if first.starts_with('<') && first.ends_with('.') {
-        "it looks like an N-Triples graph; load it with `kg load`".to_owned()
-    } else if tabs >= 1 && first.contains('[') && first.contains(']') {
-        "it looks like MetaQA questions (`metaqa=`)".to_owned()
-    } else if tabs >= 2 && first.split('\t').nth(2).is_some_and(|path| path.contains('#')) {
-        "it looks like PathQuestion (`pathquestion=`)".to_owned()
-    } else if bars == 2 && tabs == 0 {
-        "it looks like a MetaQA graph (`s|r|o`); load it with `kg load`".to_owned()
-    } else if tabs == 2 {
-        "it looks like a graph of tab-separated triples; load it with `kg load`".to_owned()
-    } else {
-        format!("it begins with `{}`", first.chars().take(60).collect::<String>())
-    }
+    found.sort();
+    Ok(found)
 }
 
-/// Keys that only one published format has.
-const MARKS: [(&str, &str); 8] = [
-    ("compositionality_type", "ComplexWebQuestions (`cwq=`)"),
-    ("graph_query", "GrailQA (`grailqa=`)"),
-    ("sparql_template_id", "LC-QuAD 1 (`lcquad1=`)"),
-    ("corrected_question", "LC-QuAD 1 (`lcquad1=`)"),
-    ("questions", "QALD-JSON (`qald=`)"),
-    ("wordings", "templates (`templates=`)"),
-    ("topic_entity", "QALD-10 as ToG and ODA use it (`qald10=`)"),
-    ("sparql", "questions with SPARQL (`jsonl=` a line each, `cwq=` as an array)"),
-];
+/// Folders in which a published set keeps its files.
+const DATA_FOLDERS: [&str; 3] = ["data", "dataset", "questions"];
 
-fn looks_like_json(text: &str, first: &str) -> String {
-    let whole: Option<Value> = serde_json::from_str(text).ok();
-    let line: Option<Value> = serde_json::from_str(first).ok();
-    let (record, form) = match (&whole, &line) {
-        (Some(Value::Array(records)), _) => (records.first(), "a JSON array"),
-        (Some(value), _) => (Some(value), "a JSON object"),
-        (None, Some(value)) => (Some(value), "JSON Lines"),
-        (None, None) => return "it begins like JSON but does not parse".to_owned(),
-    };
-    let Some(Value::Object(object)) = record else { return format!("it looks like {form} without objects") };
-    let keys: Vec<&str> = object.keys().map(String::as_str).take(8).collect();
-    match MARKS.iter().find(|(mark, _)| object.contains_key(*mark)) {
-        Some((_, name)) => format!("it looks like {form} of {name}"),
-        None => format!("it looks like {form} with the keys {}", keys.join(", ")),
+/// The files meant by a path: the file itself, or of a folder (and its `data`, `dataset` or `questions`) those whose name `is_one`.
+pub(super) fn of_set(path: &Path, names: &str, is_one: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn foreign_files_are_recognised() {
-        for (text, word) in [
-            ("a|b|c\n", "MetaQA graph"),
-            ("who made [X]\tY\n", "metaqa="),
-            ("q\ta(a/)\th#r#t\n", "pathquestion="),
-            ("[{\"ID\":1,\"compositionality_type\":\"x\"}]", "cwq="),
-            ("{\"wordings\":[]}\n{\"wordings\":[]}\n", "JSON Lines of templates"),
-            ("<a> <b> <c> .\n", "N-Triples"),
-            ("", "empty"),
-        ] {
-            assert!(looks_like(text).contains(word), "{text}: {}", looks_like(text));
+    let inner = DATA_FOLDERS.map(|name| path.join(name));
+    for folder in std::iter::once(path).chain(inner.iter().map(PathBuf::as_path)).filter(|folder| folder.is_dir()) {
+        let mut found: Vec<PathBuf> = Vec::new();
+        for entry in entries(folder)? {
+            let name = entry.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+            let plain = name.strip_suffix(".gz").unwrap_or(&name);
+            // The same file with and without .gz is one file.
+            let twice = found.last().is_some_and(|last| last.file_name().is_some_and(|last| last.eq_ignore_ascii_case(plain)));
+            if entry.is_file() && is_one(plain) && !twice {
+                found.push(entry);
+            }
+        }
+        if !found.is_empty() {
+            return Ok(found);
         }
     }
+    Err(Error::file(path, format!("this folder holds none of {names} (each also .gz); give the file itself")))
 }

@@ -1,16 +1,29 @@
-//! GrailQA: a JSON array with `qid, question, sparql_query, level`.
+//! GrailQA: a JSON array with `qid, question, sparql_query, level`, and the same meaning twice more as `s_expression` and `graph_query`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
+use toolbox::kg::spargebra::Query;
 
-use super::Reader;
-use super::json::{Fields, read_array};
-use crate::Error;
-use crate::question::GoldQuestion;
+use super::json::{Fields, question, read_records};
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use crate::question::{GoldQuery, GoldQuestion};
+use crate::sexpr::{graph_query, sexpr};
+use crate::{Error, Refusal};
 
 pub(super) struct GrailQa;
+
+const FORMAT: Format = Format {
+    name: "grailqa",
+    about: "GrailQA 1.0",
+    needs: "a JSON array of `question` and `sparql_query`, with `qid`, `s_expression`, `graph_query`, `level`",
+    folder: "grailqa_*.json",
+    example: r#"{"qid": 1, "question": "…", "sparql_query": "…", "s_expression": "(AND biology.gene (JOIN biology.gene.locus m.01))", "graph_query": {"nodes": [], "edges": []}, "level": "zero-shot"}"#,
+    options: &[("sexpr", "the query is made from `s_expression`"), ("graph", "the query is made from `graph_query`")],
+    fronts: &["sexpr", "graph"],
+    queries: true,
+};
 
 const FIELDS: Fields = Fields {
     format: "grailqa",
@@ -25,15 +38,38 @@ const FIELDS: Fields = Fields {
 };
 
 impl Reader for GrailQa {
-    fn format(&self) -> &'static str {
-        FIELDS.format
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "GrailQA: a JSON array with question and sparql_query"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let needed = sample.array_of(&[&["qid"], FIELDS.question]) && !sample.has("sentence");
+        Likeness::of(needed, needed && ["graph_query", "s_expression", "sparql_query"].iter().any(|field| sample.has(field)))
     }
 
-    fn read(&self, path: &Path, _kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        read_array(path, &FIELDS)
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "grailqa_*.json", |name| name.starts_with("grailqa") && name.ends_with(".json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_records(from.path, None, FIELDS.format, each, &mut |record, number| {
+            let query = match from.option {
+                Some("sexpr") => from_field(record, "s_expression", |value| {
+                    sexpr(value.as_str().ok_or("`s_expression` is no text")?).map_err(|error| error.to_string())
+                }),
+                Some("graph") => from_field(record, "graph_query", graph_query),
+                _ => return question(record, &FIELDS, number),
+            };
+            Ok(GoldQuestion { query, ..question(record, &FIELDS, number)? })
+        })
+    }
+}
+
+/// The query that a field other than the SPARQL says.
+fn from_field(record: &Value, name: &str, read: impl Fn(&Value) -> Result<Query, String>) -> GoldQuery {
+    match record.get(name).filter(|value| !value.is_null()).map(read) {
+        None => GoldQuery::Missing(Refusal::NoQuery, format!("`{name}` is missing")),
+        Some(Ok(query)) => GoldQuery::Algebra(Box::new(query)),
+        Some(Err(message)) => GoldQuery::Missing(Refusal::Syntax, message),
     }
 }

@@ -1,11 +1,13 @@
-//! What the JSON formats have in common: an array of flat records whose fields go by different names.
+//! What the JSON formats have in common: records in an array, or in a list of an object, whose fields go by different names.
 
+use std::fmt;
 use std::path::Path;
 
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::file;
+use super::{Each, Likeness, Sample, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
@@ -22,36 +24,118 @@ pub(super) struct Fields {
     pub exclude: ExcludeWhen,
 }
 
+impl Fields {
+    /// How sure these fields make it that an array is of this format, of which `own` are fields that no other has.
+    pub(super) fn likeness(&self, sample: &Sample, own: &[&str]) -> Likeness {
+        let needed = sample.array_of(&[self.question, self.sparql]);
+        Likeness::of(needed, needed && own.iter().any(|field| sample.has(field)))
+    }
+}
+
 /// Reads a JSON array of records.
-pub(super) fn read_array(path: &Path, fields: &Fields) -> Result<Vec<GoldQuestion>, Error> {
+pub(super) fn read_array(path: &Path, fields: &Fields, each: &mut Each<'_>) -> Result<(), Error> {
+    read_records(path, None, fields.format, each, &mut |record, number| question(record, fields, number))
+}
+
+/// Reads the records of a JSON array, or of the list `wrapper` of an object, one at a time. A record that `make` cannot use is refused later;
+/// if the first one is, the whole file is of another kind.
+pub(super) fn read_records(
+    path: &Path,
+    wrapper: Option<&'static str>,
+    format: &str,
+    each: &mut Each<'_>,
+    make: &mut dyn FnMut(&Value, usize) -> Result<GoldQuestion, String>,
+) -> Result<(), Error> {
     let text = file::text(path)?;
-    let wrong = |message: &str| format!("{message}; {}", file::looks_like(&text));
-    let records = match serde_json::from_str::<Value>(&text) {
-        Ok(Value::Array(records)) => records,
-        Ok(_) => return Err(Error::line(path, 1, wrong(&format!("{} is a JSON array of questions", fields.format)))),
-        Err(error) => return Err(Error::line(path, error.line(), wrong(&format!("not a JSON array: {error}")))),
+    let mut visit = Visit {
+        wrapper,
+        number: 0,
+        failed: None,
+        found: false,
+        each: &mut |record, number| match make(&record, number) {
+            Ok(question) => each(question),
+            Err(message) if number == 1 => Err(Error::record(path, 1, message)),
+            Err(message) => each(bad(format, number, &message)),
+        },
     };
-    if records.is_empty() {
-        return Err(Error::file(path, "the array is empty"));
+    let mut deserializer = serde_json::Deserializer::from_str(&text);
+    let parsed = deserializer.deserialize_any(&mut visit).and_then(|()| deserializer.end());
+    if let Some(error) = visit.failed {
+        return Err(error);
     }
-    let mut questions = Vec::with_capacity(records.len());
-    for (i, record) in records.iter().enumerate() {
-        match question(record, fields, i + 1) {
-            Ok(question) => questions.push(question),
-            Err(message) if i == 0 => return Err(Error::record(path, 1, wrong(&message))),
-            Err(message) => questions.push(bad(fields.format, i + 1, &message)),
+    let what = wrapper.map_or("a JSON array of questions".to_owned(), |name| format!("a JSON object with a list `{name}`"));
+    parsed.map_err(|error| Error::line(path, error.line(), format!("not {what}: {error}")))?;
+    match (visit.found, visit.number) {
+        (false, _) => Err(Error::file(path, format!("not {what}"))),
+        (true, 0) => Err(Error::file(path, "the list of questions is empty")),
+        _ => Ok(()),
+    }
+}
+
+/// Walks to the list of records and hands them over one by one, so that a large file is never held as a tree.
+struct Visit<'v> {
+    wrapper: Option<&'static str>,
+    number: usize,
+    failed: Option<Error>,
+    found: bool,
+    each: &'v mut dyn FnMut(Value, usize) -> Result<(), Error>,
+}
+
+impl<'de> Visitor<'de> for &mut Visit<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.wrapper.is_some() { "an object" } else { "an array of records" })
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
+        self.found = true;
+        while let Some(record) = sequence.next_element::<Value>()? {
+            self.number += 1;
+            if let Err(error) = (self.each)(record, self.number) {
+                self.failed = Some(error);
+                return Err(serde::de::Error::custom("stopped"));
+            }
         }
+        Ok(())
     }
-    Ok(questions)
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let Some(wrapper) = self.wrapper else { return Err(serde::de::Error::custom("an object where an array of records is expected")) };
+        while let Some(name) = map.next_key::<String>()? {
+            if name == wrapper && !self.found {
+                map.next_value_seed(List(&mut *self))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The list behind the wrapper's name.
+struct List<'l, 'v>(&'l mut Visit<'v>);
+
+impl<'de> serde::de::DeserializeSeed<'de> for List<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self.0)
+    }
 }
 
 /// A record that is not in its format: read, and refused later.
 pub(super) fn bad(format: &str, number: usize, message: &str) -> GoldQuestion {
+    GoldQuestion { query: GoldQuery::Missing(Refusal::BadRecord, message.to_owned()), ..blank(format, format!("{format}-{number}")) }
+}
+
+/// A question about which nothing is known yet.
+pub(super) fn blank(format: &str, id: String) -> GoldQuestion {
     GoldQuestion {
-        id: format!("{format}-{number}"),
+        id,
         source: format.to_owned(),
         question: String::new(),
-        query: GoldQuery::Missing(Refusal::BadRecord, message.to_owned()),
+        query: GoldQuery::Missing(Refusal::NoQuery, String::new()),
         topics: Vec::new(),
         answers: None,
         answers_bind: false,
@@ -61,33 +145,43 @@ pub(super) fn bad(format: &str, number: usize, message: &str) -> GoldQuestion {
     }
 }
 
+/// The first field of these names that is there and not null.
+pub(super) fn get<'r>(record: &'r Value, names: &[&str]) -> Option<&'r Value> {
+    names.iter().filter_map(|name| record.get(*name)).find(|value| !value.is_null())
+}
+
+/// Says that one of these fields is missing.
+pub(super) fn missing(names: &[&str]) -> String {
+    format!("`{}` is missing", names.join("` or `"))
+}
+
+/// A query text, or that there is none.
+pub(super) fn query_text(text: Option<&Value>, field: &str) -> GoldQuery {
+    match text.and_then(Value::as_str).map(str::trim) {
+        Some(text) if !text.is_empty() => GoldQuery::Text(text.to_owned()),
+        _ => GoldQuery::Missing(Refusal::NoQuery, format!("`{field}` is empty")),
+    }
+}
+
 /// One record; the error says what it lacks.
 pub(super) fn question(record: &Value, fields: &Fields, number: usize) -> Result<GoldQuestion, String> {
-    let get = |names: &[&str]| names.iter().find_map(|name| record.get(*name)).filter(|value| !value.is_null());
-    let need = |names: &[&str]| format!("`{}` is missing", names.join("` or `"));
     if !record.is_object() {
         return Err("not a JSON object".to_owned());
     }
-    let wording = get(fields.question).and_then(Value::as_str).ok_or_else(|| need(fields.question))?;
+    let wording = get(record, fields.question).and_then(Value::as_str).ok_or_else(|| missing(fields.question))?;
     if !fields.sparql.iter().any(|name| record.get(*name).is_some()) {
-        return Err(need(fields.sparql));
+        return Err(missing(fields.sparql));
     }
-    let query = match get(fields.sparql).and_then(Value::as_str).map(str::trim) {
-        Some(text) if !text.is_empty() => GoldQuery::Text(text.to_owned()),
-        _ => GoldQuery::Missing(Refusal::NoQuery, format!("`{}` is empty", fields.sparql.join("` or `"))),
-    };
-    let id = get(fields.id).map_or_else(|| format!("{}-{number}", fields.format), plain);
+    let id = get(record, fields.id).map_or_else(|| format!("{}-{number}", fields.format), plain);
     Ok(GoldQuestion {
-        id,
-        source: fields.format.to_owned(),
         question: wording.trim().to_owned(),
-        query,
-        topics: get(fields.topic).map(topics).unwrap_or_default(),
-        answers: get(fields.answers).map(texts),
-        answers_bind: false,
-        hops: get(fields.hops).and_then(Value::as_u64).and_then(|hops| u32::try_from(hops).ok()),
-        kind: get(fields.kind).map(plain),
+        query: query_text(get(record, fields.sparql), &fields.sparql.join("` or `")),
+        topics: get(record, fields.topic).map(topics).unwrap_or_default(),
+        answers: get(record, fields.answers).map(texts),
+        hops: get(record, fields.hops).and_then(Value::as_u64).and_then(|hops| u32::try_from(hops).ok()),
+        kind: get(record, fields.kind).map(plain),
         exclude: fields.exclude,
+        ..blank(fields.format, id)
     })
 }
 
@@ -108,13 +202,13 @@ pub(super) fn topics(value: &Value) -> Vec<Topic> {
 }
 
 /// Answers in the forms that occur: a text, a number, a list of them, `{id: label}`, or objects with one of the known keys.
-fn texts(value: &Value) -> Vec<String> {
-    const KEYS: [&str; 3] = ["answer", "entity_name", "answer_argument"];
+pub(super) fn texts(value: &Value) -> Vec<String> {
+    const KEYS: [&str; 5] = ["answer", "entity_name", "EntityName", "answer_argument", "AnswerArgument"];
     match value {
         Value::Array(list) => list.iter().flat_map(texts).collect(),
-        Value::Object(map) => match KEYS.iter().find_map(|key| map.get(*key)) {
+        Value::Object(map) => match KEYS.iter().filter_map(|key| map.get(*key)).find(|value| !value.is_null()) {
             Some(answer) => vec![plain(answer)],
-            None => map.values().map(plain).collect(),
+            None => map.values().filter(|value| !value.is_array() && !value.is_object()).map(plain).collect(),
         },
         Value::Null => Vec::new(),
         other => vec![plain(other)],

@@ -1,21 +1,33 @@
-//! Our own format: one question a line, `{"id", "question", "sparql", "topic": {id: label}, "shape"?, "exclude"?}`. Topics that the query rules
-//! out with `!=` are dropped from answers that hold something else, or where `exclude` says (`never`, `answer`, `others`, `every-step`).
+//! Our own format: one question a line, `{"id", "question", "sparql", "topic": {id: label}, "answers"?, "shape"?, "exclude"?}`, or a JSON array of
+//! the same. Topics that the query rules out with `!=` are dropped from answers that hold something else, or where `exclude` says (`never`,
+//! `answer`, `others`, `every-step`). A record without `sparql` but with `answers` is for evaluation only. Lines are read one at a time, so the
+//! file may be of any size.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
 
-use super::json::{Fields, bad, question};
-use super::{Reader, file};
+use super::json::{Fields, bad, get, question, read_records};
+use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
 use crate::Error;
-use crate::question::GoldQuestion;
+use crate::question::{GoldQuery, GoldQuestion};
 
 pub(super) struct Jsonl;
 
-const FIELDS: Fields = Fields {
+const FORMAT: Format = Format {
+    name: "jsonl",
+    about: "questions of one's own",
+    needs: "JSON Lines (or a JSON array) of `question` with `sparql` or `answers`, and optionally `id`, `topic`, `hops`, `shape`, `exclude`",
+    folder: "every .jsonl",
+    example: r#"{"id": "q1", "question": "Who founded Arvel?", "sparql": "SELECT ?x { ex:arvel ex:founder ?x }", "topic": {"ex:arvel": "Arvel"}}"#,
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
+
+pub(super) const FIELDS: Fields = Fields {
     format: "jsonl",
     id: &["id"],
     question: &["question"],
@@ -28,38 +40,49 @@ const FIELDS: Fields = Fields {
 };
 
 impl Reader for Jsonl {
-    fn format(&self) -> &'static str {
-        FIELDS.format
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "questions of one's own: JSON Lines with id, question, sparql, and optionally topic and shape"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let needed = sample.has_each(&[&["question"], &["sparql", "answers"]]);
+        Likeness::of(needed && sample.form == Form::Array, needed && sample.form == Form::Lines)
     }
 
-    fn read(&self, path: &Path, _kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        let text = file::text(path)?;
-        let mut questions = Vec::new();
-        for (number, line) in file::lines(&text) {
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        if Sample::read(from.path)?.form == Form::Array {
+            return read_records(from.path, None, FIELDS.format, each, &mut record);
+        }
+        let mut any = false;
+        file::each_line(from.path, &mut |number, line| {
             let read = serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"));
-            match read.and_then(|record| line_question(&record, number)) {
-                Ok(question) => questions.push(question),
-                Err(message) if questions.is_empty() => {
-                    return Err(Error::line(path, number, format!("{message}; {}", file::looks_like(&text))));
-                }
-                Err(message) => questions.push(bad(FIELDS.format, number, &message)),
+            let first = !std::mem::replace(&mut any, true);
+            match read.and_then(|value| record(&value, number)) {
+                Ok(question) => each(question),
+                Err(message) if first => Err(Error::line(from.path, number, message)),
+                Err(message) => each(bad(FIELDS.format, number, &message)),
             }
-        }
-        if questions.is_empty() {
-            return Err(Error::file(path, "the file is empty"));
-        }
-        Ok(questions)
+        })
     }
 }
 
-fn line_question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
-    let mut question = question(record, &FIELDS, number)?;
-    if let Some(when) = record.get("exclude").filter(|when| !when.is_null()) {
-        question.exclude = ExcludeWhen::deserialize(when).map_err(|error| format!("`exclude`: {error}"))?;
+/// A record with a query, or with answers alone.
+fn record(value: &Value, number: usize) -> Result<GoldQuestion, String> {
+    let mut made = match question(value, &FIELDS, number) {
+        Err(_) if value.get("sparql").is_none() && get(value, FIELDS.answers).is_some() && value.get("question").is_some() => {
+            let mut with = value.clone();
+            with["sparql"] = Value::Null;
+            let made = question(&with, &FIELDS, number)?;
+            GoldQuestion { query: GoldQuery::AnswersOnly { aliases: Vec::new() }, ..made }
+        }
+        other => other?,
+    };
+    if let Some(when) = value.get("exclude").filter(|when| !when.is_null()) {
+        made.exclude = ExcludeWhen::deserialize(when).map_err(|error| format!("`exclude`: {error}"))?;
     }
-    Ok(question)
+    Ok(made)
 }

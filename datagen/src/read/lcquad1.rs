@@ -1,16 +1,25 @@
 //! LC-QuAD 1: a JSON array with `_id, corrected_question, sparql_query`, or the same with `id, question, sparql`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
 
-use super::Reader;
 use super::json::{Fields, read_array};
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
 use crate::Error;
-use crate::question::GoldQuestion;
 
 pub(super) struct LcQuad1;
+
+const FORMAT: Format = Format {
+    name: "lcquad1",
+    about: "LC-QuAD 1 (DBpedia)",
+    needs: "a JSON array of `corrected_question` and `sparql_query`",
+    folder: "train-data.json and test-data.json",
+    example: r#"{"_id": "1", "corrected_question": "…", "intermediary_question": "…", "sparql_query": "SELECT DISTINCT COUNT(?uri) …", "sparql_template_id": 101}"#,
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
 
 const FIELDS: Fields = Fields {
     format: "lcquad1",
@@ -25,15 +34,19 @@ const FIELDS: Fields = Fields {
 };
 
 impl Reader for LcQuad1 {
-    fn format(&self) -> &'static str {
-        FIELDS.format
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "LC-QuAD 1: a JSON array with corrected_question and sparql_query"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        FIELDS.likeness(sample, &["corrected_question", "intermediary_question", "sparql_template_id"])
     }
 
-    fn read(&self, path: &Path, _kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        read_array(path, &FIELDS)
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "train-data.json, test-data.json", |name| matches!(name, "train-data.json" | "test-data.json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_array(from.path, &FIELDS, each)
     }
 }

@@ -4,30 +4,41 @@
 use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
 
 use super::path::{Hop, query};
-use super::{Reader, file};
+use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
 pub(super) struct MetaQa;
 
+const FORMAT: Format = Format {
+    name: "metaqa",
+    about: "MetaQA (films), 1 to 3 hops",
+    needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types beside it",
+    folder: "N-hop/vanilla/qa_SPLIT.txt with N-hop/qa_SPLIT_qtype.txt; one N-hop folder is taken as well",
+    example: "who directed [Kismet Road]\tMira Sol|Ivo Sol",
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
+
 impl Reader for MetaQa {
-    fn format(&self) -> &'static str {
-        "metaqa"
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "MetaQA: its folder, one N-hop folder, or one qa_SPLIT.txt (question types are looked up beside it)"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let is_one = sample.form == Form::Text && sample.line.split_once('\t').is_some_and(|(question, _)| topic_of(question).is_some());
+        Likeness::of(is_one, is_one)
     }
 
-    fn read(&self, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        let mut questions = Vec::new();
-        for part in parts(path)? {
-            read_part(&part, kg, &mut questions)?;
-        }
-        Ok(questions)
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        files(path)
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_part(&questions_file(from.path)?, from, each)
     }
 }
 
@@ -39,31 +50,22 @@ struct Questions {
     name: String,
 }
 
-fn parts(path: &Path) -> Result<Vec<Questions>, Error> {
-    if path.is_file() {
-        return Ok(vec![questions_file(path)?]);
+fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
     }
-    let entries = |folder: &Path| -> Result<Vec<PathBuf>, Error> {
-        let io = Error::io(folder);
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(&io)? {
-            found.push(entry.map_err(&io)?.path());
-        }
-        found.sort();
-        Ok(found)
-    };
     let is_hop = |folder: &Path| folder.is_dir() && folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-hop"));
-    let mut hops: Vec<PathBuf> = entries(path)?.into_iter().filter(|entry| is_hop(entry)).collect();
+    let mut hops: Vec<PathBuf> = file::entries(path)?.into_iter().filter(|entry| is_hop(entry)).collect();
     if hops.is_empty() {
         hops.push(path.to_owned());
     }
     let mut found = Vec::new();
     for hop in &hops {
         let vanilla = hop.join("vanilla");
-        for entry in entries(if vanilla.is_dir() { &vanilla } else { hop })? {
+        for entry in file::entries(if vanilla.is_dir() { &vanilla } else { hop })? {
             let stem = file::stem(&entry);
             if entry.is_file() && stem.starts_with("qa_") && !stem.ends_with("_qtype") {
-                found.push(questions_file(&entry)?);
+                found.push(entry);
             }
         }
     }
@@ -88,7 +90,7 @@ fn questions_file(qa: &Path) -> Result<Questions, Error> {
     Ok(Questions { qa: qa.to_owned(), types, name })
 }
 
-fn read_part(part: &Questions, kg: Option<&dyn Kg>, questions: &mut Vec<GoldQuestion>) -> Result<(), Error> {
+fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
     let text = file::text(&part.qa)?;
     let types = file::text(&part.types)?;
     let types: Vec<&str> = file::lines(&types).map(|(_, line)| line.trim()).collect();
@@ -102,16 +104,16 @@ fn read_part(part: &Questions, kg: Option<&dyn Kg>, questions: &mut Vec<GoldQues
         let Some((question, topic, answers)) = parsed else {
             let message = "not `question with [topic]<TAB>answer|answer`";
             if i == 0 {
-                return Err(Error::line(&part.qa, number, format!("{message}; {}", file::looks_like(&text))));
+                return Err(Error::line(&part.qa, number, message));
             }
-            questions.push(record(part, number, line, Vec::new(), GoldQuery::Missing(Refusal::BadRecord, message.to_owned())));
+            each(record(part, number, line, Vec::new(), GoldQuery::Missing(Refusal::BadRecord, message.to_owned())))?;
             continue;
         };
         let topics = vec![Topic { name: topic.to_owned(), label: topic.to_owned() }];
         let mut made = match hops(kind) {
             Some(hops) => {
                 let length = u32::try_from(hops.len()).ok();
-                let gold = GoldQuery::Algebra(Box::new(query(kg, &[(topic, hops)], true)));
+                let gold = GoldQuery::Algebra(Box::new(query(from.kg, &[(topic, hops)], true)));
                 GoldQuestion { hops: length, ..record(part, number, question, topics, gold) }
             }
             None => {
@@ -121,7 +123,7 @@ fn read_part(part: &Questions, kg: Option<&dyn Kg>, questions: &mut Vec<GoldQues
         };
         made.kind = Some(kind.to_owned());
         made.answers = Some(answers.split('|').map(str::trim).filter(|answer| !answer.is_empty()).map(str::to_owned).collect());
-        questions.push(made);
+        each(made)?;
     }
     Ok(())
 }

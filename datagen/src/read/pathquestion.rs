@@ -1,13 +1,13 @@
 //! PathQuestion (PQ, PQL) and WorldCup2014: `question<TAB>answer(answer/answer/)<TAB>head#relation#mid#relation#tail#<end>#tail`. The gold path
 //! is the query; two paths joined by `*` end in the same answer.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
 use toolbox::kg::Kg;
 
 use super::path::{Hop, query};
-use super::{Reader, file};
+use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
@@ -18,34 +18,44 @@ const SHAPE: &str = "not `question<TAB>answer(answer/…)<TAB>head#relation#tail
 /// Ends a path; what follows repeats the answer.
 const END: &str = "<end>";
 
+const FORMAT: Format = Format {
+    name: "pathquestion",
+    about: "PathQuestion, PathQuestion-Large, WorldCup2014",
+    needs: "lines of `question<TAB>answer(answer/…)<TAB>head#relation#tail`",
+    folder: "PQ-*.txt, PQL-*.txt, WC-*.txt",
+    example: "what is the job of ann_x 's child ?\tcook(cook/baker/)\tann_x#child#bo_y#profession#cook#<end>#cook",
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
+
 impl Reader for PathQuestion {
-    fn format(&self) -> &'static str {
-        "pathquestion"
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "PathQuestion and PathQuestion-Large (PQ-*.txt, PQL-*.txt), WorldCup2014 (WC-*.txt)"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let path = sample.line.split('\t').nth(2).is_some_and(|path| path.matches('#').count() >= 2);
+        Likeness::of(sample.form == Form::Text && path, sample.form == Form::Text && path)
     }
 
-    fn read(&self, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        let text = file::text(path)?;
-        let stem = file::stem(path);
-        let mut questions = Vec::new();
-        for (number, line) in file::lines(&text) {
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        let is_one = |name: &str| ["pq-", "pql-", "wc-"].iter().any(|start| name.starts_with(start)) && name.ends_with(".txt");
+        file::of_set(path, "PQ-*.txt, PQL-*.txt, WC-*.txt", is_one)
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        let stem = file::stem(from.path);
+        let mut any = false;
+        file::each_line(from.path, &mut |number, line| {
             let id = format!("{stem}-{number}");
-            match parse(line, kg) {
-                Some(mut question) => {
-                    question.id = id;
-                    questions.push(question);
-                }
-                None if questions.is_empty() => return Err(Error::line(path, number, format!("{SHAPE}; {}", file::looks_like(&text)))),
-                None => questions.push(record(line, GoldQuery::Missing(Refusal::BadRecord, SHAPE.to_owned()), id)),
+            let first = !std::mem::replace(&mut any, true);
+            match parse(line, from.kg) {
+                Some(question) => each(GoldQuestion { id, ..question }),
+                None if first => Err(Error::line(from.path, number, SHAPE)),
+                None => each(record(line, GoldQuery::Missing(Refusal::BadRecord, SHAPE.to_owned()), id)),
             }
-        }
-        if questions.is_empty() {
-            return Err(Error::file(path, "the file is empty"));
-        }
-        Ok(questions)
+        })
     }
 }
 

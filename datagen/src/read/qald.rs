@@ -1,66 +1,85 @@
-//! QALD-JSON (QALD 1–10, YAGO-QA): `{"questions": [{id, question: [{language, string}], query: {sparql}, answers: [SPARQL results]}]}`.
+//! QALD-JSON (QALD 1–10, QALD-9-plus, YAGO-QA): `{"questions": [{id, question: [{language, string}], query: {sparql}, answers: [SPARQL results]}]}`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
 
-use super::json::{bad, plain};
-use super::{Reader, file};
+use super::formats::LANGUAGE;
+use super::json::{blank, plain, query_text, read_records};
+use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
-use crate::{Error, Refusal};
+use crate::refusal::Refusal;
 
 pub(super) struct Qald;
 
+const FORMAT: Format = Format {
+    name: "qald",
+    about: "QALD-JSON: QALD 1 to 10, QALD-9-plus, YAGO-QA",
+    needs: "a JSON object with a list `questions` of `question` (wordings by language) and `query`",
+    folder: "qald*.json (one of the Wikidata and DBpedia files of QALD-9-plus has to be named)",
+    example: r#"{"questions": [{"id": "1", "question": [{"language": "en", "string": "…"}], "query": {"sparql": "SELECT …"}, "answers": [{"head": {"vars": ["x"]}, "results": {"bindings": []}}]}]}"#,
+    options: &[(LANGUAGE, "the wordings in that language (`de`, `pt_BR`, …); English, else the first, without it")],
+    fronts: &[],
+    queries: true,
+};
+
 impl Reader for Qald {
-    fn format(&self) -> &'static str {
-        "qald"
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "QALD-JSON and YAGO-QA: an object with questions"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let questions = sample.form == Form::Object && sample.wrapper.as_deref() == Some("questions");
+        Likeness::of(questions, questions && sample.has("question"))
     }
 
-    fn read(&self, path: &Path, _kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        let text = file::text(path)?;
-        let whole: Value = serde_json::from_str(&text)
-            .map_err(|error| Error::line(path, error.line(), format!("not a JSON object: {error}; {}", file::looks_like(&text))))?;
-        let Some(records) = whole.get("questions").and_then(Value::as_array) else {
-            return Err(Error::line(path, 1, format!("QALD-JSON has a list `questions`; {}", file::looks_like(&text))));
-        };
-        let mut questions = Vec::with_capacity(records.len());
-        for (i, record) in records.iter().enumerate() {
-            match question(record, i + 1) {
-                Ok(question) => questions.push(question),
-                Err(message) if i == 0 => return Err(Error::record(path, 1, message)),
-                Err(message) => questions.push(bad("qald", i + 1, message)),
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        let found = file::of_set(path, "qald*.json", |name| (name.contains("qald") || name.contains("yago")) && name.ends_with(".json"))?;
+        let of = |graph: &str| found.iter().find(|file| file.to_string_lossy().to_ascii_lowercase().contains(graph));
+        match (of("wikidata.json"), of("dbpedia.json")) {
+            (Some(a), Some(b)) => {
+                let message = format!("this folder holds queries for two graphs; give {} or {}", a.display(), b.display());
+                Err(Error::file(path, message))
             }
+            _ => Ok(found),
         }
-        Ok(questions)
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_records(from.path, Some("questions"), FORMAT.name, each, &mut |record, number| question(record, number, from.option))
     }
 }
 
-fn question(record: &Value, number: usize) -> Result<GoldQuestion, &'static str> {
+fn question(record: &Value, number: usize, language: Option<&str>) -> Result<GoldQuestion, String> {
     let wordings = record.get("question").and_then(Value::as_array).ok_or("`question` is no list of wordings")?;
     let in_language = |language: Option<&str>| {
-        let fits = |wording: &&Value| language.is_none() || wording.get("language").and_then(Value::as_str) == language;
-        wordings.iter().filter(fits).find_map(|wording| wording.get("string").and_then(Value::as_str))
+        let fits = |wording: &&Value| {
+            let own = wording.get("language").and_then(Value::as_str);
+            language.is_none_or(|language| own.is_some_and(|own| own.eq_ignore_ascii_case(language)))
+        };
+        let wordings = wordings.iter().filter(fits);
+        wordings.filter_map(|wording| wording.get("string").and_then(Value::as_str)).map(str::trim).find(|text| !text.is_empty())
     };
-    let wording = in_language(Some("en")).or_else(|| in_language(None)).ok_or("no wording carries a `string`")?;
-    let query = match record.pointer("/query/sparql").and_then(Value::as_str).map(str::trim) {
-        Some(sparql) if !sparql.is_empty() => GoldQuery::Text(sparql.to_owned()),
-        _ => GoldQuery::Missing(Refusal::NoQuery, "`query.sparql` is missing or empty".to_owned()),
+    let any = in_language(Some("en")).or_else(|| in_language(None)).ok_or("no wording carries a `string`")?;
+    let query = query_text(record.pointer("/query/sparql"), "query.sparql");
+    let (wording, query) = match language {
+        None => (any, query),
+        Some(language) => match in_language(Some(language)) {
+            Some(wording) => (wording, query),
+            None => (any, GoldQuery::Missing(Refusal::NoWording, format!("no wording in `{language}`"))),
+        },
     };
     let id = record.get("id").map_or_else(|| number.to_string(), plain);
-    let mut made = bad("qald", number, "");
-    made.id = format!("qald-{id}");
-    made.question = wording.trim().to_owned();
-    made.query = query;
-    made.answers = record.get("answers").map(answers);
-    made.kind = record.get("answertype").and_then(Value::as_str).map(str::to_owned);
-    made.exclude = ExcludeWhen::Answer;
-    Ok(made)
+    Ok(GoldQuestion {
+        question: wording.to_owned(),
+        query,
+        answers: record.get("answers").map(answers),
+        kind: record.get("answertype").and_then(Value::as_str).map(str::to_owned),
+        exclude: ExcludeWhen::Answer,
+        ..blank(FORMAT.name, format!("qald-{id}"))
+    })
 }
 
 /// The values of SPARQL JSON results.

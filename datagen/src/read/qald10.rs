@@ -1,16 +1,25 @@
 //! QALD-10 as the ToG and ODA studies use it: a JSON array with `question, sparql, topic_entity {id: label}, answer {id: label}`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
 
-use super::Reader;
 use super::json::{Fields, read_array};
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
 use crate::Error;
-use crate::question::GoldQuestion;
 
 pub(super) struct Qald10;
+
+const FORMAT: Format = Format {
+    name: "qald10",
+    about: "QALD-10 in the form that ToG and ODA use",
+    needs: "a JSON array of `question`, `sparql` and `topic_entity`, with `answer`",
+    folder: "qald_10*.json",
+    example: r#"{"question": "…", "sparql": "PREFIX wd: … SELECT …", "topic_entity": {"Q1": "universe"}, "answer": {"Q2": "Earth"}}"#,
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
 
 const FIELDS: Fields = Fields {
     format: "qald10",
@@ -25,15 +34,20 @@ const FIELDS: Fields = Fields {
 };
 
 impl Reader for Qald10 {
-    fn format(&self) -> &'static str {
-        FIELDS.format
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "QALD-10 in the ToG/ODA form: a JSON array with question, sparql and topic_entity"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let own = !sample.has("compositionality_type") && !sample.has("qid") && sample.has("topic_entity");
+        if own { FIELDS.likeness(sample, &["topic_entity"]) } else { FIELDS.likeness(sample, &[]) }
     }
 
-    fn read(&self, path: &Path, _kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        read_array(path, &FIELDS)
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "qald_10*.json", |name| name.starts_with("qald_10") && name.ends_with(".json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_array(from.path, &FIELDS, each)
     }
 }

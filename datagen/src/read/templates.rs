@@ -1,7 +1,7 @@
 //! Templates: `{"id", "shape", "wordings": ["… {f} …"], "sparql", "bind"}`, one a line. `bind` is run on the graph; each of its rows gives the
 //! slots their constants, which go into the algebra of `sparql` and, by label, into one of the wordings.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toolbox::exec::ExcludeWhen;
@@ -10,7 +10,7 @@ use toolbox::kg::{Kg, QueryAnswer, QueryLimits, parse_query};
 use toolbox::term::Term;
 
 use super::substitute::substitute;
-use super::{ReadOptions, Reader, file};
+use super::{Each, Form, Format, Likeness, ReadOptions, Reader, Request, Sample, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, hash};
 
@@ -32,25 +32,40 @@ struct Template {
     hops: Option<u32>,
 }
 
+const FORMAT: Format = Format {
+    name: "templates",
+    about: "questions made from templates that the graph fills",
+    needs: "JSON Lines of `id`, `wordings`, `sparql` and `bind`, with `shape` and `hops`",
+    folder: "every .jsonl",
+    example: r#"{"id": "year", "wordings": ["when was {f} made"], "sparql": "SELECT ?x { ?f :year ?x }", "bind": "SELECT DISTINCT ?f { ?f :year ?y }"}"#,
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
+
 impl Reader for Templates {
-    fn format(&self) -> &'static str {
-        "templates"
+    fn format(&self) -> &'static Format {
+        &FORMAT
     }
 
-    fn about(&self) -> &'static str {
-        "templates filled from the graph: JSON Lines with id, shape, wordings, sparql and bind"
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let is_one = sample.form == Form::Lines && sample.has_each(&[&["wordings"], &["bind"]]);
+        Likeness::of(is_one, is_one)
     }
 
-    fn read(&self, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, Error> {
-        let kg = kg.ok_or(Error::NeedsGraph("templates"))?;
-        let text = file::text(path)?;
-        let mut questions = Vec::new();
-        for (number, line) in file::lines(&text) {
-            let template: Template = serde_json::from_str(line)
-                .map_err(|error| Error::line(path, number, format!("no template: {error}; {}", file::looks_like(&text))))?;
-            self.fill(&template, kg, &mut questions).map_err(|message| Error::line(path, number, message))?;
-        }
-        Ok(questions)
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        let kg = from.kg.ok_or(Error::NeedsGraph("templates"))?;
+        file::each_line(from.path, &mut |number, line| {
+            let wrong = |message: String| Error::line(from.path, number, message);
+            let template: Template = serde_json::from_str(line).map_err(|error| wrong(format!("no template: {error}")))?;
+            let mut questions = Vec::new();
+            self.fill(&template, kg, &mut questions).map_err(wrong)?;
+            questions.into_iter().try_for_each(&mut *each)
+        })
     }
 }
 

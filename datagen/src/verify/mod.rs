@@ -163,6 +163,7 @@ pub fn parsed(question: &GoldQuestion) -> Result<Query, Refused> {
     match &question.query {
         GoldQuery::Text(text) => parse_query(text).map_err(|error| Refused::before(Refusal::Syntax, error.to_string())),
         GoldQuery::Algebra(query) => Ok(query.as_ref().clone()),
+        GoldQuery::AnswersOnly { .. } => Err(Refused::before(Refusal::AnswersOnly, Refusal::AnswersOnly.to_string())),
         GoldQuery::Missing(reason, detail) => Err(Refused::before(*reason, detail.clone())),
     }
 }

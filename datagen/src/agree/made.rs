@@ -1,0 +1,197 @@
+//! A small graph made from a query's own patterns.
+
+use std::collections::BTreeMap;
+
+use toolbox::kg::MemoryKg;
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
+use toolbox::term::{Literal, Term};
+
+use crate::hash;
+
+/// Nodes that a variable can be.
+const POOL: u64 = 4;
+/// Of ten triples that could be, so many are.
+const DENSITY: u64 = 6;
+
+/// The namespace of made nodes.
+const MADE: &str = "http://made.example/";
+
+/// What was seen in a query.
+#[derive(Default)]
+struct Seen {
+    triples: Vec<TriplePattern>,
+    /// Constants that variables are given by VALUES.
+    given: BTreeMap<String, Vec<Term>>,
+    /// Variables that are compared or ordered, with the constants they are compared with.
+    compared: BTreeMap<String, Vec<Literal>>,
+}
+
+/// The graph of a query; another seed gives another graph.
+pub(super) fn graph(query: &Query, seed: u64) -> MemoryKg {
+    let mut seen = Seen::default();
+    if let Query::Select { pattern, .. } | Query::Ask { pattern, .. } = query {
+        seen.pattern(pattern);
+    }
+    let mut triples = Vec::new();
+    for (number, triple) in seen.triples.iter().enumerate() {
+        let NamedNodePattern::NamedNode(relation) = &triple.predicate else { continue };
+        let relation = Term::Iri(relation.as_str().to_owned());
+        // A class holds of every node of its variable, as the schema of the published graphs has it.
+        let always =
+            matches!(triple.object, TermPattern::NamedNode(_)) && matches!(triple.subject, TermPattern::Variable(_)) && is_type(&relation);
+        let objects = seen.pool(&triple.object, seed);
+        for (i, subject) in seen.pool(&triple.subject, seed).into_iter().enumerate() {
+            for (j, object) in objects.iter().enumerate() {
+                if always || hash::number(seed, "made", &format!("{number} {i} {j}")) % 10 < DENSITY {
+                    triples.push([subject.clone(), relation.clone(), object.clone()]);
+                }
+            }
+        }
+    }
+    MemoryKg::from_triples(triples)
+}
+
+fn is_type(relation: &Term) -> bool {
+    matches!(relation, Term::Iri(iri) if crate::graph::Vocabulary::new(None).is_type(iri))
+}
+
+impl Seen {
+    fn pool(&self, node: &TermPattern, seed: u64) -> Vec<Term> {
+        match node {
+            TermPattern::NamedNode(iri) => vec![Term::Iri(iri.as_str().to_owned())],
+            TermPattern::Literal(value) => vec![Term::Literal(own(value))],
+            TermPattern::BlankNode(node) => made(node.as_str()),
+            TermPattern::Variable(variable) => {
+                let name = variable.as_str();
+                match (self.given.get(name), self.compared.get(name)) {
+                    (Some(terms), _) => terms.clone(),
+                    (None, Some(constants)) => values(constants, seed),
+                    (None, None) => made(name),
+                }
+            }
+        }
+    }
+
+    fn pattern(&mut self, pattern: &GraphPattern) {
+        match pattern {
+            GraphPattern::Bgp { patterns } => self.triples.extend(patterns.iter().cloned()),
+            GraphPattern::Join { left, right } | GraphPattern::Union { left, right } | GraphPattern::Minus { left, right } => {
+                self.pattern(left);
+                self.pattern(right);
+            }
+            GraphPattern::LeftJoin { left, right, expression } => {
+                self.pattern(left);
+                self.pattern(right);
+                expression.iter().for_each(|condition| self.condition(condition));
+            }
+            GraphPattern::Filter { expr, inner } => {
+                self.condition(expr);
+                self.pattern(inner);
+            }
+            GraphPattern::Values { variables, bindings } => {
+                for (column, variable) in variables.iter().enumerate() {
+                    let terms = bindings.iter().filter_map(|row| match row.get(column) {
+                        Some(Some(GroundTerm::NamedNode(iri))) => Some(Term::Iri(iri.as_str().to_owned())),
+                        Some(Some(GroundTerm::Literal(value))) => Some(Term::Literal(own(value))),
+                        _ => None,
+                    });
+                    self.given.insert(variable.as_str().to_owned(), terms.collect());
+                }
+            }
+            GraphPattern::Group { inner, aggregates, .. } => {
+                for (_, aggregate) in aggregates {
+                    use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction};
+                    if let AggregateExpression::FunctionCall { name: AggregateFunction::Max | AggregateFunction::Min, expr, .. } = aggregate
+                    {
+                        self.attribute(expr, None);
+                    }
+                }
+                self.pattern(inner);
+            }
+            GraphPattern::OrderBy { inner, expression } => {
+                for key in expression {
+                    let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
+                    self.attribute(value, None);
+                }
+                self.pattern(inner);
+            }
+            GraphPattern::Extend { inner, variable, .. } => {
+                // What is computed over a group is compared with an attribute of the same name outside.
+                if matches!(inner.as_ref(), GraphPattern::Group { .. }) {
+                    self.compared.entry(variable.as_str().to_owned()).or_default();
+                }
+                self.pattern(inner);
+            }
+            GraphPattern::Project { inner, .. }
+            | GraphPattern::Distinct { inner }
+            | GraphPattern::Reduced { inner }
+            | GraphPattern::Slice { inner, .. } => self.pattern(inner),
+            _ => {}
+        }
+    }
+
+    fn condition(&mut self, condition: &Expression) {
+        match condition {
+            Expression::And(left, right) | Expression::Or(left, right) => {
+                self.condition(left);
+                self.condition(right);
+            }
+            Expression::Not(inner) => self.condition(inner),
+            Expression::Exists(pattern) => self.pattern(pattern),
+            Expression::Equal(a, b)
+            | Expression::Greater(a, b)
+            | Expression::GreaterOrEqual(a, b)
+            | Expression::Less(a, b)
+            | Expression::LessOrEqual(a, b) => match (a.as_ref(), b.as_ref()) {
+                (other, Expression::Literal(value)) | (Expression::Literal(value), other) => self.attribute(other, Some(own(value))),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// The variable of an expression is an attribute.
+    fn attribute(&mut self, expression: &Expression, constant: Option<Literal>) {
+        match expression {
+            Expression::Variable(variable) => self.compared.entry(variable.as_str().to_owned()).or_default().extend(constant),
+            Expression::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| self.attribute(argument, constant.clone())),
+            _ => {}
+        }
+    }
+}
+
+fn made(name: &str) -> Vec<Term> {
+    (0..POOL).map(|i| Term::Iri(format!("{MADE}{name}n{i}"))).collect()
+}
+
+fn own(value: &toolbox::kg::spargebra::term::Literal) -> Literal {
+    crate::graph::own_literal(value)
+}
+
+/// Values on both sides of the constants, of their datatype; without a constant, whole numbers.
+fn values(constants: &[Literal], seed: u64) -> Vec<Term> {
+    let mut found: Vec<Literal> = constants.to_vec();
+    for i in 0..POOL {
+        let shift = hash::number(seed, "value", &i.to_string()) % 7;
+        found.push(match constants.first() {
+            None => Literal::xsd((shift + i * 10).to_string(), "integer"),
+            Some(constant) => near(constant, i64::try_from(shift).unwrap_or_default() - 3),
+        });
+    }
+    found.into_iter().map(Term::Literal).collect()
+}
+
+/// A literal of the same kind, so many steps away: numbers by one, times by a year.
+fn near(constant: &Literal, steps: i64) -> Literal {
+    let digits: String = constant.lexical.chars().take_while(char::is_ascii_digit).collect();
+    let dated = constant.lexical.get(4..5) == Some("-") && digits.len() == 4;
+    let lexical = match (dated, digits.parse::<i64>(), constant.lexical.parse::<f64>()) {
+        (true, Ok(year), _) => format!("{:04}{}", year + steps, &constant.lexical[4..]),
+        (false, Ok(number), _) if digits == constant.lexical => (number + steps).to_string(),
+        (_, _, Ok(number)) => format!("{:?}", number + steps as f64),
+        _ => format!("{} {steps}", constant.lexical),
+    };
+    Literal { lexical, ..constant.clone() }
+}

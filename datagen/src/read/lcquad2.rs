@@ -1,0 +1,75 @@
+//! LC-QuAD 2: a JSON array with three wordings (`question`, `NNQT_question`, `paraphrased_question`) and two queries (`sparql_wikidata`,
+//! `sparql_dbpedia18`). `question` is null or `n/a` here and there; then the next wording stands for it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toolbox::exec::ExcludeWhen;
+
+use super::json::{blank, get, missing, plain, query_text, read_records, texts};
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use crate::Error;
+use crate::question::GoldQuestion;
+
+pub(super) struct LcQuad2;
+
+const FORMAT: Format = Format {
+    name: "lcquad2",
+    about: "LC-QuAD 2 (Wikidata, DBpedia 2018)",
+    needs: "a JSON array of `question`, `NNQT_question` or `paraphrased_question` with `sparql_wikidata` or `sparql_dbpedia18`",
+    folder: "train.json and test.json, also in dataset/",
+    example: r#"{"uid": 1, "NNQT_question": "…", "question": "…", "paraphrased_question": "…", "sparql_wikidata": "select ?x where { wd:Q1 wdt:P1 ?x }", "sparql_dbpedia18": "…", "template": "…"}"#,
+    options: &[
+        ("dbpedia", "the DBpedia queries instead of Wikidata's"),
+        ("paraphrased", "the paraphrased wording"),
+        ("nnqt", "the templates' wording"),
+    ],
+    fronts: &[],
+    queries: true,
+};
+
+const WORDINGS: [&str; 3] = ["question", "paraphrased_question", "NNQT_question"];
+const QUERIES: [&str; 2] = ["sparql_wikidata", "sparql_dbpedia18"];
+
+impl Reader for LcQuad2 {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let is_one = sample.array_of(&[&WORDINGS, &QUERIES]);
+        Likeness::of(is_one, is_one)
+    }
+
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "train.json, test.json", |name| matches!(name, "train.json" | "test.json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_records(from.path, None, FORMAT.name, each, &mut |record, number| question(record, number, from.option))
+    }
+}
+
+fn question(record: &Value, number: usize, option: Option<&str>) -> Result<GoldQuestion, String> {
+    let order = match option {
+        Some("paraphrased") => ["paraphrased_question", "question", "NNQT_question"],
+        Some("nnqt") => ["NNQT_question", "question", "paraphrased_question"],
+        _ => WORDINGS,
+    };
+    let real = |text: &&str| !text.is_empty() && !text.eq_ignore_ascii_case("n/a");
+    let wording =
+        order.iter().filter_map(|name| record.get(*name)?.as_str().map(str::trim)).find(real).ok_or_else(|| missing(&WORDINGS))?;
+    let field = if option == Some("dbpedia") { "sparql_dbpedia18" } else { "sparql_wikidata" };
+    if QUERIES.iter().all(|name| record.get(*name).is_none()) {
+        return Err(missing(&QUERIES));
+    }
+    let id = get(record, &["uid", "_id", "id"]).map_or_else(|| format!("lcquad2-{number}"), plain);
+    Ok(GoldQuestion {
+        question: wording.to_owned(),
+        query: query_text(record.get(field), field),
+        answers: get(record, &["answer", "answers"]).map(texts).filter(|answers| !answers.is_empty()),
+        kind: get(record, &["template_index", "template_id", "template"]).map(plain),
+        exclude: ExcludeWhen::Answer,
+        ..blank(FORMAT.name, id)
+    })
+}

@@ -1,0 +1,62 @@
+//! T-REx as the ODA study uses it: a JSON array with `input` ("subject [SEP] relation"), `topic_entity`, `answer` and the `alias`es by which the
+//! answer also goes. There are no queries.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::json::{blank, get, missing, read_records, texts, topics};
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use crate::Error;
+use crate::question::{GoldQuery, GoldQuestion};
+
+pub(super) struct TRex;
+
+const FORMAT: Format = Format {
+    name: "trex",
+    about: "T-REx (Wikidata), slot filling",
+    needs: "a JSON array of `input` (`subject [SEP] relation`), `topic_entity` and `answer`, with `alias`",
+    folder: "T-REX*.json",
+    example: r#"{"input": "Arvel Tower [SEP] architect", "topic_entity": {"Q1": "Arvel Tower"}, "answer": "Mira Sol", "alias": ["Mira Sol", "M. Sol"]}"#,
+    options: &[],
+    fronts: &[],
+    queries: false,
+};
+
+/// What stands between subject and relation.
+pub(super) const SEPARATOR: &str = "[SEP]";
+
+impl Reader for TRex {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let needed = sample.array_of(&[&["input"], &["answer"]]) && !sample.has("template_questions");
+        let own = sample.record.as_ref().and_then(|record| record.get("input")?.as_str()).is_some_and(|input| input.contains(SEPARATOR));
+        Likeness::of(needed, needed && own)
+    }
+
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "T-REX*.json", |name| (name.starts_with("t-rex") || name.starts_with("trex")) && name.ends_with(".json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_records(from.path, None, FORMAT.name, each, &mut |record, number| slot(record, FORMAT.name, number))
+    }
+}
+
+/// A slot to fill: the question is the input as published, its kind the relation.
+pub(super) fn slot(record: &Value, format: &str, number: usize) -> Result<GoldQuestion, String> {
+    let input = record.get("input").and_then(Value::as_str).map(str::trim).ok_or_else(|| missing(&["input"]))?;
+    let answer = record.get("answer").filter(|answer| !answer.is_null()).ok_or_else(|| missing(&["answer"]))?;
+    let relation = input.split_once(SEPARATOR).map(|(_, relation)| relation.trim().to_owned());
+    Ok(GoldQuestion {
+        question: input.to_owned(),
+        query: GoldQuery::AnswersOnly { aliases: get(record, &["alias"]).map(texts).unwrap_or_default() },
+        topics: get(record, &["topic_entity", "topic_entity_ids"]).map(topics).unwrap_or_default(),
+        answers: Some(texts(answer)),
+        kind: relation,
+        ..blank(format, format!("{format}-{number}"))
+    })
+}

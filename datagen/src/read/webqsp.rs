@@ -1,0 +1,83 @@
+//! WebQSP: `{"Questions": [{QuestionId, RawQuestion, ProcessedQuestion, Parses: [{Sparql, TopicEntityMid, Answers, …}]}]}`. Of several parses the
+//! first that its annotator calls complete is taken, else the first. Queries written by hand (`#MANUAL SPARQL`) and parses that cover only a
+//! part of the question are told apart in the question's kind; they are tried like all others, and verification decides.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toolbox::exec::ExcludeWhen;
+
+use super::json::{blank, get, missing, plain, query_text, read_records, texts};
+use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use crate::Error;
+use crate::question::{GoldQuestion, Topic};
+
+pub(super) struct WebQsp;
+
+const FORMAT: Format = Format {
+    name: "webqsp",
+    about: "WebQuestionsSP (Freebase)",
+    needs: "a JSON object with a list `Questions` of `RawQuestion` and `Parses`",
+    folder: "WebQSP.*.json, also in data/",
+    example: r#"{"Questions": [{"QuestionId": "WebQTrn-0", "RawQuestion": "…", "Parses": [{"Sparql": "PREFIX ns: …", "TopicEntityMid": "m.01", "InferentialChain": ["…"], "Answers": [{"AnswerArgument": "m.02", "EntityName": "…"}]}]}]}"#,
+    options: &[],
+    fronts: &[],
+    queries: true,
+};
+
+const WORDINGS: [&str; 2] = ["RawQuestion", "ProcessedQuestion"];
+/// How a query that no annotation tool made begins.
+const MANUAL: &str = "#MANUAL SPARQL";
+
+impl Reader for WebQsp {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let questions = sample.form == Form::Object && sample.wrapper.as_deref() == Some("Questions");
+        Likeness::of(questions, questions && sample.has("Parses"))
+    }
+
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        // The partial files hold questions that could not be annotated in full; they have no queries.
+        file::of_set(path, "WebQSP.train.json, WebQSP.test.json", |name| {
+            name.starts_with("webqsp") && name.ends_with(".json") && !name.contains("partial")
+        })
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_records(from.path, Some("Questions"), FORMAT.name, each, &mut question)
+    }
+}
+
+fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
+    let wording = get(record, &WORDINGS).and_then(Value::as_str).ok_or_else(|| missing(&WORDINGS))?;
+    let parses = record.get("Parses").and_then(Value::as_array).ok_or("`Parses` is no list")?;
+    let quality = |parse: &Value| parse.pointer("/AnnotatorComment/ParseQuality").and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let complete = |parse: &&Value| quality(parse).is_none_or(|quality| quality == "complete");
+    let none = Value::Null;
+    let parse = parses.iter().find(complete).or_else(|| parses.first()).unwrap_or(&none);
+    let chain = parse.get("InferentialChain").and_then(Value::as_array).filter(|chain| !chain.is_empty());
+    let constraints = parse.get("Constraints").and_then(Value::as_array).map_or(0, Vec::len);
+    let manual = parse.get("Sparql").and_then(Value::as_str).is_some_and(|text| text.trim_start().starts_with(MANUAL));
+    let kind = match (manual, complete(&parse), chain) {
+        (true, ..) => "hand-written",
+        (_, false, _) => "partial",
+        (.., Some(_)) if constraints > 0 => "constrained chain",
+        (.., Some(_)) => "chain",
+        (.., None) => "other",
+    };
+    let label = || get(parse, &["TopicEntityName", "PotentialTopicEntityMention"]).map(plain).unwrap_or_default();
+    let topic = parse.get("TopicEntityMid").and_then(Value::as_str).filter(|mid| !mid.is_empty());
+    Ok(GoldQuestion {
+        question: wording.trim().to_owned(),
+        query: query_text(parse.get("Sparql"), "Parses[].Sparql"),
+        topics: topic.map(|mid| Topic { name: mid.to_owned(), label: label() }).into_iter().collect(),
+        answers: parse.get("Answers").map(texts),
+        hops: chain.and_then(|chain| u32::try_from(chain.len()).ok()).filter(|_| !manual),
+        kind: Some(kind.to_owned()),
+        exclude: ExcludeWhen::Answer,
+        ..blank(FORMAT.name, get(record, &["QuestionId"]).map_or_else(|| format!("webqsp-{number}"), plain))
+    })
+}

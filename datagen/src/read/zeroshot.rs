@@ -1,0 +1,48 @@
+//! Zero-Shot RE as the ODA study uses it: T-REx's fields, and `template_questions`, the first of which is the wording. There are no queries.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::json::read_records;
+use super::trex::slot;
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use crate::Error;
+
+pub(super) struct ZeroShotRe;
+
+const FORMAT: Format = Format {
+    name: "zeroshotre",
+    about: "Zero-Shot RE (Wikidata), slot filling",
+    needs: "a JSON array of `input`, `template_questions`, `topic_entity` and `answer`, with `alias`",
+    folder: "Zero_Shot_RE*.json",
+    example: r#"{"input": "Arvel Tower [SEP] architect", "template_questions": ["Who was the architect of Arvel Tower?"], "topic_entity": {"Q1": "Arvel Tower"}, "answer": "Mira Sol"}"#,
+    options: &[],
+    fronts: &[],
+    queries: false,
+};
+
+impl Reader for ZeroShotRe {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let needed = sample.array_of(&[&["input"], &["answer"], &["template_questions"]]);
+        Likeness::of(needed, needed)
+    }
+
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "Zero_Shot_RE*.json", |name| name.replace(['_', '-'], "").starts_with("zeroshot") && name.ends_with(".json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
+            let mut made = slot(record, FORMAT.name, number)?;
+            if let Some(wording) = record.pointer("/template_questions/0").and_then(Value::as_str) {
+                made.question = wording.trim().to_owned();
+            }
+            Ok(made)
+        })
+    }
+}

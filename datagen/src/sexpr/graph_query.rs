@@ -1,0 +1,58 @@
+//! GrailQA's `graph_query`: nodes (`nid, node_type, id, function, question_node`) and edges (`start, end, relation`).
+
+use serde_json::Value;
+use toolbox::kg::spargebra::Query;
+use toolbox::value::{Extreme, Op};
+
+use super::{Function, Node, Pattern, literal_of};
+
+/// The query that a graph query says.
+///
+/// # Errors
+/// The field that is missing or odd.
+pub fn graph_query(value: &Value) -> Result<Query, String> {
+    pattern(value).map(|pattern| pattern.query())
+}
+
+fn pattern(value: &Value) -> Result<Pattern, String> {
+    let list = |name: &str| value.get(name).and_then(Value::as_array).ok_or_else(|| format!("`graph_query.{name}` is no list"));
+    let mut pattern = Pattern::default();
+    let mut numbers = Vec::new();
+    let mut answer = None;
+    for (i, node) in list("nodes")?.iter().enumerate() {
+        let text = |name: &str| node.get(name).and_then(Value::as_str).ok_or_else(|| format!("node {i} of `graph_query` has no `{name}`"));
+        let id = text("id")?;
+        let function = match node.get("function").and_then(Value::as_str).unwrap_or("none") {
+            "none" => Function::None,
+            "count" => {
+                pattern.count = true;
+                Function::None
+            }
+            "argmax" => Function::Extreme(Extreme::Max),
+            "argmin" => Function::Extreme(Extreme::Min),
+            op => Function::Compare(op.parse::<Op>().map_err(|error| format!("node {i} of `graph_query`: {error}"))?),
+        };
+        pattern.nodes.push(match (text("node_type")?, function) {
+            ("class", Function::None) => Node::Any(vec![id.to_owned()]),
+            ("entity", Function::None) => Node::Entity(id.to_owned()),
+            ("literal", Function::Extreme(_)) => Node::Value(None, function),
+            ("literal", _) => Node::Value(Some(literal_of(id)), function),
+            (kind, _) => return Err(format!("node {i} of `graph_query`: a function on a node of type `{kind}`")),
+        });
+        numbers.push(node.get("nid").and_then(Value::as_u64).ok_or_else(|| format!("node {i} of `graph_query` has no `nid`"))?);
+        if node.get("question_node").and_then(Value::as_u64) == Some(1) {
+            answer = Some(i);
+        }
+    }
+    for (i, edge) in list("edges")?.iter().enumerate() {
+        let end = |name: &str| {
+            let number = edge.get(name).and_then(Value::as_u64);
+            numbers.iter().position(|nid| Some(*nid) == number).ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is no node"))
+        };
+        let relation =
+            edge.get("relation").and_then(Value::as_str).ok_or_else(|| format!("edge {i} of `graph_query` has no `relation`"))?;
+        pattern.edges.push((end("start")?, relation.to_owned(), end("end")?));
+    }
+    pattern.answer = answer.ok_or("`graph_query` has no question node")?;
+    Ok(pattern)
+}

@@ -1,0 +1,116 @@
+//! From trees to patterns: `(AND a b)`, `(JOIN r a)`, `(JOIN (R r) a)`, `(ARGMAX a r)`, `(ARGMIN a r)`, `(COUNT a)`, `(lt r v)` and its like.
+
+use toolbox::value::{Extreme, Op};
+
+use super::parse::Tree;
+use super::{Function, Node, Pattern, SexprError, literal_of};
+
+/// The pattern of a whole expression; its first node is the answer.
+pub(super) fn pattern(tree: &Tree) -> Result<Pattern, SexprError> {
+    let mut pattern = Pattern { nodes: vec![Node::Any(Vec::new())], ..Pattern::default() };
+    match call(tree) {
+        Some(("COUNT", [set])) => {
+            pattern.count = true;
+            fill(&mut pattern, 0, set)?;
+        }
+        _ => fill(&mut pattern, 0, tree)?,
+    }
+    Ok(pattern)
+}
+
+/// The operator and the arguments of a list.
+fn call(tree: &Tree) -> Option<(&str, &[Tree])> {
+    match tree {
+        Tree::List(list, _) => match list.split_first()? {
+            (Tree::Word(name, _), arguments) => Some((name.as_str(), arguments)),
+            _ => None,
+        },
+        Tree::Word(..) => None,
+    }
+}
+
+/// Holds a node to what an expression says.
+fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprError> {
+    if let Tree::Word(word, _) = tree {
+        return atom(pattern, node, word).ok_or_else(|| tree.wrong(format!("`{word}` cannot stand here")));
+    }
+    match call(tree) {
+        Some(("AND", [left, right])) => {
+            fill(pattern, node, left)?;
+            fill(pattern, node, right)
+        }
+        Some(("JOIN", [relation, set])) => {
+            let (relation, forward) = step(relation)?;
+            let other = add(pattern, node, relation, forward);
+            fill(pattern, other, set)
+        }
+        Some((name @ ("ARGMAX" | "ARGMIN"), [set, path])) => {
+            fill(pattern, node, set)?;
+            let extreme = if name == "ARGMAX" { Extreme::Max } else { Extreme::Min };
+            let value = walk(pattern, node, path)?;
+            pattern.nodes[value] = Node::Value(None, Function::Extreme(extreme));
+            Ok(())
+        }
+        Some((name @ ("lt" | "le" | "gt" | "ge"), [path, Tree::Word(value, _)])) => {
+            let op = match name {
+                "lt" => Op::Lt,
+                "le" => Op::Le,
+                "gt" => Op::Gt,
+                _ => Op::Ge,
+            };
+            let other = walk(pattern, node, path)?;
+            pattern.nodes[other] = Node::Value(Some(literal_of(value)), Function::Compare(op));
+            Ok(())
+        }
+        Some((name, arguments)) => {
+            Err(tree.wrong(format!("`{name}` with {} arguments is no function of these expressions", arguments.len())))
+        }
+        None => Err(tree.wrong("a list begins with a function")),
+    }
+}
+
+/// A constant or a class.
+fn atom(pattern: &mut Pattern, node: usize, word: &str) -> Option<()> {
+    let entity = (word.starts_with("m.") || word.starts_with("g.")) && !word.contains("^^");
+    let class = word.starts_with(|c: char| c.is_ascii_lowercase()) && word.contains('.') && !word.contains("^^");
+    match &mut pattern.nodes[node] {
+        Node::Any(classes) if entity && classes.is_empty() => pattern.nodes[node] = Node::Entity(word.to_owned()),
+        Node::Any(classes) if class && !entity => classes.push(word.to_owned()),
+        Node::Any(classes) if classes.is_empty() && !entity => pattern.nodes[node] = Node::Value(Some(literal_of(word)), Function::None),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// A relation, and whether it leads away from what it is applied to.
+fn step(tree: &Tree) -> Result<(&str, bool), SexprError> {
+    match (tree, call(tree)) {
+        (Tree::Word(relation, _), _) => Ok((relation, true)),
+        (_, Some(("R", [Tree::Word(relation, _)]))) => Ok((relation, false)),
+        _ => Err(tree.wrong("a relation, or `(R relation)`, is expected")),
+    }
+}
+
+/// The node at the end of a relation or of `(JOIN relation path)`.
+fn walk(pattern: &mut Pattern, node: usize, path: &Tree) -> Result<usize, SexprError> {
+    match call(path) {
+        Some(("JOIN", [first, rest])) => {
+            let (relation, forward) = step(first)?;
+            let middle = add(pattern, node, relation, forward);
+            walk(pattern, middle, rest)
+        }
+        _ => {
+            let (relation, forward) = step(path)?;
+            Ok(add(pattern, node, relation, forward))
+        }
+    }
+}
+
+/// A new node at the other end of an edge.
+fn add(pattern: &mut Pattern, node: usize, relation: &str, forward: bool) -> usize {
+    let other = pattern.nodes.len();
+    pattern.nodes.push(Node::Any(Vec::new()));
+    let (from, to) = if forward { (node, other) } else { (other, node) };
+    pattern.edges.push((from, relation.to_owned(), to));
+    other
+}
