@@ -95,6 +95,11 @@ pub(crate) fn select(pattern: GraphPattern) -> Query {
     Query::Select { dataset: None, pattern, base_iri: None }
 }
 
+/// Whether the pattern has a solution.
+pub(crate) fn ask(pattern: GraphPattern) -> Query {
+    Query::Ask { dataset: None, pattern, base_iri: None }
+}
+
 /// The full IRI of a type of XML Schema.
 pub(crate) fn xsd(local: &str) -> String {
     format!("{XSD}{local}")

@@ -19,6 +19,7 @@ pub mod example;
 mod folder;
 pub mod graph;
 pub mod hash;
+pub mod kqapro;
 mod limits;
 pub mod pipeline;
 pub mod question;

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// The XML Schema namespace, from which literal datatypes come.
 pub const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
+/// The datatype of quantities with a unit, whose lexical form is `NUMBER UNIT` (`1.7 metre`); they compare within one unit only.
+pub const QUANTITY: &str = "urn:kgagent:quantity";
 /// `rdf:type`.
 pub const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 /// `rdfs:label`.

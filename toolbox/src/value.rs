@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::term::{Literal, XSD};
+use crate::term::{Literal, QUANTITY, XSD};
 use number::Number;
 pub use time::Span;
 
@@ -91,6 +91,8 @@ pub enum Kind {
     Time,
     /// Everything else.
     Text,
+    /// Numbers with a unit; only those of one unit compare.
+    Quantity,
 }
 
 /// Which end of an order is wanted.
@@ -107,6 +109,9 @@ impl Kind {
     /// The kind of one literal, by its datatype alone.
     #[must_use]
     pub fn of(literal: &Literal) -> Self {
+        if literal.datatype.as_deref() == Some(QUANTITY) {
+            return Self::Quantity;
+        }
         let Some(local) = literal.datatype.as_deref().and_then(|iri| iri.strip_prefix(XSD)) else { return Self::Text };
         match local {
             "integer" | "int" | "long" | "short" | "byte" | "nonNegativeInteger" | "positiveInteger" | "nonPositiveInteger"
@@ -121,7 +126,7 @@ impl Kind {
     /// numbers count as numbers (rule R13). No tails at all are [`Kind::Text`].
     #[must_use]
     pub fn majority<'a>(tails: impl IntoIterator<Item = &'a Literal>) -> Self {
-        let mut counts = [(0usize, Self::Int), (0, Self::Float), (0, Self::Time), (0, Self::Text)];
+        let mut counts = [(0usize, Self::Int), (0, Self::Float), (0, Self::Time), (0, Self::Text), (0, Self::Quantity)];
         let (mut numeric, mut whole) = (true, true);
         for tail in tails {
             let kind = Self::of(tail);
@@ -135,7 +140,7 @@ impl Kind {
             }
         }
         // `max_by_key` takes the last of equals, so the order of `counts` is the order of ties, reversed: text gives way to all others.
-        let order = [Self::Text, Self::Time, Self::Int, Self::Float];
+        let order = [Self::Text, Self::Time, Self::Int, Self::Float, Self::Quantity];
         let most = order.into_iter().max_by_key(|kind| counts[*kind as usize].0).unwrap_or(Self::Text);
         match most {
             Self::Text if numeric && counts[Self::Text as usize].0 > 0 => {
@@ -179,12 +184,29 @@ pub fn compare(tail: &Literal, op: Op, value: &Literal, kind: Kind) -> bool {
             (Some(tail), Some(value)) => holds(tail.cmp(&value)),
             _ => false,
         },
+        Kind::Quantity => match (quantity(&tail.lexical), quantity(unquote(value))) {
+            (Some((tail, unit)), Some((value, other))) if unit == other => holds(tail.cmp(&value)),
+            _ => false,
+        },
         Kind::Text => holds(normalise(&tail.lexical).cmp(&normalise(&value.lexical))),
         Kind::Time => match (Span::parse(&tail.lexical), Span::parse(unquote(value))) {
             (Some(tail), Some(value)) => compare_spans(tail, op, value),
             _ => false,
         },
     }
+}
+
+/// A number and its unit, which is empty where there is none.
+fn quantity(text: &str) -> Option<(Number, String)> {
+    let (number, unit) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    Some((Number::parse(number)?, normalise(unit)))
+}
+
+/// The number of a quantity, if it is in this unit; for evaluators that know no units.
+#[must_use]
+pub fn amount_in<'q>(literal: &'q Literal, unit: &str) -> Option<&'q str> {
+    let (number, own) = literal.lexical.trim().split_once(char::is_whitespace).unwrap_or((literal.lexical.trim(), ""));
+    (Kind::of(literal) == Kind::Quantity && normalise(own) == normalise(unit)).then_some(number)
 }
 
 /// A value as a model may write it: in quotes although it is a number or a date.
@@ -236,6 +258,14 @@ pub fn extreme(tails: &[&Literal], wanted: Extreme) -> Option<Vec<usize>> {
     match Kind::majority(tails.iter().copied()) {
         Kind::Int | Kind::Float => extreme_by(tails, wanted, |tail| Number::parse(&tail.lexical)),
         Kind::Time => extreme_by(tails, wanted, |tail| Span::parse(&tail.lexical).map(|span| span.lo)),
+        Kind::Quantity => {
+            // Of several units the most frequent counts, and of equally frequent ones the first by name.
+            let parsed: Vec<Option<(Number, String)>> = tails.iter().map(|tail| quantity(&tail.lexical)).collect();
+            let mut units: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+            parsed.iter().flatten().for_each(|(_, unit)| *units.entry(unit).or_default() += 1);
+            let unit = units.into_iter().max_by_key(|(unit, count)| (*count, std::cmp::Reverse(*unit)))?.0.to_owned();
+            extreme_by(tails, wanted, |tail| quantity(&tail.lexical).filter(|(_, own)| *own == unit).map(|(number, _)| number))
+        }
         Kind::Text => extreme_by(tails, wanted, |tail| Some(normalise(&tail.lexical))),
     }
 }
@@ -257,6 +287,7 @@ pub fn sort_key(literal: &Literal) -> String {
     match Kind::of(literal) {
         Kind::Int | Kind::Float => Number::parse(&literal.lexical).map(|number| format!("1{}", number.sort_key())),
         Kind::Time => Span::parse(&literal.lexical).map(|span| format!("2{:030}", span.lo + time::EPOCH_SHIFT)),
+        Kind::Quantity => quantity(&literal.lexical).map(|(number, unit)| format!("1{}\0{unit}", number.sort_key())),
         Kind::Text => None,
     }
     .unwrap_or_else(|| {
@@ -275,6 +306,23 @@ mod tests {
             Some((lexical, local)) => Literal::xsd(lexical, local),
             None => Literal::plain(text),
         }
+    }
+
+    #[test]
+    fn quantities_compare_within_their_unit() {
+        let of = |text: &str| Literal { lexical: text.to_owned(), datatype: Some(QUANTITY.to_owned()), lang: None };
+        let holds = |tail: &str, op, value: &str| compare(&of(tail), op, &Literal::plain(value), Kind::Quantity);
+        assert!(holds("1.70 metre", Op::Eq, "1.7 metre") && holds("10 metre", Op::Gt, "9.5 metre") && holds("-3 K", Op::Lt, "2 k"));
+        assert!(!holds("10 metre", Op::Gt, "9 foot") && !holds("10 metre", Op::Ne, "9 foot") && !holds("10 metre", Op::Gt, "9"));
+        let tails = [of("9 foot"), of("3 metre"), of("10 metre"), Literal::plain("tall")];
+        let tails: Vec<&Literal> = tails.iter().collect();
+        assert_eq!(Kind::majority(tails.iter().copied()), Kind::Quantity);
+        assert_eq!((extreme(&tails, Extreme::Max), extreme(&tails, Extreme::Min)), (Some(vec![2]), Some(vec![1])));
+        assert!(sort_key(&of("9 metre")) < sort_key(&of("10 metre")) && sort_key(&of("1.5 m")) < sort_key(&of("1.55 m")));
+        assert_eq!(
+            (amount_in(&of("1.7  Metre"), "metre"), amount_in(&of("1.7 m"), "metre"), amount_in(&Literal::plain("1 m"), "m")),
+            (Some("1.7"), None, None)
+        );
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod formats;
 mod grailqa;
 mod json;
 mod jsonl;
+mod kqapro;
 mod lcquad1;
 mod lcquad2;
 mod metaqa;
@@ -95,6 +96,7 @@ pub fn readers(options: &ReadOptions) -> Vec<Box<dyn Reader>> {
         Box::new(webqsp::WebQsp),
         Box::new(cwq::Cwq),
         Box::new(grailqa::GrailQa),
+        Box::new(kqapro::KqaPro),
         Box::new(lcquad1::LcQuad1),
         Box::new(lcquad2::LcQuad2),
         Box::new(qald::Qald),

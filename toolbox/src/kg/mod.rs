@@ -5,6 +5,7 @@
 mod dialect;
 mod dictionary;
 mod folder;
+pub mod kqapro;
 mod label;
 mod load;
 mod memory;

@@ -2,6 +2,7 @@
 //! the evaluator down and gives the same answer tomorrow.
 //!
 //! - SERVICE, RAND and UUID are refused; `GRAPH <g> { … }` and FROM are the one graph there is; NOW is a fixed day (rule R12).
+//! - A constant quantity (`"1.7 metre"`) compares with quantities of its unit, by number.
 //! - ORDER BY sorts by one text per term: the evaluator's own comparison of mixed datatypes is no total order, and Rust's sort panics on it.
 //! - `xsd:dateTime(…)` and `xsd:date(…)` also read partial dates (`2011`), as Virtuoso does, and so do constants of these datatypes.
 
@@ -12,11 +13,13 @@ use spargebra::term::NamedNodePattern;
 
 use super::QueryError;
 use crate::limits::QUERY_PATTERNS;
-use crate::term::{Literal, XSD};
-use crate::value::{FREEBASE_NOW, Span, sort_key};
+use crate::term::{Literal, QUANTITY, XSD};
+use crate::value::{FREEBASE_NOW, Span, amount_in, sort_key};
 
 /// The function that makes a sort key of a term.
 pub(super) const SORT: &str = "urn:kgagent:fn:sort";
+/// The function that gives the number of a quantity in a unit.
+pub(super) const AMOUNT: &str = "urn:kgagent:fn:amount";
 /// The function that makes an `xsd:dateTime` of anything that names a time.
 pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
 
@@ -120,6 +123,20 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
         | Expression::GreaterOrEqual(a, b)
         | Expression::Less(a, b)
         | Expression::LessOrEqual(a, b) => {
+            // The evaluator knows no units: a quantity compares by its number with what is of its unit, and with nothing else.
+            if let Some((number, unit)) = constant_quantity(a).or_else(|| constant_quantity(b)) {
+                for side in [a, b] {
+                    if constant_quantity(side).is_some() {
+                        **side = Expression::Literal(OxLiteral::new_typed_literal(number.clone(), xsd::DOUBLE));
+                    } else {
+                        expression(side, triples)?;
+                        let inner = std::mem::replace(side.as_mut(), Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
+                        let unit = Expression::Literal(OxLiteral::new_simple_literal(&unit));
+                        **side = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(AMOUNT)), vec![inner, unit]);
+                    }
+                }
+                return Ok(());
+            }
             // A constant date becomes a date-time, and so must what it is compared with: a date of the graph is otherwise comparable with
             // no date-time at all, and the filter is false for every row.
             let timed = is_time(a) || is_time(b);
@@ -172,6 +189,24 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
             }
             Ok(())
         }
+    }
+}
+
+/// Number and unit of a constant quantity.
+fn constant_quantity(e: &Expression) -> Option<(String, String)> {
+    let Expression::Literal(literal) = e else { return None };
+    let (number, unit) = literal.value().split_once(char::is_whitespace)?;
+    (literal.datatype().as_str() == QUANTITY).then(|| (number.to_owned(), unit.to_owned()))
+}
+
+/// [`AMOUNT`] itself.
+pub(super) fn amount(arguments: &[OxTerm]) -> Option<OxTerm> {
+    match arguments {
+        [OxTerm::Literal(literal), OxTerm::Literal(unit)] => {
+            let literal = super::sparql::to_literal(literal);
+            amount_in(&literal, unit.value()).map(|number| OxLiteral::new_typed_literal(number, xsd::DOUBLE).into())
+        }
+        _ => None,
     }
 }
 

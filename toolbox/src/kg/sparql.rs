@@ -80,6 +80,7 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
 fn run(kg: &MemoryKg, query: &Query, limit: usize) -> Result<QueryAnswer, QueryError> {
     let evaluator = QueryEvaluator::new()
         .with_custom_function(NamedNode::new_unchecked(rewrite::SORT), rewrite::sort)
+        .with_custom_function(NamedNode::new_unchecked(rewrite::AMOUNT), rewrite::amount)
         .with_custom_function(NamedNode::new_unchecked(rewrite::DATE_TIME), rewrite::date_time);
     let failed = |error: spareval::QueryEvaluationError| QueryError::Evaluation(error.to_string());
     match evaluator.prepare(query).execute(View(kg)).map_err(failed)? {

@@ -1,0 +1,165 @@
+//! Names as nodes: in KQA Pro entities and concepts go by name. With a graph at hand a name is the nodes that bear it; without one it stays a
+//! label to be found.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toolbox::kg::Kg;
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+use toolbox::term::{RDFS_LABEL, Term};
+
+use crate::algebra::{iri, join, values};
+
+/// The nodes that bear exactly this name.
+pub(super) fn named(kg: &dyn Kg, name: &str) -> Vec<Term> {
+    kg.by_label(name).into_iter().filter(|&node| kg.label(node).as_deref() == Some(name)).map(|node| kg.term(node)).collect()
+}
+
+/// Replaces label triples by the nodes that bear the label: a variable with one name and one node is that node everywhere, any other is given
+/// its nodes by VALUES. Names that nothing bears stay, and are refused later.
+pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
+    let (Some(kg), Query::Select { pattern, .. } | Query::Ask { pattern, .. }) = (kg, query) else { return };
+    let mut seen = Seen::default();
+    walk(pattern, &mut |part| seen.look(part));
+    let mut nodes: BTreeMap<&str, Vec<Term>> = BTreeMap::new();
+    for name in seen.names.values().flatten() {
+        nodes.entry(name).or_insert_with(|| named(kg, name));
+    }
+    let mut fixed: BTreeMap<&str, &str> = BTreeMap::new();
+    for (variable, names) in &seen.names {
+        if let (Some(name), 1) = (names.first(), names.len())
+            && let [Term::Iri(only)] = nodes[name.as_str()].as_slice()
+            && !seen.kept.contains(variable)
+        {
+            fixed.insert(variable, only);
+        }
+    }
+    walk(pattern, &mut |part| {
+        let GraphPattern::Bgp { patterns } = part else { return };
+        let mut given = Vec::new();
+        patterns.retain(|triple| match label(triple) {
+            Some((variable, _)) if fixed.contains_key(variable) => false,
+            Some((variable, name)) if !nodes[name].is_empty() => {
+                given.push(values(variable, &nodes[name]));
+                false
+            }
+            _ => true,
+        });
+        for triple in patterns.iter_mut() {
+            for end in [&mut triple.subject, &mut triple.object] {
+                if let TermPattern::Variable(variable) = end
+                    && let Some(only) = fixed.get(variable.as_str())
+                {
+                    *end = iri(only).into();
+                }
+            }
+        }
+        let rest = std::mem::replace(part, GraphPattern::Bgp { patterns: Vec::new() });
+        *part = given.into_iter().fold(rest, join);
+    });
+}
+
+/// The variable and the label of a label triple.
+fn label(triple: &TriplePattern) -> Option<(&str, &str)> {
+    match (&triple.subject, &triple.predicate, &triple.object) {
+        (TermPattern::Variable(variable), NamedNodePattern::NamedNode(relation), TermPattern::Literal(name))
+            if relation.as_str() == RDFS_LABEL =>
+        {
+            Some((variable.as_str(), name.value()))
+        }
+        _ => None,
+    }
+}
+
+#[derive(Default)]
+struct Seen {
+    /// Names of variables.
+    names: BTreeMap<String, BTreeSet<String>>,
+    /// Variables that something other than a triple speaks of.
+    kept: BTreeSet<String>,
+}
+
+impl Seen {
+    fn look(&mut self, part: &GraphPattern) {
+        match part {
+            GraphPattern::Bgp { patterns } => {
+                for (variable, name) in patterns.iter().filter_map(label) {
+                    self.names.entry(variable.to_owned()).or_default().insert(name.to_owned());
+                }
+            }
+            GraphPattern::Project { variables, .. } => self.kept.extend(variables.iter().map(|variable| variable.as_str().to_owned())),
+            GraphPattern::Group { aggregates, .. } => {
+                use toolbox::kg::spargebra::algebra::AggregateExpression;
+                for (_, aggregate) in aggregates {
+                    if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
+                        self.speak(expr);
+                    }
+                }
+            }
+            GraphPattern::Filter { expr, .. } => self.speak(expr),
+            GraphPattern::OrderBy { expression, .. } => {
+                for key in expression {
+                    let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
+                    self.speak(value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn speak(&mut self, expression: &Expression) {
+        variables(expression, &mut |name| {
+            self.kept.insert(name.to_owned());
+        });
+    }
+}
+
+/// Calls for every variable of an expression, patterns apart.
+pub(super) fn variables(expression: &Expression, each: &mut dyn FnMut(&str)) {
+    match expression {
+        Expression::Variable(variable) | Expression::Bound(variable) => each(variable.as_str()),
+        Expression::Equal(a, b)
+        | Expression::Greater(a, b)
+        | Expression::GreaterOrEqual(a, b)
+        | Expression::Less(a, b)
+        | Expression::LessOrEqual(a, b)
+        | Expression::SameTerm(a, b)
+        | Expression::And(a, b)
+        | Expression::Or(a, b) => {
+            variables(a, each);
+            variables(b, each);
+        }
+        Expression::Not(a) | Expression::UnaryPlus(a) | Expression::UnaryMinus(a) => variables(a, each),
+        Expression::In(a, list) => {
+            variables(a, each);
+            list.iter().for_each(|item| variables(item, each));
+        }
+        Expression::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| variables(argument, each)),
+        _ => {}
+    }
+}
+
+/// Visits a pattern and those within it, innermost first.
+pub(super) fn walk(pattern: &mut GraphPattern, each: &mut dyn FnMut(&mut GraphPattern)) {
+    match pattern {
+        GraphPattern::Join { left, right }
+        | GraphPattern::Union { left, right }
+        | GraphPattern::Minus { left, right }
+        | GraphPattern::LeftJoin { left, right, .. } => {
+            walk(left, each);
+            walk(right, each);
+        }
+        GraphPattern::Filter { inner, .. }
+        | GraphPattern::Extend { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Slice { inner, .. }
+        | GraphPattern::Group { inner, .. }
+        | GraphPattern::Graph { inner, .. } => walk(inner, each),
+        _ => {}
+    }
+    each(pattern);
+}

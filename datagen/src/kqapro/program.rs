@@ -1,0 +1,316 @@
+//! KQA Pro's programs as queries of our graph. Its 27 functions are walked from the last one back: each adds what it says of the set that the
+//! one before it needs.
+
+use serde_json::Value;
+use toolbox::kg::Kg;
+use toolbox::kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+use toolbox::term::{Literal, RDFS_LABEL};
+use toolbox::value::{Extreme, Op};
+
+use super::ground::ground;
+use super::value::{Constant, End, Wanted, guess, quantity_of, time_of};
+use crate::algebra::{aggregate, ask, distinct, filter, join, literal, select, triple, variable};
+
+/// Functions that join the last two branches, where a program does not say its dependencies.
+const TWO: [&str; 5] = ["And", "Or", "SelectBetween", "QueryRelation", "QueryRelationQualifier"];
+
+/// A step: function, the steps it works on, its inputs.
+pub(super) struct Step {
+    function: String,
+    on: Vec<usize>,
+    inputs: Vec<String>,
+}
+
+/// Reads the steps of `program`.
+pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
+    let list = program.as_array().ok_or("`program` is no list")?;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut branches: Vec<usize> = Vec::new();
+    for (i, step) in list.iter().enumerate() {
+        let wrong = |what: &str| format!("step {} of `program`: {what}", i + 1);
+        let function = step.get("function").and_then(Value::as_str).ok_or_else(|| wrong("no `function`"))?.to_owned();
+        let inputs = match step.get("inputs") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(inputs)) => {
+                inputs.iter().map(|input| input.as_str().map_or_else(|| input.to_string(), str::to_owned)).collect()
+            }
+            Some(_) => return Err(wrong("`inputs` is no list")),
+        };
+        let inferred = match function.as_str() {
+            "FindAll" | "Find" => {
+                branches.push(i);
+                Vec::new()
+            }
+            name if TWO.contains(&name) => {
+                let (second, first) = (branches.pop(), branches.pop());
+                let both = first.zip(second).ok_or_else(|| wrong("two sets are needed"))?;
+                branches.push(i);
+                vec![both.0, both.1]
+            }
+            _ => {
+                let before = branches.pop().ok_or_else(|| wrong("a set is needed"))?;
+                branches.push(i);
+                vec![before]
+            }
+        };
+        let on = match step.get("dependencies").and_then(Value::as_array) {
+            None => inferred,
+            Some(list) => {
+                let at = |one: &Value| one.as_u64().and_then(|at| usize::try_from(at).ok()).filter(|at| *at < i);
+                list.iter().map(at).collect::<Option<Vec<_>>>().ok_or_else(|| wrong("`dependencies` are steps before it"))?
+            }
+        };
+        if on.len() != inferred_len(&function) {
+            return Err(wrong(&format!("`{function}` works on {} steps, not {}", inferred_len(&function), on.len())));
+        }
+        steps.push(Step { function, on, inputs });
+    }
+    if steps.is_empty() { Err("`program` is empty".to_owned()) } else { Ok(steps) }
+}
+
+fn inferred_len(function: &str) -> usize {
+    match function {
+        "FindAll" | "Find" => 0,
+        name if TWO.contains(&name) => 2,
+        _ => 1,
+    }
+}
+
+/// The names that the program begins with.
+pub(super) fn found(steps: &[Step]) -> Vec<String> {
+    steps.iter().filter(|step| step.function == "Find").filter_map(|step| step.inputs.first().map(|name| text(name))).collect()
+}
+
+/// The query that a program says.
+pub(super) fn query(steps: &[Step], kg: Option<&dyn Kg>) -> Result<Query, String> {
+    let last = steps.len().checked_sub(1).ok_or("`program` is empty")?;
+    let mut query = Builder { steps, kg, next: 0 }.last(last)?;
+    ground(&mut query, kg);
+    Ok(query)
+}
+
+struct Builder<'p> {
+    steps: &'p [Step],
+    kg: Option<&'p dyn Kg>,
+    next: usize,
+}
+
+fn nothing() -> GraphPattern {
+    GraphPattern::Bgp { patterns: Vec::new() }
+}
+
+fn bgp(patterns: Vec<TriplePattern>) -> GraphPattern {
+    GraphPattern::Bgp { patterns }
+}
+
+impl<'p> Builder<'p> {
+    fn fresh(&mut self, letter: &str) -> String {
+        self.next += 1;
+        format!("{letter}{}", self.next)
+    }
+
+    fn wrong<T>(&self, at: usize, what: &str) -> Result<T, String> {
+        Err(format!("step {} of `program`, `{}`: {what}", at + 1, self.steps[at].function))
+    }
+
+    fn input(&self, at: usize, number: usize) -> Result<&'p str, String> {
+        match self.steps[at].inputs.get(number) {
+            Some(input) => Ok(input),
+            None => self.wrong(at, &format!("input {} is missing", number + 1)),
+        }
+    }
+
+    fn on(&self, at: usize, number: usize) -> usize {
+        // The number of dependencies was checked when the step was read, and each lies before its step.
+        self.steps[at].on.get(number).copied().unwrap_or(0)
+    }
+
+    /// The query of the last step.
+    fn last(&mut self, at: usize) -> Result<Query, String> {
+        let function = self.steps[at].function.as_str();
+        match function {
+            "What" => {
+                let set = self.set(self.on(at, 0), "e", &[])?;
+                Ok(select(distinct(set, "e")))
+            }
+            "Count" => {
+                let set = self.set(self.on(at, 0), "e", &[])?;
+                Ok(select(aggregate(set, AggregateFunction::Count, true, "e", "count")))
+            }
+            "SelectAmong" | "SelectBetween" => {
+                let mut set = self.set(self.on(at, 0), "e", &[])?;
+                if function == "SelectBetween" {
+                    let other = self.set(self.on(at, 1), "e", &[])?;
+                    set = GraphPattern::Union { left: Box::new(set), right: Box::new(other) };
+                }
+                let extreme = match self.input(at, 1)? {
+                    "largest" | "greater" => Extreme::Max,
+                    "smallest" | "less" => Extreme::Min,
+                    other => return self.wrong(at, &format!("`{other}` is none of largest, smallest, greater, less")),
+                };
+                let value = self.fresh("v");
+                let key = relation(DIRECT, self.input(at, 0)?);
+                let by = Expression::Variable(variable(&value));
+                let ordered = GraphPattern::OrderBy {
+                    inner: Box::new(join(set, bgp(vec![triple(variable("e"), &key, variable(&value))]))),
+                    expression: vec![if extreme == Extreme::Max { OrderExpression::Desc(by) } else { OrderExpression::Asc(by) }],
+                };
+                let project = GraphPattern::Project { inner: Box::new(ordered), variables: vec![variable("e")] };
+                Ok(select(GraphPattern::Slice { inner: Box::new(project), start: 0, length: Some(1) }))
+            }
+            "VerifyStr" | "VerifyNum" | "VerifyYear" | "VerifyDate" => {
+                let wanted = self.wanted(at, function.trim_start_matches("Verify"), 0)?;
+                let (end, condition) = wanted.end("w");
+                let value = self.value(self.on(at, 0), &end)?;
+                Ok(ask(filter(value, condition.into_iter().collect())))
+            }
+            "QueryRelation" => {
+                let (first, second) = (self.set(self.on(at, 0), "e1", &[])?, self.set(self.on(at, 1), "e2", &[])?);
+                let link = TriplePattern {
+                    subject: variable("e1").into(),
+                    predicate: NamedNodePattern::Variable(variable("p")),
+                    object: variable("e2").into(),
+                };
+                Ok(select(distinct(join(join(first, second), bgp(vec![link])), "p")))
+            }
+            "QueryAttr" | "QueryAttrUnderCondition" | "QueryAttrQualifier" | "QueryRelationQualifier" => {
+                let value = self.value(at, &variable("v").into())?;
+                Ok(select(distinct(value, "v")))
+            }
+            // A program may end in the set itself.
+            _ => {
+                let set = self.set(at, "e", &[])?;
+                Ok(select(distinct(set, "e")))
+            }
+        }
+    }
+
+    /// What the inputs of a filter ask for, by the kind in its name.
+    fn wanted(&mut self, at: usize, kind: &str, value_at: usize) -> Result<Wanted, String> {
+        let value = self.input(at, value_at)?;
+        let op = match self.steps[at].inputs.get(value_at + 1).filter(|_| kind != "Str") {
+            None => Op::Eq,
+            Some(op) => op.parse::<Op>().or_else(|error| self.wrong(at, &error.to_string()))?,
+        };
+        let value = match kind {
+            "Str" => Some(Constant::Literal(Literal::plain(text(value)))),
+            "Num" => quantity_of(value).map(Constant::Literal),
+            "Year" | "Date" => time_of(value),
+            _ => None,
+        };
+        match value {
+            Some(value) => Ok(Wanted { op, value }),
+            None => self.wrong(at, "its value is not of its kind"),
+        }
+    }
+
+    /// A fact: the plain edge, or a statement where qualifiers are asked for.
+    fn fact(&mut self, head: TermPattern, key: &str, tail: TermPattern, qualifiers: &[(String, End)]) -> GraphPattern {
+        if qualifiers.is_empty() {
+            return bgp(vec![triple(head, &relation(DIRECT, key), tail)]);
+        }
+        let statement = self.fresh("s");
+        let mut triples = vec![
+            triple(head, &relation(STATEMENT, key), variable(&statement)),
+            triple(variable(&statement), &relation(STATEMENT_VALUE, key), tail),
+        ];
+        let ends = qualifiers.iter().map(|(key, (end, _))| triple(variable(&statement), &relation(QUALIFIER, key), end.clone()));
+        triples.extend(ends);
+        filter(bgp(triples), qualifiers.iter().filter_map(|(_, (_, condition))| condition.clone()).collect())
+    }
+
+    /// Everything that a step says of the variable `of`, and of the fact that leads there.
+    fn set(&mut self, at: usize, of: &str, qualifiers: &[(String, End)]) -> Result<GraphPattern, String> {
+        let function = self.steps[at].function.as_str();
+        let bears_facts =
+            function.starts_with("Filter") && function != "FilterConcept" || function.starts_with("QFilter") || function == "Relate";
+        if !qualifiers.is_empty() && !bears_facts {
+            return self.wrong(at, "its facts cannot be filtered by qualifiers");
+        }
+        match function {
+            "FindAll" => Ok(nothing()),
+            "Find" => {
+                let name = literal(&Literal::plain(text(self.input(at, 0)?)));
+                Ok(bgp(vec![triple(variable(of), RDFS_LABEL, name)]))
+            }
+            "FilterConcept" => {
+                let concept = self.fresh("c");
+                let name = literal(&Literal::plain(text(self.input(at, 0)?)));
+                let own = bgp(vec![triple(variable(of), INSTANCE_OF, variable(&concept)), triple(variable(&concept), RDFS_LABEL, name)]);
+                Ok(join(self.set(self.on(at, 0), of, &[])?, own))
+            }
+            "FilterStr" | "FilterNum" | "FilterYear" | "FilterDate" => {
+                let key = self.input(at, 0)?;
+                let value = self.fresh("v");
+                let (end, condition) = self.wanted(at, function.trim_start_matches("Filter"), 1)?.end(&value);
+                let fact = self.fact(variable(of).into(), key, end, qualifiers);
+                let own = filter(fact, condition.into_iter().collect());
+                Ok(join(self.set(self.on(at, 0), of, &[])?, own))
+            }
+            "QFilterStr" | "QFilterNum" | "QFilterYear" | "QFilterDate" => {
+                let key = self.input(at, 0)?.to_owned();
+                let value = self.fresh("q");
+                let end = self.wanted(at, function.trim_start_matches("QFilter"), 1)?.end(&value);
+                let mut more = qualifiers.to_vec();
+                more.push((key, end));
+                self.set(self.on(at, 0), of, &more)
+            }
+            "Relate" => {
+                let from = self.fresh("e");
+                let (start, end): (TermPattern, TermPattern) = (variable(&from).into(), variable(of).into());
+                let (head, tail) = match self.input(at, 1)? {
+                    "forward" => (start, end),
+                    "backward" => (end, start),
+                    other => return self.wrong(at, &format!("`{other}` is neither forward nor backward")),
+                };
+                let key = self.input(at, 0)?;
+                let own = self.fact(head, key, tail, qualifiers);
+                Ok(join(self.set(self.on(at, 0), &from, &[])?, own))
+            }
+            "And" => Ok(join(self.set(self.on(at, 0), of, &[])?, self.set(self.on(at, 1), of, &[])?)),
+            "Or" => {
+                let (left, right) = (self.set(self.on(at, 0), of, &[])?, self.set(self.on(at, 1), of, &[])?);
+                Ok(GraphPattern::Union { left: Box::new(left), right: Box::new(right) })
+            }
+            _ => self.wrong(at, "it gives no set"),
+        }
+    }
+
+    /// What a step that asks for a value says, the value being `end`.
+    fn value(&mut self, at: usize, end: &TermPattern) -> Result<GraphPattern, String> {
+        let head = self.fresh("e");
+        let subject: TermPattern = variable(&head).into();
+        match self.steps[at].function.as_str() {
+            "QueryAttr" => {
+                let own = self.fact(subject, self.input(at, 0)?, end.clone(), &[]);
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+            }
+            "QueryAttrUnderCondition" => {
+                let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
+                let value = guess(self.kg, &relation(QUALIFIER, qualifier), self.input(at, 2)?);
+                let condition = Wanted { op: Op::Eq, value }.end(&self.fresh("q"));
+                let own = self.fact(subject, key, end.clone(), &[(qualifier.to_owned(), condition)]);
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+            }
+            "QueryAttrQualifier" => {
+                let (key, qualifier) = (self.input(at, 0)?, self.input(at, 2)?);
+                let value = guess(self.kg, &relation(DIRECT, key), self.input(at, 1)?);
+                let (tail, condition) = Wanted { op: Op::Eq, value }.end(&self.fresh("v"));
+                let fact = self.fact(subject, key, tail, &[(qualifier.to_owned(), (end.clone(), None))]);
+                let own = filter(fact, condition.into_iter().collect());
+                Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
+            }
+            "QueryRelationQualifier" => {
+                let other = self.fresh("e");
+                let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
+                let own = self.fact(subject, key, variable(&other).into(), &[(qualifier.to_owned(), (end.clone(), None))]);
+                let both = join(self.set(self.on(at, 0), &head, &[])?, self.set(self.on(at, 1), &other, &[])?);
+                Ok(join(both, own))
+            }
+            _ => self.wrong(at, "it gives no value"),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! KQA Pro's SPARQL as a query of our graph: packed value nodes (`pred:value`, `pred:unit`, `pred:year`, `pred:date`) become literals, facts
+//! (`pred:fact_h`, `pred:fact_r`, `pred:fact_t`) become statements, names become nodes.
+
+use std::collections::BTreeMap;
+
+use toolbox::kg::Kg;
+use toolbox::kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, date, quantity, text};
+use toolbox::kg::normalise;
+use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::term::{Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::spargebra::{Query, SparqlParser};
+use toolbox::term::{Literal, RDFS_LABEL, XSD};
+use toolbox::value::Op;
+
+use super::ground::{ground, walk};
+use super::value::{Constant, Wanted};
+use crate::Refusal;
+use crate::algebra::{filter, literal, triple};
+
+/// What the relative IRIs of the queries are relative to; it never leaves this file.
+const BASE: &str = "http://kqapro.invalid/";
+
+/// What is known about a value node.
+#[derive(Default)]
+struct Packed {
+    value: Option<TermPattern>,
+    unit: Option<String>,
+    year: Option<TermPattern>,
+    date: Option<TermPattern>,
+}
+
+/// What is known about a fact node.
+#[derive(Default)]
+struct Fact {
+    head: Option<TermPattern>,
+    relation: Option<String>,
+    tail: Option<TermPattern>,
+}
+
+/// What a variable over a part of a value stands for.
+enum Part {
+    /// The amount of a quantity in a unit, or a text.
+    Amount(String, String),
+    /// The year of a time.
+    Year(String),
+    /// A date.
+    Date(String),
+}
+
+#[derive(Default)]
+struct Reader {
+    packed: BTreeMap<String, Packed>,
+    facts: BTreeMap<String, Fact>,
+    parts: BTreeMap<String, Part>,
+    odd: Option<String>,
+}
+
+/// Reads a query.
+///
+/// # Errors
+/// [`Refusal::Syntax`] or what no query graph holds, with what exactly.
+pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal, String)> {
+    let syntax = |message: String| (Refusal::Syntax, message);
+    let normal = normalise(sparql).map_err(|error| syntax(error.to_string()))?;
+    let parser = SparqlParser::new().with_base_iri(BASE).map_err(|error| syntax(error.to_string()))?;
+    let mut query = parser.parse_query(&normal).map_err(|error| syntax(error.to_string()))?;
+    let (Query::Select { pattern, base_iri, .. } | Query::Ask { pattern, base_iri, .. }) = &mut query else {
+        return Err((Refusal::NotSelectOrAsk, String::new()));
+    };
+    *base_iri = None;
+    let mut reader = Reader::default();
+    walk(pattern, &mut |part| reader.collect(part));
+    reader.name_parts();
+    walk(pattern, &mut |part| reader.rewrite(part));
+    if let Some(odd) = reader.odd {
+        return Err((Refusal::Unsupported, odd));
+    }
+    ground(&mut query, kg);
+    Ok(query)
+}
+
+/// The name of a variable or blank node.
+fn name(node: &TermPattern) -> Option<&str> {
+    match node {
+        TermPattern::Variable(variable) => Some(variable.as_str()),
+        TermPattern::BlankNode(node) => Some(node.as_str()),
+        _ => None,
+    }
+}
+
+fn constant(node: &TermPattern) -> Option<&RdfLiteral> {
+    match node {
+        TermPattern::Literal(value) => Some(value),
+        _ => None,
+    }
+}
+
+/// The number of a literal, if that is what its datatype says.
+fn amount(value: &RdfLiteral) -> Option<f64> {
+    let numeric = value
+        .datatype()
+        .as_str()
+        .strip_prefix(XSD)
+        .is_some_and(|local| matches!(local, "double" | "decimal" | "integer" | "float" | "int"));
+    if numeric { value.value().parse().ok() } else { None }
+}
+
+fn as_quantity(value: &RdfLiteral, unit: &str) -> Literal {
+    amount(value).map_or_else(|| Literal::plain(text(value.value())), |number| quantity(number, unit))
+}
+
+impl Reader {
+    fn collect(&mut self, part: &GraphPattern) {
+        let GraphPattern::Bgp { patterns } = part else { return };
+        for triple in patterns {
+            let (NamedNodePattern::NamedNode(relation), Some(subject)) = (&triple.predicate, name(&triple.subject)) else { continue };
+            let object = triple.object.clone();
+            match relation.as_str() {
+                "pred:value" => self.packed.entry(subject.to_owned()).or_default().value = Some(object),
+                "pred:unit" => {
+                    self.packed.entry(subject.to_owned()).or_default().unit = constant(&object).map(|unit| unit.value().to_owned())
+                }
+                "pred:year" => self.packed.entry(subject.to_owned()).or_default().year = Some(object),
+                "pred:date" => self.packed.entry(subject.to_owned()).or_default().date = Some(object),
+                "pred:fact_h" => self.facts.entry(subject.to_owned()).or_default().head = Some(object),
+                "pred:fact_t" => self.facts.entry(subject.to_owned()).or_default().tail = Some(object),
+                "pred:fact_r" => {
+                    if let TermPattern::NamedNode(relation) = &object {
+                        self.facts.entry(subject.to_owned()).or_default().relation =
+                            relation.as_str().strip_prefix(BASE).map(str::to_owned);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Variables over parts of values.
+    fn name_parts(&mut self) {
+        for (node, packed) in &self.packed {
+            let unit = || packed.unit.clone().unwrap_or_default();
+            let of = |part: &Option<TermPattern>| part.as_ref().and_then(name).map(str::to_owned);
+            let named = [
+                of(&packed.value).map(|name| (name, Part::Amount(node.clone(), unit()))),
+                of(&packed.year).map(|name| (name, Part::Year(node.clone()))),
+                of(&packed.date).map(|name| (name, Part::Date(node.clone()))),
+            ];
+            self.parts.extend(named.into_iter().flatten());
+        }
+    }
+
+    /// The literal that a value node is, where the query fixes it.
+    fn fixed(&self, node: &TermPattern) -> Option<Literal> {
+        let packed = self.packed.get(name(node)?)?;
+        if let Some(value) = packed.value.as_ref().and_then(constant) {
+            return Some(as_quantity(value, packed.unit.as_deref().unwrap_or_default()));
+        }
+        packed.date.as_ref().and_then(constant).and_then(|value| date(value.value()))
+    }
+
+    fn end(&self, node: &TermPattern) -> TermPattern {
+        match self.fixed(node) {
+            Some(value) => literal(&value).into(),
+            None => node.clone(),
+        }
+    }
+
+    fn rewrite(&mut self, part: &mut GraphPattern) {
+        match part {
+            GraphPattern::Bgp { patterns } => {
+                let patterns = std::mem::take(patterns);
+                *part = self.triples(&patterns);
+            }
+            GraphPattern::Filter { expr, .. } => *expr = self.expression(expr),
+            GraphPattern::OrderBy { expression, .. } => {
+                for key in expression {
+                    let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
+                    *value = self.expression(value);
+                }
+            }
+            GraphPattern::Path { .. } => self.odd = Some("a property path".to_owned()),
+            _ => {}
+        }
+    }
+
+    fn triples(&mut self, patterns: &[TriplePattern]) -> GraphPattern {
+        let mut made = Vec::new();
+        let mut conditions = Vec::new();
+        for one in patterns {
+            let NamedNodePattern::NamedNode(relation) = &one.predicate else {
+                made.push(one.clone());
+                continue;
+            };
+            let subject = name(&one.subject);
+            match relation.as_str() {
+                "pred:value" | "pred:unit" | "pred:date" | "pred:fact_r" | "pred:fact_t" => {}
+                "pred:year" => {
+                    // A year that is given holds for all its dates; one that is compared is compared where that is said.
+                    if let (Some(node), Some(value)) = (subject, constant(&one.object)) {
+                        match value.value().parse() {
+                            Ok(year) => {
+                                let wanted = Wanted { op: Op::Eq, value: Constant::Year(year) };
+                                conditions.push(wanted.condition(&Variable::new_unchecked(node)));
+                            }
+                            Err(_) => self.odd = Some(format!("`{}` is no year", value.value())),
+                        }
+                    }
+                }
+                "pred:fact_h" => match subject.and_then(|subject| self.facts.get(subject)) {
+                    Some(Fact { head: Some(head), relation: Some(relation), tail: Some(tail) }) => {
+                        made.push(triple(head.clone(), &format!("{STATEMENT}{relation}"), one.subject.clone()));
+                        made.push(triple(one.subject.clone(), &format!("{STATEMENT_VALUE}{relation}"), self.end(tail)));
+                    }
+                    _ => self.odd = Some("a fact without head, relation or tail".to_owned()),
+                },
+                "pred:name" => match &one.object {
+                    TermPattern::Literal(name) => {
+                        made.push(triple(one.subject.clone(), RDFS_LABEL, RdfLiteral::new_simple_literal(text(name.value()))));
+                    }
+                    _ => made.push(triple(one.subject.clone(), RDFS_LABEL, one.object.clone())),
+                },
+                "pred:instance_of" => made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone())),
+                other => match other.strip_prefix(BASE) {
+                    None => self.odd = Some(format!("the predicate <{other}>")),
+                    Some(key) if subject.is_some_and(|subject| self.facts.contains_key(subject)) => {
+                        made.push(triple(one.subject.clone(), &format!("{QUALIFIER}{key}"), self.end(&one.object)));
+                    }
+                    // The statement says it.
+                    Some(key)
+                        if self.facts.values().any(|fact| {
+                            fact.relation.as_deref() == Some(key)
+                                && fact.head.as_ref() == Some(&one.subject)
+                                && fact.tail.as_ref() == Some(&one.object)
+                        }) => {}
+                    Some(key) => made.push(triple(one.subject.clone(), &format!("{DIRECT}{key}"), self.end(&one.object))),
+                },
+            }
+        }
+        filter(GraphPattern::Bgp { patterns: made }, conditions)
+    }
+
+    /// An expression over values instead of their parts.
+    fn expression(&self, expression: &Expression) -> Expression {
+        let pair = |a: &Expression, b: &Expression| (Box::new(self.side(a, b)), Box::new(self.side(b, a)));
+        match expression {
+            Expression::Equal(a, b) => {
+                let (a, b) = pair(a, b);
+                Expression::Equal(a, b)
+            }
+            Expression::Greater(a, b) => {
+                let (a, b) = pair(a, b);
+                Expression::Greater(a, b)
+            }
+            Expression::GreaterOrEqual(a, b) => {
+                let (a, b) = pair(a, b);
+                Expression::GreaterOrEqual(a, b)
+            }
+            Expression::Less(a, b) => {
+                let (a, b) = pair(a, b);
+                Expression::Less(a, b)
+            }
+            Expression::LessOrEqual(a, b) => {
+                let (a, b) = pair(a, b);
+                Expression::LessOrEqual(a, b)
+            }
+            Expression::And(a, b) => Expression::And(Box::new(self.expression(a)), Box::new(self.expression(b))),
+            Expression::Or(a, b) => Expression::Or(Box::new(self.expression(a)), Box::new(self.expression(b))),
+            Expression::Not(a) => Expression::Not(Box::new(self.expression(a))),
+            other => self.side(other, other),
+        }
+    }
+
+    /// One side of a comparison with `other`.
+    fn side(&self, side: &Expression, other: &Expression) -> Expression {
+        let part = |expression: &Expression| match expression {
+            Expression::Variable(variable) => self.parts.get(variable.as_str()),
+            _ => None,
+        };
+        let whole = |node: &str| Expression::Variable(Variable::new_unchecked(node));
+        match (side, part(side), part(other)) {
+            (_, Some(Part::Amount(node, _) | Part::Date(node)), _) => whole(node),
+            (_, Some(Part::Year(node)), _) => Expression::FunctionCall(Function::Year, vec![whole(node)]),
+            (Expression::Literal(value), None, Some(Part::Amount(_, unit))) => Expression::Literal(literal(&as_quantity(value, unit))),
+            (Expression::Literal(value), None, Some(Part::Date(_))) => {
+                Expression::Literal(date(value.value()).map_or_else(|| value.clone(), |date| literal(&date)))
+            }
+            _ => side.clone(),
+        }
+    }
+}

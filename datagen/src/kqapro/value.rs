@@ -1,0 +1,90 @@
+//! Values of KQA Pro's programs and queries: texts, quantities with units, years, dates, and what it means to compare with one.
+
+use toolbox::kg::Kg;
+use toolbox::kg::kqapro::{date, quantity, text, year};
+use toolbox::kg::spargebra::algebra::{Expression, Function};
+use toolbox::kg::spargebra::term::{TermPattern, Variable};
+use toolbox::term::{Literal, Term};
+use toolbox::value::Op;
+
+use crate::algebra::{compare, literal};
+
+/// A constant of a program or query.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Constant {
+    /// A text, a quantity or a date: one literal of the graph.
+    Literal(Literal),
+    /// A year, which holds its dates too.
+    Year(i64),
+}
+
+/// What an attribute or qualifier must be.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wanted {
+    pub op: Op,
+    pub value: Constant,
+}
+
+/// The end of an edge that must be so, and what has to hold of it.
+pub(super) type End = (TermPattern, Option<Expression>);
+
+impl Wanted {
+    /// As the end of an edge, in a variable of this name if it is no plain constant.
+    pub(super) fn end(&self, name: &str) -> End {
+        let variable = Variable::new_unchecked(name);
+        match (&self.value, self.op) {
+            (Constant::Literal(value), Op::Eq) => (literal(value).into(), None),
+            _ => {
+                let condition = self.condition(&variable);
+                (variable.into(), Some(condition))
+            }
+        }
+    }
+
+    /// What holds of a variable.
+    pub(super) fn condition(&self, variable: &Variable) -> Expression {
+        let left = Expression::Variable(variable.clone());
+        match &self.value {
+            Constant::Literal(value) => compare(left, self.op, Expression::Literal(literal(value))),
+            Constant::Year(value) => {
+                let value = Literal::xsd(value.to_string(), "integer");
+                compare(Expression::FunctionCall(Function::Year, vec![left]), self.op, Expression::Literal(literal(&value)))
+            }
+        }
+    }
+}
+
+/// A quantity as programs write it: `1.7 metre`, `100`.
+pub(super) fn quantity_of(value: &str) -> Option<Literal> {
+    let (number, unit) = value.split_once(char::is_whitespace).unwrap_or((value, ""));
+    number.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| quantity(number, unit))
+}
+
+/// A year or a date as programs write it.
+pub(super) fn time_of(value: &str) -> Option<Constant> {
+    date(value).map(Constant::Literal).or_else(|| value.parse().ok().map(Constant::Year))
+}
+
+/// A constant whose type the program does not say: what the relation leads to in the graph, and without one what it looks like.
+pub(super) fn guess(kg: Option<&dyn Kg>, relation: &str, value: &str) -> Constant {
+    let plain = Literal::plain(text(value));
+    let candidates = [Some(plain.clone()), quantity_of(value), date(value), value.parse().ok().map(year)];
+    if let Some(kg) = kg
+        && let Some(relation) = kg.find(&Term::Iri(relation.to_owned()))
+    {
+        let leads = |candidate: &Literal| {
+            kg.find(&Term::Literal(candidate.clone())).is_some_and(|node| !kg.heads(relation.relation(), node).is_empty())
+        };
+        if let Some(found) = candidates.into_iter().flatten().find(leads) {
+            return match value.parse() {
+                Ok(number) if found == year(number) => Constant::Year(number),
+                _ => Constant::Literal(found),
+            };
+        }
+    }
+    match (time_of(value), quantity_of(value)) {
+        (Some(time), _) => time,
+        (None, Some(quantity)) => Constant::Literal(quantity),
+        (None, None) => Constant::Literal(plain),
+    }
+}

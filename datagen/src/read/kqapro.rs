@@ -1,0 +1,72 @@
+//! KQA Pro: a JSON array with `question`, `sparql`, `program`, `choices` and `answer`, over the graph of its `kb.json`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use toolbox::exec::ExcludeWhen;
+
+use super::json::{blank, get, missing, plain, read_records};
+use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use crate::kqapro;
+use crate::question::{GoldQuery, GoldQuestion, Topic};
+use crate::{Error, Refusal};
+
+pub(super) struct KqaPro;
+
+const FORMAT: Format = Format {
+    name: "kqapro",
+    about: "KQA Pro (a part of Wikidata)",
+    needs: "a JSON array of `question` with `sparql` and `program`, and `choices`, `answer`",
+    folder: "train.json and val.json; test.json has no queries. `kg load` reads its kb.json",
+    example: r#"{"question": "How tall is Arvel Tower?", "choices": ["90 metre"], "program": [{"function": "Find", "dependencies": [], "inputs": ["Arvel Tower"]}, {"function": "QueryAttr", "dependencies": [0], "inputs": ["height"]}], "sparql": "SELECT DISTINCT ?pv WHERE { ?e <pred:name> \"Arvel Tower\" . ?e <height> ?pv . }", "answer": "90 metre"}"#,
+    options: &[("program", "the query is made from `program`")],
+    fronts: &["program"],
+    queries: true,
+};
+
+impl Reader for KqaPro {
+    fn format(&self) -> &'static Format {
+        &FORMAT
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let own = sample.array_of(&[&["question"], &["program", "choices"]]);
+        Likeness::of(own, own)
+    }
+
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, "train.json, val.json", |name| matches!(name, "train.json" | "val.json"))
+    }
+
+    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        let stem = file::stem(from.path);
+        read_records(from.path, None, FORMAT.name, each, &mut |record, number| question(record, from, format!("{stem}-{number}")))
+    }
+}
+
+fn question(record: &Value, from: &Request<'_>, id: String) -> Result<GoldQuestion, String> {
+    let wording = record.get("question").and_then(Value::as_str).ok_or_else(|| missing(&["question"]))?;
+    let program = get(record, &["program"]);
+    let none = |field: &str| GoldQuery::Missing(Refusal::NoQuery, format!("`{field}` is missing"));
+    let algebra = |query| GoldQuery::Algebra(Box::new(query));
+    let query = match (from.option, program, record.get("sparql").and_then(Value::as_str)) {
+        (Some("program"), Some(program), _) => {
+            kqapro::program(program, from.kg).map_or_else(|why| GoldQuery::Missing(Refusal::Syntax, why), algebra)
+        }
+        (Some("program"), None, _) => none("program"),
+        (_, _, Some(sparql)) => kqapro::sparql(sparql, from.kg).map_or_else(|(reason, why)| GoldQuery::Missing(reason, why), algebra),
+        (_, _, None) => none("sparql"),
+    };
+    let topics = program.map(|program| kqapro::topics(program, from.kg)).unwrap_or_default();
+    let kind = program.and_then(Value::as_array).and_then(|steps| steps.last()?.get("function")?.as_str().map(str::to_owned));
+    Ok(GoldQuestion {
+        question: wording.trim().to_owned(),
+        query,
+        topics: topics.into_iter().map(|(name, label)| Topic { name, label }).collect(),
+        answers: get(record, &["answer"]).map(|answer| vec![kqapro::answer(&plain(answer))]),
+        answers_bind: true,
+        kind,
+        exclude: ExcludeWhen::Never,
+        ..blank(FORMAT.name, id)
+    })
+}
