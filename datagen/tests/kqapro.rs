@@ -316,6 +316,45 @@ fn values_are_asked_for_compared_and_verified() {
     ]);
 }
 
+/// All 27 functions of the program language occur above.
+#[test]
+fn every_function_is_covered() {
+    let source = include_str!("kqapro.rs");
+    let functions = "FindAll Find FilterConcept FilterStr FilterNum FilterYear FilterDate QFilterStr QFilterNum QFilterYear QFilterDate Relate And \
+         Or What Count SelectBetween SelectAmong QueryAttr QueryAttrUnderCondition VerifyStr VerifyNum VerifyYear VerifyDate QueryRelation \
+         QueryAttrQualifier QueryRelationQualifier";
+    assert_eq!(functions.split_whitespace().count(), 27);
+    assert!(functions.split_whitespace().all(|function| source.contains(&format!("(\"{function}\","))));
+}
+
+#[test]
+fn odd_programs_and_queries_are_refused_with_their_place() {
+    for (program, why) in [
+        (json!([]), "empty"),
+        (json!({}), "no list"),
+        (json!([{ "function": "What", "dependencies": [0], "inputs": [] }]), "a set is needed"),
+        (
+            json!([{ "function": "Find", "dependencies": [], "inputs": [] }, { "function": "What", "dependencies": [0], "inputs": [] }]),
+            "input 1",
+        ),
+        (json!([{ "function": "FindAll" }, { "function": "What", "dependencies": [1] }]), "before it"),
+        (json!([{ "function": "FindAll" }, { "function": "Dance" }]), "Dance"),
+        (json!([{ "function": "FindAll" }, { "function": "FilterNum", "inputs": ["height", "tall", ">"] }]), "not of its kind"),
+        (json!([{ "function": "FindAll" }, { "function": "FilterNum", "inputs": ["height", "1 m", "=>"] }]), "`=>`"),
+        (json!([{ "function": "FindAll" }, { "function": "QFilterYear", "inputs": ["start time", "1900", "="] }]), "qualifiers"),
+        (json!([{ "function": "Find", "inputs": ["a"] }, { "function": "Relate", "inputs": ["b", "sideways"] }]), "sideways"),
+    ] {
+        let error = datagen::kqapro::program(&program, None).unwrap_err();
+        assert!(error.contains(why), "{program}: {error}");
+    }
+    for query in ["SELECT", "DESCRIBE <pred:name>", "SELECT ?e { ?e <http://a> ?x }", "SELECT ?x { [ <pred:fact_h> ?e ] <share> ?x }"] {
+        assert!(datagen::kqapro::sparql(query, None).is_err(), "{query}");
+    }
+    // Without a graph and without dependencies, a program is read all the same.
+    let steps = json!([{ "function": "Find", "inputs": ["Mira Sol"] }, { "function": "Find", "inputs": ["Ivo Sol"] }, { "function": "Or" }, { "function": "Count" }]);
+    assert!(datagen::kqapro::program(&steps, None).unwrap().to_string().contains("Ivo Sol"));
+}
+
 /// The answer is a relation, which no program of the tools can end with.
 #[test]
 fn a_question_for_a_relation_is_read_and_refused() {

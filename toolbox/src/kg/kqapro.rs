@@ -38,6 +38,8 @@ pub struct KbError {
     pub place: String,
     /// What is wrong there.
     pub message: String,
+    /// The line, where it is the JSON that is broken; else 1.
+    pub line: u64,
 }
 
 /// The IRI of a relation, attribute or qualifier in a namespace: blanks are underscores, as in KQA Pro's own SPARQL.
@@ -107,10 +109,14 @@ pub fn text(value: &str) -> String {
 /// # Errors
 /// [`KbError`] names the line that is no JSON, or the entity and field that are odd.
 pub fn each_triple(kb: &str, each: &mut dyn FnMut([Term; 3])) -> Result<(), KbError> {
-    let whole: Value = serde_json::from_str(kb)
-        .map_err(|error| KbError { place: format!("line {}", error.line()), message: format!("not KQA Pro's kb.json: {error}") })?;
+    let whole: Value = serde_json::from_str(kb).map_err(|error| KbError {
+        place: format!("line {}", error.line()),
+        message: format!("not KQA Pro's kb.json: {error}"),
+        line: error.line() as u64,
+    })?;
     let part = |name: &str| {
-        let wrong = || KbError { place: "line 1".to_owned(), message: format!("not KQA Pro's kb.json: it has no object `{name}`") };
+        let wrong =
+            || KbError { place: "line 1".to_owned(), message: format!("not KQA Pro's kb.json: it has no object `{name}`"), line: 1 };
         whole.get(name).and_then(Value::as_object).ok_or_else(wrong)
     };
     Kb { concepts: part("concepts")?, entities: part("entities")?, blanks: 0, each }.run()
@@ -128,7 +134,7 @@ fn iri(iri: impl Into<String>) -> Term {
 }
 
 fn wrong(id: &str, field: &str, message: &str) -> KbError {
-    KbError { place: format!("{id}, `{field}`"), message: message.to_owned() }
+    KbError { place: format!("{id}, `{field}`"), message: message.to_owned(), line: 1 }
 }
 
 /// A list that may be missing.
