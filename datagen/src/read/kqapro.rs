@@ -17,7 +17,7 @@ const FORMAT: Format = Format {
     name: "kqapro",
     about: "KQA Pro (a part of Wikidata)",
     needs: "a JSON array of `question` with `sparql` and `program`, and `choices`, `answer`",
-    folder: "train.json and val.json; test.json has no queries. `kg load` reads its kb.json",
+    folder: "train.json and val.json; test.json has no queries. kb.json is its graph",
     example: r#"{"question": "How tall is Arvel Tower?", "choices": ["90 metre"], "program": [{"function": "Find", "dependencies": [], "inputs": ["Arvel Tower"]}, {"function": "QueryAttr", "dependencies": [0], "inputs": ["height"]}], "sparql": "SELECT DISTINCT ?pv WHERE { ?e <pred:name> \"Arvel Tower\" . ?e <height> ?pv . }", "answer": "90 metre"}"#,
     options: &[("program", "the query is made from `program`")],
     fronts: &["program"],
