@@ -118,7 +118,7 @@ impl Reader {
             match relation.as_str() {
                 "pred:value" => self.packed.entry(subject.to_owned()).or_default().value = Some(object),
                 "pred:unit" => {
-                    self.packed.entry(subject.to_owned()).or_default().unit = constant(&object).map(|unit| unit.value().to_owned())
+                    self.packed.entry(subject.to_owned()).or_default().unit = constant(&object).map(|unit| unit.value().to_owned());
                 }
                 "pred:year" => self.packed.entry(subject.to_owned()).or_default().year = Some(object),
                 "pred:date" => self.packed.entry(subject.to_owned()).or_default().date = Some(object),
