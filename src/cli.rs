@@ -65,8 +65,10 @@ pub(crate) struct DemoArgs {
 pub(crate) enum KgCommand {
     /// Load files into a graph folder.
     Load(KgLoadArgs),
-    /// Counts, namespaces and the vocabulary of a graph.
+    /// Counts, named graphs and the vocabulary of a graph.
     Stats(KgArg),
+    /// Check every byte of a graph folder.
+    Check(KgCheckArgs),
     /// Run a SPARQL query.
     Query(KgQueryArgs),
 }
@@ -76,6 +78,16 @@ pub(crate) struct KgArg {
     /// Graph folder (made by `kg load`).
     #[arg(long, value_name = "DIR")]
     pub(crate) kg: PathBuf,
+    /// Only the triples that came in this named graph; can be given again for more, `default` is the default graph.
+    #[arg(long = "graph", value_name = "IRI")]
+    pub(crate) graphs: Vec<String>,
+}
+
+impl KgArg {
+    /// A folder with all its triples.
+    pub(crate) fn whole(kg: &std::path::Path) -> Self {
+        Self { kg: kg.to_path_buf(), graphs: Vec::new() }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -83,9 +95,53 @@ pub(crate) struct KgLoadArgs {
     /// Graph folder to write.
     #[arg(long, value_name = "DIR")]
     pub(crate) kg: PathBuf,
-    /// Turtle, N-Triples, TSV (`head TAB relation TAB tail`) or MetaQA (`s|r|o`) files; `.gz` is read as it is.
+    /// Turtle, N-Triples, N-Quads, TriG, RDF/XML, JSON-LD, TSV (`head TAB relation TAB tail`) or MetaQA (`s|r|o`) files; `.gz` is read as
+    /// it is.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Format of every file, where the extension does not say it: ttl, nt, nq, trig, rdf, jsonld, tsv or metaqa.
+    #[arg(long, value_name = "FORMAT", value_parser = graph_format)]
+    pub(crate) format: Option<toolbox::kg::Format>,
+    /// Memory for triples and terms, such as 512MiB or 4GiB; what does not fit is sorted on disk, beside the folder.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
+    pub(crate) memory: usize,
+    /// Threads that parse; all cores without it. The folder does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+    /// Take IRIs as they stand: dumps hold spaces and quotes in them.
+    #[arg(long)]
+    pub(crate) any_iri: bool,
+    /// Faulty statements to pass over before loading fails.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) max_faults: usize,
+}
+
+impl KgLoadArgs {
+    /// Files into a folder, all else as it is without options.
+    pub(crate) fn plain(kg: PathBuf, files: Vec<PathBuf>) -> Self {
+        let usual = toolbox::kg::LoadOptions::default();
+        Self { kg, files, format: None, memory: usual.memory, threads: None, any_iri: false, max_faults: 0 }
+    }
+}
+
+fn graph_format(name: &str) -> Result<toolbox::kg::Format, String> {
+    let known = || toolbox::kg::Format::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    toolbox::kg::Format::named(name).ok_or_else(|| format!("it is none of {}", known()))
+}
+
+/// Bytes as people write them: a number, or one with KiB, MiB or GiB behind it.
+fn size(text: &str) -> Result<usize, String> {
+    let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    let (number, shift) = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift))).unwrap_or((text, 0));
+    let bytes = number.trim().parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| "a size is a whole number of bytes, KiB, MiB or GiB, such as 512MiB".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KgCheckArgs {
+    /// Graph folder (made by `kg load`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) kg: PathBuf,
 }
 
 #[derive(Debug, Args)]

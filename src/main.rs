@@ -42,6 +42,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Demo(args) => commands::demo::run(args, &ui),
         Command::Kg(KgCommand::Load(args)) => commands::kg::load(args, &ui),
         Command::Kg(KgCommand::Stats(args)) => commands::kg::stats(args, &ui),
+        Command::Kg(KgCommand::Check(args)) => commands::kg::check(args, &ui),
         Command::Kg(KgCommand::Query(args)) => commands::kg::query(args, &ui),
         Command::Tool(args) => commands::tool::run(args, &ui),
         Command::Datagen(DatagenCommand::Gold(args)) => commands::datagen::gold(args, &ui),

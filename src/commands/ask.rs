@@ -20,7 +20,7 @@ use crate::cli::AskArgs;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
-    let graph = kg::open(&args.graph.kg)?;
+    let graph = kg::open(&args.graph)?;
     let entities = topics(&graph, &args.question, &args.entities)?;
     let (mut planner, template): (Box<dyn Planner>, Template) = match args.model.strip_prefix("scripted:") {
         Some(file) => {

@@ -35,7 +35,7 @@ const SHOWN: usize = 5;
 
 pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
-    let graph = kg::open(&args.graph.kg)?;
+    let graph = kg::open(&args.graph)?;
     if args.show {
         show(args, &graph, ui)?;
     }

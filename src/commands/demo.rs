@@ -10,7 +10,7 @@ use infer::planner::{LocalModel, LocalPlanner};
 use model::Preset;
 use serde_json::json;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::{Kg, MemoryKg};
+use toolbox::kg::{FrozenKg, Kg};
 use toolbox::metrics::Metrics;
 use train::{Base, TrainConfig};
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         last = Instant::now();
     };
 
-    let loading = KgLoadArgs { kg: args.out.join("graph"), files: vec![data("graph.ttl")?, data("ontology.ttl")?] };
+    let loading = KgLoadArgs::plain(args.out.join("graph"), vec![data("graph.ttl")?, data("ontology.ttl")?]);
     let (graph, manifest) = kg::load_files(&loading, ui)?;
     ui.say(format!("1. loaded {} triples into {}", manifest.triples, loading.kg.display()));
     lap("load");
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
     let data_dir = args.out.join("data");
     let generating = GoldArgs {
-        graph: KgArg { kg: loading.kg.clone() },
+        graph: KgArg::whole(&loading.kg),
         sources: vec![format!("templates={}", data("templates.jsonl")?.display()), jsonl(&data("questions.train.jsonl")?)],
         hold_out: vec![new_entities.clone(), new_wordings.clone()],
         out: Some(data_dir.clone()),
@@ -118,7 +118,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
 }
 
 /// Answers the sample questions and prints them; gives back what was printed, for the report.
-fn samples(graph: &MemoryKg, model: &Arc<LocalModel>, ui: &Ui) -> Result<Vec<serde_json::Value>> {
+fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, ui: &Ui) -> Result<Vec<serde_json::Value>> {
     let template = model.template()?;
     let mut shown = Vec::new();
     for question in SAMPLES {

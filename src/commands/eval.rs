@@ -89,7 +89,7 @@ struct One {
 }
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
-    let graph = kg::open(&args.graph.kg)?;
+    let graph = kg::open(&args.graph)?;
     let setting = Setting::open(&args.model, args.entities, args.exclude_topics.map(crate::cli::ExcludeTopics::when))?;
     let all = sources::read(std::slice::from_ref(&args.source), Some(&graph), &ReadOptions { seed: args.seed, ..ReadOptions::default() })?;
     let questions = limited(all, args.limit, args.seed);

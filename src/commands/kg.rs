@@ -1,39 +1,64 @@
 //! `kgagent kg`: load graphs and look into them.
 
-use std::collections::HashMap;
-use std::path::Path;
+use std::time::Instant;
 
 use anyhow::{Context, Result};
 use serde_json::json;
 use toolbox::kg::parse_query;
-use toolbox::kg::{GraphFolder, Kg, LoadOptions, Manifest, MemoryKg, QueryAnswer, QueryLimits, Source};
-
-use toolbox::term::RelId;
+use toolbox::kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer, QueryLimits};
 
 use crate::Outcome;
-use crate::cli::{KgArg, KgLoadArgs, KgQueryArgs};
-use crate::ui::Ui;
+use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs};
+use crate::ui::{Ui, seconds};
 
-/// Opens a graph folder with a word on the way.
-pub(crate) fn open(dir: &Path) -> Result<MemoryKg> {
-    GraphFolder::open(dir).with_context(|| format!("cannot open the graph folder {}", dir.display()))
+/// Opens a graph folder, or the named graphs of it that are asked for.
+pub(crate) fn open(graph: &KgArg) -> Result<FrozenKg> {
+    // On the command line the default graph needs a name; in a folder it has none.
+    let graphs: Vec<String> = graph.graphs.iter().map(|name| if name == "default" { String::new() } else { name.clone() }).collect();
+    GraphFolder::open_graphs(&graph.kg, &graphs).with_context(|| format!("cannot open the graph folder {}", graph.kg.display()))
 }
 
 /// Loads files into a graph folder and opens it.
-pub(crate) fn load_files(args: &KgLoadArgs, ui: &Ui) -> Result<(MemoryKg, Manifest)> {
+pub(crate) fn load_files(args: &KgLoadArgs, ui: &Ui) -> Result<(FrozenKg, Manifest)> {
     let bar = ui.bar(None, "load");
-    let kg = MemoryKg::load(&args.files, &LoadOptions::default(), &|triples| bar.set_position(triples))?;
+    let options = LoadOptions {
+        format: args.format,
+        any_iri: args.any_iri,
+        max_faults: args.max_faults,
+        memory: args.memory,
+        threads: args.threads.unwrap_or(0),
+    };
+    let loaded = GraphFolder::load(&args.kg, &args.files, &options, &|progress| match progress {
+        Progress::Read(triples) => bar.set_position(triples),
+        Progress::Sort => bar.set_message("triples read; sorting and writing"),
+    })?;
     bar.finish_and_clear();
-    let sources = args.files.iter().map(|file| Source::of(file)).collect::<Result<Vec<_>, _>>()?;
-    let manifest = GraphFolder::write(&args.kg, &kg, &sources)?;
-    Ok((kg, manifest))
+    Ok(loaded)
 }
 
 pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<Outcome> {
+    let start = Instant::now();
     let (kg, manifest) = load_files(args, ui)?;
-    ui.say(format!("{} holds {} triples", args.kg.display(), kg.len()));
+    ui.say(format!("{} holds {} triples, loaded in {}", args.kg.display(), kg.len(), seconds(start.elapsed().as_secs_f64())));
     print_manifest(&manifest, ui)?;
     Ok(Outcome::Done)
+}
+
+pub(crate) fn check(args: &KgCheckArgs, ui: &Ui) -> Result<Outcome> {
+    match GraphFolder::verify(&args.kg) {
+        Ok(kg) => {
+            ui.say(format!("{} is whole: {} triples, content hash {}", args.kg.display(), kg.len(), kg.content_hash()));
+            ui.object(&json!({ "whole": true, "triples": kg.len(), "content_hash": kg.content_hash() }));
+            Ok(Outcome::Done)
+        }
+        // What is damaged was checked and found so; a folder that is no graph at all is an error of use.
+        Err(error @ (FolderError::Damage { .. } | FolderError::Hash { .. })) => {
+            ui.say(error.to_string());
+            ui.object(&json!({ "whole": false, "error": error.to_string() }));
+            Ok(Outcome::Negative)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn print_manifest(manifest: &Manifest, ui: &Ui) -> Result<()> {
@@ -53,13 +78,14 @@ fn print_manifest(manifest: &Manifest, ui: &Ui) -> Result<()> {
 const NAMED: usize = 20;
 
 pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
-    let manifest = GraphFolder::manifest(&args.kg)?;
-    let kg = open(&args.kg)?;
-    let mut uses: HashMap<RelId, usize> = HashMap::new();
-    for (_, relation, _) in kg.triples() {
-        *uses.entry(relation).or_default() += 1;
+    let mut manifest = GraphFolder::manifest(&args.kg)?;
+    let kg = open(args)?;
+    if !args.graphs.is_empty() {
+        (manifest.triples, manifest.entities, manifest.relations) = (kg.len(), kg.entity_count(), kg.relations().len());
+        (manifest.literals, manifest.content_hash) = (kg.literal_count(), kg.content_hash().to_owned());
+        (manifest.label_languages, manifest.graphs) = (kg.label_languages().to_vec(), Vec::new());
     }
-    let mut relations: Vec<(usize, String)> = uses.into_iter().map(|(relation, count)| (count, kg.name(relation.node()))).collect();
+    let mut relations: Vec<(usize, String)> = kg.relations().iter().map(|&r| (kg.pairs(r).len(), kg.name(r.node()))).collect();
     let mut classes: Vec<(usize, String)> = kg.classes().iter().map(|&class| (kg.instances(class).len(), kg.name(class))).collect();
     for list in [&mut relations, &mut classes] {
         list.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -73,6 +99,13 @@ pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
     print_manifest(&manifest, ui)?;
+    if !manifest.graphs.is_empty() {
+        ui.say("");
+        let mut rows = vec![vec!["named graph".to_owned(), "count".to_owned()]];
+        let name = |name: &str| if name.is_empty() { "default".to_owned() } else { name.to_owned() };
+        rows.extend(manifest.graphs.iter().map(|graph| vec![name(&graph.name), graph.triples.to_string()]));
+        ui.table(&rows);
+    }
     for (head, list) in [("relation", &relations), ("class", &classes)] {
         ui.say("");
         let mut rows = vec![vec![head.to_owned(), "count".to_owned()]];
@@ -86,7 +119,7 @@ pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
 }
 
 pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<Outcome> {
-    let kg = open(&args.graph.kg)?;
+    let kg = open(&args.graph)?;
     let query = parse_query(&args.sparql)?;
     match kg.query(&query, QueryLimits::default())? {
         QueryAnswer::Bool(truth) => {

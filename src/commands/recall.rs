@@ -21,7 +21,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
-    let graph = kg::open(&args.graph.kg)?;
+    let graph = kg::open(&args.graph)?;
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
     let questions = sources::read(&args.sources, Some(&graph), &reading)?;
     let options = VerifyOptions::default();

@@ -22,7 +22,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let file = File::open(&args.trace).with_context(|| format!("cannot open {}", args.trace.display()))?;
     let events = trace::read(BufReader::new(file)).with_context(|| format!("{} is no trace", args.trace.display()))?;
-    let graph = kg::open(&args.graph.kg)?;
+    let graph = kg::open(&args.graph)?;
     let Some(Event::Observe { question, entities, kg_hash, template_hash, planner, exclude, .. }) = events.first() else {
         bail!("{} does not begin with an observe event", args.trace.display());
     };

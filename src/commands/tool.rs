@@ -14,7 +14,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
     let calls = parse_program(&args.calls).context("the calls do not parse")?;
-    let kg = kg::open(&args.graph.kg)?;
+    let kg = kg::open(&args.graph)?;
     let mut session = Session::new(&kg, &args.question, Linked::new(&kg, &args.question, &[]), &[], ExecOptions::default());
     let mut results = Vec::new();
     for call in &calls {

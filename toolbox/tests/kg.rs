@@ -82,18 +82,18 @@ o:country a rdf:Property ; rdfs:label "country"@en ; rdfs:domain o:City .
 fn a_small_graph_answers_every_access() {
     let kg = load("cities.ttl", CITIES);
     let (lisbon, porto, portugal) = (node(&kg, "lisbon"), node(&kg, "porto"), node(&kg, "portugal"));
-    assert_eq!(kg.tails(lisbon, rel(&kg, "country")), [portugal]);
+    assert_eq!(*kg.tails(lisbon, rel(&kg, "country")), [portugal]);
     assert_eq!(names(&kg, &kg.heads(rel(&kg, "country"), portugal)), ["lisbon", "porto"]);
     assert!(kg.has(porto, rel(&kg, "country"), portugal) && !kg.has(portugal, rel(&kg, "country"), porto));
     assert_eq!(rel_names(&kg, &kg.out_relations(lisbon)), ["country", "founded", "population"]);
     assert_eq!(rel_names(&kg, &kg.in_relations(lisbon)), ["city"]);
     assert_eq!(names(&kg, kg.classes()), ["City"], "modelling classes are no classes of things");
-    assert_eq!(kg.instances(node(&kg, "City")), [lisbon, porto]);
+    assert_eq!(*kg.instances(node(&kg, "City")), [lisbon, porto]);
     assert_eq!(names(&kg, &kg.types(lisbon)), ["City"]);
     assert!(kg.types(node(&kg, "City")).is_empty());
     assert_eq!(kg.term(lisbon), Term::Iri("http://kg.test/lisbon".to_owned()));
     let population = Term::Literal(Literal::xsd("545796", "integer"));
-    assert_eq!(kg.find(&population).map(|n| kg.heads(rel(&kg, "population"), n)), Some(vec![lisbon]));
+    assert_eq!(kg.find(&population).map(|n| kg.heads(rel(&kg, "population"), n).into_owned()), Some(vec![lisbon]));
     assert_eq!(kg.find(&Term::Iri("http://kg.test/nowhere".to_owned())), None);
 }
 
@@ -193,7 +193,7 @@ fn names_are_short_unique_and_lead_back() {
 fn literals_have_names_that_lead_back() {
     let kg =
         load("g.nt", "<x:a> <x:r> \"say \\\"hi\\\"\\n\\\\o/\"@en .\n<x:a> <x:r> \"2011\"^^<http://www.w3.org/2001/XMLSchema#gYear> .\n");
-    for n in kg.tails(node(&kg, "a"), rel(&kg, "r")) {
+    for &n in kg.tails(node(&kg, "a"), rel(&kg, "r")).iter() {
         assert_eq!(kg.by_name(&kg.name(n)), Some(n), "{}", kg.name(n));
     }
     assert!(kg.by_name("\"2011\"^^xsd:gYear").is_some());
@@ -228,9 +228,9 @@ proptest! {
             for p in 0..3 {
                 let Some(relation) = find("p", p).map(NodeId::relation) else { continue };
                 let want: Vec<NodeId> = (0..6).filter(|&o| set.contains(&(s, p, o))).map(|o| find("n", o).unwrap()).collect();
-                prop_assert_eq!(kg.tails(node, relation), want);
+                prop_assert_eq!(kg.tails(node, relation).into_owned(), want);
                 let want: Vec<NodeId> = (0..6).filter(|&h| set.contains(&(h, p, s))).map(|h| find("n", h).unwrap()).collect();
-                prop_assert_eq!(kg.heads(relation, node), want);
+                prop_assert_eq!(kg.heads(relation, node).into_owned(), want);
                 prop_assert_eq!(kg.out_relations(node).contains(&relation), set.iter().any(|t| t.0 == s && t.1 == p));
                 prop_assert_eq!(kg.in_relations(node).contains(&relation), set.iter().any(|t| t.2 == s && t.1 == p));
             }
@@ -301,7 +301,7 @@ fn blank_nodes_of_different_files_stay_apart_and_are_numbered() {
     let kg = load(&LoadOptions::default());
     assert_eq!(kg.len(), 2);
     assert_eq!(kg.content_hash(), load(&LoadOptions::default()).content_hash(), "anonymous nodes get the same names every time");
-    assert_eq!(names(&kg, &kg.entities()), ["_:b0", "_:b1", "_:b2", "_:b3"]);
+    assert_eq!(names(&kg, &kg.entities().collect::<Vec<_>>()), ["_:f0_b0", "_:f0_b1", "_:f1_b0", "_:f1_b1"]);
 }
 
 #[test]
@@ -349,12 +349,12 @@ fn a_graph_folder_gives_the_graph_back() {
     let manifest = GraphFolder::write(&out, &kg, &[Source::of(&source).unwrap()]).unwrap();
     assert_eq!((manifest.triples, manifest.sources[0].bytes), (kg.len(), CITIES.len() as u64));
     assert!(manifest.deny.contains(&"http://www.w3.org/2004/02/skos/core#altLabel".to_owned()));
-    let bytes = std::fs::read(out.join("graph.nt.gz")).unwrap();
+    let bytes = std::fs::read(out.join("graph.kgf")).unwrap();
     let back = GraphFolder::open(&out).unwrap();
     assert_eq!(back.content_hash(), kg.content_hash());
-    assert_eq!(names(&back, &back.entities()), names(&kg, &kg.entities()));
+    assert_eq!(names(&back, &back.entities().collect::<Vec<_>>()), names(&kg, &kg.entities().collect::<Vec<_>>()));
     GraphFolder::write(&out, &back, &[]).unwrap();
-    assert_eq!(std::fs::read(out.join("graph.nt.gz")).unwrap(), bytes, "equal graphs give equal bytes, and a graph folder may be replaced");
+    assert_eq!(std::fs::read(out.join("graph.kgf")).unwrap(), bytes, "equal graphs give equal bytes, and a graph folder may be replaced");
     let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "nothing else is left behind: {left:?}");
 }
@@ -392,13 +392,13 @@ fn folders_of_others_are_left_alone_and_damage_is_noticed() {
     let out = dir.path().join("graph");
     GraphFolder::write(&out, &kg, &[]).unwrap();
     let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
-    std::fs::write(out.join("manifest.json"), manifest.replace("\"version\": 1", "\"version\": 99")).unwrap();
+    std::fs::write(out.join("manifest.json"), manifest.replace("\"version\": 2", "\"version\": 99")).unwrap();
     assert!(matches!(GraphFolder::open(&out), Err(FolderError::Version { found: 99, .. })));
     std::fs::write(out.join("manifest.json"), manifest.replace(kg.content_hash(), "00")).unwrap();
     assert!(matches!(GraphFolder::open(&out), Err(FolderError::Hash { .. })));
     std::fs::write(out.join("manifest.json"), &manifest).unwrap();
-    std::fs::write(out.join("graph.nt.gz"), b"\x1f\x8bgarbage").unwrap();
-    assert!(matches!(GraphFolder::open(&out), Err(FolderError::Load(_))));
+    std::fs::write(out.join("graph.kgf"), b"garbage").unwrap();
+    assert!(matches!(GraphFolder::open(&out), Err(FolderError::Damage { .. })));
 }
 
 // ---- queries

@@ -245,7 +245,8 @@ impl<'a> Compiler<'a> {
     fn labelled(&mut self, label: &Literal) -> Result<Arg, Refusal> {
         if let Some(kg) = self.names.kg {
             let literal = kg.find(&Term::Literal(label.clone())).ok_or(Refusal::UnknownConstant)?;
-            let mut nodes: Vec<_> = kg.schema().label_relations.iter().flat_map(|&relation| kg.heads(relation, literal)).collect();
+            let mut nodes: Vec<_> =
+                kg.schema().label_relations.iter().flat_map(|&relation| kg.heads(relation, literal).into_owned()).collect();
             nodes.sort_unstable();
             nodes.dedup();
             match nodes.len() {

@@ -110,7 +110,7 @@ pub fn abstention(kg: &dyn Kg, question: &GoldQuestion, verified: &Verified, opt
 /// Whether one of the other relations leads from the set exactly where the one taken out leads.
 fn has_twin(kg: &dyn Kg, set: &[NodeId], taken: RelId, along: bool, mut others: impl Iterator<Item = (Relation, bool)>) -> bool {
     let reached = |relation: RelId, forward: bool| -> BTreeSet<NodeId> {
-        set.iter().flat_map(|&node| if forward { kg.tails(node, relation) } else { kg.heads(relation, node) }).collect()
+        set.iter().flat_map(|&node| if forward { kg.tails(node, relation) } else { kg.heads(relation, node) }.into_owned()).collect()
     };
     let wanted = reached(taken, along);
     others.any(|(relation, forward)| matches!(relation, Relation::Plain(id) if reached(id, forward) == wanted))

@@ -132,13 +132,13 @@ impl Walk<'_, '_> {
                 Relation::Interval(index) => {
                     let interval = self.session.kg().schema().intervals[index].clone();
                     for id in [interval.from, interval.to] {
-                        for tail in self.session.kg().tails(member, id) {
+                        for &tail in self.session.kg().tails(member, id).iter() {
                             self.triples.insert((member, id, tail));
                         }
                     }
                 }
                 Relation::Plain(_) => {
-                    for tail in self.session.step(member, relation, forward) {
+                    for &tail in self.session.step(member, relation, forward).iter() {
                         self.keep(member, relation, forward, tail);
                     }
                 }

@@ -1,7 +1,5 @@
 //! Relation lists: which relations a set has, how they are ranked, and what a list shows of them (tools E1 and S1, spec A.3 and A.5).
 
-use rustc_hash::FxHashMap;
-
 use super::{Relation, Session, Shown, ToolError};
 use crate::call::Arg;
 use crate::rank::{Asked, Candidate, LeadsTo};
@@ -48,19 +46,10 @@ impl Session<'_> {
 
     /// The relations of a set, out first, each direction in id order.
     pub(super) fn adjacent(&self, from: &[NodeId]) -> Vec<Adjacent> {
-        let collect = |relations: &dyn Fn(NodeId) -> Vec<RelId>| {
-            let mut first: FxHashMap<RelId, NodeId> = FxHashMap::default();
-            for &node in from {
-                for id in relations(node) {
-                    first.entry(id).or_insert(node);
-                }
-            }
-            let mut found: Vec<(RelId, NodeId)> = first.into_iter().filter(|(id, _)| !self.options.without.contains(id)).collect();
-            found.sort_unstable();
-            found
-        };
-        let out = collect(&|node| self.kg.out_relations(node));
-        let incoming = collect(&|node| self.kg.in_relations(node));
+        let [mut out, mut incoming] = self.kg.relations_of(from);
+        for found in [&mut out, &mut incoming] {
+            found.retain(|(id, _)| !self.options.without.contains(id));
+        }
         let plain = |out: bool| move |&(id, member): &(RelId, NodeId)| Adjacent { relation: Relation::Plain(id), out, member };
         let mut all: Vec<Adjacent> = out.iter().map(plain(true)).collect();
         for (index, interval) in self.kg.schema().intervals.iter().enumerate() {

@@ -1,5 +1,7 @@
 //! The thirteen tools on sorted sets of integers (rules R1–R22).
 
+use std::borrow::Cow;
+
 use super::resolve::NEAREST;
 use super::{EntSet, ExcludeWhen, Observation, Relation, Session, ToolError, Value};
 use crate::call::{Arg, Call, Tool};
@@ -53,7 +55,7 @@ impl Session<'_> {
                 let (relation, forward) = self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
                 let mut members = Vec::new();
                 for &node in from.iter() {
-                    members.extend(self.step(node, relation, forward));
+                    members.extend_from_slice(&self.step(node, relation, forward));
                 }
                 let mut done = value(members, vec![from])?;
                 done.walked = Some((relation, forward));
@@ -61,7 +63,7 @@ impl Session<'_> {
             }
             Tool::GetEntityByType => {
                 let class = self.class(args.first().ok_or_else(|| missing(call))?)?;
-                value(self.kg.instances(class), vec![[class].into()])
+                value(self.kg.instances(class).into_owned(), vec![[class].into()])
             }
             Tool::GetEntityByConstraint => self.constrain(call, set(0)?),
             Tool::GetCandidateEntity => {
@@ -96,9 +98,9 @@ impl Session<'_> {
     }
 
     /// Neighbours of one node along (`forward`) or against a relation.
-    pub(super) fn step(&self, node: NodeId, relation: Relation, forward: bool) -> Vec<NodeId> {
+    pub(super) fn step(&self, node: NodeId, relation: Relation, forward: bool) -> Cow<'_, [NodeId]> {
         match relation {
-            Relation::Plain(id) if self.options.without.contains(&id) => Vec::new(),
+            Relation::Plain(id) if self.options.without.contains(&id) => Cow::default(),
             Relation::Plain(id) if forward => self.kg.tails(node, id),
             Relation::Plain(id) => self.kg.heads(id, node),
             // A derived interval has no tails of its own; as a walk it means its start (spec R11, last sentence).
@@ -239,7 +241,7 @@ impl Session<'_> {
                 };
                 let mut kept = Vec::new();
                 for &node in from {
-                    for tail in self.step(node, relation, forward) {
+                    for &tail in self.step(node, relation, forward).iter() {
                         if wanted(tail)? {
                             kept.push(node);
                             break;
@@ -318,7 +320,7 @@ impl Session<'_> {
             })
             .collect();
         let scores = self.options.ranker.score(&self.question, &texts);
-        let degree = |i: usize| self.kg.out_relations(from[i]).len() + self.kg.in_relations(from[i]).len();
+        let degree = |i: usize| self.kg.degree(from[i]);
         (0..from.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(degree(a).cmp(&degree(b))).then(b.cmp(&a))).map(|i| from[i])
     }
 

@@ -1,9 +1,8 @@
 //! The term dictionary of a graph: every term once, sorted, so that an id is a rank and sets of ids compare like sets of terms.
 //!
-//! A term is kept as one *key* string: a tag byte that puts IRIs before blank nodes before literals, then the text. All keys lie in one
-//! buffer, which is what a memory-mapped file needs and costs one allocation instead of one a term.
-
-use rustc_hash::FxHashMap;
+//! A term is kept as one *key* string: a tag byte that puts IRIs before blank nodes before literals, then the text. Keys stand in blocks of
+//! [`BLOCK`]: the first one whole, each other one as the number of bytes it shares with the one before and its own rest (front coding).
+//! The bytes may come from a file that anybody could have changed: whatever they are, reading ends and stays inside them.
 
 use crate::term::{Literal, Term};
 
@@ -15,6 +14,9 @@ pub(crate) const BLANK: char = '2';
 pub(crate) const LITERAL: char = '3';
 /// Separates lexical form, datatype and language; neither of the last two can hold it, so splitting from the right is exact.
 const SEPARATOR: char = '\0';
+
+/// Keys of one block: a look-up decodes half of them on average, and each block costs eight bytes and one whole key.
+const BLOCK: u32 = 16;
 
 /// Writes the key of a literal over `out`.
 pub(crate) fn literal_key(out: &mut String, lexical: &str, datatype: &str, lang: &str) {
@@ -55,7 +57,7 @@ pub(crate) enum Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(key: &'a str) -> Self {
+    pub(crate) fn of(key: &'a str) -> Self {
         let (tag, text) = key.split_at(key.chars().next().map_or(0, char::len_utf8));
         match tag.chars().next() {
             Some(LITERAL) => {
@@ -81,96 +83,208 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// All terms of a graph, sorted by key; the id of a term is its rank.
-#[derive(Debug, Default)]
-pub(crate) struct Dictionary {
-    text: String,
-    /// End of each key in `text`.
-    ends: Vec<usize>,
+/// The key of one term, decoded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Key(String);
+
+impl Key {
+    /// The term in parts.
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        Parts::of(&self.0)
+    }
+
+    /// The text of an IRI; `None` for every other term.
+    pub(crate) fn iri(&self) -> Option<&str> {
+        match self.parts() {
+            Parts::Iri(iri) => Some(iri),
+            Parts::Blank(_) | Parts::Literal(..) => None,
+        }
+    }
 }
 
-impl Dictionary {
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
+/// All terms of a graph, sorted by key; the id of a term is its rank.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dictionary<'a> {
+    /// Start of each block in `text`.
+    blocks: &'a [u64],
+    text: &'a [u8],
+    len: u32,
+    resources: u32,
+}
+
+impl<'a> Dictionary<'a> {
+    pub(crate) fn new(blocks: &'a [u64], text: &'a [u8], len: u32, resources: u32) -> Self {
+        Self { blocks, text, len, resources: resources.min(len) }
     }
 
-    fn key(&self, index: usize) -> &str {
-        let start = index.checked_sub(1).and_then(|i| self.ends.get(i)).copied().unwrap_or(0);
-        self.ends.get(index).and_then(|&end| self.text.get(start..end)).unwrap_or("")
+    /// Number of terms.
+    pub(crate) fn len(self) -> usize {
+        self.len as usize
     }
 
-    pub(crate) fn parts(&self, id: u32) -> Parts<'_> {
-        Parts::of(self.key(id as usize))
+    /// Every id that is an IRI or blank node: they come before all literals.
+    pub(crate) fn resources(self) -> std::ops::Range<u32> {
+        0..self.resources
     }
 
-    pub(crate) fn find(&self, key: &str) -> Option<u32> {
-        let index = self.lower_bound(key);
-        (index < self.len() && self.key(index) == key).then_some(u32::try_from(index).ok()?)
+    /// The bytes of a block and whatever follows it.
+    fn block(self, index: u32) -> &'a [u8] {
+        let start = self.blocks.get(index as usize).and_then(|&at| usize::try_from(at).ok());
+        start.and_then(|at| self.text.get(at..)).unwrap_or(&[])
     }
 
-    pub(crate) fn find_iri(&self, iri: &str) -> Option<u32> {
-        let mut key = String::with_capacity(iri.len() + 1);
-        node_key(&mut key, IRI, iri);
-        self.find(&key)
+    fn head(self, index: u32) -> &'a [u8] {
+        let mut rest = self.block(index);
+        varint(&mut rest).and_then(|len| rest.get(..len)).unwrap_or(&[])
     }
 
-    fn lower_bound(&self, key: &str) -> usize {
-        let (mut low, mut high) = (0, self.len());
+    /// The key of a term; empty for an id that is none.
+    pub(crate) fn key(self, id: u32) -> Key {
+        let mut keys = Keys::at(self, id / BLOCK);
+        for _ in 0..id % BLOCK {
+            keys.next();
+        }
+        if keys.next().is_none() {
+            return Key::default();
+        }
+        let key = std::mem::take(&mut keys.key);
+        Key(String::from_utf8(key).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// The id of a key.
+    pub(crate) fn find(self, key: &str) -> Option<u32> {
+        let key = key.as_bytes();
+        // The last block whose first key is not greater.
+        let (mut low, mut high) = (0, self.len.div_ceil(BLOCK));
         while low < high {
             let middle = low.midpoint(high);
-            if self.key(middle) < key {
+            if self.head(middle) <= key {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        low
+        let mut keys = Keys::at(self, low.checked_sub(1)?);
+        for _ in 0..BLOCK {
+            let (id, found) = keys.next()?;
+            match found.cmp(key) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Some(id),
+                std::cmp::Ordering::Greater => return None,
+            }
+        }
+        None
     }
 
-    /// Every id that is an IRI or blank node: they come before all literals.
-    pub(crate) fn resources(&self) -> std::ops::Range<u32> {
-        0..u32::try_from(self.lower_bound("3")).unwrap_or(u32::MAX)
+    pub(crate) fn find_iri(self, iri: &str) -> Option<u32> {
+        let mut key = String::with_capacity(iri.len() + 1);
+        node_key(&mut key, IRI, iri);
+        self.find(&key)
+    }
+
+    /// All keys in order.
+    pub(crate) fn keys(self) -> Keys<'a> {
+        Keys::at(self, 0)
     }
 }
 
-/// Collects triples of keys and turns them into a dictionary and triples of ids.
+/// Walks a dictionary, decoding each key once.
+#[derive(Debug)]
+pub(crate) struct Keys<'a> {
+    dictionary: Dictionary<'a>,
+    next: u32,
+    rest: &'a [u8],
+    key: Vec<u8>,
+}
+
+impl<'a> Keys<'a> {
+    fn at(dictionary: Dictionary<'a>, block: u32) -> Self {
+        Self { dictionary, next: block.saturating_mul(BLOCK), rest: dictionary.block(block), key: Vec::new() }
+    }
+
+    /// The next id and its key; `None` at the end, and where the bytes are no keys.
+    pub(crate) fn next(&mut self) -> Option<(u32, &[u8])> {
+        let id = self.next;
+        if id >= self.dictionary.len {
+            return None;
+        }
+        let shared = if id.is_multiple_of(BLOCK) {
+            self.rest = self.dictionary.block(id / BLOCK);
+            0
+        } else {
+            varint(&mut self.rest)?
+        };
+        let own = varint(&mut self.rest)?;
+        let (own, rest) = self.rest.split_at_checked(own)?;
+        if shared > self.key.len() {
+            return None;
+        }
+        self.key.truncate(shared);
+        self.key.extend_from_slice(own);
+        self.rest = rest;
+        self.next += 1;
+        Some((id, &self.key))
+    }
+}
+
+/// Codes sorted keys, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Builder {
-    ids: FxHashMap<Box<str>, u32>,
-    triples: Vec<[u32; 3]>,
+pub(crate) struct Coder {
+    len: u32,
+    resources: u32,
+    last: Vec<u8>,
+    at: u64,
 }
 
-impl Builder {
-    /// The provisional id of a key, `None` when the graph has more terms than ids.
-    pub(crate) fn intern(&mut self, key: &str) -> Option<u32> {
-        if let Some(&id) = self.ids.get(key) {
-            return Some(id);
+impl Coder {
+    /// Appends the code of the next key to `text`, and to `blocks` where it begins a block. Gives its id.
+    pub(crate) fn push(&mut self, key: &[u8], text: &mut Vec<u8>, blocks: &mut Vec<u64>) -> u32 {
+        let begun = text.len();
+        let own = if self.len.is_multiple_of(BLOCK) {
+            blocks.push(self.at);
+            key
+        } else {
+            let shared = key.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
+            push_varint(text, shared);
+            &key[shared..]
+        };
+        push_varint(text, own.len());
+        text.extend_from_slice(own);
+        self.at += (text.len() - begun) as u64;
+        self.last.clear();
+        self.last.extend_from_slice(key);
+        self.len += 1;
+        if key.first() != Some(&(LITERAL as u8)) {
+            self.resources = self.len;
         }
-        let id = u32::try_from(self.ids.len()).ok().filter(|&id| id < u32::MAX)?;
-        self.ids.insert(key.into(), id);
-        Some(id)
+        self.len - 1
     }
 
-    pub(crate) fn push(&mut self, triple: [u32; 3]) {
-        self.triples.push(triple);
+    /// Number of keys, and how many of them are no literals.
+    pub(crate) fn counts(&self) -> (u32, u32) {
+        (self.len, self.resources)
     }
+}
 
-    /// Sorts the terms, renumbers the triples, sorts them and drops repeated ones.
-    pub(crate) fn finish(self) -> (Dictionary, Vec<[u32; 3]>) {
-        let mut keys: Vec<(Box<str>, u32)> = self.ids.into_iter().collect();
-        keys.sort_unstable();
-        let mut dictionary =
-            Dictionary { text: String::with_capacity(keys.iter().map(|(key, _)| key.len()).sum()), ends: Vec::with_capacity(keys.len()) };
-        let mut rank = vec![0; keys.len()];
-        for (sorted, (key, provisional)) in (0u32..).zip(&keys) {
-            dictionary.text.push_str(key);
-            dictionary.ends.push(dictionary.text.len());
-            rank[*provisional as usize] = sorted;
+/// Reads a number of seven bits a byte, lowest first.
+pub(crate) fn varint(bytes: &mut &[u8]) -> Option<usize> {
+    let mut value = 0_u64;
+    for shift in (0..63).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return usize::try_from(value).ok();
         }
-        drop(keys);
-        let mut triples: Vec<[u32; 3]> = self.triples.iter().map(|t| t.map(|id| rank[id as usize])).collect();
-        triples.sort_unstable();
-        triples.dedup();
-        (dictionary, triples)
     }
+    None
+}
+
+/// Writes a number as [`varint`] reads it.
+pub(crate) fn push_varint(out: &mut Vec<u8>, mut value: usize) {
+    while value >= 0x80 {
+        out.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
 }

@@ -1,63 +1,27 @@
-//! The graph folder that `kg load` writes: a manifest and the graph, whole or not at all.
+//! The graph folder that `kg load` writes: a manifest and the frozen graph, whole or not at all.
 //!
 //! ```text
-//! DIR/manifest.json   what it is, counts, content hash, sources, label languages, deny list
-//! DIR/graph.nt.gz     the triples, sorted: equal graphs give equal bytes
+//! DIR/manifest.json   what it is, counts, content hash, sources, label languages, named graphs, deny list
+//! DIR/graph.kgf       the frozen graph: equal graphs give equal bytes
 //! ```
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::load::{Format, LoadError, LoadOptions};
-use super::{Kg, MemoryKg};
+use super::frozen::VERSION;
+use super::load::{self, LoadError, LoadOptions, Progress, Source};
+use super::{Damage, FrozenKg, Kg, NamedGraph};
 use crate::term::Term;
 
 /// What `format` says in every manifest.
 const FORMAT: &str = "kgagent-graph";
-/// The version this program writes and reads.
-const VERSION: u32 = 1;
+/// The frozen graph's name in the folder.
+const GRAPH: &str = "graph.kgf";
 /// A manifest is small; a larger file is none.
 const MANIFEST_BYTES: u64 = 1 << 24;
-
-/// A file that a graph was loaded from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// The name as given when it was loaded.
-    pub path: String,
-    /// Size in bytes.
-    pub bytes: u64,
-    /// SHA-256 of its bytes, hex.
-    pub sha256: String,
-}
-
-impl Source {
-    /// Hashes a file.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn of(path: &Path) -> Result<Self, FolderError> {
-        let io = |source| FolderError::Io { path: path.to_owned(), source };
-        let mut file = File::open(path).map_err(io)?;
-        let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 1 << 16];
-        let mut bytes = 0;
-        loop {
-            let read = file.read(&mut buffer).map_err(io)?;
-            if read == 0 {
-                break;
-            }
-            hasher.update(&buffer[..read]);
-            bytes += read as u64;
-        }
-        let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { path: path.display().to_string(), bytes, sha256 })
-    }
-}
 
 /// `manifest.json`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +44,9 @@ pub struct Manifest {
     pub sources: Vec<Source>,
     /// Languages of labels; the empty string is untagged.
     pub label_languages: Vec<String>,
+    /// Graphs in which the triples came; empty where all came in the default graph.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub graphs: Vec<NamedGraph>,
     /// IRIs of the relations hidden from planners (rule R4); may be edited, type and label relations stay hidden anyway.
     pub deny: Vec<String>,
 }
@@ -116,7 +83,7 @@ pub enum FolderError {
         why: String,
     },
     /// Written by another version.
-    #[error("{} has graph format version {found}, this program reads version {VERSION}; load the sources again", path.display())]
+    #[error("{} has graph format version {found}, this program reads version {VERSION}; load its sources again", path.display())]
     Version {
         /// The folder.
         path: PathBuf,
@@ -133,7 +100,25 @@ pub enum FolderError {
         /// The graph's hash.
         found: String,
     },
-    /// The graph file does not parse.
+    /// The graph file is of another version, cut off or changed.
+    #[error("{}: {damage}", path.display())]
+    Damage {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        damage: Damage,
+    },
+    /// No graph of that name is in the folder.
+    #[error("{} has no graph `{given}`; it has {}", path.display(), known.join(", "))]
+    NoSuchGraph {
+        /// The folder.
+        path: PathBuf,
+        /// The name asked for.
+        given: String,
+        /// The names there are.
+        known: Vec<String>,
+    },
+    /// The files to load cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
@@ -143,45 +128,38 @@ pub enum FolderError {
 pub struct GraphFolder;
 
 impl GraphFolder {
-    /// Writes a graph folder, replacing an older graph folder of that name. At every moment `dir` is absent, the old or the new graph.
+    /// Loads files into a graph folder, replacing an older graph folder of that name. What does not fit into the memory of `options` is
+    /// sorted beside the folder. At every moment `dir` is absent, the old or the new graph.
     ///
     /// # Errors
-    /// [`FolderError`]; nothing is left behind then.
-    pub fn write(dir: &Path, kg: &MemoryKg, sources: &[Source]) -> Result<Manifest, FolderError> {
-        let io = |path: &Path| {
-            let path = path.to_owned();
-            move |source| FolderError::Io { path, source }
-        };
-        if dir.file_name().is_none() {
-            return Err(FolderError::Unnamed { path: dir.to_owned() });
-        }
-        let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        check_target(dir)?;
-        fs::create_dir_all(parent).map_err(io(parent))?;
-        let work = tempfile::Builder::new().prefix(".kgagent-").tempdir_in(parent).map_err(io(parent))?;
-        let fresh = work.path().join("new");
-        fs::create_dir(&fresh).map_err(io(&fresh))?;
+    /// [`FolderError`]; nothing is left behind then, and what was there stays.
+    pub fn load(
+        dir: &Path,
+        files: &[PathBuf],
+        options: &LoadOptions,
+        progress: &dyn Fn(Progress),
+    ) -> Result<(FrozenKg, Manifest), FolderError> {
+        replace(dir, |fresh, work| {
+            let gathered = load::gather(files, options, Some(work), progress)?;
+            progress(Progress::Sort);
+            let path = fresh.join(GRAPH);
+            let frozen = FrozenKg::freeze(gathered.input, Some(&path), gathered.spilled.then_some(work));
+            let manifest = describe(&frozen.map_err(LoadError::from)?, &gathered.sources);
+            Ok(manifest)
+        })
+        .and_then(|manifest| Ok((Self::open(dir)?, manifest)))
+    }
 
-        let graph = fresh.join("graph.nt.gz");
-        write_graph(&graph, kg).map_err(io(&graph))?;
-        let manifest = describe(kg, sources);
-        let path = fresh.join("manifest.json");
-        write_manifest(&path, &manifest).map_err(io(&path))?;
-        sync(&fresh).map_err(io(&fresh))?;
-
-        let old = work.path().join("old");
-        let had_old = dir.exists();
-        if had_old {
-            fs::rename(dir, &old).map_err(io(dir))?;
-        }
-        if let Err(source) = fs::rename(&fresh, dir) {
-            if had_old {
-                fs::rename(&old, dir).map_err(io(dir))?;
-            }
-            return Err(FolderError::Io { path: dir.to_owned(), source });
-        }
-        sync(parent).map_err(io(parent))?;
-        Ok(manifest)
+    /// Writes a graph that is there already, as [`GraphFolder::load`] does.
+    ///
+    /// # Errors
+    /// [`FolderError`]; nothing is left behind then, and what was there stays.
+    pub fn write(dir: &Path, kg: &FrozenKg, sources: &[Source]) -> Result<Manifest, FolderError> {
+        replace(dir, |fresh, _| {
+            let path = fresh.join(GRAPH);
+            write_file(&path, kg.bytes()).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+            Ok(describe(kg, sources))
+        })
     }
 
     /// Reads the manifest alone, without the graph.
@@ -205,19 +183,84 @@ impl GraphFolder {
         serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))
     }
 
-    /// Opens a graph folder and checks that the graph is the one its manifest describes.
+    /// Opens a graph folder: the frozen graph is mapped, its header and small parts are checked, and that it is the one of the manifest.
     ///
     /// # Errors
     /// [`FolderError`] says whether it is no graph folder, of another version, damaged or unreadable.
-    pub fn open(dir: &Path) -> Result<MemoryKg, FolderError> {
+    pub fn open(dir: &Path) -> Result<FrozenKg, FolderError> {
         let manifest = Self::manifest(dir)?;
-        let options = LoadOptions { format: Some(Format::NTriples), keep_blank_names: true, any_iri: true, max_faults: 0 };
-        let kg = MemoryKg::load(&[dir.join("graph.nt.gz")], &options, &|_| {})?;
+        let path = dir.join(GRAPH);
+        let opened = FrozenKg::open(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+        let kg = opened.map_err(|damage| FolderError::Damage { path, damage })?;
         if kg.content_hash() != manifest.content_hash {
             return Err(FolderError::Hash { path: dir.to_owned(), expected: manifest.content_hash, found: kg.content_hash().to_owned() });
         }
         Ok(kg.with_hidden(&manifest.deny))
     }
+
+    /// Opens the part of a graph folder that came in these named graphs (the empty name is the default graph); all of it without a name.
+    ///
+    /// # Errors
+    /// Those of [`GraphFolder::open`], or a graph that is not there.
+    pub fn open_graphs(dir: &Path, graphs: &[String]) -> Result<FrozenKg, FolderError> {
+        let kg = Self::open(dir)?;
+        if graphs.is_empty() {
+            return Ok(kg);
+        }
+        let part = kg.restricted(graphs).map_err(|given| FolderError::NoSuchGraph {
+            path: dir.to_owned(),
+            given,
+            known: kg.graphs().iter().map(|graph| format!("`{}`", graph.name)).collect(),
+        })?;
+        Ok(part.with_hidden(&Self::manifest(dir)?.deny))
+    }
+
+    /// Opens a graph folder and checks every byte of the graph.
+    ///
+    /// # Errors
+    /// Those of [`GraphFolder::open`], and damage anywhere in the graph.
+    pub fn verify(dir: &Path) -> Result<FrozenKg, FolderError> {
+        let kg = Self::open(dir)?;
+        kg.verify().map_err(|damage| FolderError::Damage { path: dir.join(GRAPH), damage })?;
+        Ok(kg)
+    }
+}
+
+/// Makes a folder beside `dir`, lets `fill` put everything but the manifest into it (and use another one to work in), and puts it in the
+/// place of `dir`.
+fn replace(dir: &Path, fill: impl FnOnce(&Path, &Path) -> Result<Manifest, FolderError>) -> Result<Manifest, FolderError> {
+    let io = |path: &Path| {
+        let path = path.to_owned();
+        move |source| FolderError::Io { path, source }
+    };
+    if dir.file_name().is_none() {
+        return Err(FolderError::Unnamed { path: dir.to_owned() });
+    }
+    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    check_target(dir)?;
+    fs::create_dir_all(parent).map_err(io(parent))?;
+    let work = tempfile::Builder::new().prefix(".kgagent-").tempdir_in(parent).map_err(io(parent))?;
+    let fresh = work.path().join("new");
+    fs::create_dir(&fresh).map_err(io(&fresh))?;
+
+    let manifest = fill(&fresh, work.path())?;
+    let path = fresh.join("manifest.json");
+    write_manifest(&path, &manifest).map_err(io(&path))?;
+    sync(&fresh).map_err(io(&fresh))?;
+
+    let old = work.path().join("old");
+    let had_old = dir.exists();
+    if had_old {
+        fs::rename(dir, &old).map_err(io(dir))?;
+    }
+    if let Err(source) = fs::rename(&fresh, dir) {
+        if had_old {
+            fs::rename(&old, dir).map_err(io(dir))?;
+        }
+        return Err(FolderError::Io { path: dir.to_owned(), source });
+    }
+    sync(parent).map_err(io(parent))?;
+    Ok(manifest)
 }
 
 /// What every version's manifest has.
@@ -246,7 +289,7 @@ fn check_target(dir: &Path) -> Result<(), FolderError> {
     }
 }
 
-fn describe(kg: &MemoryKg, sources: &[Source]) -> Manifest {
+fn describe(kg: &FrozenKg, sources: &[Source]) -> Manifest {
     let iri = |term: Term| match term {
         Term::Iri(iri) => iri,
         other => other.to_string(),
@@ -255,30 +298,25 @@ fn describe(kg: &MemoryKg, sources: &[Source]) -> Manifest {
         format: FORMAT.to_owned(),
         version: VERSION,
         triples: kg.len(),
-        entities: kg.entities().len(),
+        entities: kg.entity_count(),
         relations: kg.relations().len(),
         literals: kg.literal_count(),
         content_hash: kg.content_hash().to_owned(),
         sources: sources.to_vec(),
-        label_languages: kg.label_languages(),
+        label_languages: kg.label_languages().to_vec(),
+        graphs: kg.graphs().to_vec(),
         deny: kg.schema().hidden.iter().map(|r| iri(kg.term(r.node()))).collect(),
     }
 }
 
-fn write_graph(path: &Path, kg: &MemoryKg) -> io::Result<()> {
-    // No name and no time in the header: the bytes depend on the triples alone.
-    let file = io::BufWriter::with_capacity(1 << 16, File::create_new(path)?);
-    let mut gzip = GzBuilder::new().mtime(0).operating_system(255).write(file, Compression::default());
-    kg.write_ntriples(&mut gzip)?;
-    let file = gzip.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
     file.sync_all()
 }
 
 fn write_manifest(path: &Path, manifest: &Manifest) -> io::Result<()> {
-    let mut file = File::create_new(path)?;
-    file.write_all(serde_json::to_string_pretty(manifest)?.as_bytes())?;
-    file.write_all(b"\n")?;
-    file.sync_all()
+    write_file(path, format!("{}\n", serde_json::to_string_pretty(manifest)?).as_bytes())
 }
 
 fn sync(dir: &Path) -> io::Result<()> {

@@ -1,27 +1,36 @@
-//! Access to a knowledge graph: the [`Kg`] trait, its in-memory implementation, loaders and the graph folder.
+//! Access to a knowledge graph: the [`Kg`] trait, the frozen graph behind it, loaders and the graph folder.
 //!
 //! This module and its children are the only code that names oxigraph.
 
 mod dialect;
 mod dictionary;
 mod folder;
+mod frozen;
 pub mod kqapro;
 mod label;
 mod load;
-mod memory;
 mod names;
+mod pattern;
 mod rewrite;
 mod schema;
 mod sparql;
 
 pub use dialect::{normalise, parse_query};
-pub use folder::{FolderError, GraphFolder, Manifest, Source};
+pub use folder::{FolderError, GraphFolder, Manifest};
+pub use frozen::{Damage, FreezeError, FrozenKg, NamedGraph};
 pub use label::{clean, fold};
-pub use load::{Format, LoadError, LoadOptions};
-pub use memory::{MemoryKg, TripleIter};
+pub use load::{Format, LoadError, LoadOptions, Progress, Source};
 pub use names::TEXT_NAMESPACE;
+pub use sparql::Evaluated;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 use crate::term::{NodeId, RelId, Term};
+
+/// The graph under its older name.
+pub use frozen::FrozenKg as MemoryKg;
 
 /// What a graph answers. Node and relation ids are dense, stable for the life of the value, and ordered by term, so that sorting by id is
 /// deterministic whatever the load order was. All sets come back sorted and without duplicates.
@@ -32,7 +41,7 @@ pub trait Kg: Send + Sync {
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// SHA-256 (hex) over the sorted N-Triples of the graph: equal graphs have equal hashes.
+    /// SHA-256 (hex) over the sorted terms and triples of the graph: equal graphs have equal hashes.
     fn content_hash(&self) -> &str;
     /// The term behind an id.
     fn term(&self, node: NodeId) -> Term;
@@ -45,19 +54,24 @@ pub trait Kg: Send + Sync {
     /// The display label, one clean line; `None` for nodes without one (a CVT node, rule R22). For a literal its lexical form.
     fn label(&self, node: NodeId) -> Option<String>;
     /// Tails `t` of `(s, r, t)`.
-    fn tails(&self, s: NodeId, r: RelId) -> Vec<NodeId>;
+    fn tails(&self, s: NodeId, r: RelId) -> Cow<'_, [NodeId]>;
     /// Heads `h` of `(h, r, o)`.
-    fn heads(&self, r: RelId, o: NodeId) -> Vec<NodeId>;
+    fn heads(&self, r: RelId, o: NodeId) -> Cow<'_, [NodeId]>;
     /// Whether the triple is in the graph.
     fn has(&self, s: NodeId, r: RelId, o: NodeId) -> bool;
     /// Relations leaving `node`, without the schema's hidden ones (rule R4).
     fn out_relations(&self, node: NodeId) -> Vec<RelId>;
     /// Relations entering `node`, without the schema's hidden ones (rule R4).
     fn in_relations(&self, node: NodeId) -> Vec<RelId>;
+    /// Relations leaving and relations entering any of the nodes, sorted, without the schema's hidden ones (rule R4), each with the first of
+    /// the nodes that has it.
+    fn relations_of(&self, nodes: &[NodeId]) -> [Vec<(RelId, NodeId)>; 2];
+    /// Number of triples in which the node stands as head or tail: how popular it is.
+    fn degree(&self, node: NodeId) -> usize;
     /// Every class that some node is an instance of.
     fn classes(&self) -> &[NodeId];
     /// Instances of a class, through any of the schema's type relations.
-    fn instances(&self, class: NodeId) -> Vec<NodeId>;
+    fn instances(&self, class: NodeId) -> Cow<'_, [NodeId]>;
     /// Classes of a node.
     fn types(&self, node: NodeId) -> Vec<NodeId>;
     /// Every node that has this label (exact match first, else case-insensitive), for [`crate::link`].
@@ -72,7 +86,7 @@ pub trait Kg: Send + Sync {
 }
 
 /// What is known about a graph's vocabulary.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// Relations that say what class a node is of (`rdf:type`, `type.object.type`, `wdt:P31`, …).
     pub type_relations: Vec<RelId>,
@@ -85,7 +99,7 @@ pub struct Schema {
 }
 
 /// A derived interval relation (rule R11): a node is in it when it carries the start or the end.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
     /// The printed name, such as `sports.stint.from_to`.
     pub name: String,

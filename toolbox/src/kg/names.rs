@@ -1,5 +1,8 @@
 //! Short names of nodes: prefixes everybody knows, nothing at all for a graph's own namespaces, and back.
 
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
 use super::dictionary::{Dictionary, Parts};
 use super::label::{percent_decode, percent_encode};
 use crate::term::{Literal, Term, XSD};
@@ -87,31 +90,41 @@ fn is_reserved(name: &str) -> bool {
 }
 
 /// How the nodes of one graph are named.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Names {
     /// Namespaces whose local names stand alone, most frequent first.
     bare: Vec<String>,
 }
 
 impl Names {
-    pub(crate) fn new(dictionary: &Dictionary) -> Self {
-        let mut counts: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-        for id in dictionary.resources() {
-            if let Parts::Iri(iri) = dictionary.parts(id) {
+    pub(crate) fn new(dictionary: Dictionary<'_>) -> Self {
+        let mut counts: FxHashMap<String, usize> = FxHashMap::default();
+        let mut keys = dictionary.keys();
+        while let Some((id, key)) = keys.next() {
+            if id >= dictionary.resources().end {
+                break;
+            }
+            if let Ok(key) = std::str::from_utf8(key)
+                && let Parts::Iri(iri) = Parts::of(key)
+            {
                 let (namespace, local) = split(iri);
                 if !local.is_empty() && namespace != TEXT_NAMESPACE && !PREFIXES.iter().any(|(_, known)| iri.starts_with(known)) {
-                    *counts.entry(namespace).or_default() += 1;
+                    match counts.get_mut(namespace) {
+                        Some(count) => *count += 1,
+                        None => drop(counts.insert(namespace.to_owned(), 1)),
+                    }
                 }
             }
         }
-        let mut ranked: Vec<(&str, usize)> = counts.into_iter().collect();
-        ranked.sort_by_key(|&(namespace, count)| (std::cmp::Reverse(count), namespace));
-        Self { bare: ranked.into_iter().take(BARE_NAMESPACES).map(|(namespace, _)| namespace.to_owned()).collect() }
+        let mut ranked: Vec<(String, usize)> = counts.into_iter().collect();
+        ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        Self { bare: ranked.into_iter().take(BARE_NAMESPACES).map(|(namespace, _)| namespace).collect() }
     }
 
     /// The shortest name that leads back to `id`.
-    pub(crate) fn name(&self, dictionary: &Dictionary, id: u32) -> String {
-        let iri = match dictionary.parts(id) {
+    pub(crate) fn name(&self, dictionary: Dictionary<'_>, id: u32) -> String {
+        let key = dictionary.key(id);
+        let iri = match key.parts() {
             Parts::Iri(iri) => iri,
             Parts::Blank(label) => return format!("_:{label}"),
             literal @ Parts::Literal(..) => return literal.to_term().to_string(),
@@ -133,7 +146,7 @@ impl Names {
     }
 
     /// The node of a name, a full IRI, a blank node or a literal in its N-Triples form.
-    pub(crate) fn find(&self, dictionary: &Dictionary, name: &str) -> Option<u32> {
+    pub(crate) fn find(&self, dictionary: Dictionary<'_>, name: &str) -> Option<u32> {
         if let Some(iri) = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
             return dictionary.find_iri(iri);
         }

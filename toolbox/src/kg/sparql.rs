@@ -1,4 +1,4 @@
-//! SPARQL over the sorted arrays of [`MemoryKg`]: oxigraph's evaluator reads them through its dataset trait, so no second copy of the
+//! SPARQL over the sorted columns of a [`FrozenKg`]: oxigraph's evaluator reads them through its dataset trait, so no second copy of the
 //! graph is made, and it is stopped when its time is over.
 //!
 //! The evaluator has no time limit of its own and some of its loops (joins, sorts, groups) do not look at its cancellation token. All of
@@ -17,8 +17,9 @@ use oxigraph::model::{BlankNode, Literal as OxLiteral, NamedNode, NamedNodeRef, 
 use spareval::{ExpressionTerm, InternalQuad, QueryEvaluator, QueryResults, QueryableDataset};
 use spargebra::Query;
 
+use super::FrozenKg;
 use super::dictionary::{Parts, term_key};
-use super::memory::{MemoryKg, range};
+use super::pattern::Rows;
 use super::{QueryAnswer, QueryError, QueryLimits, rewrite};
 use crate::limits::QUERY_TEXT;
 use crate::term::{Literal, Term, XSD};
@@ -57,9 +58,37 @@ fn stop(why: Stop) -> ! {
     resume_unwind(Box::new(why))
 }
 
+/// A function of queries that is ours.
+type Function = (NamedNode, fn(&[OxTerm]) -> Option<OxTerm>);
+
+/// A query as it is evaluated: what another evaluator needs to give the same answers.
+#[derive(Clone, Debug)]
+pub struct Evaluated {
+    /// The query with dialects, dates and sorting made plain (see the module `rewrite`).
+    pub query: Query,
+    /// The functions that it may call.
+    pub functions: [Function; 3],
+}
+
+impl Evaluated {
+    /// Rewrites a query.
+    ///
+    /// # Errors
+    /// [`QueryError::Refused`] for what is not allowed or too large to be planned in time.
+    pub fn of(query: &Query) -> Result<Self, QueryError> {
+        let named = |name: &str, function: fn(&[OxTerm]) -> Option<OxTerm>| (NamedNode::new_unchecked(name), function);
+        let functions = [
+            named(rewrite::SORT, rewrite::sort),
+            named(rewrite::AMOUNT, rewrite::amount),
+            named(rewrite::DATE_TIME, rewrite::date_time),
+        ];
+        Ok(Self { query: rewrite::rewrite(query)?, functions })
+    }
+}
+
 /// Evaluates a query over a graph.
-pub(super) fn evaluate(kg: &MemoryKg, query: &Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError> {
-    let query = rewrite::rewrite(query)?;
+pub(super) fn evaluate(kg: &FrozenKg, query: &Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError> {
+    let query = Evaluated::of(query)?;
     DEADLINE.set(Instant::now().checked_add(limits.deadline));
     TICK.set(0);
     let result = catch_unwind(AssertUnwindSafe(|| run(kg, &query, limits.rows)));
@@ -77,13 +106,11 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
     payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-fn run(kg: &MemoryKg, query: &Query, limit: usize) -> Result<QueryAnswer, QueryError> {
-    let evaluator = QueryEvaluator::new()
-        .with_custom_function(NamedNode::new_unchecked(rewrite::SORT), rewrite::sort)
-        .with_custom_function(NamedNode::new_unchecked(rewrite::AMOUNT), rewrite::amount)
-        .with_custom_function(NamedNode::new_unchecked(rewrite::DATE_TIME), rewrite::date_time);
+fn run(kg: &FrozenKg, query: &Evaluated, limit: usize) -> Result<QueryAnswer, QueryError> {
+    let functions = query.functions.iter().cloned();
+    let evaluator = functions.fold(QueryEvaluator::new(), |evaluator, (name, function)| evaluator.with_custom_function(name, function));
     let failed = |error: spareval::QueryEvaluationError| QueryError::Evaluation(error.to_string());
-    match evaluator.prepare(query).execute(View(kg)).map_err(failed)? {
+    match evaluator.prepare(&query.query).execute(View(kg)).map_err(failed)? {
         QueryResults::Boolean(holds) => Ok(QueryAnswer::Bool(holds)),
         QueryResults::Solutions(solutions) => {
             let variables = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
@@ -166,7 +193,7 @@ impl Hash for Value {
 }
 
 /// The graph as the evaluator's dataset: everything is in the default graph.
-struct View<'a>(&'a MemoryKg);
+struct View<'a>(&'a FrozenKg);
 
 impl<'a> QueryableDataset<'a> for View<'a> {
     type InternalTerm = Value;
@@ -180,7 +207,7 @@ impl<'a> QueryableDataset<'a> for View<'a> {
         graph_name: Option<Option<&Value>>,
     ) -> impl Iterator<Item = Result<InternalQuad<Value>, Infallible>> + use<'a> {
         tick();
-        let kg: &'a MemoryKg = self.0;
+        let kg: &'a FrozenKg = self.0;
         // A term that the graph does not hold matches nothing.
         let mut unknown = matches!(graph_name, Some(Some(_)));
         let mut id = |value: Option<&Value>| match value {
@@ -192,21 +219,10 @@ impl<'a> QueryableDataset<'a> for View<'a> {
             None => None,
         };
         let (s, p, o) = (id(subject), id(predicate), id(object));
-        // Which array to read, the part of it that matches, and where subject, predicate and object stand in its rows.
-        let (rows, place): (&'a [[u32; 3]], [usize; 3]) = match (s, p, o) {
-            _ if unknown => (&[], [0, 1, 2]),
-            (Some(s), Some(p), Some(o)) => (range(&kg.spo, &[s, p, o]), [0, 1, 2]),
-            (Some(s), Some(p), None) => (range(&kg.spo, &[s, p]), [0, 1, 2]),
-            (Some(s), None, Some(o)) => (range(&kg.osp, &[o, s]), [1, 2, 0]),
-            (Some(s), None, None) => (range(&kg.spo, &[s]), [0, 1, 2]),
-            (None, Some(p), Some(o)) => (range(&kg.pos, &[p, o]), [2, 0, 1]),
-            (None, Some(p), None) => (range(&kg.pos, &[p]), [2, 0, 1]),
-            (None, None, Some(o)) => (range(&kg.osp, &[o]), [1, 2, 0]),
-            (None, None, None) => (&kg.spo, [0, 1, 2]),
-        };
-        rows.iter().map(move |row| {
+        let rows = if unknown { Rows::none() } else { Rows::matching(kg, s, p, o) };
+        rows.map(|row| {
             tick();
-            let [subject, predicate, object] = place.map(|at| Value::Id(row[at]));
+            let [subject, predicate, object] = row.map(Value::Id);
             Ok(InternalQuad { subject, predicate, object, graph_name: None })
         })
     }
@@ -220,12 +236,12 @@ impl<'a> QueryableDataset<'a> for View<'a> {
         }
         let mut key = String::new();
         term_key(&mut key, &to_term(&term));
-        Ok(self.0.dictionary.find(&key).map_or_else(|| Value::New(Rc::new(term)), Value::Id))
+        Ok(self.0.dictionary().find(&key).map_or_else(|| Value::New(Rc::new(term)), Value::Id))
     }
 
     fn externalize_term(&self, value: Value) -> Result<OxTerm, Infallible> {
         Ok(match value {
-            Value::Id(id) => from_parts(self.0.dictionary.parts(id)),
+            Value::Id(id) => from_parts(self.0.dictionary().key(id).parts()),
             Value::New(term) => term.as_ref().clone(),
         })
     }

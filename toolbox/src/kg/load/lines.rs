@@ -1,0 +1,114 @@
+//! Line-based formats: one thread reads and decompresses blocks of whole lines, the others parse them.
+
+use std::io::{self, BufRead};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use super::Progress;
+use super::sink::{Halt, Place, Shared, Sink, Worker};
+
+/// Bytes of a block: some thousand lines, and little beside the memory of the chunks.
+const BLOCK: usize = 1 << 20;
+
+/// Longest line: no real one comes near it, and a file that is no text at all is noticed before it fills the memory.
+const LINE: usize = 1 << 24;
+
+/// Whole lines and the number of the first one.
+struct Block {
+    bytes: Vec<u8>,
+    line: u64,
+}
+
+/// Reads a file by blocks; `parse` puts the lines of a block, the first of which has the given number, into a sink.
+pub(super) fn read(
+    shared: &Shared<'_>,
+    place: Place<'_>,
+    reader: &mut dyn BufRead,
+    parse: impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), Halt> + Sync,
+) -> Result<(), Halt> {
+    let threads = shared.threads().max(1);
+    let (send, receive) = sync_channel::<Block>(threads * 2);
+    let receive = Mutex::new(receive);
+    let worker = Worker::new(shared, &place);
+    let (parse, receive) = (&parse, &receive);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(move || work(worker.sink(), receive, parse))).collect();
+        let mut blocks = Blocks { reader, rest: Vec::new(), line: 1 };
+        let read = loop {
+            match blocks.next() {
+                Ok(Some(block)) if !shared.halted() => {
+                    // Nobody receives any more where every worker has panicked.
+                    if send.send(block).is_err() {
+                        break Ok(());
+                    }
+                    (place.progress)(Progress::Read(shared.read()));
+                }
+                Ok(_) => break Ok(()),
+                Err(error) => break Err(error.into()),
+            }
+        };
+        drop(send);
+        let mut result = read;
+        for worker in workers {
+            let worked = worker.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+            result = result.and(worked);
+        }
+        result
+    })
+}
+
+/// Parses blocks until there are none. After a failure it only takes them, so that the reading thread does not wait for ever; blocks that
+/// others have begun before it are parsed to their ends, so that the first fault of the file is among those found.
+fn work(
+    mut sink: Sink<'_>,
+    blocks: &Mutex<Receiver<Block>>,
+    parse: &(impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), Halt> + Sync),
+) -> Result<(), Halt> {
+    let mut result = Ok(());
+    loop {
+        let block = blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv();
+        let Ok(block) = block else { break };
+        if result.is_ok() {
+            result = parse(&mut sink, &block.bytes, block.line);
+        }
+    }
+    sink.finish();
+    result
+}
+
+struct Blocks<'a> {
+    reader: &'a mut dyn BufRead,
+    rest: Vec<u8>,
+    line: u64,
+}
+
+impl Blocks<'_> {
+    fn next(&mut self) -> io::Result<Option<Block>> {
+        let mut bytes = std::mem::take(&mut self.rest);
+        bytes.reserve(BLOCK);
+        let end = loop {
+            let more = self.reader.fill_buf()?;
+            if more.is_empty() {
+                break bytes.len();
+            }
+            let read = more.len();
+            bytes.extend_from_slice(more);
+            self.reader.consume(read);
+            if bytes.len() >= BLOCK
+                && let Some(end) = memchr::memrchr(b'\n', &bytes)
+            {
+                break end + 1;
+            }
+            if bytes.len() > LINE {
+                return Err(io::Error::other(format!("line {} is longer than {LINE} bytes; this is no text file", self.line)));
+            }
+        };
+        self.rest = bytes.split_off(end);
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let line = self.line;
+        self.line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
+        Ok(Some(Block { bytes, line }))
+    }
+}
