@@ -84,7 +84,11 @@ proptest! {
         for set in [&nodes[..], &nodes[..nodes.len() / 2], &[]] {
             let first = |relations: &dyn Fn(NodeId) -> Vec<RelId>| {
                 let mut first = std::collections::BTreeMap::new();
-                set.iter().for_each(|&n| relations(n).into_iter().for_each(|r| drop(first.entry(r).or_insert(n))));
+                for &node in set {
+                    for relation in relations(node) {
+                        first.entry(relation).or_insert(node);
+                    }
+                }
                 first.into_iter().collect::<Vec<_>>()
             };
             let [out, incoming] = kg.relations_of(set);
