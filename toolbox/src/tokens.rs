@@ -8,7 +8,7 @@ const LETTERS: usize = 4;
 /// one for every line break; spaces go with what follows.
 ///
 /// ```
-/// assert_eq!(toolbox::tokens::estimate("v0 = get_tail_entity(e0, film.film.directed_by)"), 25);
+/// assert_eq!(toolbox::tokens::estimate("v0 = get_tail_entity(e0, film.film.directed_by)"), 22);
 /// ```
 #[must_use]
 pub fn estimate(text: &str) -> usize {
