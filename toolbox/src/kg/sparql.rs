@@ -77,11 +77,8 @@ impl Evaluated {
     /// [`QueryError::Refused`] for what is not allowed or too large to be planned in time.
     pub fn of(query: &Query) -> Result<Self, QueryError> {
         let named = |name: &str, function: fn(&[OxTerm]) -> Option<OxTerm>| (NamedNode::new_unchecked(name), function);
-        let functions = [
-            named(rewrite::SORT, rewrite::sort),
-            named(rewrite::AMOUNT, rewrite::amount),
-            named(rewrite::DATE_TIME, rewrite::date_time),
-        ];
+        let functions =
+            [named(rewrite::SORT, rewrite::sort), named(rewrite::AMOUNT, rewrite::amount), named(rewrite::DATE_TIME, rewrite::date_time)];
         Ok(Self { query: rewrite::rewrite(query)?, functions })
     }
 }
