@@ -398,7 +398,7 @@ pub(crate) struct TrainArgs {
     /// Dataset folder (made by `datagen`).
     #[arg(long, value_name = "DIR")]
     pub(crate) data: PathBuf,
-    /// Model folder to start from, or scratch:tiny, scratch:small, scratch:base.
+    /// Model folder to start from, ORG/NAME that `kgagent fetch` has brought, or scratch:tiny, scratch:small, scratch:base.
     #[arg(long, value_name = "BASE")]
     pub(crate) base: String,
     /// Folder to write.
@@ -407,6 +407,24 @@ pub(crate) struct TrainArgs {
     /// What is trained.
     #[arg(long, value_enum, default_value = "full")]
     pub(crate) method: MethodName,
+    /// Rank of LoRA's corrections.
+    #[arg(long, value_name = "R")]
+    pub(crate) lora_rank: Option<usize>,
+    /// The corrections are scaled by this over the rank.
+    #[arg(long, value_name = "A")]
+    pub(crate) lora_alpha: Option<f32>,
+    /// Scale by alpha over the square root of the rank (rsLoRA).
+    #[arg(long)]
+    pub(crate) rslora: bool,
+    /// Share of the corrections' input dropped while training.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) lora_dropout: Option<f32>,
+    /// Projections that are corrected, such as q_proj,v_proj; all seven by default.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) lora_targets: Option<Vec<String>>,
+    /// Write the corrections as an adapter in PEFT layout, not added to a whole model.
+    #[arg(long)]
+    pub(crate) adapter: bool,
     /// Preset of the options below: `default` (from scratch), `finetune`, or `paper` (KG-Agent, appendix A.4).
     #[arg(long, default_value = "default", value_name = "NAME")]
     pub(crate) recipe: String,

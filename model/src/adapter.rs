@@ -1,14 +1,25 @@
-//! LoRA adapters in PEFT layout.
+//! LoRA adapters in PEFT layout: `adapter_config.json` and `adapter_model.safetensors`, written and read.
+//!
+//! A factor stands in memory as `model.layers.0.self_attn.q_proj.lora_a` (`[rank, in]`) and `….lora_b` (`[out, rank]`), and in the file as
+//! `base_model.model.….lora_A.weight` and `….lora_B.weight`. Rows of the embedding that were added for new tokens go with the adapter as
+//! whole matrices (`embed_tokens`, and `lm_head` where it is not tied), as PEFT does after `resize_token_embeddings`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::atomic::StagedFolder;
-use crate::{KgAgentInfo, ModelError, Tokenizer, Weights};
+use crate::folder::read_json;
+use crate::{KgAgentInfo, ModelError, Tensor, Tokenizer, Weights};
 
-/// The projections an adapter corrects, as PEFT names them.
+/// The projections an adapter may correct, as PEFT names them.
 pub const TARGETS: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+/// What PEFT puts before the names of a model's tensors.
+const PREFIX: &str = "base_model.model.";
+/// Matrices an adapter may bring whole.
+const WHOLE: [&str; 2] = ["model.embed_tokens.weight", "lm_head.weight"];
+/// The configuration's file, by which an adapter folder is known.
+pub(crate) const CONFIG: &str = "adapter_config.json";
 
 /// What an adapter is, beside its tensors.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,28 +28,175 @@ pub struct AdapterConfig {
     pub base: String,
     /// Rank.
     pub rank: usize,
-    /// The correction is scaled by `alpha / rank`.
+    /// The correction is scaled by `alpha / rank`, or `alpha / sqrt(rank)` for rsLoRA.
     pub alpha: f32,
+    /// Rank-stabilised scaling (Kalajdzievski, 2023).
+    pub rslora: bool,
+    /// Dropout of the corrections' input while training.
+    pub dropout: f32,
+    /// The projections corrected, some of [`TARGETS`].
+    pub targets: Vec<String>,
 }
 
-/// Write `adapter_config.json` and `adapter_model.safetensors` beside the tokenizer, whole or not at all. `weights` holds the factors as
-/// `model.layers.0.self_attn.q_proj.lora_a` (`[rank, in]`) and `….lora_b` (`[out, rank]`); other tensors are left out.
+impl AdapterConfig {
+    /// What the product of the factors is multiplied by.
+    #[must_use]
+    pub fn scale(&self) -> f32 {
+        let rank = self.rank as f32;
+        self.alpha / if self.rslora { rank.sqrt() } else { rank }
+    }
+
+    fn from_json(value: &Value) -> Result<Self, String> {
+        let kind = value.get("peft_type").and_then(Value::as_str).unwrap_or("(none)");
+        if kind != "LORA" {
+            return Err(format!("`peft_type` is `{kind}`; this version applies `LORA`"));
+        }
+        let on = |key: &str| match value.get(key) {
+            None | Some(Value::Null | Value::Bool(false)) => false,
+            Some(Value::Object(map)) => !map.is_empty(),
+            Some(Value::Array(list)) => !list.is_empty(),
+            Some(_) => true,
+        };
+        for key in ["use_dora", "fan_in_fan_out", "rank_pattern", "alpha_pattern", "layers_to_transform", "trainable_token_indices"] {
+            if on(key) {
+                return Err(format!("`{key}` is set; this version applies plain LoRA"));
+            }
+        }
+        if let Some(bias) = value.get("bias").and_then(Value::as_str).filter(|bias| *bias != "none") {
+            return Err(format!("`bias` is `{bias}`; this version applies adapters without biases"));
+        }
+        let rank = value.get("r").and_then(Value::as_u64).and_then(|r| usize::try_from(r).ok()).filter(|r| (1..=1 << 16).contains(r));
+        let number = |key: &str| value.get(key).and_then(Value::as_f64).filter(|x| x.is_finite());
+        Ok(Self {
+            base: value.get("base_model_name_or_path").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            rank: rank.ok_or("`r` is no rank")?,
+            alpha: number("lora_alpha").ok_or("`lora_alpha` is no number")? as f32,
+            rslora: on("use_rslora"),
+            dropout: number("lora_dropout").unwrap_or(0.0) as f32,
+            targets: match value.get("target_modules") {
+                Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+                Some(Value::String(one)) => vec![one.clone()],
+                _ => Vec::new(),
+            },
+        })
+    }
+}
+
+/// An adapter read from a folder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Adapter {
+    /// Its configuration.
+    pub config: AdapterConfig,
+    /// Factors by our names, and matrices that replace the base's.
+    pub weights: Weights,
+}
+
+impl Adapter {
+    /// Reads an adapter folder.
+    ///
+    /// # Errors
+    /// Names the file and what in it is no plain LoRA.
+    pub fn read(dir: &Path) -> Result<Self, ModelError> {
+        let path = dir.join(CONFIG);
+        let config = AdapterConfig::from_json(&read_json(&path)?).map_err(|message| ModelError::Json { path: path.clone(), message })?;
+        let file = dir.join("adapter_model.safetensors");
+        let mut weights = Weights::default();
+        for (name, tensor) in Weights::read(&file)?.iter() {
+            let stem = name.strip_prefix(PREFIX).unwrap_or(name);
+            let ours = [(".lora_A.weight", ".lora_a"), (".lora_B.weight", ".lora_b")]
+                .iter()
+                .find_map(|(theirs, ours)| Some(format!("{}{ours}", stem.strip_suffix(theirs)?)))
+                .or_else(|| WHOLE.contains(&stem).then(|| stem.to_owned()));
+            let Some(ours) = ours else {
+                let message = format!("`{name}` is no factor of a LoRA");
+                return Err(ModelError::Weights { path: file, message });
+            };
+            weights.insert(ours, tensor.clone());
+        }
+        if weights.is_empty() {
+            return Err(ModelError::Weights { path: file, message: "holds no factors".to_owned() });
+        }
+        Ok(Self { config, weights })
+    }
+
+    /// Adds the corrections to the base's tensors.
+    ///
+    /// # Errors
+    /// When a factor has no matrix in the base, no partner, or does not fit it.
+    pub fn apply(&self, base: &mut Weights) -> Result<(), ModelError> {
+        for name in WHOLE {
+            if let Some(tensor) = self.weights.find(name) {
+                base.insert(name, tensor.clone());
+            }
+        }
+        merge(base, &self.weights, self.config.scale())
+    }
+}
+
+/// Multiplies every pair of factors out, times `scale`, and adds it to its matrix.
 ///
 /// # Errors
-/// When the folder cannot be written.
-pub fn write_adapter(
-    path: &Path,
-    adapter: &AdapterConfig,
-    tokenizer: &Tokenizer,
-    info: &KgAgentInfo,
-    weights: &Weights,
-) -> Result<(), ModelError> {
-    let staged = StagedFolder::new(path)?;
-    write_adapter_into(&staged, adapter, tokenizer, info, weights)?;
-    staged.commit()
+/// When a factor has no matrix, no partner, or another shape than they ask for.
+pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), ModelError> {
+    for (name, a) in factors.iter() {
+        let Some(stem) = name.strip_suffix(".lora_a").or_else(|| name.strip_suffix(".lora_b")) else { continue };
+        let (at_b, target) = (format!("{stem}.lora_b"), format!("{stem}.weight"));
+        if name == at_b {
+            let partner = format!("{stem}.lora_a");
+            factors.find(&partner).ok_or(ModelError::Tensor { name: partner, message: "is missing".to_owned() })?;
+            continue;
+        }
+        let mut matrix = base.take(&target).ok_or_else(|| ModelError::Tensor {
+            name: target.clone(),
+            message: "is not in the base; the adapter is for another model".to_owned(),
+        })?;
+        let [out, input] = matrix.shape[..] else {
+            return Err(ModelError::Tensor { name: target, message: "is no matrix".to_owned() });
+        };
+        let rank = a.shape.first().copied().unwrap_or(0);
+        let a = factors.get(name, &[rank, input])?;
+        let b = factors.get(&at_b, &[out, rank])?;
+        for (row, b) in matrix.data.chunks_exact_mut(input).zip(b.data.chunks_exact(rank)) {
+            for (b, a) in b.iter().zip(a.data.chunks_exact(input)) {
+                row.iter_mut().zip(a).for_each(|(w, a)| *w += scale * b * a);
+            }
+        }
+        base.insert(target, matrix);
+    }
+    Ok(())
 }
 
-/// Write the files of an adapter into a folder that is being staged.
+/// Gives `name` the number of rows asked for; those from `from` on are the mean of the ones before, a common start that favours no token.
+///
+/// # Errors
+/// Never for a matrix of at least `from` rows.
+pub fn grow_rows(weights: &mut Weights, name: &str, from: usize, rows: usize) -> Result<(), ModelError> {
+    let Some(mut tensor) = weights.take(name) else { return Ok(()) };
+    if let [_, width] = tensor.shape[..] {
+        tensor.data.truncate(from * width);
+        let mut mean = vec![0.0_f64; width];
+        for row in tensor.data.chunks_exact(width) {
+            mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x) / from as f64);
+        }
+        for _ in from..rows {
+            tensor.data.extend(mean.iter().map(|x| *x as f32));
+        }
+        tensor = Tensor::new(name, vec![rows, width], tensor.data)?;
+    }
+    weights.insert(name, tensor);
+    Ok(())
+}
+
+/// The base model's folder: as the adapter names it, beside the adapter, or in the hub's cache.
+pub(crate) fn base_folder(adapter: &Path, base: &str) -> Result<PathBuf, ModelError> {
+    let beside = adapter.parent().map(|parent| parent.join(base));
+    let candidates = [Some(PathBuf::from(base)), beside, crate::hub::cached(base)];
+    let found = candidates.into_iter().flatten().find(|path| !base.is_empty() && path.join("config.json").is_file());
+    found.ok_or_else(|| ModelError::Config(format!("{} corrects `{base}`, which is no model folder here", adapter.display())))
+}
+
+/// Write the files of an adapter into a folder that is being staged. `weights` holds the factors and, where they must go along, whole
+/// matrices; other tensors are left out.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -51,20 +209,78 @@ pub fn write_adapter_into(
 ) -> Result<(), ModelError> {
     let mut out = Weights::default();
     for (name, tensor) in weights.iter() {
-        for (ours, theirs) in [(".lora_a", "lora_A"), (".lora_b", "lora_B")] {
+        for (ours, theirs) in [(".lora_a", ".lora_A.weight"), (".lora_b", ".lora_B.weight")] {
             if let Some(stem) = name.strip_suffix(ours) {
-                out.insert(format!("base_model.model.{stem}.{theirs}.weight"), tensor.clone());
+                out.insert(format!("{PREFIX}{stem}{theirs}"), tensor.clone());
             }
+        }
+        if WHOLE.contains(&name) {
+            out.insert(format!("{PREFIX}{name}"), tensor.clone());
         }
     }
     let config = json!({
-        "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": adapter.base, "r": adapter.rank, "lora_alpha": adapter.alpha,
-        "lora_dropout": 0.0, "bias": "none", "target_modules": TARGETS, "fan_in_fan_out": false, "inference_mode": true,
-        "init_lora_weights": true, "modules_to_save": null,
+        "peft_type": "LORA", "task_type": "CAUSAL_LM", "base_model_name_or_path": adapter.base, "r": adapter.rank,
+        "lora_alpha": adapter.alpha, "lora_dropout": adapter.dropout, "use_rslora": adapter.rslora, "bias": "none",
+        "target_modules": adapter.targets, "fan_in_fan_out": false, "inference_mode": true, "init_lora_weights": true, "modules_to_save": null,
     });
-    staged.file("adapter_config.json", format!("{config:#}\n").as_bytes())?;
+    staged.file(CONFIG, format!("{config:#}\n").as_bytes())?;
     staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
     let notes = serde_json::to_value(info).unwrap_or_default();
     staged.file("kgagent.json", format!("{notes:#}\n").as_bytes())?;
     staged.file("adapter_model.safetensors", &out.to_bytes()?)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use super::*;
+
+    fn tensor(shape: &[usize], from: f32) -> Tensor {
+        let n: usize = shape.iter().product();
+        Tensor { shape: shape.to_vec(), data: (0..n).map(|i| from + i as f32).collect() }
+    }
+
+    #[test]
+    fn factors_are_multiplied_out_and_added() {
+        let mut base = Weights::default();
+        base.insert("m.q_proj.weight", tensor(&[2, 3], 0.0));
+        let mut factors = Weights::default();
+        factors.insert("m.q_proj.lora_a", tensor(&[1, 3], 1.0));
+        factors.insert("m.q_proj.lora_b", tensor(&[2, 1], 10.0));
+        merge(&mut base, &factors, 0.5).unwrap();
+        // row o, column i: old + 0.5 * b[o] * a[i]
+        assert_eq!(base.find("m.q_proj.weight").unwrap().data, [5.0, 11.0, 17.0, 8.5, 15.0, 21.5]);
+        factors.insert("m.q_proj.lora_b", tensor(&[3, 1], 0.0));
+        assert!(merge(&mut base.clone(), &factors, 1.0).unwrap_err().to_string().contains("lora_b"));
+        let _ = factors.take("m.q_proj.lora_a");
+        assert!(merge(&mut base, &factors, 1.0).unwrap_err().to_string().contains("lora_a"));
+    }
+
+    #[test]
+    fn adapters_of_other_kinds_are_refused_by_name() {
+        let good = json!({"peft_type": "LORA", "r": 4, "lora_alpha": 8, "target_modules": ["q_proj"], "use_rslora": true});
+        let config = AdapterConfig::from_json(&good).unwrap();
+        assert_eq!((config.rank, config.scale()), (4, 4.0));
+        for (key, value) in [
+            ("peft_type", json!("IA3")),
+            ("use_dora", json!(true)),
+            ("rank_pattern", json!({"a": 3})),
+            ("r", json!(0)),
+            ("lora_alpha", json!(null)),
+            ("bias", json!("all")),
+        ] {
+            let mut wrong = good.clone();
+            wrong[key] = value;
+            assert!(AdapterConfig::from_json(&wrong).unwrap_err().contains(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn new_rows_are_the_mean_of_the_old_ones() {
+        let mut weights = Weights::default();
+        weights.insert("e", tensor(&[4, 2], 0.0));
+        grow_rows(&mut weights, "e", 3, 5).unwrap();
+        assert_eq!(weights.find("e").unwrap().shape, [5, 2]);
+        assert_eq!(weights.find("e").unwrap().data[4..], [4.0, 5.0, 2.0, 3.0, 2.0, 3.0]);
+    }
 }

@@ -1,32 +1,37 @@
 //! `config.json` of the LLaMA family, as transformers reads and writes it.
 
-use std::f64::consts::PI;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::ModelError;
+use crate::rope::Rope;
 
-/// Rotary position embedding.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Rope {
-    /// Base of the geometric sequence of wavelengths.
-    pub theta: f64,
-    /// Llama-3 frequency scaling, where used.
-    pub llama3: Option<Llama3Scaling>,
+/// The published families that share one shape and differ in biases and norms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Family {
+    /// LLaMA 1 to 3, TinyLlama, SmolLM2.
+    Llama,
+    /// Mistral.
+    Mistral,
+    /// Qwen 2 and 2.5: biases on q, k and v.
+    Qwen2,
+    /// Qwen 3: norms on the heads of q and k.
+    Qwen3,
 }
 
-/// Frequency scaling of Llama 3.1 and later.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Llama3Scaling {
-    /// How many times longer the context is than in pre-training.
-    pub factor: f64,
-    /// Wavelengths longer than `original / low_freq_factor` are scaled in full.
-    pub low_freq_factor: f64,
-    /// Wavelengths shorter than `original / high_freq_factor` stay.
-    pub high_freq_factor: f64,
-    /// Context length of pre-training.
-    pub original_max_position_embeddings: usize,
+impl Family {
+    const ALL: [Self; 4] = [Self::Llama, Self::Mistral, Self::Qwen2, Self::Qwen3];
+
+    /// `model_type` and the class in `architectures`.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Llama => ("llama", "LlamaForCausalLM"),
+            Self::Mistral => ("mistral", "MistralForCausalLM"),
+            Self::Qwen2 => ("qwen2", "Qwen2ForCausalLM"),
+            Self::Qwen3 => ("qwen3", "Qwen3ForCausalLM"),
+        }
+    }
 }
 
 /// Shape and constants of a LLaMA-family model.
@@ -56,6 +61,19 @@ pub struct ModelConfig {
     pub initializer_range: f64,
     /// Rotary embedding.
     pub rope: Rope,
+    /// Which family's names and switches the folder is written with.
+    pub family: Family,
+    /// Whether q, k and v have biases.
+    pub qkv_bias: bool,
+    /// Whether the projection out of attention has one.
+    pub o_bias: bool,
+    /// Whether the feed-forward projections have biases.
+    pub mlp_bias: bool,
+    /// Whether every head of q and k goes through an RMS norm before it is rotated.
+    pub qk_norm: bool,
+    /// Positions that attention looks back over, where the model limits them. Up to this length it is ordinary attention, so longer
+    /// sequences are refused ([`ModelConfig::context`]).
+    pub sliding_window: Option<usize>,
     /// Beginning-of-sequence token, where the family has one.
     pub bos_token_id: Option<u32>,
     /// Tokens that end generation.
@@ -121,7 +139,13 @@ impl Preset {
             max_position_embeddings: Self::MAX_POSITIONS,
             tie_word_embeddings: true,
             initializer_range: 0.1,
-            rope: Rope { theta: 10_000.0, llama3: None },
+            rope: Rope::plain(10_000.0),
+            family: Family::Llama,
+            qkv_bias: false,
+            o_bias: false,
+            mlp_bias: false,
+            qk_norm: false,
+            sliding_window: None,
             bos_token_id: None,
             eos_token_ids: Vec::new(),
             pad_token_id: None,
@@ -129,11 +153,11 @@ impl Preset {
     }
 }
 
-fn bad(message: impl Into<String>) -> ModelError {
+pub(crate) fn bad(message: impl Into<String>) -> ModelError {
     ModelError::Config(message.into())
 }
 
-fn size(map: &Map<String, Value>, key: &str) -> Result<Option<usize>, ModelError> {
+pub(crate) fn size(map: &Map<String, Value>, key: &str) -> Result<Option<usize>, ModelError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=1 << 32).contains(n)) {
@@ -143,11 +167,11 @@ fn size(map: &Map<String, Value>, key: &str) -> Result<Option<usize>, ModelError
     }
 }
 
-fn needed(map: &Map<String, Value>, key: &str) -> Result<usize, ModelError> {
+pub(crate) fn needed(map: &Map<String, Value>, key: &str) -> Result<usize, ModelError> {
     size(map, key)?.ok_or_else(|| bad(format!("`{key}` is missing")))
 }
 
-fn number(map: &Map<String, Value>, key: &str) -> Result<Option<f64>, ModelError> {
+pub(crate) fn number(map: &Map<String, Value>, key: &str) -> Result<Option<f64>, ModelError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(value) => match value.as_f64().filter(|x| x.is_finite() && *x > 0.0) {
@@ -175,15 +199,12 @@ impl ModelConfig {
     /// Names the key and its value when something is missing, impossible, or a variant this program does not run.
     pub fn from_json(value: &Value) -> Result<Self, ModelError> {
         let map = value.as_object().ok_or_else(|| bad("config.json is not an object"))?;
-        let family = map.get("model_type").and_then(Value::as_str).unwrap_or("(none)");
-        if family != "llama" {
-            return Err(bad(format!("`model_type` is `{family}`; this version runs `llama`")));
-        }
-        for key in ["attention_bias", "mlp_bias"] {
-            if map.get(key).and_then(Value::as_bool) == Some(true) {
-                return Err(bad(format!("`{key}` is true; this version runs models without biases")));
-            }
-        }
+        let given = map.get("model_type").and_then(Value::as_str).unwrap_or("(none)");
+        let Some(family) = Family::ALL.into_iter().find(|family| family.names().0 == given) else {
+            let known = Family::ALL.map(|family| family.names().0).join(", ");
+            return Err(bad(format!("`model_type` is `{given}`; this version runs {known}")));
+        };
+        let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
         if let Some(act) = map.get("hidden_act").and_then(Value::as_str).filter(|act| !matches!(*act, "silu" | "swish")) {
             return Err(bad(format!("`hidden_act` is `{act}`; LLaMA models use `silu`")));
         }
@@ -198,13 +219,32 @@ impl ModelConfig {
             intermediate_size: needed(map, "intermediate_size")?,
             num_hidden_layers: needed(map, "num_hidden_layers")?,
             num_attention_heads,
-            num_key_value_heads: size(map, "num_key_value_heads")?.unwrap_or(num_attention_heads),
-            head_dim: size(map, "head_dim")?.unwrap_or(hidden_size / num_attention_heads),
+            // Where a file leaves these out, what counts is the default of the family's class in transformers.
+            num_key_value_heads: match (size(map, "num_key_value_heads")?, family) {
+                (Some(heads), _) => heads,
+                (None, Family::Llama) => num_attention_heads,
+                (None, _) => return Err(bad("`num_key_value_heads` is missing")),
+            },
+            head_dim: match (size(map, "head_dim")?, family) {
+                (Some(width), _) => width,
+                (None, Family::Qwen3) => 128,
+                (None, _) => hidden_size / num_attention_heads,
+            },
             rms_norm_eps: number(map, "rms_norm_eps")?.unwrap_or(1e-6),
             max_position_embeddings: size(map, "max_position_embeddings")?.unwrap_or(2048),
             tie_word_embeddings: map.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(false),
             initializer_range: number(map, "initializer_range")?.unwrap_or(0.02),
-            rope: Self::rope(map)?,
+            rope: Rope::from_json(map)?,
+            family,
+            qkv_bias: family == Family::Qwen2 || (matches!(family, Family::Llama | Family::Qwen3) && flag("attention_bias")),
+            o_bias: matches!(family, Family::Llama | Family::Qwen3) && flag("attention_bias"),
+            mlp_bias: family == Family::Llama && flag("mlp_bias"),
+            qk_norm: family == Family::Qwen3,
+            sliding_window: match family {
+                Family::Mistral => size(map, "sliding_window")?,
+                Family::Qwen2 | Family::Qwen3 if flag("use_sliding_window") => size(map, "sliding_window")?,
+                _ => None,
+            },
             bos_token_id: token(map, "bos_token_id")?.first().copied(),
             eos_token_ids: token(map, "eos_token_id")?,
             pad_token_id: token(map, "pad_token_id")?.first().copied(),
@@ -213,38 +253,12 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// transformers 5 writes `rope_parameters`; older files have `rope_theta` beside `rope_scaling`. Both may stand; they must agree.
-    fn rope(map: &Map<String, Value>) -> Result<Rope, ModelError> {
-        let object = |key: &str| map.get(key).and_then(Value::as_object);
-        let new = object("rope_parameters");
-        let theta_new = new.map(|m| number(m, "rope_theta")).transpose()?.flatten();
-        let theta_old = number(map, "rope_theta")?;
-        let theta = match (theta_new, theta_old) {
-            (Some(a), Some(b)) if (a - b).abs() > 1e-9 * a => {
-                return Err(bad(format!("`rope_parameters.rope_theta` is {a} and `rope_theta` is {b}")));
-            }
-            (a, b) => a.or(b).unwrap_or(10_000.0),
-        };
-        let Some(scaling) = new.or_else(|| object("rope_scaling")) else { return Ok(Rope { theta, llama3: None }) };
-        let kind = scaling.get("rope_type").or_else(|| scaling.get("type")).and_then(Value::as_str).unwrap_or("default");
-        let llama3 = match kind {
-            "default" => None,
-            "llama3" => {
-                let get = |key: &str| number(scaling, key)?.ok_or_else(|| bad(format!("rope scaling `llama3` without `{key}`")));
-                Some(Llama3Scaling {
-                    factor: get("factor")?,
-                    low_freq_factor: get("low_freq_factor")?,
-                    high_freq_factor: get("high_freq_factor")?,
-                    original_max_position_embeddings: needed(scaling, "original_max_position_embeddings")?,
-                })
-            }
-            other => return Err(bad(format!("rope scaling `{other}`; this version runs `default` and `llama3`"))),
-        };
-        Ok(Rope { theta, llama3 })
-    }
-
-    fn check(&self) -> Result<(), ModelError> {
-        if !self.num_attention_heads.is_multiple_of(self.num_key_value_heads) {
+    /// Checks the sizes against each other and against what any model has.
+    ///
+    /// # Errors
+    /// Names the key that cannot be.
+    pub fn check(&self) -> Result<(), ModelError> {
+        if !self.num_attention_heads.is_multiple_of(self.num_key_value_heads.max(1)) {
             let (heads, kv) = (self.num_attention_heads, self.num_key_value_heads);
             return Err(bad(format!("{heads} attention heads cannot share {kv} key/value heads evenly")));
         }
@@ -252,6 +266,8 @@ impl ModelConfig {
             return Err(bad(format!("`head_dim` is {}, rotary embeddings need an even number", self.head_dim)));
         }
         for (name, n, most) in [
+            ("num_key_value_heads", self.num_key_value_heads, 1 << 14),
+            ("max_position_embeddings", self.max_position_embeddings, 1 << 32),
             ("hidden_size", self.hidden_size, 1 << 20),
             ("intermediate_size", self.intermediate_size, 1 << 22),
             ("num_hidden_layers", self.num_hidden_layers, 1 << 12),
@@ -259,8 +275,8 @@ impl ModelConfig {
             ("head_dim", self.head_dim, 1 << 14),
             ("vocab_size", self.vocab_size, 1 << 24),
         ] {
-            if n > most {
-                return Err(bad(format!("`{name}` is {n}, more than any model has")));
+            if n == 0 || n > most {
+                return Err(bad(format!("`{name}` is {n}; models have 1 to {most}")));
             }
         }
         let out_of_vocab = |id: &&u32| **id as usize >= self.vocab_size;
@@ -273,53 +289,51 @@ impl ModelConfig {
     /// `config.json` as transformers 4 and 5 both read it: the rotary constants stand in the old and the new form.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let theta = self.rope.theta;
-        let mut rope = json!({"rope_theta": theta, "rope_type": "default"});
-        let mut scaling = Value::Null;
-        if let Some(s) = &self.rope.llama3 {
-            scaling = json!({
-                "rope_type": "llama3", "factor": s.factor, "low_freq_factor": s.low_freq_factor,
-                "high_freq_factor": s.high_freq_factor, "original_max_position_embeddings": s.original_max_position_embeddings,
-            });
-            rope = scaling.clone();
-            rope["rope_theta"] = json!(theta);
-        }
+        let (scaling, parameters) = self.rope.to_json();
         let eos = match self.eos_token_ids.as_slice() {
             [] => Value::Null,
             [one] => json!(one),
             all => json!(all),
         };
-        json!({
-            "architectures": ["LlamaForCausalLM"], "model_type": "llama",
+        let (model_type, class) = self.family.names();
+        let mut out = json!({
+            "architectures": [class], "model_type": model_type,
             "vocab_size": self.vocab_size, "hidden_size": self.hidden_size, "intermediate_size": self.intermediate_size,
             "num_hidden_layers": self.num_hidden_layers, "num_attention_heads": self.num_attention_heads,
-            "num_key_value_heads": self.num_key_value_heads, "head_dim": self.head_dim,
-            "hidden_act": "silu", "attention_bias": false, "attention_dropout": 0.0, "mlp_bias": false,
+            "num_key_value_heads": self.num_key_value_heads, "head_dim": self.head_dim, "hidden_act": "silu", "attention_dropout": 0.0,
             "rms_norm_eps": self.rms_norm_eps, "max_position_embeddings": self.max_position_embeddings,
             "initializer_range": self.initializer_range, "tie_word_embeddings": self.tie_word_embeddings,
-            "rope_theta": theta, "rope_scaling": scaling, "rope_parameters": rope,
+            "rope_theta": self.rope.theta, "rope_scaling": scaling, "rope_parameters": parameters,
             "bos_token_id": self.bos_token_id, "eos_token_id": eos, "pad_token_id": self.pad_token_id,
             "use_cache": true, "torch_dtype": "float32", "dtype": "float32",
-        })
+        });
+        match self.family {
+            Family::Llama => {
+                out["attention_bias"] = json!(self.qkv_bias);
+                out["mlp_bias"] = json!(self.mlp_bias);
+            }
+            Family::Mistral => out["sliding_window"] = json!(self.sliding_window),
+            Family::Qwen2 | Family::Qwen3 => {
+                out["use_sliding_window"] = json!(self.sliding_window.is_some());
+                out["sliding_window"] = json!(self.sliding_window);
+                if self.family == Family::Qwen3 {
+                    out["attention_bias"] = json!(self.qkv_bias);
+                }
+            }
+        }
+        out
+    }
+
+    /// Tokens that a sequence may have: the positions, or the sliding window where that is shorter.
+    #[must_use]
+    pub fn context(&self) -> usize {
+        self.sliding_window.unwrap_or(usize::MAX).min(self.max_position_embeddings)
     }
 
     /// Angular frequency of each of the `head_dim / 2` rotary pairs, scaling applied.
     #[must_use]
     pub fn inv_freq(&self) -> Vec<f32> {
-        let scale = |freq: f64| -> f64 {
-            let Some(s) = &self.rope.llama3 else { return freq };
-            let original = s.original_max_position_embeddings as f64;
-            let wavelength = 2.0 * PI / freq;
-            if wavelength < original / s.high_freq_factor {
-                freq
-            } else if wavelength > original / s.low_freq_factor {
-                freq / s.factor
-            } else {
-                let smooth = (original / wavelength - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
-                (1.0 - smooth) * freq / s.factor + smooth * freq
-            }
-        };
-        (0..self.head_dim / 2).map(|i| scale(self.rope.theta.powf(-2.0 * i as f64 / self.head_dim as f64)) as f32).collect()
+        self.rope.frequencies(self.head_dim / 2)
     }
 
     /// Name and shape of every tensor of the model, in file order (`lm_head.weight` only where it is its own).
@@ -327,20 +341,31 @@ impl ModelConfig {
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (hidden, q, kv) = (self.hidden_size, self.num_attention_heads * self.head_dim, self.num_key_value_heads * self.head_dim);
         let mut all = vec![("model.embed_tokens.weight".to_owned(), vec![self.vocab_size, hidden])];
+        let ff = self.intermediate_size;
         for i in 0..self.num_hidden_layers {
-            let ff = self.intermediate_size;
-            for (name, shape) in [
-                ("input_layernorm", vec![hidden]),
-                ("self_attn.q_proj", vec![q, hidden]),
-                ("self_attn.k_proj", vec![kv, hidden]),
-                ("self_attn.v_proj", vec![kv, hidden]),
-                ("self_attn.o_proj", vec![hidden, q]),
-                ("post_attention_layernorm", vec![hidden]),
-                ("mlp.gate_proj", vec![ff, hidden]),
-                ("mlp.up_proj", vec![ff, hidden]),
-                ("mlp.down_proj", vec![hidden, ff]),
+            let mut add = |name: &str, shape: Vec<usize>| all.push((format!("model.layers.{i}.{name}"), shape));
+            let head_norm = |name: &str| self.qk_norm.then(|| (format!("self_attn.{name}_norm.weight"), vec![self.head_dim]));
+            add("input_layernorm.weight", vec![hidden]);
+            for (name, out, input, bias) in [
+                ("self_attn.q_proj", q, hidden, self.qkv_bias),
+                ("self_attn.k_proj", kv, hidden, self.qkv_bias),
+                ("self_attn.v_proj", kv, hidden, self.qkv_bias),
+                ("self_attn.o_proj", hidden, q, self.o_bias),
             ] {
-                all.push((format!("model.layers.{i}.{name}.weight"), shape));
+                add(&format!("{name}.weight"), vec![out, input]);
+                if bias {
+                    add(&format!("{name}.bias"), vec![out]);
+                }
+            }
+            for (name, shape) in [head_norm("q"), head_norm("k")].into_iter().flatten() {
+                add(&name, shape);
+            }
+            add("post_attention_layernorm.weight", vec![hidden]);
+            for (name, out, input) in [("mlp.gate_proj", ff, hidden), ("mlp.up_proj", ff, hidden), ("mlp.down_proj", hidden, ff)] {
+                add(&format!("{name}.weight"), vec![out, input]);
+                if self.mlp_bias {
+                    add(&format!("{name}.bias"), vec![out]);
+                }
             }
         }
         all.push(("model.norm.weight".to_owned(), vec![hidden]));
@@ -361,6 +386,7 @@ impl ModelConfig {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::rope::{Llama3Scaling, RopeScaling, Yarn};
 
     #[test]
     fn presets_have_the_promised_sizes() {
@@ -376,28 +402,72 @@ mod tests {
     #[test]
     fn both_rope_forms_are_read_and_written() {
         let mut config = Preset::Tiny.config(300);
-        config.rope = Rope {
-            theta: 500_000.0,
-            llama3: Some(Llama3Scaling { factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 64 }),
+        let yarn = |attention_factor| {
+            let (factor, original_max_position_embeddings) = (4.0, 64);
+            RopeScaling::Yarn(Yarn {
+                factor,
+                original_max_position_embeddings,
+                beta_fast: 32.0,
+                beta_slow: 1.0,
+                attention_factor,
+                truncate: true,
+            })
         };
-        let full = config.to_json();
-        assert_eq!(ModelConfig::from_json(&full).unwrap(), config);
-        let mut old = full.clone();
-        old.as_object_mut().unwrap().remove("rope_parameters");
-        assert_eq!(ModelConfig::from_json(&old).unwrap(), config);
-        let mut new = full.clone();
-        new.as_object_mut().unwrap().remove("rope_theta");
-        new.as_object_mut().unwrap().remove("rope_scaling");
-        assert_eq!(ModelConfig::from_json(&new).unwrap(), config);
+        for scaling in [
+            RopeScaling::None,
+            RopeScaling::Linear { factor: 2.0 },
+            RopeScaling::Llama3(Llama3Scaling {
+                factor: 8.0,
+                low_freq_factor: 1.0,
+                high_freq_factor: 4.0,
+                original_max_position_embeddings: 64,
+            }),
+            yarn(None),
+            yarn(Some(1.5)),
+        ] {
+            config.rope = Rope { theta: 500_000.0, scaling };
+            let full = config.to_json();
+            assert_eq!(ModelConfig::from_json(&full).unwrap(), config);
+            let mut old = full.clone();
+            old.as_object_mut().unwrap().remove("rope_parameters");
+            assert_eq!(ModelConfig::from_json(&old).unwrap(), config);
+            let mut new = full.clone();
+            new.as_object_mut().unwrap().remove("rope_theta");
+            new.as_object_mut().unwrap().remove("rope_scaling");
+            assert_eq!(ModelConfig::from_json(&new).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn every_family_is_read_back_as_it_was_written() {
+        let base = Preset::Tiny.config(300);
+        let window = Some(64);
+        for config in [
+            ModelConfig { qkv_bias: true, o_bias: true, mlp_bias: true, ..base.clone() },
+            ModelConfig { family: Family::Mistral, sliding_window: window, ..base.clone() },
+            ModelConfig { family: Family::Mistral, ..base.clone() },
+            ModelConfig { family: Family::Qwen2, qkv_bias: true, ..base.clone() },
+            ModelConfig { family: Family::Qwen2, qkv_bias: true, sliding_window: window, ..base.clone() },
+            ModelConfig { family: Family::Qwen3, qk_norm: true, ..base.clone() },
+            ModelConfig { family: Family::Qwen3, qk_norm: true, qkv_bias: true, o_bias: true, ..base.clone() },
+        ] {
+            assert_eq!(ModelConfig::from_json(&config.to_json()).unwrap(), config);
+            assert_eq!(config.context(), if config.sliding_window.is_some() { 64 } else { 4096 });
+        }
+        // Published Qwen files carry a window that is switched off.
+        let mut published = ModelConfig { family: Family::Qwen2, qkv_bias: true, ..base }.to_json();
+        published["sliding_window"] = json!(32);
+        assert_eq!(ModelConfig::from_json(&published).unwrap().sliding_window, None);
     }
 
     #[test]
     fn what_we_cannot_run_is_an_error_that_names_it() {
         let good = Preset::Tiny.config(300).to_json();
         for (key, value, says) in [
-            ("model_type", json!("qwen2"), "qwen2"),
-            ("attention_bias", json!(true), "attention_bias"),
-            ("rope_parameters", json!({"rope_type": "yarn", "factor": 4.0}), "yarn"),
+            ("model_type", json!("gemma2"), "gemma2"),
+            ("rope_parameters", json!({"rope_type": "longrope", "factor": 4.0}), "longrope"),
+            ("rope_parameters", json!({"rope_type": "yarn"}), "factor"),
+            ("partial_rotary_factor", json!(0.5), "partial_rotary_factor"),
             ("rope_parameters", json!({"rope_theta": 5.0}), "rope_theta"),
             ("num_key_value_heads", json!(3), "3 key/value"),
             ("head_dim", json!(7), "head_dim"),

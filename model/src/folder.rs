@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::adapter::{self, Adapter};
 use crate::atomic::StagedFolder;
 use crate::{ModelConfig, ModelError, Tokenizer, Weights, limits};
 
@@ -47,16 +48,31 @@ pub struct ModelFolder {
     pub tokenizer: Tokenizer,
     /// What we know about it; empty for a model that is not ours.
     pub info: KgAgentInfo,
+    /// The LoRA adapter that this folder is, and the folder of its base.
+    adapter: Option<(Adapter, PathBuf)>,
 }
 
 impl ModelFolder {
-    /// Open a folder: configuration, tokenizer and our own notes are read and checked, weights are not read yet.
+    /// Open a folder: configuration, tokenizer and our own notes are read and checked, weights are not read yet. An adapter's folder in PEFT
+    /// layout opens as its base with the adapter applied.
     ///
     /// # Errors
     /// Names the file that is missing or wrong.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let config = ModelConfig::from_json(&read_json(&path.join("config.json"))?)?;
-        let tokenizer = Tokenizer::from_file(&path.join("tokenizer.json"))?;
+        let adapter = if path.join(adapter::CONFIG).is_file() && !path.join("config.json").exists() {
+            let adapter = Adapter::read(path)?;
+            let base = adapter::base_folder(path, &adapter.config.base)?;
+            Some((adapter, base))
+        } else {
+            None
+        };
+        let base = adapter.as_ref().map_or(path, |(_, base)| base);
+        let mut config = ModelConfig::from_json(&read_json(&base.join("config.json"))?)?;
+        if let Some(table) = adapter.as_ref().and_then(|(adapter, _)| adapter.weights.find("model.embed_tokens.weight")) {
+            config.vocab_size = table.shape.first().copied().unwrap_or(0).max(config.vocab_size);
+        }
+        let own = path.join("tokenizer.json");
+        let tokenizer = Tokenizer::from_file(&if own.is_file() { own } else { base.join("tokenizer.json") })?;
         let notes = path.join("kgagent.json");
         let info = if notes.exists() {
             serde_json::from_value(read_json(&notes)?)
@@ -68,7 +84,7 @@ impl ModelFolder {
             let (has, rows) = (tokenizer.vocab_size(), config.vocab_size);
             return Err(ModelError::Config(format!("the tokenizer has {has} ids, the embedding {rows} rows")));
         }
-        Ok(Self { path: path.to_path_buf(), config, tokenizer, info })
+        Ok(Self { path: path.to_path_buf(), config, tokenizer, info, adapter })
     }
 
     /// Read the weights; every tensor the configuration asks for is there with its shape.
@@ -76,7 +92,14 @@ impl ModelFolder {
     /// # Errors
     /// Names the damaged file or the missing tensor.
     pub fn weights(&self) -> Result<Weights, ModelError> {
-        let weights = Weights::read_folder(&self.path)?;
+        let weights = match &self.adapter {
+            Some((adapter, base)) => {
+                let mut weights = Weights::read_folder(base)?;
+                adapter.apply(&mut weights)?;
+                weights
+            }
+            None => Weights::read_folder(&self.path)?,
+        };
         for (name, shape) in self.config.tensors() {
             weights.get(&name, &shape)?;
         }

@@ -41,6 +41,14 @@ pub fn fetch(repo: &str) -> Result<PathBuf, ModelError> {
     config.parent().map(PathBuf::from).ok_or_else(|| failed("the cache gave a file without a folder".to_owned()))
 }
 
+/// The folder of `repo` (`ORG/NAME`) in the standard cache (`HF_HOME`), if it has been fetched. Opens no connection.
+#[must_use]
+pub fn cached(repo: &str) -> Option<PathBuf> {
+    let named = repo.split_once('/').is_some_and(|(org, name)| !org.is_empty() && !name.is_empty() && !name.contains('/'));
+    let config = named.then(|| hf_hub::Cache::from_env().model(repo.to_owned()).get("config.json"))??;
+    config.parent().map(PathBuf::from)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {

@@ -18,11 +18,12 @@ pub mod error;
 pub mod folder;
 pub mod hub;
 pub mod limits;
+pub mod rope;
 pub mod tokenizer;
 pub mod weights;
 
 pub use chat::{ChatFormat, Encoded};
-pub use config::{ModelConfig, Preset};
+pub use config::{Family, ModelConfig, Preset};
 pub use dataset::{Conversation, Dataset};
 pub use error::ModelError;
 pub use folder::{KgAgentInfo, ModelFolder};

@@ -146,15 +146,15 @@ impl Tokenizer {
         Ok(Self::wrap(tokenizers::Tokenizer::from_bytes(bytes).map_err(failed)?))
     }
 
-    /// Add the control tokens a foreign tokenizer lacks; returns how many were added. The model's embedding must grow with them.
+    /// Add the control tokens a foreign tokenizer lacks; returns the smallest id that is new. The model's embedding must grow with them.
     ///
     /// # Errors
     /// When the tokenizer refuses them.
-    pub fn ensure_control_tokens(&mut self) -> Result<usize, ModelError> {
-        let before = self.vocab_size();
+    pub fn ensure_control_tokens(&mut self) -> Result<Option<u32>, ModelError> {
+        let missing: Vec<&str> = SPECIAL.into_iter().filter(|text| self.inner.token_to_id(text).is_none()).collect();
         self.inner.add_special_tokens(special_tokens()).map_err(failed)?;
         *self = Self::wrap(self.inner.clone());
-        Ok(self.vocab_size() - before)
+        Ok(missing.iter().filter_map(|text| self.inner.token_to_id(text)).min())
     }
 
     /// Ids of the control tokens.

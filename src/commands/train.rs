@@ -23,6 +23,13 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
         MethodName::Full => Method::Full,
         MethodName::Lora => Method::Lora,
     };
+    let lora = &mut config.lora;
+    lora.rank = args.lora_rank.unwrap_or(lora.rank);
+    lora.alpha = args.lora_alpha.unwrap_or(lora.alpha);
+    lora.dropout = args.lora_dropout.unwrap_or(lora.dropout);
+    lora.rslora = args.rslora;
+    lora.targets = args.lora_targets.clone().unwrap_or_else(|| lora.targets.clone());
+    lora.merge = !args.adapter;
     config.seed = args.seed;
     config.save_steps = args.save_every.or(config.save_steps);
     config.vocab_size = args.vocab_size.or(config.vocab_size);
@@ -48,7 +55,10 @@ fn base(text: &str) -> Result<Base> {
                 preset.with_context(|| format!("`{text}` is no preset; there are scratch:tiny, scratch:small and scratch:base"))?,
             ))
         }
-        None => Ok(Base::Folder(PathBuf::from(text))),
+        None => {
+            let path = PathBuf::from(text);
+            Ok(Base::Folder(if path.exists() { path } else { model::hub::cached(text).unwrap_or(path) }))
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a training run is asked to do.
 
+use model::adapter::{AdapterConfig, TARGETS};
 use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
@@ -20,15 +21,47 @@ pub enum Method {
 pub struct LoraConfig {
     /// Rank of the corrections.
     pub rank: usize,
-    /// The corrections are scaled by `alpha / rank`.
+    /// The corrections are scaled by `alpha / rank`, or by `alpha / sqrt(rank)` with `rslora`.
     pub alpha: f32,
+    /// Rank-stabilised scaling.
+    pub rslora: bool,
+    /// Share of the corrections' input that is dropped while training.
+    pub dropout: f32,
+    /// The projections corrected, some of [`model::adapter::TARGETS`].
+    pub targets: Vec<String>,
     /// Write a whole model with the corrections added; otherwise an adapter in PEFT layout.
     pub merge: bool,
 }
 
 impl Default for LoraConfig {
     fn default() -> Self {
-        Self { rank: 16, alpha: 32.0, merge: true }
+        Self { rank: 16, alpha: 32.0, rslora: false, dropout: 0.0, targets: TARGETS.map(str::to_owned).to_vec(), merge: true }
+    }
+}
+
+impl LoraConfig {
+    /// What an adapter folder says of these constants.
+    #[must_use]
+    pub fn adapter(&self, base: &str) -> AdapterConfig {
+        let (rank, alpha, rslora, dropout) = (self.rank, self.alpha, self.rslora, self.dropout);
+        AdapterConfig { base: base.to_owned(), rank, alpha, rslora, dropout, targets: self.targets.clone() }
+    }
+
+    fn check(&self) -> Result<(), TrainError> {
+        let bad = |message: String| Err(TrainError::Config(message));
+        if let Some(wrong) = self.targets.iter().find(|target| !TARGETS.contains(&target.as_str())) {
+            return bad(format!("`lora.targets` has `{wrong}`; there are {}", TARGETS.join(", ")));
+        }
+        if self.targets.is_empty() {
+            return bad("`lora.targets` is empty".to_owned());
+        }
+        if !(0.0..1.0).contains(&self.dropout) {
+            return bad(format!("`lora.dropout` is {}, outside 0 to 1", self.dropout));
+        }
+        if !(self.alpha.is_finite() && self.alpha > 0.0) {
+            return bad(format!("`lora.alpha` is {}, not above 0", self.alpha));
+        }
+        Ok(())
     }
 }
 
@@ -174,6 +207,7 @@ impl TrainConfig {
                 return bad(format!("`{name}` is 0"));
             }
         }
+        self.lora.check()?;
         let share = 0.0..=1.0;
         for (name, value, range) in [
             ("learning_rate", self.learning_rate, 1e-12..=10.0),

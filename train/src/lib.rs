@@ -31,4 +31,6 @@ pub use progress::{Event, Progress, Silent, StepReport, Validation};
 pub use trainer::{Base, Summary, partial_folder, train};
 
 #[cfg(test)]
+mod parity;
+#[cfg(test)]
 mod tests;

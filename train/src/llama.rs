@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Int, Tensor, TensorData};
+use model::adapter::{TARGETS, merge};
 use model::{ModelConfig, Weights};
 
 use crate::TrainError;
@@ -15,10 +16,11 @@ use crate::kernels::attention::{AttentionShape, MAX_HEAD, RopeTable};
 use crate::ops::{self, Compute};
 use crate::rng::Rng;
 
-/// A matrix `[out, in]`, with a low-rank correction where it is fine-tuned by LoRA.
+/// A matrix `[out, in]`, with a bias where the family has one and a low-rank correction where it is fine-tuned by LoRA.
 #[derive(Module, Debug)]
 pub struct Linear {
     weight: Param<Tensor<2>>,
+    bias: Option<Param<Tensor<1>>>,
     lora_a: Option<Param<Tensor<2>>>,
     lora_b: Option<Param<Tensor<2>>>,
 }
@@ -33,6 +35,8 @@ pub struct Norm {
 #[derive(Module, Debug)]
 pub struct Embedding {
     weight: Param<Tensor<2>>,
+    /// Rows of tokens that the base did not have: trained while the rest is frozen.
+    extra: Option<Param<Tensor<2>>>,
 }
 
 /// Attention.
@@ -42,6 +46,8 @@ pub struct Attention {
     k_proj: Linear,
     v_proj: Linear,
     o_proj: Linear,
+    q_norm: Option<Norm>,
+    k_norm: Option<Norm>,
 }
 
 /// Feed-forward part.
@@ -74,6 +80,8 @@ pub struct Body {
 pub struct Net {
     model: Body,
     lm_head: Option<Linear>,
+    /// Rows of the output layer for the tokens of [`Embedding::extra`], where it is not the embedding.
+    lm_extra: Option<Param<Tensor<2>>>,
 }
 
 /// A model: its tensors and the constants that make them one.
@@ -85,6 +93,25 @@ pub struct Llama {
     rope: Arc<RopeTable>,
     compute: Compute,
     lora_scale: f32,
+    lora_dropout: f32,
+}
+
+/// Dropout of one forward pass: masks follow from the seed and the place in the model, so a resumed run draws the same ones.
+#[derive(Clone, Copy, Debug)]
+struct Dropout {
+    share: f32,
+    seed: u64,
+}
+
+impl Dropout {
+    /// `x` with a share of its elements zero and the others scaled up to keep the mean.
+    fn apply(self, x: &Tensor<2>, place: usize) -> Tensor<2> {
+        let shape = x.dims();
+        let mut rng = Rng::new(self.seed ^ (place as u64 + 1).wrapping_mul(0x9e6c_63d0_876a_46ad));
+        let kept = 1.0 / (1.0 - self.share);
+        let mask: Vec<f32> = (0..shape[0] * shape[1]).map(|_| if rng.uniform() < self.share { 0.0 } else { kept }).collect();
+        x.clone() * Tensor::from_data(TensorData::new(mask, shape), &x.device())
+    }
 }
 
 /// Sequences packed one after another, and the predictions to be made in them.
@@ -119,44 +146,52 @@ impl Llama {
             let data = weights.get(name, &shape)?.data.clone();
             Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, shape), device)))
         };
-        let linear = |name: String, rows: usize, cols: usize| -> Result<Linear, TrainError> {
-            Ok(Linear { weight: matrix(&format!("{name}.weight"), [rows, cols])?, lora_a: None, lora_b: None })
+        let vector = |name: String, width: usize| -> Result<Param<Tensor<1>>, TrainError> {
+            let data = weights.get(&name, &[width])?.data.clone();
+            Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, [width]), device)))
+        };
+        let linear = |name: String, rows: usize, cols: usize, bias: bool| -> Result<Linear, TrainError> {
+            let bias = bias.then(|| vector(format!("{name}.bias"), rows)).transpose()?;
+            Ok(Linear { weight: matrix(&format!("{name}.weight"), [rows, cols])?, bias, lora_a: None, lora_b: None })
         };
         let hidden = config.hidden_size;
-        let norm = |name: String| -> Result<Norm, TrainError> {
-            let data = weights.get(&format!("{name}.weight"), &[hidden])?.data.clone();
-            Ok(Norm { weight: Param::from_tensor(Tensor::from_data(TensorData::new(data, [hidden]), device)) })
-        };
+        let norm =
+            |name: String, width: usize| -> Result<Norm, TrainError> { Ok(Norm { weight: vector(format!("{name}.weight"), width)? }) };
         let (q, kv, ff) =
             (config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim, config.intermediate_size);
+        let head_norm = |name: String| config.qk_norm.then(|| norm(name, config.head_dim)).transpose();
+        let (qkv_bias, o_bias, mlp_bias) = (config.qkv_bias, config.o_bias, config.mlp_bias);
         let layers: Result<Vec<Layer>, TrainError> = (0..config.num_hidden_layers)
             .map(|i| {
                 let at = format!("model.layers.{i}");
                 Ok(Layer {
-                    input_layernorm: norm(format!("{at}.input_layernorm"))?,
+                    input_layernorm: norm(format!("{at}.input_layernorm"), hidden)?,
                     self_attn: Attention {
-                        q_proj: linear(format!("{at}.self_attn.q_proj"), q, hidden)?,
-                        k_proj: linear(format!("{at}.self_attn.k_proj"), kv, hidden)?,
-                        v_proj: linear(format!("{at}.self_attn.v_proj"), kv, hidden)?,
-                        o_proj: linear(format!("{at}.self_attn.o_proj"), hidden, q)?,
+                        q_proj: linear(format!("{at}.self_attn.q_proj"), q, hidden, qkv_bias)?,
+                        k_proj: linear(format!("{at}.self_attn.k_proj"), kv, hidden, qkv_bias)?,
+                        v_proj: linear(format!("{at}.self_attn.v_proj"), kv, hidden, qkv_bias)?,
+                        o_proj: linear(format!("{at}.self_attn.o_proj"), hidden, q, o_bias)?,
+                        q_norm: head_norm(format!("{at}.self_attn.q_norm"))?,
+                        k_norm: head_norm(format!("{at}.self_attn.k_norm"))?,
                     },
-                    post_attention_layernorm: norm(format!("{at}.post_attention_layernorm"))?,
+                    post_attention_layernorm: norm(format!("{at}.post_attention_layernorm"), hidden)?,
                     mlp: Mlp {
-                        gate_proj: linear(format!("{at}.mlp.gate_proj"), ff, hidden)?,
-                        up_proj: linear(format!("{at}.mlp.up_proj"), ff, hidden)?,
-                        down_proj: linear(format!("{at}.mlp.down_proj"), hidden, ff)?,
+                        gate_proj: linear(format!("{at}.mlp.gate_proj"), ff, hidden, mlp_bias)?,
+                        up_proj: linear(format!("{at}.mlp.up_proj"), ff, hidden, mlp_bias)?,
+                        down_proj: linear(format!("{at}.mlp.down_proj"), hidden, ff, mlp_bias)?,
                     },
                 })
             })
             .collect();
         let body = Body {
-            embed_tokens: Embedding { weight: matrix("model.embed_tokens.weight", [config.vocab_size, hidden])? },
+            embed_tokens: Embedding { weight: matrix("model.embed_tokens.weight", [config.vocab_size, hidden])?, extra: None },
             layers: layers?,
-            norm: norm("model.norm".to_owned())?,
+            norm: norm("model.norm".to_owned(), hidden)?,
         };
-        let lm_head = if config.tie_word_embeddings { None } else { Some(linear("lm_head".to_owned(), config.vocab_size, hidden)?) };
-        let rope = Arc::new(RopeTable::new(&config.inv_freq(), positions));
-        Ok(Self { net: Net { model: body, lm_head }, config: config.clone(), rope, compute, lora_scale: 0.0 })
+        let lm_head = if config.tie_word_embeddings { None } else { Some(linear("lm_head".to_owned(), config.vocab_size, hidden, false)?) };
+        let rope = Arc::new(RopeTable::new(&config.inv_freq(), config.rope.amplitude(), positions));
+        let net = Net { model: body, lm_head, lm_extra: None };
+        Ok(Self { net, config: config.clone(), rope, compute, lora_scale: 0.0, lora_dropout: 0.0 })
     }
 
     /// The configuration.
@@ -165,16 +200,19 @@ impl Llama {
         &self.config
     }
 
-    /// Freeze everything and add LoRA factors to the seven projections of every layer. `a` is random, `b` zero, so nothing changes yet.
+    /// Freeze everything and add LoRA factors to the chosen projections of every layer. `a` is random, `b` zero, so nothing changes yet.
+    /// Rows of the embedding from `base_rows` on belong to tokens that the base has never seen: they stay trainable.
     #[must_use]
-    pub fn with_lora(mut self, lora: &LoraConfig, seed: u64, device: &Device) -> Self {
+    pub fn with_lora(mut self, lora: &LoraConfig, base_rows: usize, seed: u64, device: &Device) -> Self {
         self.net = self.net.no_grad();
-        self.lora_scale = lora.alpha / lora.rank as f32;
+        self.lora_scale = lora.adapter("").scale();
+        self.lora_dropout = lora.dropout;
         let mut rng = Rng::new(seed);
         for layer in &mut self.net.model.layers {
             let (attn, mlp) = (&mut layer.self_attn, &mut layer.mlp);
             let all = [&mut attn.q_proj, &mut attn.k_proj, &mut attn.v_proj, &mut attn.o_proj];
-            for linear in all.into_iter().chain([&mut mlp.gate_proj, &mut mlp.up_proj, &mut mlp.down_proj]) {
+            let all = all.into_iter().chain([&mut mlp.gate_proj, &mut mlp.up_proj, &mut mlp.down_proj]);
+            for (linear, _) in all.zip(TARGETS).filter(|(_, name)| lora.targets.iter().any(|target| target == name)) {
                 let [out, input] = linear.weight.val().dims();
                 // PEFT's initialisation: uniform in +-1/sqrt(in).
                 let bound = 1.0 / (input as f32).sqrt();
@@ -185,30 +223,60 @@ impl Llama {
                 linear.lora_b = Some(tensor(vec![0.0; out * lora.rank], [out, lora.rank]));
             }
         }
+        let vocab = self.config.vocab_size;
+        if base_rows < vocab {
+            let split = |weight: &mut Param<Tensor<2>>| -> Param<Tensor<2>> {
+                let all = weight.val();
+                let part = |from: usize, rows: usize| Tensor::from_data(all.clone().narrow(0, from, rows).into_data(), device);
+                *weight = Param::from_tensor(part(0, base_rows)).no_grad();
+                Param::from_tensor(part(base_rows, vocab - base_rows))
+            };
+            let embedding = &mut self.net.model.embed_tokens;
+            embedding.extra = Some(split(&mut embedding.weight));
+            self.net.lm_extra = self.net.lm_head.as_mut().map(|head| split(&mut head.weight));
+        }
         self
     }
 
-    fn project(&self, x: &Tensor<2>, parts: &[&Linear]) -> Tensor<2> {
+    /// The product with matrices that lie on top of each other. `dropout` is that of the corrections' input, with its place in the model.
+    fn project(&self, x: &Tensor<2>, parts: &[&Linear], dropout: Option<(Dropout, usize)>) -> Tensor<2> {
         let weights: Vec<Tensor<2>> = parts.iter().map(|linear| linear.weight.val()).collect();
         let weight = if let [one] = weights.as_slice() { one.clone() } else { Tensor::cat(weights, 0) };
-        let y = ops::linear(self.compute, x.clone(), weight);
-        let corrections: Vec<Tensor<2>> = parts
-            .iter()
-            .filter_map(|linear| Some((linear.lora_a.as_ref()?, linear.lora_b.as_ref()?)))
-            .map(|(a, b)| ops::linear(self.compute, ops::linear(self.compute, x.clone(), a.val()), b.val()).mul_scalar(self.lora_scale))
-            .collect();
-        match corrections.len() {
-            0 => y,
-            1 => corrections.into_iter().fold(y, |y, c| y + c),
-            _ => y + Tensor::cat(corrections, 1),
+        let mut y = ops::linear(self.compute, x.clone(), weight);
+        // The projections that go together have biases together.
+        let biases: Vec<Tensor<1>> = parts.iter().filter_map(|linear| Some(linear.bias.as_ref()?.val())).collect();
+        if !biases.is_empty() {
+            y = y + Tensor::cat(biases, 0).unsqueeze();
         }
+        if parts.iter().all(|linear| linear.lora_a.is_none()) {
+            return y;
+        }
+        let dropped = dropout.map_or_else(|| x.clone(), |(dropout, place)| dropout.apply(x, place));
+        let correction = |linear: &&Linear| match (&linear.lora_a, &linear.lora_b) {
+            (Some(a), Some(b)) => {
+                let low = ops::linear(self.compute, dropped.clone(), a.val());
+                ops::linear(self.compute, low, b.val()).mul_scalar(self.lora_scale)
+            }
+            _ => Tensor::zeros([x.dims()[0], linear.weight.val().dims()[0]], &x.device()),
+        };
+        y + Tensor::cat(parts.iter().map(correction).collect(), 1)
+    }
+
+    /// RMS norms of the single heads of q and k, where the family has them.
+    fn norm_heads(&self, qkv: Tensor<2>, attention: &Attention) -> Tensor<2> {
+        let (Some(q_norm), Some(k_norm)) = (&attention.q_norm, &attention.k_norm) else { return qkv };
+        let ([tokens, width], d) = (qkv.dims(), self.config.head_dim);
+        let (heads, kv_heads) = (self.config.num_attention_heads, self.config.num_key_value_heads);
+        let part = |from: usize, count: usize, norm: &Norm| {
+            let x = qkv.clone().narrow(1, from * d, count * d).reshape([tokens * count, d]);
+            ops::rms_norm(self.compute, x, norm.weight.val(), self.config.rms_norm_eps as f32).reshape([tokens, count * d])
+        };
+        let values = (heads + kv_heads) * d;
+        Tensor::cat(vec![part(0, heads, q_norm), part(heads, kv_heads, k_norm), qkv.clone().narrow(1, values, width - values)], 1)
     }
 
     /// Final hidden states of `rows` of a packed batch, normalised: `[rows, hidden]`.
-    fn hidden(&self, batch: &Packed, device: &Device) -> Tensor<2> {
-        let ids: Vec<i64> = batch.ids.iter().map(|id| i64::from(*id)).collect();
-        let tokens = ids.len();
-        let ids = Tensor::<1, Int>::from_data(TensorData::new(ids, [tokens]), device);
+    fn hidden(&self, batch: &Packed, dropout: Option<Dropout>, device: &Device) -> Tensor<2> {
         let shape = Arc::new(AttentionShape {
             heads: self.config.num_attention_heads,
             kv_heads: self.config.num_key_value_heads,
@@ -221,40 +289,67 @@ impl Llama {
         let rows: Vec<i64> = batch.rows.iter().map(|row| i64::from(*row)).collect();
         let count = rows.len();
         let rows = Tensor::<1, Int>::from_data(TensorData::new(rows, [count]), device);
-        let mut x = self.net.model.embed_tokens.weight.val().select(0, ids);
+        let mut x = self.embed(&batch.ids, device);
+        let at = |layer: usize, part: usize| dropout.map(|dropout| (dropout, layer * 4 + part));
         let last = self.net.model.layers.len().saturating_sub(1);
         for (i, layer) in self.net.model.layers.iter().enumerate() {
             let (attn, mlp) = (&layer.self_attn, &layer.mlp);
             let y = norm(x.clone(), &layer.input_layernorm);
-            let y = self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj]);
+            let y = self.norm_heads(self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj], at(i, 0)), attn);
             let mut y = ops::attend(self.compute, y, &shape);
             if i == last {
                 // Beyond the last attention a row feeds nothing but its own prediction.
                 x = x.select(0, rows.clone());
                 y = y.select(0, rows.clone());
             }
-            x = x + self.project(&y, &[&attn.o_proj]);
+            x = x + self.project(&y, &[&attn.o_proj], at(i, 1));
             let y = norm(x.clone(), &layer.post_attention_layernorm);
-            let y = ops::gated(self.compute, self.project(&y, &[&mlp.gate_proj, &mlp.up_proj]));
-            x = x + self.project(&y, &[&mlp.down_proj]);
+            let y = ops::gated(self.compute, self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(i, 2)));
+            x = x + self.project(&y, &[&mlp.down_proj], at(i, 3));
         }
         norm(x, &self.net.model.norm)
+    }
+
+    /// Embeddings of tokens, `[tokens, hidden]`.
+    fn embed(&self, ids: &[u32], device: &Device) -> Tensor<2> {
+        let embedding = &self.net.model.embed_tokens;
+        let base = embedding.weight.val().dims()[0];
+        let rows = |of: &dyn Fn(usize) -> usize| {
+            let rows: Vec<i64> = ids.iter().map(|id| of(*id as usize) as i64).collect();
+            Tensor::<1, Int>::from_data(TensorData::new(rows, [ids.len()]), device)
+        };
+        let Some(extra) = &embedding.extra else { return embedding.weight.val().select(0, rows(&|id| id)) };
+        let is_new: Vec<f32> = ids.iter().map(|id| f32::from(u8::from(*id as usize >= base))).collect();
+        let is_new = Tensor::<2>::from_data(TensorData::new(is_new, [ids.len(), 1]), device);
+        let old = embedding.weight.val().select(0, rows(&|id| if id < base { id } else { 0 }));
+        let new = extra.val().select(0, rows(&|id| id.saturating_sub(base)));
+        old * is_new.clone().neg().add_scalar(1.0) + new * is_new
+    }
+
+    fn logits_with(&self, batch: &Packed, dropout: Option<Dropout>, device: &Device) -> Tensor<2> {
+        let hidden = self.hidden(batch, dropout, device);
+        let (weight, extra) = match &self.net.lm_head {
+            Some(head) => (&head.weight, &self.net.lm_extra),
+            None => (&self.net.model.embed_tokens.weight, &self.net.model.embed_tokens.extra),
+        };
+        let logits = ops::linear(self.compute, hidden.clone(), weight.val());
+        match extra {
+            Some(extra) => Tensor::cat(vec![logits, ops::linear(self.compute, hidden, extra.val())], 1),
+            None => logits,
+        }
     }
 
     /// Logits of the batch's rows: `[rows, vocab]`.
     #[must_use]
     pub fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
-        let hidden = self.hidden(batch, device);
-        match &self.net.lm_head {
-            Some(head) => self.project(&hidden, &[head]),
-            None => ops::linear(self.compute, hidden, self.net.model.embed_tokens.weight.val()),
-        }
+        self.logits_with(batch, None, device)
     }
 
-    /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`.
+    /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. `seed` is that of the dropout, where the model has one.
     #[must_use]
-    pub fn loss(&self, batch: &Packed, scale: f32, device: &Device) -> Tensor<1> {
-        ops::cross_entropy_loss(self.compute, self.logits(batch, device), &batch.targets, scale)
+    pub fn loss(&self, batch: &Packed, scale: f32, seed: u64, device: &Device) -> Tensor<1> {
+        let dropout = (self.lora_dropout > 0.0).then_some(Dropout { share: self.lora_dropout, seed });
+        ops::cross_entropy_loss(self.compute, self.logits_with(batch, dropout, device), &batch.targets, scale)
     }
 
     /// All tensors by their Hugging Face names, LoRA factors as `….lora_a` and `….lora_b`.
@@ -265,25 +360,34 @@ impl Llama {
         reader.weights
     }
 
-    /// The model's own tensors, LoRA factors multiplied out and added.
-    #[must_use]
-    pub fn merged(&self) -> Weights {
+    /// The tensors of the embedding and the output layer with the rows of added tokens in their places, and LoRA factors as they are.
+    ///
+    /// # Errors
+    /// Never for a model of this type.
+    pub fn whole_tensors(&self) -> Result<Weights, TrainError> {
         let mut all = self.tensors();
-        let names: Vec<String> = all.iter().filter_map(|(name, _)| Some(name.strip_suffix(".lora_a")?.to_owned())).collect();
-        for name in names {
-            let (Some(a), Some(b)) = (all.take(&format!("{name}.lora_a")), all.take(&format!("{name}.lora_b"))) else { continue };
-            let Some(mut weight) = all.take(&format!("{name}.weight")) else { continue };
-            let (rank, input) = (a.shape[0], a.shape[1]);
-            for (row, b) in weight.data.chunks_exact_mut(input).zip(b.data.chunks_exact(rank)) {
-                for (b, a) in b.iter().zip(a.data.chunks_exact(input)) {
-                    for (w, a) in row.iter_mut().zip(a) {
-                        *w += self.lora_scale * b * a;
-                    }
-                }
+        for (extra, name) in [("model.embed_tokens.extra", "model.embed_tokens.weight"), ("lm_extra", "lm_head.weight")] {
+            let Some(rows) = all.take(extra) else { continue };
+            if let Some(mut tensor) = all.take(name) {
+                tensor.data.extend(rows.data);
+                all.insert(name, model::Tensor::new(name, vec![tensor.shape[0] + rows.shape[0], tensor.shape[1]], tensor.data)?);
             }
-            all.insert(format!("{name}.weight"), weight);
         }
-        all
+        Ok(all)
+    }
+
+    /// The model's own tensors, LoRA factors multiplied out and added.
+    ///
+    /// # Errors
+    /// Never for a model of this type.
+    pub fn merged(&self) -> Result<Weights, TrainError> {
+        let all = self.whole_tensors()?;
+        let mut merged = Weights::default();
+        for (name, shape) in self.config.tensors() {
+            merged.insert(name.clone(), all.get(&name, &shape)?.clone());
+        }
+        merge(&mut merged, &all, self.lora_scale)?;
+        Ok(merged)
     }
 
     /// Replace every tensor by the one of its name.
@@ -364,7 +468,13 @@ pub fn fresh_weights(config: &ModelConfig, seed: u64) -> Result<Weights, TrainEr
         let n: usize = shape.iter().product();
         let back = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
         let deviation = config.initializer_range / if back { (2.0 * config.num_hidden_layers as f64).sqrt() } else { 1.0 };
-        let data = if shape.len() == 1 { vec![1.0; n] } else { (0..n).map(|_| rng.normal() * deviation as f32).collect() };
+        let data = if name.ends_with(".bias") {
+            vec![0.0; n]
+        } else if shape.len() == 1 {
+            vec![1.0; n]
+        } else {
+            (0..n).map(|_| rng.normal() * deviation as f32).collect()
+        };
         weights.insert(name.clone(), model::Tensor::new(&name, shape, data)?);
     }
     Ok(weights)

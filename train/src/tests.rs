@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use burn::tensor::Device;
-use model::config::{Llama3Scaling, Rope};
-use model::{Conversation, Dataset, ModelConfig, ModelFolder, Part, Preset, Role, Turn, Weights};
+use model::rope::{Llama3Scaling, Rope, RopeScaling, Yarn};
+use model::{Conversation, Dataset, Family, ModelConfig, ModelFolder, Part, Preset, Role, Turn, Weights};
 
 use crate::optim::{NamedGrads, collect, global_norm};
 use crate::rng::Rng;
@@ -31,9 +31,38 @@ fn small(tied: bool) -> ModelConfig {
     config.initializer_range = 0.3;
     config.rope = Rope {
         theta: 500.0,
-        llama3: Some(Llama3Scaling { factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 32 }),
+        scaling: RopeScaling::Llama3(Llama3Scaling {
+            factor: 8.0,
+            low_freq_factor: 1.0,
+            high_freq_factor: 4.0,
+            original_max_position_embeddings: 32,
+        }),
     };
     config
+}
+
+/// Every switch that the families differ in.
+fn shapes() -> Vec<ModelConfig> {
+    let tied = small(true);
+    let yarn =
+        Yarn { factor: 4.0, original_max_position_embeddings: 16, beta_fast: 8.0, beta_slow: 1.0, attention_factor: None, truncate: true };
+    vec![
+        small(false),
+        ModelConfig {
+            family: Family::Qwen2,
+            qkv_bias: true,
+            rope: Rope { theta: 500.0, scaling: RopeScaling::Yarn(yarn) },
+            ..tied.clone()
+        },
+        ModelConfig {
+            family: Family::Qwen3,
+            qk_norm: true,
+            rope: Rope { theta: 500.0, scaling: RopeScaling::Linear { factor: 2.0 } },
+            ..tied.clone()
+        },
+        ModelConfig { qkv_bias: true, o_bias: true, mlp_bias: true, ..tied.clone() },
+        tied,
+    ]
 }
 
 fn weights(config: &ModelConfig) -> Weights {
@@ -55,7 +84,7 @@ fn batch(segments: &[usize], vocab: u64, every: usize) -> Packed {
 }
 
 fn gradients(model: &Llama, batch: &Packed) -> (f32, BTreeMap<String, Vec<f32>>) {
-    let loss = model.loss(batch, 1.0 / batch.rows.len() as f32, &device());
+    let loss = model.loss(batch, 1.0 / batch.rows.len() as f32, 0, &device());
     let mut grads = NamedGrads::new();
     collect(&model.net, &loss.backward(), &mut grads);
     assert!(global_norm(&grads) > 0.01);
@@ -71,8 +100,7 @@ fn worst(a: &[f32], b: &[f32]) -> f32 {
 
 #[test]
 fn fused_gradients_are_those_of_the_stock_operations() {
-    for tied in [true, false] {
-        let config = small(tied);
+    for config in shapes() {
         let weights = weights(&config);
         for segments in [vec![1, 7, 33, 20, 2], vec![64], vec![5]] {
             let batch = batch(&segments, 50, 2);
@@ -91,10 +119,15 @@ fn fused_gradients_are_those_of_the_stock_operations() {
 
 #[test]
 fn gradients_are_the_slope_of_the_loss() {
-    let config = small(true);
-    let weights = weights(&config);
+    for config in shapes() {
+        slopes(&config);
+    }
+}
+
+fn slopes(config: &ModelConfig) {
+    let weights = weights(config);
     let batch = batch(&[9, 14], 50, 3);
-    let model = |weights: &Weights| Llama::from_weights(&config, weights, Compute::Fused, 64, &device()).unwrap();
+    let model = |weights: &Weights| Llama::from_weights(config, weights, Compute::Fused, 64, &device()).unwrap();
     let (_, grads) = gradients(&model(&weights), &batch);
     let mut rng = Rng::new(11);
     for (name, shape) in config.tensors() {
@@ -106,7 +139,7 @@ fn gradients_are_the_slope_of_the_loss() {
             let mut moved = weights.clone();
             let data = weights.find(&name).unwrap().data.iter().zip(&direction).map(|(x, d)| x + sign * step * d).collect();
             moved.insert(name.clone(), model::Tensor { shape: shape.clone(), data });
-            reference_loss(&config, &moved, &batch)
+            reference_loss(config, &moved, &batch)
         };
         let slope = (at(1.0) - at(-1.0)) / (2.0 * f64::from(step));
         let expected: f64 = grads[&name].iter().zip(&direction).map(|(g, d)| f64::from(*g) * f64::from(*d)).sum();
@@ -119,21 +152,23 @@ fn reference_logits(config: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec
     let get = |name: &str| weights.find(name).unwrap();
     let mul = |name: &str, x: &[f64]| -> Vec<f64> {
         let w = get(name);
-        (0..w.shape[0]).map(|o| (0..w.shape[1]).map(|i| f64::from(w.data[o * w.shape[1] + i]) * x[i]).sum()).collect()
+        let bias = weights.find(&name.replace(".weight", ".bias"));
+        let bias = |o: usize| bias.map_or(0.0, |b| f64::from(b.data[o]));
+        (0..w.shape[0]).map(|o| (0..w.shape[1]).map(|i| f64::from(w.data[o * w.shape[1] + i]) * x[i]).sum::<f64>() + bias(o)).collect()
     };
     let norm = |name: &str, x: &[f64]| -> Vec<f64> {
         let r = (x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64 + config.rms_norm_eps).sqrt();
         x.iter().zip(&get(name).data).map(|(x, w)| x / r * f64::from(*w)).collect()
     };
     let (d, heads, kv) = (config.head_dim, config.num_attention_heads, config.num_key_value_heads);
-    let freq = config.inv_freq();
+    let (freq, amplitude) = (config.inv_freq(), f64::from(config.rope.amplitude()));
     let rotate = |x: &mut [f64], p: usize| {
         for head in x.chunks_mut(d) {
             let old = head.to_vec();
             for i in 0..d {
                 let angle = p as f64 * f64::from(freq[i % (d / 2)]);
                 let other = if i < d / 2 { -old[i + d / 2] } else { old[i - d / 2] };
-                head[i] = old[i] * angle.cos() + other * angle.sin();
+                head[i] = (old[i] * angle.cos() + other * angle.sin()) * amplitude;
             }
         }
     };
@@ -147,6 +182,10 @@ fn reference_logits(config: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec
         for (p, x) in xs.iter().enumerate() {
             let y = norm(&at("input_layernorm"), x);
             let (mut q, mut k) = (mul(&at("self_attn.q_proj"), &y), mul(&at("self_attn.k_proj"), &y));
+            if config.qk_norm {
+                q = q.chunks(d).flat_map(|head| norm(&at("self_attn.q_norm"), head)).collect();
+                k = k.chunks(d).flat_map(|head| norm(&at("self_attn.k_norm"), head)).collect();
+            }
             rotate(&mut q, p);
             rotate(&mut k, p);
             qs.push(q);
@@ -197,8 +236,7 @@ fn reference_loss(config: &ModelConfig, weights: &Weights, batch: &Packed) -> f6
 
 #[test]
 fn logits_are_those_of_the_definition() {
-    for tied in [true, false] {
-        let config = small(tied);
+    for config in shapes() {
         let weights = weights(&config);
         for compute in [Compute::Fused, Compute::Stock] {
             let batch = batch(&[3, 40, 1, 17], 50, 1);
@@ -331,8 +369,8 @@ fn a_folder_read_and_written_is_the_same_bytes_and_lora_trains_only_its_factors(
     let batch = batch(&[12, 9], 260, 1);
     let logits = |model: &Llama| model.logits(&batch, &device()).into_data().try_to_vec::<f32>().unwrap();
     let plain = logits(&model);
-    let lora = LoraConfig { rank: 4, alpha: 8.0, merge: false };
-    assert_eq!(plain, logits(&model.with_lora(&lora, 1, &device())));
+    let lora = LoraConfig { rank: 4, alpha: 8.0, merge: false, ..LoraConfig::default() };
+    assert_eq!(plain, logits(&model.with_lora(&lora, folder.config.vocab_size, 1, &device())));
 
     let config = TrainConfig { method: Method::Lora, lora: lora.clone(), learning_rate: 1e-2, max_steps: Some(6), ..quick() };
     let from = Base::Folder(base.clone());
@@ -340,6 +378,8 @@ fn a_folder_read_and_written_is_the_same_bytes_and_lora_trains_only_its_factors(
     let adapter = Weights::read(&out.join("adapter_model.safetensors")).unwrap();
     assert_eq!(adapter.len(), 4 * 7 * 2);
     assert!(adapter.get("base_model.model.model.layers.0.mlp.down_proj.lora_B.weight", &[160, 4]).unwrap().data.iter().any(|x| *x != 0.0));
+
+    let adapted = ModelFolder::open(&out).unwrap().weights().unwrap();
 
     let merged = dir.path().join("merged");
     let config = TrainConfig { lora: LoraConfig { merge: true, ..lora }, ..config };
@@ -349,6 +389,45 @@ fn a_folder_read_and_written_is_the_same_bytes_and_lora_trains_only_its_factors(
         assert_eq!(after.find(name), weights.find(name), "{name} is frozen");
     }
     assert_ne!(after.find("model.layers.0.mlp.up_proj.weight"), weights.find("model.layers.0.mlp.up_proj.weight"));
+    assert_eq!(adapted, after, "the base with the adapter is the merged model");
+}
+
+#[test]
+fn lora_trains_the_rows_of_tokens_that_the_base_lacks_and_only_chosen_projections() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = copy_task(100);
+    let (base, out) = (dir.path().join("base"), dir.path().join("lora"));
+    run(&TrainConfig { max_steps: Some(1), ..quick() }, &data, &base).unwrap();
+    // A foreign tokenizer: the same pieces, other control tokens.
+    let path = base.join("tokenizer.json");
+    fs::write(&path, fs::read_to_string(&path).unwrap().replace("<|", "<~")).unwrap();
+    let had = ModelFolder::open(&base).unwrap().config.vocab_size;
+
+    let lora = LoraConfig {
+        rank: 2,
+        dropout: 0.2,
+        rslora: true,
+        targets: vec!["q_proj".into(), "v_proj".into()],
+        merge: false,
+        ..LoraConfig::default()
+    };
+    let config = TrainConfig { method: Method::Lora, lora, learning_rate: 1e-2, max_steps: Some(4), ..quick() };
+    let once = |out: &Path| {
+        train(&config, &Base::Folder(base.clone()), &data, out, &mut Silent, &AtomicBool::new(false)).unwrap();
+        Weights::read(&out.join("adapter_model.safetensors")).unwrap()
+    };
+    let adapter = once(&out);
+    assert_eq!(adapter.to_bytes().unwrap(), once(&dir.path().join("again")).to_bytes().unwrap(), "dropout follows the seed");
+    assert_eq!(adapter.len(), 4 * 2 * 2 + 1);
+    let table = adapter.get("base_model.model.model.embed_tokens.weight", &[had + 6, 160]).unwrap();
+    let rows = &table.data[had * 160..];
+    assert!(rows.chunks(160).skip(1).any(|row| row != &rows[..160]), "rows that began alike have learnt different things");
+    let folder = ModelFolder::open(&out).unwrap();
+    let weights = folder.weights().unwrap();
+    assert_eq!(weights.find("model.embed_tokens.weight").unwrap(), table);
+    let before = ModelFolder::open(&base).unwrap().weights().unwrap();
+    assert_eq!(weights.find("model.layers.0.mlp.up_proj.weight"), before.find("model.layers.0.mlp.up_proj.weight"));
+    assert_ne!(weights.find("model.layers.0.self_attn.q_proj.weight"), before.find("model.layers.0.self_attn.q_proj.weight"));
 }
 
 #[test]

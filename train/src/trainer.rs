@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use burn::tensor::Device;
-use model::adapter::{AdapterConfig, write_adapter_into};
+use model::adapter::{grow_rows, write_adapter_into};
 use model::atomic::StagedFolder;
 use model::{ChatFormat, Dataset, KgAgentInfo, ModelConfig, ModelFolder, Preset, Tokenizer, Weights};
 use serde::{Deserialize, Serialize};
@@ -69,6 +69,8 @@ struct Start {
     tokenizer: Tokenizer,
     weights: Weights,
     base: String,
+    /// Rows of the embedding that the base brought.
+    base_rows: usize,
 }
 
 impl Start {
@@ -78,17 +80,24 @@ impl Start {
         let mut shape = preset.config(tokenizer.vocab_size());
         shape.max_position_embeddings = shape.max_position_embeddings.max(config.max_length);
         let weights = fresh_weights(&shape, config.seed)?;
-        Self { config: shape, tokenizer, weights, base: format!("scratch:{preset:?}").to_lowercase() }.with_control_tokens()
+        let base_rows = shape.vocab_size;
+        Self { config: shape, tokenizer, weights, base: format!("scratch:{preset:?}").to_lowercase(), base_rows }.with_control_tokens()
     }
 
     fn folder(path: &Path) -> Result<Self, TrainError> {
         let folder = ModelFolder::open(path)?;
         let weights = folder.weights()?;
-        let mut tokenizer = folder.tokenizer;
-        tokenizer.ensure_control_tokens()?;
-        let mut start = Self { config: folder.config, tokenizer, weights, base: path.display().to_string() };
-        start.grow_embedding()?;
-        start.with_control_tokens()
+        let (mut tokenizer, mut config, mut weights) = (folder.tokenizer, folder.config, weights);
+        let mut base_rows = config.vocab_size;
+        if let Some(first) = tokenizer.ensure_control_tokens()? {
+            // Where the base's table is longer than its vocabulary, the new tokens take rows that were never trained.
+            base_rows = base_rows.min(first as usize);
+            config.vocab_size = config.vocab_size.max(tokenizer.vocab_size());
+            for name in ["model.embed_tokens.weight", "lm_head.weight"] {
+                grow_rows(&mut weights, name, base_rows, config.vocab_size)?;
+            }
+        }
+        Self { config, tokenizer, weights, base: path.display().to_string(), base_rows }.with_control_tokens()
     }
 
     fn with_control_tokens(mut self) -> Result<Self, TrainError> {
@@ -96,29 +105,6 @@ impl Start {
         self.config.eos_token_ids = vec![control.end];
         self.config.pad_token_id = Some(control.pad);
         Ok(self)
-    }
-
-    /// Rows for tokens the base does not have: the mean of its rows, a common start that favours no token.
-    fn grow_embedding(&mut self) -> Result<(), TrainError> {
-        let (had, wants, width) = (self.config.vocab_size, self.tokenizer.vocab_size(), self.config.hidden_size);
-        if wants <= had {
-            return Ok(());
-        }
-        for name in ["model.embed_tokens.weight", "lm_head.weight"] {
-            let Some(mut tensor) = self.weights.take(name) else { continue };
-            let mut mean = vec![0.0_f64; width];
-            for row in tensor.data.chunks_exact(width) {
-                for (sum, x) in mean.iter_mut().zip(row) {
-                    *sum += f64::from(*x) / had as f64;
-                }
-            }
-            for _ in had..wants {
-                tensor.data.extend(mean.iter().map(|x| *x as f32));
-            }
-            self.weights.insert(name, model::Tensor::new(name, vec![wants, width], tensor.data)?);
-        }
-        self.config.vocab_size = wants;
-        Ok(())
     }
 }
 
@@ -170,13 +156,13 @@ pub fn train(
     let device = Device::flex().autodiff();
     let compute = if config.stock_ops { Compute::Stock } else { Compute::Fused };
     let longest = train.examples.iter().chain(&valid.examples).map(Example::len).max().unwrap_or(1);
-    if longest > start.config.max_position_embeddings {
-        let most = start.config.max_position_embeddings;
+    if longest > start.config.context() {
+        let most = start.config.context();
         return Err(TrainError::Data(format!("an example has {longest} tokens, the model's positions end at {most}")));
     }
     let mut model = Llama::from_weights(&start.config, &start.weights, compute, longest, &device)?;
     if config.method == Method::Lora {
-        model = model.with_lora(&config.lora, config.seed, &device);
+        model = model.with_lora(&config.lora, start.base_rows, config.seed, &device);
     }
     let sum = |f: fn(&Example) -> usize| train.examples.iter().map(f).sum::<usize>();
     progress.event(&Event::Data {
@@ -321,8 +307,9 @@ impl Run<'_> {
         let scale = 1.0 / trained as f32;
         let mut grads = NamedGrads::new();
         let mut loss = 0.0;
-        for batch in &packed {
-            let value = self.model.loss(batch, scale, &self.device);
+        for (micro, batch) in packed.iter().enumerate() {
+            let seed = self.config.seed ^ ((self.state.step as u64) << 16 | micro as u64);
+            let value = self.model.loss(batch, scale, seed, &self.device);
             loss += f64::from(value.to_data().try_to_vec::<f32>().unwrap_or_default().first().copied().unwrap_or(f32::NAN));
             optim::collect(&self.model.net, &value.backward(), &mut grads);
         }
@@ -394,10 +381,14 @@ impl Run<'_> {
         };
         let staged = StagedFolder::new(out)?;
         if self.config.method == Method::Lora && !self.config.lora.merge {
-            let adapter = AdapterConfig { base: start.base.clone(), rank: self.config.lora.rank, alpha: self.config.lora.alpha };
-            write_adapter_into(&staged, &adapter, &start.tokenizer, &info, &self.model.tensors())?;
+            let mut weights = self.model.whole_tensors()?;
+            if start.base_rows == start.config.vocab_size {
+                // No tokens were added: the base's matrices are as they were and need not go along.
+                let _ = (weights.take("model.embed_tokens.weight"), weights.take("lm_head.weight"));
+            }
+            write_adapter_into(&staged, &self.config.lora.adapter(&start.base), &start.tokenizer, &info, &weights)?;
         } else {
-            ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model.merged())?;
+            ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model.merged()?)?;
         }
         staged.file("metrics.jsonl", self.metrics().as_bytes())?;
         let points: Vec<(usize, f64)> = self.reports.iter().map(|report| (report.step, report.loss)).collect();

@@ -1,7 +1,7 @@
-//! The LLaMA family on the CPU: grouped-query attention, half-split rotary positions (default and llama3 scaling), RMSNorm, SwiGLU, tied or
-//! untied output layer, optional attention biases.
+//! The LLaMA family and its relatives on the CPU: grouped-query attention, half-split rotary positions, RMSNorm, SwiGLU, tied or untied
+//! output layer, optional biases and head norms, as [`model::ModelConfig`] says.
 //!
-//! Reference: `LlamaForCausalLM` of transformers; logits agree to 1e-4 in f32. candle reads and converts the weights, the arithmetic is
+//! Reference: `LlamaForCausalLM`, `Qwen2ForCausalLM` and `Qwen3ForCausalLM` of transformers; logits agree to 1e-4 in f32. candle reads and converts the weights, the arithmetic is
 //! [`kernels`](super::kernels). K and V are never repeated per query head, no mask is built, and only the last position's logits are computed.
 use super::EngineError;
 use super::attention::{self, Shape};
@@ -9,103 +9,16 @@ use super::cache::KvCache;
 use super::kernels;
 use super::linear::Linear;
 use candle_core::{DType, Device, Tensor};
+use model::ModelConfig;
 
 /// Rows of a prompt that go through the layers together: enough that a weight is read once for many rows, few enough to stay in cache.
 const PREFILL_ROWS: usize = 96;
 
-/// The shape of a model, in Hugging Face's names.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LlamaConfig {
-    /// Rows of the embedding table.
-    pub vocab_size: usize,
-    /// Width of the residual stream.
-    pub hidden_size: usize,
-    /// Width of the feed-forward layer.
-    pub intermediate_size: usize,
-    /// Number of layers.
-    pub num_hidden_layers: usize,
-    /// Query heads.
-    pub num_attention_heads: usize,
-    /// Key and value heads; divides the query heads.
-    pub num_key_value_heads: usize,
-    /// Width of a head; even.
-    pub head_dim: usize,
-    /// Longest context.
-    pub max_position_embeddings: usize,
-    /// Added to the mean square.
-    pub rms_norm_eps: f64,
-    /// Base of the rotary frequencies.
-    pub rope_theta: f64,
-    /// Frequency scaling of Llama 3, where the model has it.
-    pub rope_scaling: Option<Llama3Scaling>,
-    /// Whether the output layer is the embedding table.
-    pub tie_word_embeddings: bool,
-    /// Whether q, k and v have biases (the Qwen2 family).
-    pub qkv_bias: bool,
-}
-
-/// `rope_type: "llama3"`.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Llama3Scaling {
-    /// How much longer low frequencies are made.
-    pub factor: f64,
-    /// Below this many turns over the original context a frequency is scaled in full.
-    pub low_freq_factor: f64,
-    /// Above this many turns it is kept.
-    pub high_freq_factor: f64,
-    /// Context of the original training.
-    pub original_max_position_embeddings: usize,
-}
-
-impl LlamaConfig {
-    fn check(&self) -> Result<(), EngineError> {
-        let fail = |what: String| Err(EngineError::Config(what));
-        let sizes = [
-            ("vocab_size", self.vocab_size),
-            ("hidden_size", self.hidden_size),
-            ("intermediate_size", self.intermediate_size),
-            ("num_hidden_layers", self.num_hidden_layers),
-            ("num_attention_heads", self.num_attention_heads),
-            ("num_key_value_heads", self.num_key_value_heads),
-            ("head_dim", self.head_dim),
-            ("max_position_embeddings", self.max_position_embeddings),
-        ];
-        if let Some((name, _)) = sizes.iter().find(|(_, size)| *size == 0) {
-            return fail(format!("{name} is 0"));
-        }
-        if !self.num_attention_heads.is_multiple_of(self.num_key_value_heads) {
-            return fail(format!("{} attention heads cannot share {} key/value heads", self.num_attention_heads, self.num_key_value_heads));
-        }
-        if !self.head_dim.is_multiple_of(2) {
-            return fail(format!("head_dim {} is odd, rotary positions need pairs", self.head_dim));
-        }
-        Ok(())
-    }
-
-    /// Rotary frequencies, one a pair of dimensions.
-    fn frequencies(&self) -> Vec<f32> {
-        let half = self.head_dim / 2;
-        let plain = (0..half).map(|i| self.rope_theta.powf(-2.0 * i as f64 / self.head_dim as f64));
-        let Some(s) = self.rope_scaling else { return plain.map(|f| f as f32).collect() };
-        let original = s.original_max_position_embeddings as f64;
-        let scaled = plain.map(|f| {
-            let turns = original * f / std::f64::consts::TAU;
-            if turns < s.low_freq_factor {
-                f / s.factor
-            } else if turns > s.high_freq_factor {
-                f
-            } else {
-                let smooth = (turns - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
-                (1.0 - smooth) * f / s.factor + smooth * f
-            }
-        });
-        scaled.map(|f| f as f32).collect()
-    }
-}
-
 struct Layer {
     input_norm: Vec<f32>,
     qkv: Linear,
+    /// Weights of the norms of a head of q and of k.
+    head_norms: Option<(Vec<f32>, Vec<f32>)>,
     o: Linear,
     post_norm: Vec<f32>,
     gate_up: Linear,
@@ -114,13 +27,14 @@ struct Layer {
 
 /// A model ready to run. Holds no state of any conversation: share it between threads, give each its own session.
 pub struct Llama {
-    config: LlamaConfig,
+    config: ModelConfig,
     /// `None` where the output layer is the table.
     embeddings: Option<Vec<f32>>,
     layers: Vec<Layer>,
     norm: Vec<f32>,
     head: Linear,
     frequencies: Vec<f32>,
+    amplitude: f32,
 }
 
 /// Buffers of one session's forward pass; they grow to the widest block seen and are reused.
@@ -144,8 +58,8 @@ impl Llama {
     ///
     /// # Errors
     /// A configuration that makes no model; a weight that is missing, has another shape or is not finite.
-    pub fn new(config: LlamaConfig, get: &dyn Fn(&str) -> candle_core::Result<Tensor>) -> Result<Self, EngineError> {
-        config.check()?;
+    pub fn new(config: ModelConfig, get: &dyn Fn(&str) -> candle_core::Result<Tensor>) -> Result<Self, EngineError> {
+        config.check().map_err(|error| EngineError::Config(error.to_string()))?;
         let c = &config;
         let (hidden, inter) = (c.hidden_size, c.intermediate_size);
         let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
@@ -157,23 +71,29 @@ impl Llama {
             let q = matrix(&at("self_attn.q_proj.weight"), q_width, hidden)?;
             let k = matrix(&at("self_attn.k_proj.weight"), kv_width, hidden)?;
             let v = matrix(&at("self_attn.v_proj.weight"), kv_width, hidden)?;
-            let bias = if c.qkv_bias {
-                let mut all = vector(&at("self_attn.q_proj.bias"), q_width)?;
-                all.extend(vector(&at("self_attn.k_proj.bias"), kv_width)?);
-                all.extend(vector(&at("self_attn.v_proj.bias"), kv_width)?);
-                Some(all)
+            let bias = |has: bool, parts: &[(&str, usize)]| -> Result<Option<Vec<f32>>, EngineError> {
+                let all = || parts.iter().map(|(name, width)| vector(&at(&format!("{name}.bias")), *width)).collect::<Result<Vec<_>, _>>();
+                Ok(has.then(all).transpose()?.map(|all| all.concat()))
+            };
+            let head_norms = if c.qk_norm {
+                Some((vector(&at("self_attn.q_norm.weight"), c.head_dim)?, vector(&at("self_attn.k_norm.weight"), c.head_dim)?))
             } else {
                 None
             };
+            let qkv_bias =
+                bias(c.qkv_bias, &[("self_attn.q_proj", q_width), ("self_attn.k_proj", kv_width), ("self_attn.v_proj", kv_width)])?;
+            let o = matrix(&at("self_attn.o_proj.weight"), hidden, q_width)?;
             let gate = matrix(&at("mlp.gate_proj.weight"), inter, hidden)?;
             let up = matrix(&at("mlp.up_proj.weight"), inter, hidden)?;
+            let down = matrix(&at("mlp.down_proj.weight"), hidden, inter)?;
             Ok(Layer {
                 input_norm: vector(&at("input_layernorm.weight"), hidden)?,
-                qkv: Linear::pack(&[&q, &k, &v], hidden, bias),
-                o: Linear::pack(&[&matrix(&at("self_attn.o_proj.weight"), hidden, q_width)?], q_width, None),
+                qkv: Linear::pack(&[&q, &k, &v], hidden, qkv_bias),
+                head_norms,
+                o: Linear::pack(&[&o], q_width, bias(c.o_bias, &[("self_attn.o_proj", hidden)])?),
                 post_norm: vector(&at("post_attention_layernorm.weight"), hidden)?,
-                gate_up: Linear::pack(&[&gate, &up], hidden, None),
-                down: Linear::pack(&[&matrix(&at("mlp.down_proj.weight"), hidden, inter)?], inter, None),
+                gate_up: Linear::pack(&[&gate, &up], hidden, bias(c.mlp_bias, &[("mlp.gate_proj", inter), ("mlp.up_proj", inter)])?),
+                down: Linear::pack(&[&down], inter, bias(c.mlp_bias, &[("mlp.down_proj", hidden)])?),
             })
         };
         let layers = (0..c.num_hidden_layers).map(layer).collect::<Result<Vec<_>, _>>()?;
@@ -183,12 +103,12 @@ impl Llama {
         } else {
             (Some(table), Linear::pack(&[&matrix("lm_head.weight", c.vocab_size, hidden)?], hidden, None))
         };
-        let frequencies = config.frequencies();
-        Ok(Self { config, embeddings, layers, norm, head, frequencies })
+        let (frequencies, amplitude) = (config.inv_freq(), config.rope.amplitude());
+        Ok(Self { config, embeddings, layers, norm, head, frequencies, amplitude })
     }
 
     /// The shape of the model.
-    pub fn config(&self) -> &LlamaConfig {
+    pub fn config(&self) -> &ModelConfig {
         &self.config
     }
 
@@ -204,7 +124,7 @@ impl Llama {
             return Err(EngineError::Token { id, vocab });
         }
         let needed = cache.len() + ids.len();
-        let max = self.config.max_position_embeddings;
+        let max = self.config.context();
         if needed > max {
             return Err(EngineError::Context { needed, max });
         }
@@ -236,6 +156,18 @@ impl Llama {
         for (l, layer) in self.layers.iter().enumerate() {
             kernels::rms_norm(&s.x[..rows * hidden], &layer.input_norm, eps, &mut s.normed);
             layer.qkv.run(&s.normed, rows, &mut s.wide, &mut s.spare);
+            if let Some((q_norm, k_norm)) = &layer.head_norms {
+                let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
+                for row in s.wide.chunks_exact_mut(layer.qkv.width()).take(rows) {
+                    let (q, rest) = row.split_at_mut(q_width);
+                    for (part, weight) in [(q, q_norm), (&mut rest[..kv_width], k_norm)] {
+                        // As wide as the widest block, so there is room for one row's heads.
+                        let normed = &mut s.act[..part.len()];
+                        kernels::rms_norm(part, weight, eps, normed);
+                        part.copy_from_slice(normed);
+                    }
+                }
+            }
             let shape = Shape {
                 heads: c.num_attention_heads,
                 kv_heads: c.num_key_value_heads,
@@ -280,7 +212,7 @@ impl Llama {
         for position in first..first + rows {
             out.extend(self.frequencies.iter().map(|&f| {
                 let (sin, cos) = (position as f32 * f).sin_cos();
-                (cos, sin)
+                (cos * self.amplitude, sin * self.amplitude)
             }));
         }
     }
@@ -298,7 +230,7 @@ impl Scratch {
         grow(&mut self.x, c.hidden_size);
         grow(&mut self.normed, c.hidden_size);
         grow(&mut self.wide, widest(&|l| l.qkv.width().max(l.gate_up.width())));
-        grow(&mut self.act, c.intermediate_size.max(c.num_attention_heads * c.head_dim));
+        grow(&mut self.act, c.intermediate_size.max(c.num_attention_heads.max(c.num_key_value_heads) * c.head_dim));
         grow(&mut self.narrow, c.hidden_size.next_multiple_of(kernels::PANEL));
     }
 }
@@ -325,30 +257,4 @@ fn read(get: &dyn Fn(&str) -> candle_core::Result<Tensor>, name: &str, shape: &[
         return Err(fail(format!("value {at} is {}", values[at])));
     }
     Ok(values)
-}
-
-impl From<&model::ModelConfig> for LlamaConfig {
-    fn from(config: &model::ModelConfig) -> Self {
-        Self {
-            vocab_size: config.vocab_size,
-            hidden_size: config.hidden_size,
-            intermediate_size: config.intermediate_size,
-            num_hidden_layers: config.num_hidden_layers,
-            num_attention_heads: config.num_attention_heads,
-            num_key_value_heads: config.num_key_value_heads,
-            head_dim: config.head_dim,
-            max_position_embeddings: config.max_position_embeddings,
-            rms_norm_eps: config.rms_norm_eps,
-            rope_theta: config.rope.theta,
-            rope_scaling: config.rope.llama3.as_ref().map(|scaling| Llama3Scaling {
-                factor: scaling.factor,
-                low_freq_factor: scaling.low_freq_factor,
-                high_freq_factor: scaling.high_freq_factor,
-                original_max_position_embeddings: scaling.original_max_position_embeddings,
-            }),
-            tie_word_embeddings: config.tie_word_embeddings,
-            // The families that `model` reads have none.
-            qkv_bias: false,
-        }
-    }
 }

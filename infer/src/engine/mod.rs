@@ -26,7 +26,7 @@ mod vocab;
 
 pub use error::EngineError;
 pub use generate::{Decoder, Encode, Generated, Limits, Vocab, generate, generate_free};
-pub use llama::{Llama, Llama3Scaling, LlamaConfig};
+pub use llama::Llama;
 pub use sample::{Decision, Sampling};
 pub use session::{Engine, Session};
 pub use trie::TokenTrie;

@@ -1,8 +1,9 @@
 //! One conversation's place in a model: which tokens are in the cache, and the logits after the last of them.
 use super::cache::KvCache;
-use super::llama::{Llama, LlamaConfig, Scratch};
+use super::llama::{Llama, Scratch};
 use super::{Decoder, EngineError};
 use candle_core::Tensor;
+use model::ModelConfig;
 use std::sync::Arc;
 
 /// A loaded model, cheap to clone and to share between threads.
@@ -14,12 +15,12 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Llama::new`].
-    pub fn new(config: LlamaConfig, get: &dyn Fn(&str) -> candle_core::Result<Tensor>) -> Result<Self, EngineError> {
+    pub fn new(config: ModelConfig, get: &dyn Fn(&str) -> candle_core::Result<Tensor>) -> Result<Self, EngineError> {
         Ok(Self(Arc::new(Llama::new(config, get)?)))
     }
 
     /// The shape of the model.
-    pub fn config(&self) -> &LlamaConfig {
+    pub fn config(&self) -> &ModelConfig {
         self.0.config()
     }
 }
@@ -103,6 +104,6 @@ impl Decoder for Session {
     }
 
     fn max_context(&self) -> usize {
-        self.model.config().max_position_embeddings
+        self.model.config().context()
     }
 }

@@ -37,7 +37,7 @@ impl LocalModel {
             let tensor = weights.find(name).ok_or_else(|| candle_core::Error::Msg(format!("no tensor {name}")))?;
             Tensor::from_slice(&tensor.data, tensor.shape.as_slice(), &Device::Cpu)
         };
-        let engine = Engine::new((&folder.config).into(), &get)?;
+        let engine = Engine::new(folder.config.clone(), &get)?;
         let parsed: serde_json::Value = serde_json::from_slice(&folder.tokenizer.to_bytes()?)
             .map_err(|error| model::ModelError::Json { path: dir.join("tokenizer.json"), message: error.to_string() })?;
         let spelled = engine::vocab_bytes(&parsed);
@@ -84,7 +84,7 @@ impl Planner for LocalPlanner {
         let chat = &self.model.chat;
         let mut prompt = chat.encode(moment.turns)?.ids;
         prompt.push(chat.open_turn(Role::Assistant));
-        let limit = self.model.engine.config().max_position_embeddings;
+        let limit = self.model.engine.config().context();
         if prompt.len() + CALL_TOKENS > limit {
             return Err(InferError::TooLong { needed: prompt.len() + CALL_TOKENS, limit });
         }

@@ -35,11 +35,11 @@ pub(crate) struct RopeTable {
 }
 
 impl RopeTable {
-    /// Tables for `positions` positions.
+    /// Tables for `positions` positions; every entry is multiplied by `amplitude`.
     #[must_use]
-    pub(crate) fn new(inv_freq: &[f32], positions: usize) -> Self {
+    pub(crate) fn new(inv_freq: &[f32], amplitude: f32, positions: usize) -> Self {
         let angles = || (0..positions).flat_map(|p| inv_freq.iter().map(move |f| p as f32 * f));
-        Self { cos: angles().map(f32::cos).collect(), sin: angles().map(f32::sin).collect() }
+        Self { cos: angles().map(|x| x.cos() * amplitude).collect(), sin: angles().map(|x| x.sin() * amplitude).collect() }
     }
 }
 
