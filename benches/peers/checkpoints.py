@@ -60,10 +60,9 @@ for name, (config_class, model_class, options) in CASES.items():
     folder = OUT / name
     half = {"llama-bf16": torch.bfloat16, "llama-f16-shards": torch.float16}.get(name)
     if half:
-        # What is on disk is what is computed with: rounded once, then exact in f32.
-        model = model.to(half)
-        model.save_pretrained(folder, max_shard_size="100KB" if "shards" in name else "5GB")
-        model = model.float()
+        # What is on disk is what is computed with: rounded once, then exact in f32. Read back, because `.to` rounds the rotary constants too.
+        model.to(half).save_pretrained(folder, max_shard_size="100KB" if "shards" in name else "5GB")
+        model = model_class.from_pretrained(folder, dtype=torch.float32).eval()
     else:
         model.save_pretrained(folder)
     ids = torch.randint(0, SHAPE["vocab_size"], (100,))

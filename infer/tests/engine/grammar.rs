@@ -7,6 +7,7 @@ use toolbox::call::accept::Acceptor;
 
 use crate::support::Rng;
 
+/// A small call language: `name(arg[, arg])` with names, and arguments that are a word of a set, a nested call or a quoted string.
 pub(crate) struct Grammar {
     pub(crate) names: Vec<Vec<u8>>,
     pub(crate) words: Vec<Vec<u8>>,

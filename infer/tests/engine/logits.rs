@@ -148,8 +148,6 @@ fn threads_do_not_change_the_bits() {
 
 // ---- Constrained decoding ----
 
-/// A small call language: `name(arg[, arg])` with names, and arguments that are a word of a set, a nested call or a quoted string.
-
 /// Against transformers: `benches/peers/checkpoints.py` says how to run this.
 #[test]
 #[ignore = "needs checkpoints made by benches/peers/checkpoints.py in KGAGENT_PARITY"]
