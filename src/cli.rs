@@ -71,6 +71,8 @@ pub(crate) enum KgCommand {
     Check(KgCheckArgs),
     /// Run a SPARQL query.
     Query(KgQueryArgs),
+    /// Write the neighbourhood of a question set's entities.
+    Subgraph(KgSubgraphArgs),
 }
 
 #[derive(Debug, Args)]
@@ -151,6 +153,46 @@ pub(crate) struct KgQueryArgs {
     /// A SELECT or ASK query.
     #[arg(value_name = "SPARQL")]
     pub(crate) sparql: String,
+}
+
+/// Which triples of a node are walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DirectionName {
+    /// Those it is the head of.
+    Out,
+    /// Those it is the tail of.
+    In,
+    /// Both.
+    Both,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("start").required(true).multiple(true))]
+pub(crate) struct KgSubgraphArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Question sets whose topic entities are walked from; as for `datagen gold`.
+    #[arg(long = "source", group = "start", value_name = "FORMAT=PATH")]
+    pub(crate) sources: Vec<String>,
+    /// An entity to walk from, by name or id.
+    #[arg(long = "entity", group = "start", value_name = "ID")]
+    pub(crate) entities: Vec<String>,
+    /// Steps from an entity.
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(crate) hops: u32,
+    /// At most this many triples of a node in each direction, dealt round over its relations; all without it.
+    #[arg(long, value_name = "K")]
+    pub(crate) fan_out: Option<usize>,
+    /// Which triples of a node are walked.
+    #[arg(long, value_enum, default_value = "both")]
+    pub(crate) direction: DirectionName,
+    /// Where to write: FILE.nt as N-Triples with names and classes, FILE.json in ODA's layout with FILE.labels.json, anything else as a folder
+    /// of ODA's files. A run that was interrupted goes on from OUT.partial.
+    #[arg(long, value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// Worker threads; all cores without it. The output does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
 }
 
 #[derive(Debug, Args)]

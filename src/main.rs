@@ -44,6 +44,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Kg(KgCommand::Stats(args)) => commands::kg::stats(args, &ui),
         Command::Kg(KgCommand::Check(args)) => commands::kg::check(args, &ui),
         Command::Kg(KgCommand::Query(args)) => commands::kg::query(args, &ui),
+        Command::Kg(KgCommand::Subgraph(args)) => commands::subgraph::run(args, &ui),
         Command::Tool(args) => commands::tool::run(args, &ui),
         Command::Datagen(DatagenCommand::Gold(args)) => commands::datagen::gold(args, &ui),
         Command::Datagen(DatagenCommand::Check(args)) => commands::datagen::check(args, &ui),

@@ -8,5 +8,6 @@ pub(crate) mod fetch;
 pub(crate) mod kg;
 pub(crate) mod recall;
 pub(crate) mod replay;
+pub(crate) mod subgraph;
 pub(crate) mod tool;
 pub(crate) mod train;

@@ -14,6 +14,7 @@ mod pattern;
 mod rewrite;
 mod schema;
 mod sparql;
+pub mod subgraph;
 
 pub use dialect::{normalise, parse_query};
 pub use folder::{FolderError, GraphFolder, Manifest};
