@@ -213,10 +213,36 @@ pub(crate) enum DatagenCommand {
     Gold(Box<GoldArgs>),
     /// Which gold queries convert, without a graph.
     Check(CheckArgs),
+    /// Write a dataset folder in the layout of another trainer.
+    Export(ExportArgs),
     /// Where the relations of gold programs stand in the lists they are chosen from.
     Recall(RecallArgs),
     /// The formats of questions, with an example of each.
     Formats,
+}
+
+/// A layout of data folders.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportName {
+    /// Conversations with LLaMA-Factory's dataset_info.json.
+    Sharegpt,
+    /// Instruction, output and history with LLaMA-Factory's dataset_info.json.
+    Alpaca,
+    /// Parquet files as the Hugging Face hub lays them out.
+    Parquet,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Dataset folder (made by `datagen`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// The layout.
+    #[arg(long, value_enum)]
+    pub(crate) format: ExportName,
+    /// Folder to write.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
 }
 
 /// A layout of samples.

@@ -16,6 +16,17 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
+    /// Begins a folder that will become `target`. `marks` are the files by which a folder that may be replaced is known.
+    pub(crate) fn new(target: &Path, marks: &[&str]) -> Result<Self, Error> {
+        check_replaceable(target, marks)?;
+        Self::at(sibling(target, &format!("partial-{}", std::process::id())), target)
+    }
+
+    /// The path of a file in it, while it is written.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.temp.join(name)
+    }
+
     /// Begins a folder at `temp` that will become `target`; what lies at `temp` is removed.
     pub(crate) fn at(temp: PathBuf, target: &Path) -> Result<Self, Error> {
         if temp.exists() {

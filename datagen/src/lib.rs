@@ -16,6 +16,7 @@ pub mod choice;
 pub mod convert;
 mod error;
 pub mod example;
+pub mod export;
 mod folder;
 pub mod graph;
 pub mod hash;

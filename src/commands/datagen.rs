@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use datagen::agree::agreements;
+use datagen::export::ExportFormat;
 use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
 use datagen::read::{Format, ReadOptions, Source, readers};
@@ -17,7 +18,7 @@ use toolbox::memory::Template;
 
 use super::kg;
 use crate::Outcome;
-use crate::cli::{CheckArgs, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SplitName, UnitName};
+use crate::cli::{CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SplitName, UnitName};
 use crate::ui::{Ui, seconds};
 
 /// Reads sources, in order.
@@ -220,6 +221,19 @@ pub(crate) fn formats(ui: &Ui) -> Result<Outcome> {
             ui.say(format!("    {line}"));
         }
     }
+    Ok(Outcome::Done)
+}
+
+pub(crate) fn export(args: &ExportArgs, ui: &Ui) -> Result<Outcome> {
+    let format = match args.format {
+        ExportName::Sharegpt => ExportFormat::ShareGpt,
+        ExportName::Alpaca => ExportFormat::Alpaca,
+        ExportName::Parquet => ExportFormat::Parquet,
+    };
+    let done = datagen::export::export(&args.data, format, &args.out)?;
+    ui.say(format!("{} examples to train on and {} to validate with, read back as they were", done.train, done.valid));
+    done.files.iter().for_each(|file| ui.say(args.out.join(file).display().to_string()));
+    ui.object(&serde_json::to_value(&done)?);
     Ok(Outcome::Done)
 }
 
