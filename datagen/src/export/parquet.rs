@@ -224,7 +224,7 @@ fn conversation(row: &Row) -> Option<Vec<Message>> {
 /// Everything but the conversation, put together again.
 fn rest(row: &Row) -> Option<serde_json::Map<String, Value>> {
     use parquet::record::ListAccessor;
-    let mut all = serde_json::from_str::<serde_json::Map<String, Value>>(row.get_string(15).ok()?).ok()?;
+    let mut all = serde_json::from_str::<serde_json::Map<String, Value>>(row.get_string(COLUMNS.len() + 1).ok()?).ok()?;
     for (i, key) in COLUMNS.iter().enumerate() {
         let at = i + 1;
         let value = match *key {
