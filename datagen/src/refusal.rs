@@ -63,6 +63,9 @@ pub enum Refusal {
     /// Two variables are compared with each other.
     #[error("two variables are compared")]
     VariableComparison,
+    /// The tools compare values of this graph otherwise than the query does: mixed datatypes, partial dates, several values of one attribute.
+    #[error("the tools compare values of this graph otherwise than the query does")]
+    ComparisonDiffers,
     /// The query graph has a cycle that `intersect` cannot close.
     #[error("the query graph has a cycle")]
     Cycle,

@@ -129,7 +129,7 @@ fn agreement(kg: &MemoryKg, id: &str, text: &str, topics: &[Term], tally: &mut T
     let aloud = std::env::var_os("SHOW_DIFFERING").is_some();
     tally.total += 1;
     let Ok(query) = parse_query(text) else { return };
-    let program = match convert(&query, &Context { kg: Some(kg), topics }) {
+    let program = match convert(&query, &Context { kg: Some(kg), topics, ..Context::default() }) {
         Ok(program) => program,
         Err(reason) => {
             if aloud {

@@ -17,7 +17,7 @@ fn toy() -> MemoryKg {
 
 fn on(kg: Option<&MemoryKg>, query: &str) -> Result<GoldProgram, Refusal> {
     let kg = kg.map(|kg| kg as &dyn toolbox::kg::Kg);
-    convert(&parse_query(&format!("{HEAD}{query}")).unwrap(), &Context { kg, topics: &[] })
+    convert(&parse_query(&format!("{HEAD}{query}")).unwrap(), &Context { kg, topics: &[], ..Context::default() })
 }
 
 fn lines(program: &GoldProgram) -> Vec<String> {

@@ -75,7 +75,7 @@ fn listed_queries_convert_to_the_listed_programs() {
     let mut failures = Vec::new();
     for row in &rows {
         let query = parse_query(&format!("{HEAD}{}", row.sparql)).unwrap();
-        let gold = match convert(&query, &Context { kg: Some(&kg), topics: &[] }) {
+        let gold = match convert(&query, &Context { kg: Some(&kg), topics: &[], ..Context::default() }) {
             Ok(gold) => gold,
             Err(reason) => {
                 failures.push(format!("{}: refused, {reason}", row.id));

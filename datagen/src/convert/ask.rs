@@ -1,16 +1,20 @@
 //! ASK (spec A.2.3 g): the last comparison of the query is judged on the set that everything else allows.
 
 use toolbox::call::{Arg, Tool};
+use toolbox::kg::spargebra::algebra::Expression;
+use toolbox::term::Term;
 use toolbox::value::Op;
 
 use super::compile::Compiler;
+use super::exact::{Check, Held};
 use super::view::View;
-use crate::graph::{Edge, Group, Node, Var, bare, mirrored};
+use crate::graph::{Edge, Group, Node, Var, algebra, mirrored};
 use crate::refusal::Refusal;
 
 /// What `judge` compares one edge's subject with.
 struct Judged {
     edge: usize,
+    iri: String,
     subject: Node,
     relation: String,
     op: Op,
@@ -26,8 +30,11 @@ enum Against {
 
 /// Compiles the group of an ASK.
 pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
-    if !group.unions.is_empty() || group.ordered.len() > 1 || !group.differ.is_empty() {
+    if !group.unions.is_empty() || !group.choices.is_empty() || group.ordered.len() > 1 || !group.differ.is_empty() {
         return Err(Refusal::Unsupported);
+    }
+    if !View::new(group, compiler.topics, None).closing.is_empty() {
+        return Err(Refusal::Cycle);
     }
     let mut judged: Vec<Judged> =
         (0..group.edges.len()).rev().filter_map(|i| judged(compiler, group, i).transpose()).collect::<Result<_, _>>()?;
@@ -39,12 +46,20 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     }
     let mut reason = Refusal::Disconnected;
     for last in judged {
-        let mark = (compiler.calls.len(), compiler.next);
+        let mark = (compiler.calls.len(), compiler.next, compiler.checks.len());
         match sides(compiler, group, &last) {
-            Ok((set, value)) => return Ok(compiler.along(Tool::Judge, &set, vec![Arg::Name(last.relation), Arg::Op(last.op), value])),
+            Ok((set, value)) => {
+                let held = held(group, &last, &value);
+                let truth = compiler.along(Tool::Judge, &set, vec![Arg::Name(last.relation), Arg::Op(last.op), value]);
+                if let Some(held) = held {
+                    compiler.checks.push(Check { input: set, output: truth.clone(), relation: last.iri, held });
+                }
+                return Ok(truth);
+            }
             Err(other) => {
                 compiler.calls.truncate(mark.0);
                 compiler.next = mark.1;
+                compiler.checks.truncate(mark.2);
                 reason = other;
             }
         }
@@ -59,22 +74,47 @@ fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option
     let (subject, object) = if step.forward { (subject, object) } else { (object, subject) };
     let (op, value) = match object {
         Node::Entity(iri) => (Op::Eq, Against::Constant(Arg::Name(compiler.names.iri(iri)?))),
-        Node::Literal(literal) => (Op::Eq, Against::Constant(Arg::Literal(bare(literal)))),
-        Node::Var(var) => match against(group, *var) {
+        Node::Literal(literal) => (Op::Eq, Against::Constant(compiler.literal(literal))),
+        Node::Var(var) => match against(compiler, group, *var) {
             Some(found) => found,
             None => return Ok(None),
         },
     };
     let relation = compiler.names.relation(&step.relation)?;
-    Ok(Some(Judged { edge: index, subject: subject.clone(), relation, op, value }))
+    Ok(Some(Judged { edge: index, iri: step.relation.clone(), subject: subject.clone(), relation, op, value }))
+}
+
+/// What the query says of the judgement; nothing where entities are compared.
+fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
+    let edge = &group.edges[last.edge];
+    let object = if edge.steps.first()?.forward { &edge.object } else { &edge.subject };
+    match object {
+        Node::Entity(_) => None,
+        Node::Literal(literal) => Some(Held::Term(Term::Literal(literal.clone()))),
+        Node::Var(var) => {
+            let mut tests: Vec<_> =
+                group.comparisons.iter().filter(|comparison| comparison.var == *var).map(|c| algebra::of_tail(&c.test, *var)).collect();
+            let mut others = Vec::new();
+            for ordered in group.ordered.iter().filter(|ordered| ordered.left == *var || ordered.right == *var) {
+                tests.push(algebra::of_tail(&ordered.test, *var));
+                others.push((if ordered.left == *var { ordered.right } else { ordered.left }, value.clone()));
+            }
+            if tests.is_empty() {
+                let (one, other) = (Box::new(algebra::tail().into()), Box::new(algebra::variable(*var).into()));
+                tests.push(Expression::SameTerm(one, other));
+                others.push((*var, value.clone()));
+            }
+            Some(Held::Tests { tests, others })
+        }
+    }
 }
 
 /// What the rest of the query says an attribute is to be compared with.
-fn against(group: &Group, var: Var) -> Option<(Op, Against)> {
+fn against(compiler: &Compiler<'_>, group: &Group, var: Var) -> Option<(Op, Against)> {
     let mut comparisons = group.comparisons.iter().filter(|comparison| comparison.var == var);
     let leaf = View::new(group, &[], None).is_leaf(var);
     match (comparisons.next(), comparisons.next(), group.ordered.first()) {
-        (Some(only), None, None) if leaf => Some((only.op, Against::Constant(Arg::Literal(bare(&only.value))))),
+        (Some(only), None, None) if leaf => Some((only.op, Against::Constant(compiler.literal(&only.value)))),
         (None, None, Some(ordered)) if leaf && ordered.left == var => Some((ordered.op, Against::Set(ordered.right))),
         (None, None, Some(ordered)) if leaf && ordered.right == var => Some((mirrored(ordered.op), Against::Set(ordered.left))),
         (None, None, None) if !leaf => Some((Op::Eq, Against::Set(var))),

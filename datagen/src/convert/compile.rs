@@ -7,13 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use toolbox::call::{Arg, Call, Tool};
+use toolbox::kg::spargebra::algebra::Expression;
 use toolbox::limits::MAX_SET_ARGS;
 use toolbox::term::{Literal, Term};
 use toolbox::value::{Extreme, Op};
 
+use super::exact::{Check, Held};
 use super::names::Names;
 use super::view::{Entry, Start, StartKind, View};
-use crate::graph::{Group, Node, Step, Var, bare, mirrored};
+use crate::graph::{Group, Node, Step, Var, algebra, bare, mirrored};
 use crate::refusal::Refusal;
 
 /// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
@@ -47,6 +49,14 @@ pub(super) struct Compiler<'a> {
     /// Nodes to start from that the query names by a literal only.
     pub found: Vec<Term>,
     pub next: u32,
+    /// What the comparisons of the program are held to on a graph.
+    pub checks: Vec<Check>,
+    /// Writes literals as the query does, not as short as they can be.
+    pub verbatim: bool,
+    /// The extreme is what MAX or MIN gives.
+    pub aggregated: bool,
+    /// What ORDER BY sorts by.
+    pub key: Option<Expression>,
     answer: Option<Var>,
     extreme: Option<(Var, Extreme)>,
     /// Narrowed sets of nodes passed.
@@ -67,6 +77,10 @@ impl<'a> Compiler<'a> {
             classes: Vec::new(),
             found: Vec::new(),
             next: 0,
+            checks: Vec::new(),
+            verbatim: false,
+            aggregated: false,
+            key: None,
             answer,
             extreme: None,
             sets: BTreeMap::new(),
@@ -104,6 +118,11 @@ impl<'a> Compiler<'a> {
         }
     }
 
+    /// A literal to compare with.
+    pub(super) fn literal(&self, literal: &Literal) -> Arg {
+        Arg::Literal(if self.verbatim { literal.clone() } else { bare(literal) })
+    }
+
     fn intersect(&mut self, a: Arg, b: Arg) -> Arg {
         self.emit(Tool::Intersect, vec![a, b])
     }
@@ -137,10 +156,23 @@ impl<'a> Compiler<'a> {
             return Err(Refusal::OrderBy);
         }
         // Every constraint of the whole query first, then the extreme, then the way to the answer (spec A.2.3 e).
-        let set = self.set(&view, owner, None)?;
+        let all = self.set(&view, owner, None)?;
         self.all_closed(&view)?;
+        let iri = relation.to_owned();
         let relation = self.names.relation(relation)?;
-        let mut set = self.along(Tool::GetEntityByConstraint, &set, vec![Arg::name(relation), Arg::Extreme(wanted)]);
+        let mut set = self.along(Tool::GetEntityByConstraint, &all, vec![Arg::name(relation), Arg::Extreme(wanted)]);
+        let tests = view.group.comparisons.iter().filter(|comparison| comparison.var == attribute).map(|comparison| comparison.test.clone());
+        let either = view.group.choices.iter().filter(|(known, _)| *known == attribute).map(|(_, either)| algebra::any(either));
+        let tests: Vec<_> = tests.chain(either).map(|test| algebra::of_tail(&test, attribute)).collect();
+        let asked = answer == attribute;
+        let held = if self.aggregated {
+            Held::Aggregate { extreme: wanted, tests, asked }
+        } else {
+            let key = self.key.as_ref().map(|key| algebra::of_tail(key, attribute));
+            Held::Extreme { extreme: wanted, key, tests, asked }
+        };
+        let check = self.checks.len();
+        self.checks.push(Check { input: all, output: set.clone(), relation: iri, held });
         let path = view.path(owner, answer).ok_or(Refusal::Disconnected)?;
         for (i, (edge, node)) in path.iter().enumerate() {
             let from_subject = !view.is_subject(*edge, *node);
@@ -154,6 +186,9 @@ impl<'a> Compiler<'a> {
                 let without: Vec<usize> = std::iter::once(*edge).chain(onward).collect();
                 self.narrow(&view, *node, &reached, &without, None, false)?
             };
+        }
+        if answer == attribute {
+            self.checks[check].output = set.clone();
         }
         Ok(set)
     }
@@ -222,6 +257,9 @@ impl<'a> Compiler<'a> {
                 let mut sets = Vec::new();
                 for branch in &view.group.unions[i] {
                     let branch = View::new(branch, self.topics, None);
+                    if !branch.closing.is_empty() {
+                        return Err(Refusal::Cycle);
+                    }
                     self.check(&branch, node)?;
                     sets.push(self.set(&branch, node, None)?);
                     self.all_closed(&branch)?;
@@ -251,12 +289,11 @@ impl<'a> Compiler<'a> {
             nodes.dedup();
             match nodes.len() {
                 0 => return Err(Refusal::UnknownConstant),
-                1..=MAX_SET_ARGS => {
+                _ => {
                     self.found.extend(nodes.iter().map(|&node| kg.term(node)));
                     let names = nodes.into_iter().map(|node| Arg::Name(kg.name(node))).collect();
                     return Ok(self.combine(Tool::Union, names));
                 }
-                _ => {}
             }
         }
         Ok(self.emit(Tool::GetCandidateEntity, vec![Arg::Literal(Literal::plain(label.lexical.clone()))]))
@@ -293,7 +330,10 @@ impl<'a> Compiler<'a> {
         }
         for interval in view.group.intervals.iter().filter(|interval| interval.node.var() == Some(node)) {
             let rest = vec![Arg::Name(self.names.interval(interval)?), Arg::Op(Op::Eq), Arg::Literal(interval.value.clone())];
-            set = self.along(Tool::GetEntityByConstraint, &set, rest);
+            let held = Held::Interval(Box::new(interval.clone()));
+            let kept = self.along(Tool::GetEntityByConstraint, &set, rest);
+            self.checks.push(Check { input: set, output: kept.clone(), relation: interval.from.clone(), held });
+            set = kept;
         }
         for (i, (_, class)) in view.group.classes.iter().enumerate().filter(|(_, (at, _))| at.var() == Some(node)) {
             self.spares.push(Spare::Class(node, class.clone()));
@@ -312,7 +352,14 @@ impl<'a> Compiler<'a> {
 
     fn is_compared(&self, view: &View<'_>, var: Var) -> bool {
         view.group.comparisons.iter().any(|comparison| comparison.var == var)
+            || view.group.choices.iter().any(|(known, _)| *known == var)
+            || view.group.differ.iter().any(|(known, term)| *known == var && self.answer != Some(var) && self.is_known(term))
             || view.group.ordered.iter().any(|ordered| ordered.left == var || ordered.right == var)
+    }
+
+    /// Whether the graph, if there is one, holds a term: what it does not hold, everything differs from.
+    fn is_known(&self, term: &Term) -> bool {
+        self.names.kg.is_none_or(|kg| kg.find(term).is_some())
     }
 
     /// A branch that ends in an entity: a semi-join where it is one edge on an inner node (rule R14), else compiled from the entity
@@ -346,13 +393,36 @@ impl<'a> Compiler<'a> {
             return Err(Refusal::Filter);
         }
         let relation = self.names.relation(&step.relation)?;
+        let reached = set.clone();
         let mut wanted = Vec::new();
+        let mut held = Held::Tests { tests: Vec::new(), others: Vec::new() };
         match view.far(edge, node) {
-            Node::Literal(literal) => wanted.push((Op::Eq, Arg::Literal(bare(literal)))),
+            Node::Literal(literal) => {
+                wanted.push((Op::Eq, self.literal(literal)));
+                held = Held::Term(Term::Literal(literal.clone()));
+            }
             Node::Entity(_) => {}
             Node::Var(var) => {
+                let (mut tests, mut others) = (Vec::new(), Vec::new());
                 for comparison in view.group.comparisons.iter().filter(|comparison| comparison.var == *var) {
-                    wanted.push((comparison.op, Arg::Literal(bare(&comparison.value))));
+                    wanted.push((comparison.op, self.literal(&comparison.value)));
+                    tests.push(algebra::of_tail(&comparison.test, *var));
+                }
+                for (_, either) in view.group.choices.iter().filter(|(known, _)| known == var) {
+                    let sets = either.iter().map(|comparison| {
+                        let rest = vec![Arg::name(&relation), Arg::Op(comparison.op), self.literal(&comparison.value)];
+                        self.along(Tool::GetEntityByConstraint, &set, rest)
+                    });
+                    let sets: Vec<Arg> = sets.collect();
+                    set = self.combine(Tool::Union, sets);
+                    tests.push(algebra::of_tail(&algebra::any(either), *var));
+                }
+                for (_, term) in view.group.differ.iter().filter(|(known, term)| known == var && self.is_known(term)) {
+                    // Literals that attributes must not be are comparisons already.
+                    let value = self.names.node(term)?;
+                    wanted.push((Op::Ne, Arg::Name(value)));
+                    let constant = algebra::constant(term).ok_or(Refusal::OddTerm)?;
+                    tests.push(algebra::differs(algebra::tail().into(), constant));
                 }
                 for ordered in &view.group.ordered {
                     let (op, other) = match (ordered.left == *var, ordered.right == *var) {
@@ -366,12 +436,20 @@ impl<'a> Compiler<'a> {
                     }
                     let value = self.set(view, other, None)?;
                     self.comparing = false;
-                    wanted.push((op, value));
+                    wanted.push((op, value.clone()));
+                    tests.push(algebra::of_tail(&ordered.test, *var));
+                    others.push((other, value));
+                }
+                if !tests.is_empty() {
+                    held = Held::Tests { tests, others };
                 }
             }
         }
         for (op, value) in wanted {
             set = self.along(Tool::GetEntityByConstraint, &set, vec![Arg::name(&relation), Arg::Op(op), value]);
+        }
+        if set != reached {
+            self.checks.push(Check { input: reached, output: set.clone(), relation: step.relation.clone(), held });
         }
         Ok(set)
     }

@@ -71,11 +71,17 @@ fn spoken_of(group: &Group, var: Var) -> bool {
 }
 
 fn ground(group: &mut Group, kg: &dyn Kg) -> Result<(), Refusal> {
+    let step = |relation: &RelId| match kg.term(relation.node()) {
+        Term::Iri(relation) => Some(Step { relation, forward: true }),
+        Term::Blank(_) | Term::Literal(_) => None,
+    };
     for edge in &mut group.edges {
         if edge.predicate.take().is_some() {
             edge.steps = steps(edge, kg)?;
+            group.unseen.push((edge.order, kg.schema().hidden.iter().filter_map(step).collect()));
         }
     }
+    group.unseen.retain(|(_, steps)| !steps.is_empty());
     group.unions.iter_mut().flatten().try_for_each(|branch| ground(branch, kg))
 }
 

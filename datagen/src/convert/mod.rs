@@ -6,8 +6,11 @@
 
 mod ask;
 mod compile;
+mod exact;
 mod ground;
 mod names;
+mod residue;
+mod rows;
 mod union;
 mod view;
 
@@ -15,9 +18,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use compile::{Compiler, Spare};
+use exact::Check;
 use names::Names;
+use residue::Residue;
 use toolbox::call::{Arg, Call, Tool};
-use toolbox::exec::{ExecOptions, Session, Value, run_program};
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Observation, Session, Value, run_program};
 use toolbox::kg::{Kg, spargebra};
 use toolbox::limits::MAX_STEPS;
 use toolbox::link::Linked;
@@ -35,6 +40,8 @@ pub struct Context<'a> {
     pub kg: Option<&'a dyn Kg>,
     /// The data set's topic entities in order of mention; may be empty.
     pub topics: &'a [Term],
+    /// Where the program's exclusions are dropped when it runs (rule R7).
+    pub exclude: ExcludeWhen,
 }
 
 /// A program made from a gold query.
@@ -71,12 +78,36 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     union::hoist(&mut graph.group);
     let names = Names { kg: context.kg, vocabulary: &vocabulary };
     let mut without = BTreeSet::new();
-    let strict = program(&graph, context, names, &without);
-    let Some(kg) = context.kg else { return strict.and_then(|(program, _)| checked(program)) };
-    let trial = Trial { kg, graph: &graph, context, names };
-    let (mut best, _) = strict?;
-    let Some(result) = run(kg, &best.calls).or_else(|| trial.repair(&mut best, &mut without)) else { return checked(best) };
-    trial.shorten(&mut best, &result, without);
+    let strict = program(&graph, context, names, &without, false);
+    let Some(kg) = context.kg else { return strict.and_then(|made| checked(made.program)) };
+    let mut trial = Trial { kg, graph: &graph, context, names, verbatim: false };
+    let mut best = strict?;
+    let Some(mut result) = trial.run(&best.program).or_else(|| trial.repair(&mut best, &mut without)) else {
+        return checked(best.program);
+    };
+    if !result.holds(kg, &best.checks)? {
+        // Dates are written as short as they can be; where that says too much, as the query writes them.
+        trial.verbatim = true;
+        best = trial.program(&without).ok_or(Refusal::ComparisonDiffers)?;
+        result = trial.run(&best.program).ok_or(Refusal::ComparisonDiffers)?;
+        if !result.holds(kg, &best.checks)? {
+            return Err(Refusal::ComparisonDiffers);
+        }
+    }
+    let residue = Residue { kg, vocabulary: &vocabulary, graph: &graph, exclude: context.exclude };
+    let exclude = residue.check(&best.alternatives, &result.value)?;
+    if let Some(counted) = &graph.rows
+        && !rows::differ_in_nothing(kg, query, counted)?
+    {
+        return Err(Refusal::Aggregate);
+    }
+    let mut best = best.program;
+    trial.shorten(&mut best, &result.value, without);
+    for term in exclude {
+        if !best.exclude.contains(&term) {
+            best.exclude.push(term);
+        }
+    }
     checked(best)
 }
 
@@ -86,24 +117,64 @@ struct Trial<'a> {
     graph: &'a QueryGraph,
     context: &'a Context<'a>,
     names: Names<'a>,
+    verbatim: bool,
+}
+
+/// A program and what has to be known about it.
+struct Made {
+    program: GoldProgram,
+    /// What could be left out of it.
+    spares: Vec<Spare>,
+    /// What its comparisons are held to.
+    checks: Vec<Check>,
+    /// The groups whose answers it unites.
+    alternatives: Vec<Group>,
+}
+
+/// What a program gave.
+struct Ran {
+    value: Value,
+    variables: Vec<Value>,
+}
+
+impl Ran {
+    fn holds(&self, kg: &dyn Kg, checks: &[Check]) -> Result<bool, Refusal> {
+        exact::Run { kg, variables: &self.variables }.holds(checks)
+    }
 }
 
 impl Trial<'_> {
-    fn program(&self, without: &BTreeSet<Spare>) -> Option<(GoldProgram, Vec<Spare>)> {
-        program(self.graph, self.context, self.names, without).ok()
+    /// What a program gives, relation lists skipped.
+    fn run(&self, program: &GoldProgram) -> Option<Ran> {
+        let calls: Vec<Call> = program.calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
+        // What stands outside of the answer only is left to verification; what is dropped at every step changes the sets on the way.
+        let nodes = program.exclude.iter().filter(|_| self.context.exclude == ExcludeWhen::EveryStep).filter_map(|term| self.kg.find(term));
+        let exclude = Exclude { nodes: nodes.collect(), when: self.context.exclude };
+        let options = ExecOptions { max_steps: calls.len(), ranker: Arc::new(NoRanking), exclude, ..ExecOptions::default() };
+        let mut session = Session::new(self.kg, "", Linked::default(), &[], options);
+        let value = run_program(&mut session, &calls).ok()?;
+        let assigned = session.steps().iter().filter_map(|step| match &step.observation {
+            Observation::Value(value) => Some(value.clone()),
+            Observation::Relations(_) | Observation::Answer(_) => None,
+        });
+        Some(Ran { value, variables: assigned.collect() })
+    }
+
+    fn program(&self, without: &BTreeSet<Spare>) -> Option<Made> {
+        program(self.graph, self.context, self.names, without, self.verbatim).ok()
     }
 
     /// A program that cannot run may hold an alternative that leads nowhere here, or an interval that nothing bears: without it, it means
     /// the same.
-    fn repair(&self, best: &mut GoldProgram, without: &mut BTreeSet<Spare>) -> Option<Value> {
+    fn repair(&self, best: &mut Made, without: &mut BTreeSet<Spare>) -> Option<Ran> {
         let mut idle = Vec::new();
         dispensable(&self.graph.group, &mut idle);
         for spare in idle {
             let fewer = BTreeSet::from([spare]);
-            if let Some((program, _)) = self.program(&fewer)
-                && let Some(result) = run(self.kg, &program.calls)
+            if let Some(made) = self.program(&fewer)
+                && let Some(result) = self.run(&made.program)
             {
-                *best = program;
+                *best = made;
                 *without = fewer;
                 return Some(result);
             }
@@ -115,11 +186,11 @@ impl Trial<'_> {
     fn shorten(&self, best: &mut GoldProgram, result: &Value, mut without: BTreeSet<Spare>) {
         // Everything at once is the common case; leaving something out can bring up more to leave out.
         let mut all = without.clone();
-        while let Some((shorter, spares)) = self.program(&all) {
+        while let Some(Made { program: shorter, spares, .. }) = self.program(&all) {
             let before = all.len();
             all.extend(spares);
             if all.len() == before {
-                if shorter.calls.len() < best.calls.len() && run(self.kg, &shorter.calls).as_ref() == Some(result) {
+                if shorter.calls.len() < best.calls.len() && self.run(&shorter).is_some_and(|ran| ran.value == *result) {
                     *best = shorter;
                     return;
                 }
@@ -128,11 +199,11 @@ impl Trial<'_> {
         }
         let mut tried = without.clone();
         loop {
-            let Some((_, spares)) = self.program(&without) else { return };
-            let Some(spare) = spares.into_iter().find(|spare| tried.insert(spare.clone())) else { return };
+            let Some(made) = self.program(&without) else { return };
+            let Some(spare) = made.spares.into_iter().find(|spare| tried.insert(spare.clone())) else { return };
             without.insert(spare.clone());
             match self.program(&without) {
-                Some((shorter, _)) if shorter.calls.len() < best.calls.len() && run(self.kg, &shorter.calls).as_ref() == Some(result) => {
+                Some(Made { program: shorter, .. }) if shorter.calls.len() < best.calls.len() && self.run(&shorter).is_some_and(|ran| ran.value == *result) => {
                     *best = shorter;
                 }
                 _ => {
@@ -172,30 +243,27 @@ impl Ranker for NoRanking {
     }
 }
 
-/// The result of a program, relation lists skipped.
-fn run(kg: &dyn Kg, calls: &[Call]) -> Option<Value> {
-    let calls: Vec<Call> = calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
-    let options = ExecOptions { max_steps: calls.len(), ranker: Arc::new(NoRanking), ..ExecOptions::default() };
-    let mut session = Session::new(kg, "", Linked::default(), &[], options);
-    run_program(&mut session, &calls).ok()
-}
-
-/// One program, and what could be left out of it.
+/// One program, strict but for what it is to do without.
 fn program(
     graph: &QueryGraph,
     context: &Context<'_>,
     names: Names<'_>,
     without: &BTreeSet<Spare>,
-) -> Result<(GoldProgram, Vec<Spare>), Refusal> {
+    verbatim: bool,
+) -> Result<Made, Refusal> {
     let mut group = graph.group.clone();
     prune(&mut group, without);
     let answer = graph.form.answer();
     let mut compiler = Compiler::new(names, context.topics, without, answer);
+    compiler.verbatim = verbatim;
+    compiler.aggregated = graph.aggregated;
+    compiler.key.clone_from(&graph.key);
     let mut unions = !group.unions.is_empty();
+    let mut alternatives = Vec::new();
     let result = match graph.form {
         Form::Ask => ask::ask(&mut compiler, &group)?,
         Form::Select(var) | Form::Count(var) => {
-            let alternatives = union::multiply(group.clone(), answer, graph.extreme.map(|(var, _)| var), context.topics)?;
+            alternatives = union::multiply(group.clone(), answer, graph.extreme.map(|(var, _)| var), context.topics)?;
             unions |= alternatives.len() > 1;
             let mut sets = Vec::new();
             for alternative in &alternatives {
@@ -210,7 +278,7 @@ fn program(
     };
     compiler.emit(Tool::End, vec![result]);
     let spares = std::mem::take(&mut compiler.spares);
-    let (calls, classes) = (compiler.calls, compiler.classes);
+    let (calls, classes, checks) = (compiler.calls, compiler.classes, compiler.checks);
     let literals = literals(&calls);
     let mut constants = constants(&group);
     for term in compiler.found {
@@ -222,7 +290,8 @@ fn program(
     let exclude = group.differ.iter().filter(|(var, _)| Some(*var) == answer).map(|(_, term)| term.clone()).collect();
     let shape = shape(graph, &group, &calls, unions).to_owned();
     let hops = u32::try_from(hops).unwrap_or(u32::MAX);
-    Ok((GoldProgram { calls, exclude, shape, hops, constants, literals, classes }, spares))
+    let program = GoldProgram { calls, exclude, shape, hops, constants, literals, classes };
+    Ok(Made { program, spares, checks, alternatives })
 }
 
 fn prune(group: &mut Group, without: &BTreeSet<Spare>) {

@@ -39,15 +39,7 @@ pub(super) fn multiply(group: Group, answer: Option<Var>, extreme: Option<Var>, 
     let mut all = Vec::new();
     for branch in branches {
         let mut joined = rest.clone();
-        joined.edges.extend(branch.edges);
-        joined.comparisons.extend(branch.comparisons);
-        joined.intervals.extend(branch.intervals);
-        joined.classes.extend(branch.classes);
-        joined.values.extend(branch.values);
-        joined.labels.extend(branch.labels);
-        joined.unions.extend(branch.unions);
-        joined.differ.extend(branch.differ);
-        joined.ordered.extend(branch.ordered);
+        joined.absorb(branch);
         all.extend(multiply(joined, answer, extreme, topics)?);
         if all.len() > MAX_ALTERNATIVES {
             return Err(Refusal::TooLong);

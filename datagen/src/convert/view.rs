@@ -157,6 +157,7 @@ impl<'g> View<'g> {
         vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
         vars.extend(group.intervals.iter().filter_map(|interval| interval.node.var()));
         vars.extend(group.comparisons.iter().map(|comparison| comparison.var));
+        vars.extend(group.choices.iter().map(|(var, _)| *var));
         vars.extend(group.values.iter().map(|(var, _)| *var));
         vars.extend(group.labels.iter().map(|(var, _)| *var));
         vars

@@ -6,6 +6,7 @@ use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern};
 use toolbox::term::{Literal, Term};
 use toolbox::value::Op;
 
+use super::algebra::{self, replace, variable};
 use super::read::{Operand, Reader, operand, term_literal};
 use super::{Comparison, Group, Half, Node, Ordered, Var};
 use crate::refusal::Refusal;
@@ -14,6 +15,8 @@ impl Reader<'_> {
     /// Adds a filter to a group.
     pub(super) fn filter(&mut self, expression: &Expression, group: &mut Group) -> Result<(), Refusal> {
         if is_language_test(expression) {
+            let test = self.numbered(expression);
+            group.tests.push(test);
             return Ok(());
         }
         match expression {
@@ -30,10 +33,14 @@ impl Reader<'_> {
             Expression::LessOrEqual(left, right) => self.compare(left, Op::Le, right, group),
             Expression::In(left, values) if values.len() == 1 => self.compare(left, Op::Eq, &values[0], group),
             Expression::In(left, values) => {
-                let var = self.plain_variable(left)?;
                 let terms = values.iter().map(constant).collect::<Result<Vec<_>, _>>()?;
-                group.values.push((var, terms));
-                Ok(())
+                if terms.iter().all(|term| matches!(term, Term::Iri(_))) {
+                    let var = self.plain_variable(left)?;
+                    group.values.push((var, terms));
+                    return Ok(());
+                }
+                let equal = values.iter().map(|value| Expression::Equal(left.clone(), Box::new(value.clone())));
+                self.choice(&equal.collect::<Vec<_>>(), group)
             }
             Expression::Bound(variable) => {
                 let var = self.var(variable.as_str());
@@ -81,22 +88,59 @@ impl Reader<'_> {
             group.halves.push(half);
             return Ok(());
         }
+        match self.entities(whole) {
+            Some(values) => {
+                group.values.push(values);
+                Ok(())
+            }
+            None => {
+                let mut either = Vec::new();
+                disjuncts(whole, &mut either);
+                self.choice(&either, group)
+            }
+        }
+    }
+
+    /// `?x = <a> || ?x = <b>`: one variable and the entities that it may be.
+    fn entities(&mut self, whole: &Expression) -> Option<(Var, Vec<Term>)> {
         let mut equal = Vec::new();
         if !equalities(whole, &mut equal) {
-            return Err(Refusal::Filter);
+            return None;
         }
         let mut values: Option<(Var, Vec<Term>)> = None;
         for (left, right) in equal {
             let (variable, value) = if constant(right).is_ok() { (left, right) } else { (right, left) };
-            let (var, term) = (self.plain_variable(variable)?, constant(value)?);
+            let (var, term) = (self.plain_variable(variable).ok()?, constant(value).ok()?);
             match &mut values {
+                _ if !matches!(term, Term::Iri(_)) => return None,
                 Some((known, terms)) if *known == var => terms.push(term),
-                Some(_) => return Err(Refusal::Filter),
+                Some(_) => return None,
                 None => values = Some((var, vec![term])),
             }
         }
-        group.values.extend(values);
+        values
+    }
+
+    /// A disjunction of comparisons: what holds under one of several filters is the union of what holds under each.
+    fn choice(&mut self, either: &[Expression], group: &mut Group) -> Result<(), Refusal> {
+        let mut branches = Vec::new();
+        for expression in either {
+            let mut branch = Group::default();
+            self.filter(expression, &mut branch)?;
+            let plain = Group { comparisons: branch.comparisons.clone(), values: branch.values.clone(), ..Group::default() };
+            // A branch that takes solutions away by anything but a comparison cannot be said once by once.
+            if branch != plain {
+                return Err(Refusal::Filter);
+            }
+            branches.push(branch);
+        }
+        group.unions.push(branches);
         Ok(())
+    }
+
+    /// The expression over numbered variables.
+    pub(super) fn numbered(&mut self, expression: &Expression) -> Expression {
+        replace(expression, &mut |old| variable(self.var(old.as_str())).into())
     }
 
     /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?b . FILTER(?b op date)}`.
@@ -118,11 +162,13 @@ impl Reader<'_> {
             TermPattern::NamedNode(iri) => Node::Entity(iri.as_str().to_owned()),
             _ => return None,
         };
-        Some(Half { node, relation: relation.to_owned(), op, value })
+        let test = replace(expr, &mut |_| algebra::tail().into());
+        Some(Half { node, relation: relation.to_owned(), op, value, test })
     }
 
     fn compare(&mut self, left: &Expression, op: Op, right: &Expression, group: &mut Group) -> Result<(), Refusal> {
         let (left, right) = (self.expanded(left), self.expanded(right));
+        let test = written(&left, op, &right);
         let (left, op, right) = match (operand(&left)?, operand(&right)?) {
             (a @ (Operand::Iri(_) | Operand::Literal(_)), b @ (Operand::Var(_) | Operand::Year(_))) => (b, mirrored(op), a),
             (a, b) => (a, op, b),
@@ -139,14 +185,21 @@ impl Reader<'_> {
             // A year contains its dates (rule R10), so YEAR(?d) compares as ?d does with the year.
             (Operand::Var(variable) | Operand::Year(variable), Operand::Literal(value)) => {
                 let var = self.var(variable.as_str());
-                group.comparisons.push(Comparison { var, op, value });
+                let test = self.numbered(&test);
+                group.comparisons.push(Comparison { var, op, value, test });
             }
             (Operand::Var(a), Operand::Var(b)) => {
                 let (left, right) = (self.var(a.as_str()), self.var(b.as_str()));
                 match op {
-                    Op::Eq => self.aliases.push((left, right)),
+                    Op::Eq => {
+                        self.aliases.push((left, right));
+                        group.same.push((left, right));
+                    }
                     Op::Ne => group.unequal.push((left, right)),
-                    _ => group.ordered.push(Ordered { left, op, right }),
+                    _ => {
+                        let test = self.numbered(&test);
+                        group.ordered.push(Ordered { left, op, right, test });
+                    }
                 }
             }
             _ => return Err(Refusal::Filter),
@@ -184,6 +237,30 @@ fn comparison(expression: &Expression) -> Option<(&Expression, Op, &Expression)>
         Expression::Less(a, b) => Some((a, Op::Lt, b)),
         Expression::LessOrEqual(a, b) => Some((a, Op::Le, b)),
         _ => None,
+    }
+}
+
+/// A comparison as an expression.
+fn written(left: &Expression, op: Op, right: &Expression) -> Expression {
+    let (left, right) = (Box::new(left.clone()), Box::new(right.clone()));
+    match op {
+        Op::Eq => Expression::Equal(left, right),
+        Op::Ne => Expression::Not(Box::new(Expression::Equal(left, right))),
+        Op::Lt => Expression::Less(left, right),
+        Op::Le => Expression::LessOrEqual(left, right),
+        Op::Gt => Expression::Greater(left, right),
+        Op::Ge => Expression::GreaterOrEqual(left, right),
+    }
+}
+
+/// The sides of `a || b || …`.
+fn disjuncts(expression: &Expression, into: &mut Vec<Expression>) {
+    match expression {
+        Expression::Or(left, right) => {
+            disjuncts(left, into);
+            disjuncts(right, into);
+        }
+        other => into.push(other.clone()),
     }
 }
 

@@ -6,6 +6,7 @@
 //! Boilerplate is stripped on the way: language filters, inequalities between variables, nested SELECTs that only rename, labels that are
 //! only shown. What no query graph holds is refused with its reason.
 
+pub(crate) mod algebra;
 mod block;
 mod expression;
 mod normal;
@@ -18,6 +19,7 @@ pub use read::read_query;
 pub(crate) use read::term_literal as own_literal;
 pub use vocabulary::Vocabulary;
 
+use toolbox::kg::spargebra::algebra::Expression;
 use toolbox::term::{Literal, Term};
 use toolbox::value::Extreme;
 use toolbox::value::Op;
@@ -80,6 +82,8 @@ pub struct Comparison {
     pub op: Op,
     /// What it is compared with.
     pub value: Literal,
+    /// The test as the query writes it, over numbered variables: what the tools' comparison is held to on a graph.
+    pub test: Expression,
 }
 
 /// The node's interval from `from` to `to` overlaps `value`, a missing end counting as open (rule R11).
@@ -93,6 +97,10 @@ pub struct Interval {
     pub to: String,
     /// A year, month or day.
     pub value: Literal,
+    /// The query's test of a start `?t`.
+    pub starts: Expression,
+    /// The query's test of an end `?t`.
+    pub ends: Expression,
 }
 
 /// One half of the from/to pattern: the node has no `relation`, or one that compares so.
@@ -102,6 +110,7 @@ pub(crate) struct Half {
     pub relation: String,
     pub op: Op,
     pub value: Literal,
+    pub test: Expression,
 }
 
 /// `left op right` between two attributes.
@@ -113,6 +122,8 @@ pub struct Ordered {
     pub op: Op,
     /// The right variable.
     pub right: Var,
+    /// The test as the query writes it, over numbered variables.
+    pub test: Expression,
 }
 
 /// An inner `SELECT (MAX(?b) AS ?n)`.
@@ -139,18 +150,54 @@ pub struct Group {
     pub values: Vec<(Var, Vec<Term>)>,
     /// Variables and the label that they bear.
     pub labels: Vec<(Var, Literal)>,
+    /// Attributes of which one of several comparisons holds.
+    pub choices: Vec<(Var, Vec<Comparison>)>,
     /// Alternatives, each of which holds in one of its groups.
     pub unions: Vec<Vec<Group>>,
     /// Variables and a constant that they are not.
     pub differ: Vec<(Var, Term)>,
     /// Comparisons between variables.
     pub ordered: Vec<Ordered>,
-    /// Inequalities between variables, left to verification.
+    /// Inequalities between variables: no tool says them, so a graph has to show that they take nothing away, or that one side is a constant.
     pub unequal: Vec<(Var, Var)>,
+    /// Tests that no tool says (of languages, of literals), over numbered variables: a graph has to show that they take nothing away.
+    pub tests: Vec<Expression>,
+    /// Node, relation and class of every class constraint: a graph may know more than one relation to classes.
+    pub typed: Vec<(Node, String, String)>,
+    /// Variables that `=` makes one: of literals it says less than that they are the same term.
+    pub same: Vec<(Var, Var)>,
+    /// Classes of which also the instances of the classes below count, and the relation to the class above.
+    pub above: Vec<(String, String)>,
+    /// Steps along relations that planners never see, by the order of the edge whose predicate is a variable.
+    pub unseen: Vec<(usize, Vec<Step>)>,
     pub(crate) halves: Vec<Half>,
     pub(crate) blocks: Vec<Block>,
     /// Variables bound by OPTIONAL only.
     pub(crate) optional: Vec<Var>,
+}
+
+impl Group {
+    /// Adds all that another group says.
+    pub(crate) fn absorb(&mut self, other: Self) {
+        let Self { edges, comparisons, intervals, classes, values, labels, choices, unions, differ, ordered, unequal, tests, typed, same, above, unseen, .. } =
+            other;
+        self.edges.extend(edges);
+        self.comparisons.extend(comparisons);
+        self.intervals.extend(intervals);
+        self.classes.extend(classes);
+        self.values.extend(values);
+        self.labels.extend(labels);
+        self.choices.extend(choices);
+        self.unions.extend(unions);
+        self.differ.extend(differ);
+        self.ordered.extend(ordered);
+        self.unequal.extend(unequal);
+        self.tests.extend(tests);
+        self.typed.extend(typed);
+        self.same.extend(same);
+        self.above.extend(above);
+        self.unseen.extend(unseen);
+    }
 }
 
 /// What is asked.
@@ -184,4 +231,10 @@ pub struct QueryGraph {
     pub group: Group,
     /// Only solutions with the extreme value of this attribute count.
     pub extreme: Option<(Var, Extreme)>,
+    /// What ORDER BY sorts by, over numbered variables, where it is more than the attribute itself: `xsd:integer(?n)`.
+    pub key: Option<Expression>,
+    /// Whether the extreme is what `MAX` or `MIN` gives, not what ORDER BY puts first.
+    pub aggregated: bool,
+    /// The variable whose values are counted once for every solution, not once for every different value.
+    pub rows: Option<String>,
 }

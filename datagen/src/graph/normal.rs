@@ -1,13 +1,14 @@
 //! Normal form of a group: one number a variable, constants in place of variables that can only be one, from/to halves folded into
 //! intervals, single-edge unions folded into edges, repeated blocks folded into extremes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use toolbox::kg::spargebra::algebra::Expression;
 use toolbox::term::{Literal, Term, XSD};
 use toolbox::value::Op;
 
 use super::read::Reader;
-use super::{Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, Vocabulary, block};
+use super::{Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, Vocabulary, algebra, block};
 use crate::refusal::Refusal;
 
 /// Ends of the names of the two relations of an interval (rule R11).
@@ -22,17 +23,19 @@ pub(super) fn normalise(reader: &mut Reader<'_>, mut graph: QueryGraph) -> Resul
         Form::Ask => Form::Ask,
     };
     graph.extreme = graph.extreme.map(|(var, extreme)| (rename(var), extreme));
+    graph.key = graph.key.map(|key| algebra::renumber(&key, &rename));
     let keep = graph.form.answer();
-    fold(&mut graph.group, &rename, keep, reader.vocabulary)?;
+    fold(&mut graph.group, &rename, keep, &keep.into_iter().collect(), reader.vocabulary)?;
     for inner in std::mem::take(&mut graph.group.blocks) {
         let mut repeated = inner.group;
         let inner_var = rename(inner.inner);
-        fold(&mut repeated, &rename, None, reader.vocabulary)?;
+        fold(&mut repeated, &rename, None, &BTreeSet::new(), reader.vocabulary)?;
         let outer_var = rename(inner.var);
         if graph.extreme.is_some() || !block::repeats(&repeated, &graph.group, inner_var, outer_var) {
             return Err(Refusal::Aggregate);
         }
         graph.extreme = Some((outer_var, inner.extreme));
+        graph.aggregated = true;
     }
     let unconstrained = |var: &Var| reader.derived.contains_key(var);
     if keep.is_some_and(|var| unconstrained(&var)) || graph.extreme.is_some_and(|(var, _)| unconstrained(&var)) {
@@ -69,14 +72,30 @@ fn representatives(aliases: &[(Var, Var)]) -> HashMap<Var, Var> {
     to.keys().map(|&var| (var, flat(var))).collect()
 }
 
-fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>, vocabulary: &Vocabulary) -> Result<(), Refusal> {
-    for branch in group.unions.iter_mut().flatten() {
-        fold(branch, rename, keep, vocabulary)?;
-        if !branch.blocks.is_empty() {
-            return Err(Refusal::Aggregate);
+/// `keep` is the answer; `shared` are the variables that something outside the group speaks of too.
+fn fold(
+    group: &mut Group,
+    rename: &dyn Fn(Var) -> Var,
+    keep: Option<Var>,
+    shared: &BTreeSet<Var>,
+    vocabulary: &Vocabulary,
+) -> Result<(), Refusal> {
+    rename_group(group, rename);
+    let mut unions = std::mem::take(&mut group.unions);
+    unions.iter_mut().flatten().for_each(|branch| rename_group(branch, rename));
+    for i in 0..unions.len() {
+        let mut outside = shared.clone();
+        outside.extend(spoken_of(group));
+        let others = unions.iter().enumerate().filter(|(j, _)| *j != i).flat_map(|(_, branches)| branches);
+        outside.extend(others.flat_map(spoken_of));
+        for branch in &mut unions[i] {
+            fold(branch, rename, keep, &outside, vocabulary)?;
+            if !branch.blocks.is_empty() {
+                return Err(Refusal::Aggregate);
+            }
         }
     }
-    rename_group(group, rename);
+    group.unions = unions;
     let literals = take_literal_values(group)?;
     group.comparisons.extend(literals);
     // A literal that the answer must not be is kept out as an entity is.
@@ -85,7 +104,7 @@ fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>, vocab
         group.differ.push((comparison.var, Term::Literal(comparison.value.clone())));
     }
     group.comparisons.retain(|comparison| !kept_out(comparison));
-    let constants = single_values(group, keep);
+    let constants = single_values(group, shared);
     substitute(group, &constants);
     // A variable that is one constant and something else beside is either contradictory or said twice.
     let said_twice = |var: &Var| {
@@ -93,6 +112,7 @@ fn fold(group: &mut Group, rename: &dyn Fn(Var) -> Var, keep: Option<Var>, vocab
             || group.labels.iter().any(|(known, _)| known == var)
             || group.comparisons.iter().any(|comparison| comparison.var == *var)
             || group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var)
+            || group.unions.iter().flatten().any(|branch| uses(branch, *var))
     };
     if constants.keys().any(said_twice) {
         return Err(Refusal::Unsupported);
@@ -134,7 +154,12 @@ fn rename_group(group: &mut Group, rename: &dyn Fn(Var) -> Var) {
     group.unequal.iter_mut().for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
     for ordered in &mut group.ordered {
         (ordered.left, ordered.right) = (rename(ordered.left), rename(ordered.right));
+        ordered.test = algebra::renumber(&ordered.test, rename);
     }
+    group.comparisons.iter_mut().for_each(|comparison| comparison.test = algebra::renumber(&comparison.test, rename));
+    group.tests.iter_mut().for_each(|test| *test = algebra::renumber(test, rename));
+    group.typed.iter_mut().for_each(|(at, _, _)| node(at));
+    group.same.iter_mut().for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
 }
 
 /// A variable that can be one literal only is compared with it; lists of literals are beyond a comparison.
@@ -143,7 +168,10 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
     let mut kept = Vec::new();
     for (var, terms) in std::mem::take(&mut group.values) {
         match terms.as_slice() {
-            [Term::Literal(value)] => comparisons.push(Comparison { var, op: Op::Eq, value: value.clone() }),
+            [Term::Literal(value)] => {
+                let (left, right) = (Box::new(algebra::variable(var).into()), Box::new(algebra::rdf_literal(value).into()));
+                comparisons.push(Comparison { var, op: Op::Eq, value: value.clone(), test: Expression::SameTerm(left, right) });
+            }
             terms if terms.iter().all(|term| matches!(term, Term::Iri(_))) => kept.push((var, terms.to_vec())),
             _ => return Err(Refusal::Filter),
         }
@@ -152,11 +180,25 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
     Ok(comparisons)
 }
 
-/// Variables that can be one entity only; the answer stays a variable.
-fn single_values(group: &mut Group, keep: Option<Var>) -> HashMap<Var, Term> {
+/// Variables that edges and annotations of a group speak of.
+fn spoken_of(group: &Group) -> BTreeSet<Var> {
+    let mut vars: BTreeSet<Var> = group.edges.iter().flat_map(|edge| [edge.subject.var(), edge.object.var(), edge.predicate]).flatten().collect();
+    vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
+    vars.extend(group.intervals.iter().filter_map(|interval| interval.node.var()));
+    vars.extend(group.halves.iter().filter_map(|half| half.node.var()));
+    vars.extend(group.comparisons.iter().map(|comparison| comparison.var));
+    vars.extend(group.values.iter().map(|(var, _)| *var));
+    vars.extend(group.labels.iter().map(|(var, _)| *var));
+    vars.extend(group.ordered.iter().flat_map(|ordered| [ordered.left, ordered.right]));
+    vars.extend(group.unions.iter().flatten().flat_map(spoken_of));
+    vars
+}
+
+/// Variables that can be one entity only; the answer and what is spoken of elsewhere stay variables.
+fn single_values(group: &mut Group, shared: &BTreeSet<Var>) -> HashMap<Var, Term> {
     let mut constants = HashMap::new();
     group.values.retain(|(var, terms)| match terms.as_slice() {
-        [term] if Some(*var) != keep && !constants.contains_key(var) => {
+        [term] if !shared.contains(var) && !constants.contains_key(var) => {
             constants.insert(*var, term.clone());
             false
         }
@@ -183,6 +225,13 @@ fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
     group.classes.iter_mut().for_each(|(at, _)| node(at));
     group.intervals.iter_mut().for_each(|interval| node(&mut interval.node));
     group.halves.iter_mut().for_each(|half| node(&mut half.node));
+    group.typed.iter_mut().for_each(|(at, _, _)| node(at));
+    for test in &mut group.tests {
+        *test = algebra::replace(test, &mut |old| {
+            let known = constants.iter().find(|(var, _)| algebra::variable(**var) == *old);
+            known.and_then(|(_, term)| algebra::constant(term)).unwrap_or_else(|| old.clone().into())
+        });
+    }
     for branch in group.unions.iter_mut().flatten() {
         substitute(branch, constants);
     }
@@ -190,15 +239,17 @@ fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
 
 /// Edges whose end turned out to be a class.
 fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
-    let mut classes = Vec::new();
+    let (mut classes, mut typed) = (Vec::new(), Vec::new());
     group.edges.retain(|edge| match (edge.steps.as_slice(), &edge.object) {
         ([step], Node::Entity(class)) if step.forward && vocabulary.is_type(&step.relation) => {
             classes.push((edge.subject.clone(), class.clone()));
+            typed.push((edge.subject.clone(), step.relation.clone(), class.clone()));
             false
         }
         _ => true,
     });
     group.classes.extend(classes);
+    group.typed.extend(typed);
 }
 
 /// Pairs the halves of the from/to pattern.
@@ -209,8 +260,9 @@ fn fold_halves(group: &mut Group) -> Result<(), Refusal> {
         let Some(other) = place.map(|place| halves.remove(place)) else { return Err(Refusal::Minus) };
         let Some((from, to)) = pair(&half, &other) else { return Err(Refusal::Minus) };
         let Some(value) = span(&from.value, &to.value) else { return Err(Refusal::Filter) };
+        let (starts, ends) = (from.test.clone(), to.test.clone());
         let (from, to) = (from.relation.clone(), to.relation.clone());
-        group.intervals.insert(0, Interval { node: half.node.clone(), from, to, value });
+        group.intervals.insert(0, Interval { node: half.node.clone(), from, to, value, starts, ends });
     }
     Ok(())
 }
@@ -259,7 +311,26 @@ fn fold_unions(group: &mut Group) {
         }
     }
     group.unions = kept;
+    take_choices(group);
     group.edges.sort_by_key(|edge| edge.order);
+}
+
+/// A union of comparisons of one variable is a choice.
+fn take_choices(group: &mut Group) {
+    let choice = |branches: &Vec<Group>| {
+        let mut comparisons = Vec::new();
+        for branch in branches {
+            let [comparison] = branch.comparisons.as_slice() else { return None };
+            if *branch != (Group { comparisons: branch.comparisons.clone(), ..Group::default() }) {
+                return None;
+            }
+            comparisons.push(comparison.clone());
+        }
+        let var = comparisons.first()?.var;
+        comparisons.iter().all(|comparison| comparison.var == var).then_some((var, comparisons))
+    };
+    group.choices.extend(group.unions.iter().filter_map(choice));
+    group.unions.retain(|branches| choice(branches).is_none());
 }
 
 fn alternatives(branches: &[Group]) -> Option<Edge> {
@@ -288,6 +359,7 @@ pub(crate) fn uses(group: &Group, var: Var) -> bool {
     let node = |node: &Node| node.var() == Some(var);
     group.edges.iter().any(|edge| node(&edge.subject) || node(&edge.object) || edge.predicate == Some(var))
         || group.comparisons.iter().any(|comparison| comparison.var == var)
+        || group.choices.iter().any(|(known, _)| *known == var)
         || group.intervals.iter().any(|interval| node(&interval.node))
         || group.classes.iter().any(|(at, _)| node(at))
         || group.values.iter().any(|(known, _)| *known == var)

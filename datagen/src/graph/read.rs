@@ -31,11 +31,15 @@ pub fn read_query(query: &Query, vocabulary: &Vocabulary) -> Result<QueryGraph, 
             };
             let form = if head.count { Form::Count(answer) } else { Form::Select(answer) };
             let extreme = head.extreme.map(|(name, extreme)| (reader.var(&name), extreme));
-            normal::normalise(&mut reader, QueryGraph { form, group, extreme })
+            let key = head.key.map(|key| reader.numbered(key));
+            let aggregated = head.aggregated;
+            let name = reader.names.iter().find(|(_, var)| **var == answer).map(|(name, _)| name.clone());
+            let rows = name.filter(|_| head.rows);
+            normal::normalise(&mut reader, QueryGraph { form, group, extreme, key, aggregated, rows })
         }
         Query::Ask { pattern, .. } => {
             reader.pattern(unwrapped(pattern), &mut group)?;
-            normal::normalise(&mut reader, QueryGraph { form: Form::Ask, group, extreme: None })
+            normal::normalise(&mut reader, QueryGraph { form: Form::Ask, group, extreme: None, key: None, aggregated: false, rows: None })
         }
         Query::Construct { .. } | Query::Describe { .. } => Err(Refusal::NotSelectOrAsk),
     }
@@ -46,6 +50,9 @@ struct Head<'q> {
     answer: Option<String>,
     count: bool,
     extreme: Option<(String, Extreme)>,
+    key: Option<&'q Expression>,
+    aggregated: bool,
+    rows: bool,
     body: &'q GraphPattern,
 }
 
@@ -103,6 +110,7 @@ impl<'v> Reader<'v> {
     fn head<'q>(&mut self, pattern: &'q GraphPattern) -> Result<Head<'q>, Refusal> {
         let mut answer: Option<String> = None;
         let (mut count, mut one, mut projected) = (false, false, false);
+        let (mut aggregated, mut rows, mut key) = (false, false, None);
         let mut extreme = None;
         let mut at = pattern;
         loop {
@@ -135,6 +143,8 @@ impl<'v> Reader<'v> {
                 GraphPattern::OrderBy { inner, expression } => {
                     if one {
                         extreme = Some(order(expression)?);
+                        key = expression.first().map(|(OrderExpression::Asc(key) | OrderExpression::Desc(key))| key);
+                        key = key.filter(|key| !matches!(key, Expression::Variable(_)));
                         one = false;
                     }
                     at = inner;
@@ -158,10 +168,14 @@ impl<'v> Reader<'v> {
                     match aggregate {
                         AggregateExpression::CountSolutions { .. } => {
                             count = true;
+                            rows = true;
                             answer = None;
                         }
-                        AggregateExpression::FunctionCall { name, expr, .. } => {
-                            let Operand::Var(variable) = operand(expr)? else { return Err(Refusal::Aggregate) };
+                        AggregateExpression::FunctionCall { name, expr, distinct } => {
+                            rows = !distinct;
+                            aggregated = !matches!(name, AggregateFunction::Count);
+                            // What is cast before it is counted or compared is no longer a term of the graph.
+                            let Expression::Variable(variable) = expr else { return Err(Refusal::Aggregate) };
                             answer = Some(variable.as_str().to_owned());
                             match name {
                                 AggregateFunction::Count => count = true,
@@ -178,7 +192,7 @@ impl<'v> Reader<'v> {
                     if one {
                         return Err(Refusal::Limit);
                     }
-                    return Ok(Head { answer, count, extreme, body });
+                    return Ok(Head { answer, count, extreme, key, aggregated, rows: rows && count, body });
                 }
             }
         }
@@ -327,6 +341,7 @@ impl<'v> Reader<'v> {
         if self.vocabulary.is_type(predicate)
             && let Node::Entity(class) = &object
         {
+            group.typed.push((subject.clone(), predicate.to_owned(), class.clone()));
             group.classes.push((subject, class.clone()));
             return Ok(());
         }
@@ -358,11 +373,14 @@ impl<'v> Reader<'v> {
             },
             PropertyPathExpression::Sequence(first, second) => {
                 // `P31/P279*`: a class and those above it. Instances are listed by their own class only, so a graph has to judge.
-                if let (PropertyPathExpression::NamedNode(first), PropertyPathExpression::ZeroOrMore(_), Node::Entity(class)) =
+                if let (PropertyPathExpression::NamedNode(first), PropertyPathExpression::ZeroOrMore(above), Node::Entity(class)) =
                     (first.as_ref(), second.as_ref(), &object)
+                    && let PropertyPathExpression::NamedNode(above) = above.as_ref()
                     && self.vocabulary.is_type(first.as_str())
                     && self.vocabulary.has_graph()
                 {
+                    group.above.push((class.clone(), above.as_str().to_owned()));
+                    group.typed.push((subject.clone(), first.as_str().to_owned(), class.clone()));
                     group.classes.push((subject, class.clone()));
                     return Ok(());
                 }
@@ -442,8 +460,8 @@ fn aggregate(pattern: &GraphPattern) -> Option<(String, String, Extreme, &GraphP
         AggregateFunction::Min => Extreme::Min,
         _ => return None,
     };
-    match operand(expr) {
-        Ok(Operand::Var(input)) if variables.is_empty() => {
+    match expr {
+        Expression::Variable(input) if variables.is_empty() => {
             Some((output.as_str().to_owned(), input.as_str().to_owned(), extreme, unwrapped(inner)))
         }
         _ => None,

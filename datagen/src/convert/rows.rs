@@ -1,0 +1,42 @@
+//! Counting: a program counts different values, `COUNT(?x)` without DISTINCT counts solutions.
+//!
+//! LC-QuAD's `SELECT DISTINCT COUNT(?x)` is of the second kind: DISTINCT stands outside of the count. The questions ask how many *things*
+//! there are, but the published answers are those of the query as it stands, so a query is kept where both counts are the same on the graph and
+//! refused where they differ; neither is put in place of the other.
+
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, GraphPattern};
+use toolbox::kg::spargebra::term::Variable;
+use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
+
+use crate::refusal::Refusal;
+
+/// Whether the counting query has as many solutions as there are values of `counted`.
+pub(super) fn differ_in_nothing(kg: &dyn Kg, query: &Query, counted: &str) -> Result<bool, Refusal> {
+    let Query::Select { pattern, .. } = query else { return Ok(true) };
+    let Some((inner, aggregate)) = counting(pattern) else { return Err(Refusal::Aggregate) };
+    let counted = Variable::new(counted).map_err(|_| Refusal::Aggregate)?;
+    let different = AggregateExpression::FunctionCall { name: AggregateFunction::Count, expr: counted.into(), distinct: true };
+    let names = [Variable::new_unchecked("all"), Variable::new_unchecked("different")];
+    let aggregates = names.iter().cloned().zip([aggregate.clone(), different]).collect();
+    let group = GraphPattern::Group { inner: Box::new(inner.clone()), variables: Vec::new(), aggregates };
+    let pattern = GraphPattern::Project { inner: Box::new(group), variables: names.to_vec() };
+    match kg.query(&Query::Select { dataset: None, pattern, base_iri: None }, QueryLimits::default()) {
+        Ok(QueryAnswer::Rows { rows, .. }) => Ok(rows.iter().all(|row| row.first() == row.get(1))),
+        Ok(QueryAnswer::Bool(_)) | Err(_) => Err(Refusal::QueryFailed),
+    }
+}
+
+/// The pattern and the aggregate of the count, behind the modifiers of a SELECT.
+fn counting(pattern: &GraphPattern) -> Option<(&GraphPattern, &AggregateExpression)> {
+    match pattern {
+        GraphPattern::Group { inner, aggregates, .. } => Some((inner, &aggregates.first()?.1)),
+        GraphPattern::Slice { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner }
+        | GraphPattern::Project { inner, .. }
+        | GraphPattern::OrderBy { inner, .. }
+        | GraphPattern::Extend { inner, .. } => counting(inner),
+        _ => None,
+    }
+}

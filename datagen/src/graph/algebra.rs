@@ -1,0 +1,241 @@
+//! Back from groups to algebra, and what has to be known about expressions: conversion asks the graph, in SPARQL, whether what a program
+//! cannot say takes anything away there.
+
+use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
+use toolbox::kg::spargebra::term::{
+    GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
+};
+use toolbox::kg::{Kg, Schema};
+use toolbox::term::{Literal, RelId, Term};
+
+use super::{Comparison, Edge, Group, Interval, Node, Step, Var};
+
+/// The variable of a query graph's number.
+pub(crate) fn variable(var: Var) -> Variable {
+    Variable::new_unchecked(format!("v{var}"))
+}
+
+/// The number of a variable that [`variable`] made.
+fn number(variable: &Variable) -> Option<Var> {
+    variable.as_str().strip_prefix('v').and_then(|digits| digits.parse().ok())
+}
+
+/// The one variable of a comparison with a constant, wherever it stands apart.
+pub(crate) fn tail() -> Variable {
+    Variable::new_unchecked("t")
+}
+
+/// Replaces every variable of an expression, patterns of EXISTS apart.
+pub(crate) fn replace(expression: &Expression, with: &mut dyn FnMut(&Variable) -> Expression) -> Expression {
+    use Expression as E;
+    let mut one = |e: &Expression| Box::new(replace(e, with));
+    match expression {
+        E::NamedNode(_) | E::Literal(_) | E::Exists(_) | E::Bound(_) => expression.clone(),
+        E::Variable(variable) => with(variable),
+        E::Or(a, b) => E::Or(one(a), one(b)),
+        E::And(a, b) => E::And(one(a), one(b)),
+        E::Equal(a, b) => E::Equal(one(a), one(b)),
+        E::SameTerm(a, b) => E::SameTerm(one(a), one(b)),
+        E::Greater(a, b) => E::Greater(one(a), one(b)),
+        E::GreaterOrEqual(a, b) => E::GreaterOrEqual(one(a), one(b)),
+        E::Less(a, b) => E::Less(one(a), one(b)),
+        E::LessOrEqual(a, b) => E::LessOrEqual(one(a), one(b)),
+        E::Add(a, b) => E::Add(one(a), one(b)),
+        E::Subtract(a, b) => E::Subtract(one(a), one(b)),
+        E::Multiply(a, b) => E::Multiply(one(a), one(b)),
+        E::Divide(a, b) => E::Divide(one(a), one(b)),
+        E::UnaryPlus(a) => E::UnaryPlus(one(a)),
+        E::UnaryMinus(a) => E::UnaryMinus(one(a)),
+        E::Not(a) => E::Not(one(a)),
+        E::If(a, b, c) => E::If(one(a), one(b), one(c)),
+        E::In(a, list) => E::In(one(a), list.iter().map(|e| *one(e)).collect()),
+        E::Coalesce(list) => E::Coalesce(list.iter().map(|e| *one(e)).collect()),
+        E::FunctionCall(function, list) => E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect()),
+    }
+}
+
+/// Renames the numbered variables of an expression.
+pub(crate) fn renumber(expression: &Expression, rename: &dyn Fn(Var) -> Var) -> Expression {
+    replace(expression, &mut |old| number(old).map_or_else(|| old.clone().into(), |var| variable(rename(var)).into()))
+}
+
+/// The expression with the tail's variable in place of a numbered one.
+pub(crate) fn of_tail(expression: &Expression, var: Var) -> Expression {
+    let wanted = variable(var);
+    replace(expression, &mut |old| if *old == wanted { tail().into() } else { old.clone().into() })
+}
+
+/// The numbered variables of an expression.
+pub(crate) fn variables(expression: &Expression) -> Vec<Var> {
+    let mut found = Vec::new();
+    replace(expression, &mut |old| {
+        found.extend(number(old));
+        old.clone().into()
+    });
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// A literal of ours in the algebra.
+pub(crate) fn rdf_literal(literal: &Literal) -> RdfLiteral {
+    match (&literal.lang, &literal.datatype) {
+        (Some(lang), _) => RdfLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang),
+        (None, Some(datatype)) => RdfLiteral::new_typed_literal(&literal.lexical, NamedNode::new_unchecked(datatype)),
+        (None, None) => RdfLiteral::new_simple_literal(&literal.lexical),
+    }
+}
+
+/// A term as a constant; blank nodes have none.
+pub(crate) fn ground(term: &Term) -> Option<GroundTerm> {
+    match term {
+        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
+        Term::Literal(literal) => Some(rdf_literal(literal).into()),
+        Term::Blank(_) => None,
+    }
+}
+
+/// A term as an expression; blank nodes have none.
+pub(crate) fn constant(term: &Term) -> Option<Expression> {
+    match term {
+        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
+        Term::Literal(literal) => Some(rdf_literal(literal).into()),
+        Term::Blank(_) => None,
+    }
+}
+
+/// The unit of joining: no pattern at all.
+pub(crate) fn nothing() -> GraphPattern {
+    GraphPattern::Bgp { patterns: Vec::new() }
+}
+
+/// Two patterns that hold together; triples next to triples become one block.
+pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
+    match (left, right) {
+        (GraphPattern::Bgp { patterns: mut left }, GraphPattern::Bgp { patterns: right }) => {
+            left.extend(right);
+            GraphPattern::Bgp { patterns: left }
+        }
+        (GraphPattern::Bgp { patterns }, other) | (other, GraphPattern::Bgp { patterns }) if patterns.is_empty() => other,
+        (left, right) => GraphPattern::Join { left: Box::new(left), right: Box::new(right) },
+    }
+}
+
+/// A pattern behind a filter.
+pub(crate) fn filter(inner: GraphPattern, expr: Expression) -> GraphPattern {
+    GraphPattern::Filter { expr, inner: Box::new(inner) }
+}
+
+fn end(node: &Node) -> TermPattern {
+    match node {
+        Node::Var(var) => variable(*var).into(),
+        Node::Entity(iri) => NamedNode::new_unchecked(iri).into(),
+        Node::Literal(literal) => rdf_literal(literal).into(),
+    }
+}
+
+/// One edge, whose alternatives are a path.
+pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -> GraphPattern {
+    let named = |step: &Step| NamedNode::new_unchecked(&step.relation);
+    let triple = |subject, predicate: NamedNode, object| GraphPattern::Bgp {
+        patterns: vec![TriplePattern { subject, predicate: NamedNodePattern::NamedNode(predicate), object }],
+    };
+    match steps {
+        [step] if step.forward => triple(subject, named(step), object),
+        // A literal cannot stand as a subject, so the step is turned round only where the ends allow it.
+        [step] if !matches!(object, TermPattern::Literal(_)) => triple(object, named(step), subject),
+        _ => {
+            let paths = steps.iter().map(|step| {
+                let path = PropertyPathExpression::NamedNode(named(step));
+                if step.forward { path } else { PropertyPathExpression::Reverse(Box::new(path)) }
+            });
+            let path = paths.reduce(|a, b| PropertyPathExpression::Alternative(Box::new(a), Box::new(b)));
+            match path {
+                Some(path) => GraphPattern::Path { subject, path, object },
+                None => nothing(),
+            }
+        }
+    }
+}
+
+/// Steps along any of some relations of a graph.
+pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<Step> {
+    let iris = relations.iter().filter_map(|relation| match kg.term(relation.node()) {
+        Term::Iri(relation) => Some(Step { relation, forward: true }),
+        Term::Blank(_) | Term::Literal(_) => None,
+    });
+    iris.collect()
+}
+
+/// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?t FILTER(test on ?t)}`, for both ends of an interval.
+fn interval(interval: &Interval) -> Expression {
+    let side = |relation: &str, test: &Expression| {
+        let step = [Step { relation: relation.to_owned(), forward: true }];
+        let pattern = along(end(&interval.node), &step, tail().into());
+        let present = Expression::Exists(Box::new(filter(pattern.clone(), test.clone())));
+        Expression::Or(Box::new(Expression::Not(Box::new(Expression::Exists(Box::new(pattern))))), Box::new(present))
+    };
+    Expression::And(Box::new(side(&interval.from, &interval.starts)), Box::new(side(&interval.to, &interval.ends)))
+}
+
+/// What a program of the group says, as a pattern over numbered variables: everything but inequalities between variables and the tests of
+/// [`Group::tests`]. A class is one through any of the graph's type relations, a label through any of its label relations.
+pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
+    let schema: &Schema = kg.schema();
+    let mut whole = nothing();
+    for edge in &group.edges {
+        whole = join(whole, edge_pattern(edge));
+    }
+    let typed = any_of(kg, &schema.type_relations);
+    for (node, class) in &group.classes {
+        whole = join(whole, along(end(node), &typed, NamedNode::new_unchecked(class).into()));
+    }
+    let labelled = any_of(kg, &schema.label_relations);
+    for (var, label) in &group.labels {
+        whole = join(whole, along(variable(*var).into(), &labelled, rdf_literal(label).into()));
+    }
+    for (var, terms) in &group.values {
+        let bindings = terms.iter().map(|term| vec![ground(term)]).collect();
+        whole = join(whole, GraphPattern::Values { variables: vec![variable(*var)], bindings });
+    }
+    for branches in &group.unions {
+        let branches = branches.iter().map(|branch| pattern(kg, branch));
+        let union = branches.reduce(|left, right| GraphPattern::Union { left: Box::new(left), right: Box::new(right) });
+        whole = join(whole, union.unwrap_or_else(nothing));
+    }
+    for interval_ in &group.intervals {
+        whole = filter(whole, interval(interval_));
+    }
+    for comparison in &group.comparisons {
+        whole = filter(whole, comparison.test.clone());
+    }
+    for (_, either) in &group.choices {
+        whole = filter(whole, any(either));
+    }
+    for ordered in &group.ordered {
+        whole = filter(whole, ordered.test.clone());
+    }
+    for (var, term) in &group.differ {
+        if let Some(term) = constant(term) {
+            whole = filter(whole, differs(variable(*var).into(), term));
+        }
+    }
+    whole
+}
+
+/// `a != b`.
+pub(crate) fn differs(a: Expression, b: Expression) -> Expression {
+    Expression::Not(Box::new(Expression::Equal(Box::new(a), Box::new(b))))
+}
+
+/// Whether one of several comparisons holds.
+pub(crate) fn any(either: &[Comparison]) -> Expression {
+    let tests = either.iter().map(|comparison| comparison.test.clone());
+    let never = || rdf_literal(&Literal::xsd("false", "boolean")).into();
+    tests.reduce(|a, b| Expression::Or(Box::new(a), Box::new(b))).unwrap_or_else(never)
+}
+
+/// One edge as a pattern.
+pub(crate) fn edge_pattern(edge: &Edge) -> GraphPattern {
+    along(end(&edge.subject), &edge.steps, end(&edge.object))
+}

@@ -1,0 +1,512 @@
+//! Random graphs made from a query: its own patterns frozen into triples several times, with noise. Nothing here knows how the query is
+//! converted; it is read off the algebra.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toolbox::kg::MemoryKg;
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern, OrderExpression, PropertyPathExpression};
+use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, Variable};
+use toolbox::term::{Literal, Term, XSD};
+
+/// A small generator, so that failures repeat.
+pub(crate) struct Dice(pub u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, sides: usize) -> usize {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) % sides.max(1) as u64) as usize
+    }
+
+    pub(crate) fn percent(&mut self, chance: usize) -> bool {
+        self.below(100) < chance
+    }
+
+    pub(crate) fn pick<'t, T>(&mut self, from: &'t [T]) -> Option<&'t T> {
+        if from.is_empty() { None } else { from.get(self.below(from.len())) }
+    }
+}
+
+/// A triple pattern and how it is needed.
+#[derive(Clone)]
+struct Fact {
+    subject: TermPattern,
+    path: PropertyPathExpression,
+    object: TermPattern,
+    /// Inside OPTIONAL, EXISTS, NOT EXISTS or MINUS: there in some copies only.
+    maybe: bool,
+    /// The union branches that it belongs to.
+    branches: Vec<(usize, usize)>,
+}
+
+/// What a query says of its variables.
+#[derive(Default)]
+pub(crate) struct Frozen {
+    facts: Vec<Fact>,
+    /// Constants that a variable is compared with.
+    compared: BTreeMap<String, Vec<(char, Literal)>>,
+    /// Terms that a variable may be.
+    values: BTreeMap<String, Vec<Term>>,
+    /// Constants that a variable is not.
+    differ: BTreeMap<String, Vec<Term>>,
+    /// Variables that are sorted, aggregated or compared with each other: literals.
+    literal: BTreeSet<String>,
+    /// Variables that stand as a subject: no literals.
+    subjects: BTreeSet<String>,
+    same: Vec<(String, String)>,
+    unions: usize,
+    paths: usize,
+}
+
+fn literal(literal: &RdfLiteral) -> Literal {
+    match literal.language() {
+        Some(lang) => Literal { lexical: literal.value().to_owned(), datatype: None, lang: Some(lang.to_ascii_lowercase()) },
+        None if literal.datatype().as_str() == format!("{XSD}string") => Literal::plain(literal.value()),
+        None => Literal { lexical: literal.value().to_owned(), datatype: Some(literal.datatype().as_str().to_owned()), lang: None },
+    }
+}
+
+fn iri(text: impl Into<String>) -> Term {
+    Term::Iri(text.into())
+}
+
+impl Frozen {
+    pub(crate) fn of(query: &Query) -> Self {
+        let mut frozen = Self::default();
+        if let Query::Select { pattern, .. } | Query::Ask { pattern, .. } = query {
+            frozen.pattern(pattern, false, &[]);
+        }
+        frozen
+    }
+
+    fn pattern(&mut self, pattern: &GraphPattern, maybe: bool, branches: &[(usize, usize)]) {
+        match pattern {
+            GraphPattern::Bgp { patterns } => {
+                for triple in patterns {
+                    let path = match &triple.predicate {
+                        NamedNodePattern::NamedNode(name) => name.clone(),
+                        NamedNodePattern::Variable(variable) => {
+                            toolbox::kg::spargebra::term::NamedNode::new_unchecked(format!("http://ex.org/r/{}", variable.as_str()))
+                        }
+                    };
+                    let path = PropertyPathExpression::NamedNode(path);
+                    self.fact(&triple.subject, path, &triple.object, maybe, branches);
+                }
+            }
+            GraphPattern::Path { subject, path, object } => self.fact(subject, path.clone(), object, maybe, branches),
+            GraphPattern::Join { left, right } => {
+                self.pattern(left, maybe, branches);
+                self.pattern(right, maybe, branches);
+            }
+            GraphPattern::LeftJoin { left, right, expression } => {
+                self.pattern(left, maybe, branches);
+                self.pattern(right, true, branches);
+                expression.iter().for_each(|e| self.expression(e, false, branches));
+            }
+            GraphPattern::Minus { left, right } => {
+                self.pattern(left, maybe, branches);
+                self.pattern(right, true, branches);
+            }
+            GraphPattern::Union { left, right } => {
+                self.unions += 1;
+                let union = self.unions;
+                for (i, side) in [left, right].into_iter().enumerate() {
+                    let branches: Vec<_> = branches.iter().copied().chain([(union, i)]).collect();
+                    self.pattern(side, maybe, &branches);
+                }
+            }
+            GraphPattern::Filter { expr, inner } => {
+                self.pattern(inner, maybe, branches);
+                self.expression(expr, false, branches);
+            }
+            GraphPattern::Extend { inner, variable, expression } => {
+                self.pattern(inner, maybe, branches);
+                match expression {
+                    Expression::Variable(other) => self.same.push((variable.as_str().to_owned(), other.as_str().to_owned())),
+                    Expression::NamedNode(node) => {
+                        self.values.entry(variable.as_str().to_owned()).or_default().push(iri(node.as_str()));
+                    }
+                    other => self.expression(other, false, branches),
+                }
+            }
+            GraphPattern::Values { variables, bindings } => {
+                for (i, variable) in variables.iter().enumerate() {
+                    for row in bindings {
+                        let term = match &row[i] {
+                            Some(GroundTerm::NamedNode(node)) => iri(node.as_str()),
+                            Some(GroundTerm::Literal(value)) => Term::Literal(literal(value)),
+                            _ => continue,
+                        };
+                        self.values.entry(variable.as_str().to_owned()).or_default().push(term);
+                    }
+                }
+            }
+            GraphPattern::OrderBy { inner, expression } => {
+                self.pattern(inner, maybe, branches);
+                for key in expression {
+                    let (OrderExpression::Asc(key) | OrderExpression::Desc(key)) = key;
+                    self.value(key);
+                }
+            }
+            GraphPattern::Group { inner, aggregates, .. } => {
+                self.pattern(inner, maybe, branches);
+                for (output, aggregate) in aggregates {
+                    if let AggregateExpression::FunctionCall { name, expr, .. } = aggregate
+                        && !name.to_string().starts_with("COUNT")
+                    {
+                        self.value(expr);
+                        self.literal.insert(output.as_str().to_owned());
+                    }
+                }
+            }
+            GraphPattern::Project { inner, .. }
+            | GraphPattern::Distinct { inner }
+            | GraphPattern::Reduced { inner }
+            | GraphPattern::Slice { inner, .. }
+            | GraphPattern::Graph { inner, .. } => self.pattern(inner, maybe, branches),
+            _ => {}
+        }
+    }
+
+    fn fact(&mut self, subject: &TermPattern, path: PropertyPathExpression, object: &TermPattern, maybe: bool, branches: &[(usize, usize)]) {
+        self.ends(subject, &path, object);
+        self.facts.push(Fact { subject: subject.clone(), path, object: object.clone(), maybe, branches: branches.to_vec() });
+    }
+
+    /// Notes the variables that some triple of a path has as its subject.
+    fn ends(&mut self, subject: &TermPattern, path: &PropertyPathExpression, object: &TermPattern) {
+        let mut note = |node: &TermPattern| self.subjects.extend(name(node));
+        match path {
+            PropertyPathExpression::Reverse(_) => note(object),
+            PropertyPathExpression::Alternative(..) => {
+                note(subject);
+                note(object);
+            }
+            _ => note(subject),
+        }
+    }
+
+    /// A variable that is sorted or computed with.
+    fn value(&mut self, expression: &Expression) {
+        match expression {
+            Expression::Variable(variable) => {
+                self.literal.insert(variable.as_str().to_owned());
+            }
+            Expression::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| self.value(argument)),
+            Expression::UnaryMinus(inner) | Expression::UnaryPlus(inner) => self.value(inner),
+            _ => {}
+        }
+    }
+
+    fn expression(&mut self, expression: &Expression, negated: bool, branches: &[(usize, usize)]) {
+        use Expression as E;
+        match expression {
+            E::And(a, b) | E::Or(a, b) => {
+                self.expression(a, negated, branches);
+                self.expression(b, negated, branches);
+            }
+            E::Not(inner) => self.expression(inner, !negated, branches),
+            E::Exists(pattern) => self.pattern(pattern, true, branches),
+            E::Equal(a, b) | E::SameTerm(a, b) => self.compare(a, if negated { '!' } else { '=' }, b),
+            E::Greater(a, b) | E::GreaterOrEqual(a, b) => self.compare(a, '>', b),
+            E::Less(a, b) | E::LessOrEqual(a, b) => self.compare(a, '<', b),
+            E::In(a, list) => list.iter().for_each(|b| self.compare(a, if negated { '!' } else { '=' }, b)),
+            E::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| self.expression(argument, negated, branches)),
+            _ => {}
+        }
+    }
+
+    fn compare(&mut self, a: &Expression, op: char, b: &Expression) {
+        match (core(a), core(b)) {
+            (Core::Var(variable), Core::Term(term)) | (Core::Term(term), Core::Var(variable)) => {
+                let op = match (op, core(a)) {
+                    ('>', Core::Term(_)) => '<',
+                    ('<', Core::Term(_)) => '>',
+                    (op, _) => op,
+                };
+                match (term, op) {
+                    // YEAR(?d) is a number; ?d is a date of that year.
+                    (Term::Literal(value), _) if is_year(a) || is_year(b) => {
+                        let date = Literal::xsd(format!("{:0>4}-05-06", value.lexical), "date");
+                        self.compared.entry(variable).or_default().push((op, date));
+                    }
+                    (Term::Literal(value), _) => self.compared.entry(variable).or_default().push((op, value)),
+                    (term, '!') => self.differ.entry(variable).or_default().push(term),
+                    (term, _) => self.values.entry(variable).or_default().push(term),
+                }
+            }
+            (Core::Var(a), Core::Var(b)) => {
+                if op == '=' {
+                    self.same.push((a, b));
+                } else if op != '!' {
+                    self.literal.extend([a, b]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// One graph.
+    pub(crate) fn graph(&self, seed: u64) -> MemoryKg {
+        let mut maker = Maker { frozen: self, dice: Dice(seed), copies: Vec::new(), triples: Vec::new(), fresh: 0, seen: BTreeMap::new(), steady: seed % 2 == 0 };
+        let copies = 2 + maker.dice.below(4);
+        for copy in 0..copies {
+            maker.copy(copy);
+        }
+        maker.noise();
+        MemoryKg::from_triples(maker.triples)
+    }
+}
+
+fn is_year(expression: &Expression) -> bool {
+    matches!(expression, Expression::FunctionCall(Function::Year, _))
+}
+
+enum Core {
+    Var(String),
+    Term(Term),
+    Other,
+}
+
+fn core(expression: &Expression) -> Core {
+    match expression {
+        Expression::Variable(variable) => Core::Var(variable.as_str().to_owned()),
+        Expression::NamedNode(node) => Core::Term(iri(node.as_str())),
+        Expression::Literal(value) => Core::Term(Term::Literal(literal(value))),
+        Expression::UnaryPlus(inner) => core(inner),
+        Expression::FunctionCall(Function::Str | Function::Year | Function::Custom(_), arguments) => arguments.first().map_or(Core::Other, core),
+        _ => Core::Other,
+    }
+}
+
+fn name(node: &TermPattern) -> Option<String> {
+    match node {
+        TermPattern::Variable(variable) => Some(Variable::as_str(variable).to_owned()),
+        TermPattern::BlankNode(blank) => Some(format!("_:{}", blank.as_str())),
+        _ => None,
+    }
+}
+
+struct Maker<'f> {
+    frozen: &'f Frozen,
+    dice: Dice,
+    /// What the variables of each copy are.
+    copies: Vec<BTreeMap<String, Term>>,
+    triples: Vec<[Term; 3]>,
+    fresh: usize,
+    /// Values given before, for ties.
+    seen: BTreeMap<String, Vec<Term>>,
+    /// Whether attributes of the query's own constants have one value.
+    steady: bool,
+}
+
+impl Maker<'_> {
+    fn copy(&mut self, copy: usize) {
+        let frozen = self.frozen;
+        let mut bound: BTreeMap<String, Term> = BTreeMap::new();
+        // The first copy is the query as it stands; later ones may miss something.
+        let whole = copy == 0 || self.dice.percent(40);
+        let missing = if whole { usize::MAX } else { self.dice.below(frozen.facts.len().max(1)) };
+        let sides: Vec<usize> = (0..=frozen.unions).map(|_| self.dice.below(2)).collect();
+        let both = self.dice.percent(20);
+        for (i, fact) in frozen.facts.iter().enumerate() {
+            let elsewhere = !both && fact.branches.iter().any(|&(union, side)| sides[union] != side);
+            if i == missing || elsewhere || (fact.maybe && self.dice.percent(40)) {
+                continue;
+            }
+            let (subject, object) = (self.term(&fact.subject, copy, &mut bound, whole), self.term(&fact.object, copy, &mut bound, whole));
+            self.path(&subject, &fact.path, &object);
+            // A second value of the same attribute.
+            if self.dice.percent(12)
+                && let Some(variable) = name(&fact.object)
+            {
+                let other = self.fresh_term(&variable, copy, false);
+                self.path(&subject, &fact.path, &other);
+            }
+        }
+        self.copies.push(bound);
+    }
+
+    fn term(&mut self, node: &TermPattern, copy: usize, bound: &mut BTreeMap<String, Term>, whole: bool) -> Term {
+        let Some(variable) = name(node) else {
+            return match node {
+                TermPattern::NamedNode(node) => iri(node.as_str()),
+                TermPattern::Literal(value) => Term::Literal(literal(value)),
+                _ => iri("http://ex.org/odd"),
+            };
+        };
+        if let Some(known) = bound.get(&variable) {
+            return known.clone();
+        }
+        let twins = self.frozen.same.iter().filter_map(|(a, b)| if *a == variable { Some(b) } else if *b == variable { Some(a) } else { None });
+        let twin = twins.filter_map(|twin| bound.get(twin)).next().cloned();
+        let term = match twin {
+            Some(twin) if whole || self.dice.percent(70) => twin,
+            _ => self.fresh_term(&variable, copy, whole),
+        };
+        bound.insert(variable, term.clone());
+        term
+    }
+
+    fn fresh_term(&mut self, variable: &str, copy: usize, whole: bool) -> Term {
+        let frozen = self.frozen;
+        if let Some(values) = frozen.values.get(variable)
+            && (whole || self.dice.percent(70))
+            && let Some(value) = self.dice.pick(values)
+        {
+            return value.clone();
+        }
+        if !whole
+            && self.dice.percent(15)
+            && let Some(value) = frozen.differ.get(variable).and_then(|values| self.dice.pick(values))
+        {
+            return value.clone();
+        }
+        let known = self.seen.get(variable).cloned().unwrap_or_default();
+        let of_constants = |fact: &Fact| name(&fact.object).as_deref() != Some(variable) || name(&fact.subject).is_none();
+        if self.steady
+            && frozen.facts.iter().all(of_constants)
+            && let Some(first) = known.first()
+        {
+            return first.clone();
+        }
+        let comparisons = frozen.compared.get(variable).cloned().unwrap_or_default();
+        let is_literal = !comparisons.is_empty() || frozen.literal.contains(variable);
+        let free = !frozen.subjects.contains(variable) && !frozen.values.contains_key(variable) && frozen.differ.get(variable).is_none();
+        let term = if !known.is_empty() && self.dice.percent(25) {
+            // Shared nodes and ties.
+            self.dice.pick(&known).cloned().unwrap_or_else(|| iri("http://ex.org/odd"))
+        } else if is_literal && free {
+            Term::Literal(self.literal(&comparisons, whole))
+        } else if free && copy % 2 == 1 && self.dice.percent(25) {
+            Term::Literal(self.text())
+        } else {
+            self.fresh += 1;
+            iri(format!("http://ex.org/n/{variable}{}", self.fresh).replace("_:", "b"))
+        };
+        self.seen.entry(variable.to_owned()).or_default().push(term.clone());
+        term
+    }
+
+    fn text(&mut self) -> Literal {
+        let word = *self.dice.pick(&["North", "north", "South", "South Bank", "South_Bank"]).unwrap_or(&"North");
+        let lang = *self.dice.pick(&[None, Some("en"), Some("de")]).unwrap_or(&None);
+        Literal { lexical: word.to_owned(), datatype: None, lang: lang.map(str::to_owned) }
+    }
+
+    /// A value near the constants that the variable is compared with, or of some kind that sorts.
+    fn literal(&mut self, comparisons: &[(char, Literal)], whole: bool) -> Literal {
+        let Some((op, constant)) = self.dice.pick(comparisons).cloned() else {
+            let n = self.dice.below(6) as i64;
+            return match self.dice.below(12) {
+                0 => Literal::xsd(format!("{n}.5"), "decimal"),
+                1 => Literal::xsd(format!("{n}.0"), "double"),
+                2 => Literal::plain(n.to_string()),
+                3 => Literal::xsd(format!("20{n}1"), "gYear"),
+                4..7 => Literal::xsd(format!("20{n}1-03-04"), "date"),
+                7 => Literal::xsd(format!("20{n}1-03-04T10:00:00Z"), "dateTime"),
+                _ => Literal::xsd(n.to_string(), "integer"),
+            };
+        };
+        let shift: i64 = match (whole, op) {
+            (true, '>') => 1,
+            (true, '<') => -1,
+            (true, '=') => 0,
+            (true, _) => 1,
+            (false, _) => self.dice.below(3) as i64 - 1,
+        };
+        let near = nearby(&constant, shift);
+        let odd = if whole { 6 } else { 25 };
+        if !self.dice.percent(odd) {
+            return near;
+        }
+        // Mixed datatypes, partial dates, other languages.
+        match self.dice.below(4) {
+            0 => Literal::plain(near.lexical),
+            1 if near.lexical.len() >= 10 && near.lexical.contains('-') => Literal::xsd(&near.lexical[..4], "gYear"),
+            1 => Literal::xsd(near.lexical, "decimal"),
+            2 if near.lexical.len() >= 10 && near.lexical.contains('-') => Literal::xsd(format!("{}T12:00:00Z", &near.lexical[..10]), "dateTime"),
+            2 => Literal { lexical: near.lexical.to_uppercase(), datatype: None, lang: Some("de".to_owned()) },
+            _ => Literal { lexical: near.lexical, datatype: None, lang: Some("en".to_owned()) },
+        }
+    }
+
+    fn path(&mut self, subject: &Term, path: &PropertyPathExpression, object: &Term) {
+        use PropertyPathExpression as P;
+        match path {
+            P::NamedNode(name) => {
+                if !matches!(subject, Term::Literal(_)) {
+                    self.triples.push([subject.clone(), iri(name.as_str()), object.clone()]);
+                }
+            }
+            P::Reverse(inner) => self.path(object, inner, subject),
+            P::Sequence(first, second) => {
+                let optional = |path: &P| matches!(path, P::ZeroOrMore(_) | P::ZeroOrOne(_));
+                if optional(second) && self.dice.percent(60) {
+                    return self.path(subject, first, object);
+                }
+                if optional(first) && self.dice.percent(60) {
+                    return self.path(subject, second, object);
+                }
+                self.fresh += 1;
+                let middle = iri(format!("http://ex.org/m/{}", self.fresh));
+                self.path(subject, first, &middle);
+                self.path(&middle, second, object);
+            }
+            P::Alternative(a, b) => {
+                let side = if self.dice.percent(50) { a } else { b };
+                self.path(subject, side, object);
+            }
+            P::ZeroOrMore(inner) | P::OneOrMore(inner) | P::ZeroOrOne(inner) => self.path(subject, inner, object),
+            P::NegatedPropertySet(_) => self.triples.push([subject.clone(), iri("http://ex.org/r/other"), object.clone()]),
+        }
+    }
+
+    /// Near misses: triples of the copies with one end from elsewhere.
+    fn noise(&mut self) {
+        let made = self.triples.clone();
+        for _ in 0..self.dice.below(made.len() + 1) {
+            let (Some(a), Some(b)) = (self.dice.pick(&made).cloned(), self.dice.pick(&made).cloned()) else { return };
+            let [subject, relation, object] = a;
+            match self.dice.below(4) {
+                0 => self.triples.push([b[0].clone(), relation, object]),
+                1 if b[1] == relation => self.triples.push([subject, relation, b[2].clone()]),
+                2 if !matches!(object, Term::Literal(_)) && !matches!(b[2], Term::Literal(_)) => {
+                    self.triples.push([object, relation, subject]);
+                }
+                _ => {
+                    self.fresh += 1;
+                    self.triples.push([iri(format!("http://ex.org/o/{}", self.fresh)), relation, object]);
+                }
+            }
+        }
+    }
+}
+
+/// A literal of the same datatype, `shift` steps away.
+fn nearby(constant: &Literal, shift: i64) -> Literal {
+    let datatype = constant.datatype.as_deref().and_then(|iri| iri.strip_prefix(XSD)).unwrap_or("");
+    let lexical = match datatype {
+        "integer" | "int" | "long" | "nonNegativeInteger" | "positiveInteger" => {
+            constant.lexical.parse::<i64>().map_or_else(|_| constant.lexical.clone(), |n| (n + shift).to_string())
+        }
+        "decimal" | "double" | "float" => {
+            constant.lexical.parse::<f64>().map_or_else(|_| constant.lexical.clone(), |n| format!("{:?}", n + shift as f64))
+        }
+        "date" | "dateTime" | "gYear" | "gYearMonth" => {
+            let year: Option<i64> = constant.lexical.get(..4).and_then(|year| year.parse().ok());
+            match year {
+                Some(year) => format!("{:04}{}", year + shift, &constant.lexical[4..]),
+                None => constant.lexical.clone(),
+            }
+        }
+        _ if shift == 0 => constant.lexical.clone(),
+        _ => format!("{} {}", constant.lexical, if shift > 0 { "more" } else { "less" }),
+    };
+    Literal { lexical, ..constant.clone() }
+}

@@ -1,0 +1,145 @@
+//! What a query's answer is, ties included, and how a program's answer compares with it.
+#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
+
+use std::collections::BTreeSet;
+
+use datagen::convert::{Context, GoldProgram, convert};
+use toolbox::call::Tool;
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::term::Variable;
+use toolbox::kg::{Kg, MemoryKg, QueryAnswer, QueryLimits};
+use toolbox::link::Linked;
+use toolbox::term::{Literal, Term};
+use toolbox::value::sort_key;
+
+/// Answers of a query.
+pub(crate) struct Reference {
+    /// What the query gives.
+    pub(crate) given: BTreeSet<Term>,
+    /// With LIMIT: what it could give as well, had ties or the lack of an order been decided otherwise.
+    pub(crate) tied: BTreeSet<Term>,
+}
+
+impl Reference {
+    pub(crate) fn of(kg: &MemoryKg, query: &Query) -> Option<Self> {
+        let given = answers(kg, query)?;
+        let tied = match query {
+            Query::Select { pattern, .. } => ties(kg, pattern).unwrap_or_else(|| given.clone()),
+            _ => given.clone(),
+        };
+        Some(Self { given, tied })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+}
+
+/// The first column of a query's rows; `true` or `false` of ASK.
+pub(crate) fn answers(kg: &MemoryKg, query: &Query) -> Option<BTreeSet<Term>> {
+    match kg.query(query, QueryLimits::default()) {
+        Ok(QueryAnswer::Rows { rows, .. }) => Some(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
+        Ok(QueryAnswer::Bool(truth)) => Some(BTreeSet::from([Term::Literal(Literal::plain(truth.to_string()))])),
+        Err(_) => None,
+    }
+}
+
+/// All answers of `ORDER BY … LIMIT`, those included that the order puts beside the last one.
+fn ties(kg: &MemoryKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
+    let (mut at, mut slice, mut project) = (pattern, None, None);
+    loop {
+        match at {
+            GraphPattern::Slice { inner, start, length } => {
+                slice = Some((*start, (*length)?));
+                at = inner;
+            }
+            GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } => at = inner,
+            GraphPattern::Project { inner, variables } => {
+                project = variables.first().cloned();
+                at = inner;
+            }
+            GraphPattern::OrderBy { inner, expression } => {
+                let ((start, length), [key]) = (slice?, expression.as_slice()) else { return None };
+                let (expression, descending) = match key {
+                    OrderExpression::Asc(key) => (key, false),
+                    OrderExpression::Desc(key) => (key, true),
+                };
+                let mut rows = keyed(kg, inner, project?, expression)?;
+                rows.sort_by(|a, b| if descending { b.0.cmp(&a.0) } else { a.0.cmp(&b.0) });
+                rows.dedup();
+                let first = rows.get(start)?.0.clone();
+                let last = rows.get((start + length).min(rows.len()) - 1)?.0.clone();
+                let between = |key: &Option<String>| {
+                    if descending { *key <= first && *key >= last } else { *key >= first && *key <= last }
+                };
+                return Some(rows.into_iter().filter(|(key, _)| between(key)).map(|(_, term)| term).collect());
+            }
+            _ => break,
+        }
+    }
+    // LIMIT without an order: any answers.
+    let ((start, _), project) = (slice?, project?);
+    (start == 0).then(|| {
+        let project = GraphPattern::Project { inner: Box::new(at.clone()), variables: vec![project] };
+        answers(kg, &Query::Select { dataset: None, pattern: project, base_iri: None })
+    })?
+}
+
+/// Answers with the text by which their row is sorted.
+fn keyed(kg: &MemoryKg, inner: &GraphPattern, answer: Variable, key: &Expression) -> Option<Vec<(Option<String>, Term)>> {
+    let sorted = Variable::new_unchecked("sortedBy");
+    let extend = GraphPattern::Extend { inner: Box::new(inner.clone()), variable: sorted.clone(), expression: key.clone() };
+    let pattern = GraphPattern::Project { inner: Box::new(extend), variables: vec![answer, sorted] };
+    let query = Query::Select { dataset: None, pattern, base_iri: None };
+    let Ok(QueryAnswer::Rows { rows, .. }) = kg.query(&query, QueryLimits::default()) else { return None };
+    let text = |term: &Term| match term {
+        Term::Blank(label) => format!("a{label}"),
+        Term::Iri(iri) => format!("b{iri}"),
+        Term::Literal(literal) => format!("c{}", sort_key(literal)),
+    };
+    Some(rows.into_iter().filter_map(|row| Some((row.get(1)?.as_ref().map(text), row.first()?.clone()?))).collect())
+}
+
+/// What a comparison came to.
+pub(crate) enum Outcome {
+    Same { tied: bool },
+    Refused(String),
+    /// The program cannot be run.
+    Failed(String),
+    Differs(String),
+}
+
+/// The program's answer, in the terms of the query's.
+pub(crate) fn run(kg: &MemoryKg, program: &GoldProgram) -> Result<BTreeSet<Term>, String> {
+    let nodes: Vec<_> = program.exclude.iter().filter_map(|term| kg.find(term)).collect();
+    let options = ExecOptions { exclude: Exclude { nodes, when: ExcludeWhen::Answer }, ..ExecOptions::default() };
+    let mut session = Session::new(kg, "", Linked::default(), &[], options);
+    let calls: Vec<_> = program.calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
+    match run_program(&mut session, &calls) {
+        Ok(Value::Set(set)) => Ok(set.iter().map(|&node| kg.term(node)).collect()),
+        Ok(Value::Int(n)) => Ok(BTreeSet::from([Term::Literal(Literal::xsd(n.to_string(), "integer"))])),
+        Ok(Value::Bool(truth)) => Ok(BTreeSet::from([Term::Literal(Literal::plain(truth.to_string()))])),
+        Err((step, error)) => Err(format!("step {step}, {}: {error}", calls[step])),
+    }
+}
+
+/// Converts a query on a graph and compares the answers.
+pub(crate) fn compare(kg: &MemoryKg, query: &Query, reference: &Reference) -> Outcome {
+    let program = match convert(query, &Context { kg: Some(kg), ..Context::default() }) {
+        Ok(program) => program,
+        Err(reason) => return Outcome::Refused(reason.name()),
+    };
+    let calls = || program.calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    match run(kg, &program) {
+        Err(error) => Outcome::Failed(format!("{error}\n{}", calls())),
+        Ok(got) if got == reference.tied => Outcome::Same { tied: reference.tied != reference.given },
+        Ok(got) => Outcome::Differs(format!("gold {:?}\ntied {:?}\ngot  {got:?}\n{}", reference.given, reference.tied, calls())),
+    }
+}
+
+/// A graph as text.
+pub(crate) fn triples(kg: &MemoryKg) -> String {
+    kg.triples().map(|(s, p, o)| format!("{} {} {} .", kg.term(s), kg.term(p.node()), kg.term(o))).collect::<Vec<_>>().join("\n")
+}
