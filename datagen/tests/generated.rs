@@ -14,10 +14,10 @@ use std::path::PathBuf;
 
 use datagen::convert::{Context, convert};
 use frozen::Frozen;
-use reference::{Outcome, Reference, compare};
 use rayon::prelude::*;
-use toolbox::kg::spargebra::Query;
+use reference::{Outcome, Reference, compare};
 use toolbox::kg::parse_query;
+use toolbox::kg::spargebra::Query;
 
 #[derive(Debug, Default, Clone)]
 struct Tally {
@@ -115,7 +115,12 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
         tally.untouched.iter().for_each(|text| eprintln!("untouched {text}"));
     }
     let some: Vec<&String> = tally.differ.iter().take(3).collect();
-    assert!(tally.differ.is_empty(), "{} answers differ:\n{}", tally.differ.len(), some.into_iter().cloned().collect::<Vec<_>>().join("\n"));
+    assert!(
+        tally.differ.is_empty(),
+        "{} answers differ:\n{}",
+        tally.differ.len(),
+        some.into_iter().cloned().collect::<Vec<_>>().join("\n")
+    );
     tally
 }
 

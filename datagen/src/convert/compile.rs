@@ -161,7 +161,8 @@ impl<'a> Compiler<'a> {
         let iri = relation.to_owned();
         let relation = self.names.relation(relation)?;
         let mut set = self.along(Tool::GetEntityByConstraint, &all, vec![Arg::name(relation), Arg::Extreme(wanted)]);
-        let tests = view.group.comparisons.iter().filter(|comparison| comparison.var == attribute).map(|comparison| comparison.test.clone());
+        let tests =
+            view.group.comparisons.iter().filter(|comparison| comparison.var == attribute).map(|comparison| comparison.test.clone());
         let either = view.group.choices.iter().filter(|(known, _)| *known == attribute).map(|(_, either)| algebra::any(either));
         let tests: Vec<_> = tests.chain(either).map(|test| algebra::of_tail(&test, attribute)).collect();
         let asked = answer == attribute;

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use toolbox::call::Arg;
 use toolbox::exec::{EntSet, Value};
-use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
 use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
+use toolbox::kg::spargebra::term::{GroundTerm, Literal, Variable};
 use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
 use toolbox::term::{NodeId, RelId, Term};
 use toolbox::value::{Extreme, sort_key};
@@ -86,18 +87,16 @@ impl Run<'_> {
                 owners(pairs().into_iter().filter(|(_, tail)| Some(*tail) == wanted).collect())
             }
             Held::Tests { tests, others } => {
-                let mut tests = tests.clone();
+                // Bound, not put in as constants: those of dates are read otherwise than dates of the graph.
+                let mut bound = Vec::new();
                 for (var, arg) in others {
                     let Some(set) = self.set(arg) else { return Ok(false) };
                     let [only] = set[..] else { return Ok(false) };
-                    let Some(constant) = algebra::constant(&self.kg.term(only)) else { return Ok(false) };
-                    let old = algebra::variable(*var);
-                    tests.iter_mut().for_each(|test| {
-                        *test = algebra::replace(test, &mut |known| if *known == old { constant.clone() } else { known.clone().into() });
-                    });
+                    let Some(constant) = algebra::ground(&self.kg.term(only)) else { return Ok(false) };
+                    bound.push((algebra::variable(*var), constant));
                 }
                 let pairs = pairs();
-                let passing = self.passing(pairs.iter().map(|(_, tail)| *tail), &tests)?;
+                let passing = self.passing_with(pairs.iter().map(|(_, tail)| *tail), tests, &bound)?;
                 owners(pairs.into_iter().filter(|(_, tail)| passing.contains(tail)).collect())
             }
             Held::Interval(interval) => {
@@ -146,12 +145,30 @@ impl Run<'_> {
 
     /// The nodes of which all tests hold, as the evaluator sees it.
     pub(super) fn passing(&self, nodes: impl Iterator<Item = NodeId>, tests: &[Expression]) -> Result<HashSet<NodeId>, Refusal> {
-        let constants = self.constants(nodes);
+        self.passing_with(nodes, tests, &[])
+    }
+
+    fn passing_with(
+        &self,
+        nodes: impl Iterator<Item = NodeId>,
+        tests: &[Expression],
+        bound: &[(Variable, GroundTerm)],
+    ) -> Result<HashSet<NodeId>, Refusal> {
+        let mut constants = self.constants(nodes);
+        // VALUES ask for a term, not for what a date constant of a filter stands for.
+        let terms: Vec<&Literal> = tests.iter().filter_map(algebra::same_literal).collect();
+        constants.retain(|term, _| {
+            terms.iter().all(|wanted| term.as_literal().is_some_and(|literal| algebra::rdf_literal(literal) == **wanted))
+        });
         if constants.is_empty() {
             return Ok(HashSet::new());
         }
         let mut pattern = values(&constants);
-        for test in tests {
+        for (variable, constant) in bound {
+            let one = GraphPattern::Values { variables: vec![variable.clone()], bindings: vec![vec![Some(constant.clone())]] };
+            pattern = algebra::join(pattern, one);
+        }
+        for test in tests.iter().filter(|test| algebra::same_literal(test).is_none()) {
             pattern = algebra::filter(pattern, test.clone());
         }
         let rows = select(self.kg, pattern, algebra::tail())?;
@@ -233,7 +250,7 @@ fn at_the_end<K: Ord>(keys: &BTreeMap<NodeId, K>, extreme: Extreme) -> BTreeSet<
 }
 
 /// The values of a variable of a pattern.
-pub(super) fn select(kg: &dyn Kg, pattern: GraphPattern, variable: toolbox::kg::spargebra::term::Variable) -> Result<BTreeSet<Term>, Refusal> {
+pub(super) fn select(kg: &dyn Kg, pattern: GraphPattern, variable: Variable) -> Result<BTreeSet<Term>, Refusal> {
     let project = GraphPattern::Project { inner: Box::new(pattern), variables: vec![variable] };
     let pattern = GraphPattern::Distinct { inner: Box::new(project) };
     match kg.query(&Query::Select { dataset: None, pattern, base_iri: None }, QueryLimits::default()) {

@@ -203,7 +203,9 @@ impl Trial<'_> {
             let Some(spare) = made.spares.into_iter().find(|spare| tried.insert(spare.clone())) else { return };
             without.insert(spare.clone());
             match self.program(&without) {
-                Some(Made { program: shorter, .. }) if shorter.calls.len() < best.calls.len() && self.run(&shorter).is_some_and(|ran| ran.value == *result) => {
+                Some(Made { program: shorter, .. })
+                    if shorter.calls.len() < best.calls.len() && self.run(&shorter).is_some_and(|ran| ran.value == *result) =>
+                {
                     *best = shorter;
                 }
                 _ => {

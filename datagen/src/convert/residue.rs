@@ -89,7 +89,8 @@ impl Residue<'_> {
         if self.kg.schema().type_relations.len() > 1 {
             for (node, relation, class) in &group.typed {
                 let step = Step { relation: relation.clone(), forward: true };
-                let edge = Edge { subject: node.clone(), object: Node::Entity(class.clone()), steps: vec![step], predicate: None, order: 0 };
+                let edge =
+                    Edge { subject: node.clone(), object: Node::Entity(class.clone()), steps: vec![step], predicate: None, order: 0 };
                 self.holds(&pattern, present(&edge), Refusal::HiddenRelation)?;
             }
         }

@@ -2,9 +2,7 @@
 //! cannot say takes anything away there.
 
 use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
-use toolbox::kg::spargebra::term::{
-    GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
-};
+use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
 use toolbox::kg::{Kg, Schema};
 use toolbox::term::{Literal, RelId, Term};
 
@@ -207,7 +205,13 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
         whole = filter(whole, interval(interval_));
     }
     for comparison in &group.comparisons {
-        whole = filter(whole, comparison.test.clone());
+        whole = match same_literal(&comparison.test) {
+            Some(literal) => {
+                let bindings = vec![vec![Some(literal.clone().into())]];
+                join(whole, GraphPattern::Values { variables: vec![variable(comparison.var)], bindings })
+            }
+            None => filter(whole, comparison.test.clone()),
+        };
     }
     for (_, either) in &group.choices {
         whole = filter(whole, any(either));
@@ -221,6 +225,17 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
         }
     }
     whole
+}
+
+/// The literal that a variable has to be, as a term.
+pub(crate) fn same_literal(test: &Expression) -> Option<&RdfLiteral> {
+    match test {
+        Expression::SameTerm(left, right) => match (left.as_ref(), right.as_ref()) {
+            (Expression::Variable(_), Expression::Literal(literal)) => Some(literal),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// `a != b`.

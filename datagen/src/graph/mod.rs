@@ -179,8 +179,25 @@ pub struct Group {
 impl Group {
     /// Adds all that another group says.
     pub(crate) fn absorb(&mut self, other: Self) {
-        let Self { edges, comparisons, intervals, classes, values, labels, choices, unions, differ, ordered, unequal, tests, typed, same, above, unseen, .. } =
-            other;
+        let Self {
+            edges,
+            comparisons,
+            intervals,
+            classes,
+            values,
+            labels,
+            choices,
+            unions,
+            differ,
+            ordered,
+            unequal,
+            tests,
+            typed,
+            same,
+            above,
+            unseen,
+            ..
+        } = other;
         self.edges.extend(edges);
         self.comparisons.extend(comparisons);
         self.intervals.extend(intervals);

@@ -182,7 +182,8 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
 
 /// Variables that edges and annotations of a group speak of.
 fn spoken_of(group: &Group) -> BTreeSet<Var> {
-    let mut vars: BTreeSet<Var> = group.edges.iter().flat_map(|edge| [edge.subject.var(), edge.object.var(), edge.predicate]).flatten().collect();
+    let mut vars: BTreeSet<Var> =
+        group.edges.iter().flat_map(|edge| [edge.subject.var(), edge.object.var(), edge.predicate]).flatten().collect();
     vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
     vars.extend(group.intervals.iter().filter_map(|interval| interval.node.var()));
     vars.extend(group.halves.iter().filter_map(|half| half.node.var()));

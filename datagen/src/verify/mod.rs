@@ -178,7 +178,8 @@ pub fn converted(question: &GoldQuestion, kg: Option<&dyn Kg>) -> Result<GoldPro
 
 fn convert_query(query: &Query, question: &GoldQuestion, kg: Option<&dyn Kg>) -> Result<GoldProgram, Refused> {
     let topics: Vec<Term> = question.topics.iter().filter_map(|topic| topic_term(kg, &topic.name)).collect();
-    convert(query, &Context { kg, topics: &topics, exclude: question.exclude }).map_err(|reason| Refused::before(reason, reason.to_string()))
+    convert(query, &Context { kg, topics: &topics, exclude: question.exclude })
+        .map_err(|reason| Refused::before(reason, reason.to_string()))
 }
 
 fn topic_term(kg: Option<&dyn Kg>, name: &str) -> Option<Term> {

@@ -59,8 +59,9 @@ pub(crate) struct Frozen {
     /// Variables that stand as a subject: no literals.
     subjects: BTreeSet<String>,
     same: Vec<(String, String)>,
+    /// Variables of which the first is less than the second.
+    ordered: Vec<(String, String)>,
     unions: usize,
-    paths: usize,
 }
 
 fn literal(literal: &RdfLiteral) -> Literal {
@@ -173,7 +174,14 @@ impl Frozen {
         }
     }
 
-    fn fact(&mut self, subject: &TermPattern, path: PropertyPathExpression, object: &TermPattern, maybe: bool, branches: &[(usize, usize)]) {
+    fn fact(
+        &mut self,
+        subject: &TermPattern,
+        path: PropertyPathExpression,
+        object: &TermPattern,
+        maybe: bool,
+        branches: &[(usize, usize)],
+    ) {
         self.ends(subject, &path, object);
         self.facts.push(Fact { subject: subject.clone(), path, object: object.clone(), maybe, branches: branches.to_vec() });
     }
@@ -244,6 +252,7 @@ impl Frozen {
                 if op == '=' {
                     self.same.push((a, b));
                 } else if op != '!' {
+                    self.ordered.push(if op == '<' { (a.clone(), b.clone()) } else { (b.clone(), a.clone()) });
                     self.literal.extend([a, b]);
                 }
             }
@@ -253,7 +262,15 @@ impl Frozen {
 
     /// One graph.
     pub(crate) fn graph(&self, seed: u64) -> MemoryKg {
-        let mut maker = Maker { frozen: self, dice: Dice(seed), copies: Vec::new(), triples: Vec::new(), fresh: 0, seen: BTreeMap::new(), steady: seed % 2 == 0 };
+        let mut maker = Maker {
+            frozen: self,
+            dice: Dice(seed),
+            copies: Vec::new(),
+            triples: Vec::new(),
+            fresh: 0,
+            seen: BTreeMap::new(),
+            steady: seed.is_multiple_of(2),
+        };
         let copies = 2 + maker.dice.below(4);
         for copy in 0..copies {
             maker.copy(copy);
@@ -279,7 +296,9 @@ fn core(expression: &Expression) -> Core {
         Expression::NamedNode(node) => Core::Term(iri(node.as_str())),
         Expression::Literal(value) => Core::Term(Term::Literal(literal(value))),
         Expression::UnaryPlus(inner) => core(inner),
-        Expression::FunctionCall(Function::Str | Function::Year | Function::Custom(_), arguments) => arguments.first().map_or(Core::Other, core),
+        Expression::FunctionCall(Function::Str | Function::Year | Function::Custom(_), arguments) => {
+            arguments.first().map_or(Core::Other, core)
+        }
         _ => Core::Other,
     }
 }
@@ -343,7 +362,15 @@ impl Maker<'_> {
         if let Some(known) = bound.get(&variable) {
             return known.clone();
         }
-        let twins = self.frozen.same.iter().filter_map(|(a, b)| if *a == variable { Some(b) } else if *b == variable { Some(a) } else { None });
+        let twins = self.frozen.same.iter().filter_map(|(a, b)| {
+            if *a == variable {
+                Some(b)
+            } else if *b == variable {
+                Some(a)
+            } else {
+                None
+            }
+        });
         let twin = twins.filter_map(|twin| bound.get(twin)).next().cloned();
         let term = match twin {
             Some(twin) if whole || self.dice.percent(70) => twin,
@@ -377,12 +404,18 @@ impl Maker<'_> {
         }
         let comparisons = frozen.compared.get(variable).cloned().unwrap_or_default();
         let is_literal = !comparisons.is_empty() || frozen.literal.contains(variable);
-        let free = !frozen.subjects.contains(variable) && !frozen.values.contains_key(variable) && frozen.differ.get(variable).is_none();
+        let free = !frozen.subjects.contains(variable) && !frozen.values.contains_key(variable) && !frozen.differ.contains_key(variable);
         let term = if !known.is_empty() && self.dice.percent(25) {
             // Shared nodes and ties.
             self.dice.pick(&known).cloned().unwrap_or_else(|| iri("http://ex.org/odd"))
         } else if is_literal && free {
-            Term::Literal(self.literal(&comparisons, whole))
+            let less = frozen.ordered.iter().any(|(less, _)| less == variable);
+            let more = frozen.ordered.iter().any(|(_, more)| more == variable);
+            if whole && less != more {
+                Term::Literal(Literal::xsd(format!("{}-03-04", if less { 1901 } else { 2031 } + self.dice.below(9)), "date"))
+            } else {
+                Term::Literal(self.literal(&comparisons, whole))
+            }
         } else if free && copy % 2 == 1 && self.dice.percent(25) {
             Term::Literal(self.text())
         } else {
@@ -430,7 +463,9 @@ impl Maker<'_> {
             0 => Literal::plain(near.lexical),
             1 if near.lexical.len() >= 10 && near.lexical.contains('-') => Literal::xsd(&near.lexical[..4], "gYear"),
             1 => Literal::xsd(near.lexical, "decimal"),
-            2 if near.lexical.len() >= 10 && near.lexical.contains('-') => Literal::xsd(format!("{}T12:00:00Z", &near.lexical[..10]), "dateTime"),
+            2 if near.lexical.len() >= 10 && near.lexical.contains('-') => {
+                Literal::xsd(format!("{}T12:00:00Z", &near.lexical[..10]), "dateTime")
+            }
             2 => Literal { lexical: near.lexical.to_uppercase(), datatype: None, lang: Some("de".to_owned()) },
             _ => Literal { lexical: near.lexical, datatype: None, lang: Some("en".to_owned()) },
         }
