@@ -215,6 +215,8 @@ pub(crate) enum DatagenCommand {
     Check(CheckArgs),
     /// Write a dataset folder in the layout of another trainer.
     Export(ExportArgs),
+    /// The SPARQL query that gives what a program of calls gives.
+    Sparql(SparqlArgs),
     /// Where the relations of gold programs stand in the lists they are chosen from.
     Recall(RecallArgs),
     /// The formats of questions, with an example of each.
@@ -392,6 +394,15 @@ pub(crate) enum LeakName {
     Masked,
     /// A common entity.
     Topics,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SparqlArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Calls separated by `;`, ending in `ans = end(..)`.
+    #[arg(value_name = "CALLS")]
+    pub(crate) calls: String,
 }
 
 #[derive(Debug, Args)]

@@ -49,6 +49,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Datagen(DatagenCommand::Gold(args)) => commands::datagen::gold(args, &ui),
         Command::Datagen(DatagenCommand::Check(args)) => commands::datagen::check(args, &ui),
         Command::Datagen(DatagenCommand::Export(args)) => commands::datagen::export(args, &ui),
+        Command::Datagen(DatagenCommand::Sparql(args)) => commands::datagen::sparql(args, &ui),
         Command::Datagen(DatagenCommand::Recall(args)) => commands::recall::run(args, &ui),
         Command::Datagen(DatagenCommand::Formats) => commands::datagen::formats(&ui),
         Command::Train(args) => match (&args.inspect, &args.run) {

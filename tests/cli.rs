@@ -67,6 +67,11 @@ fn a_graph_can_be_counted_queried_and_walked() {
     assert_eq!(code(&wrong), 2);
     let tool = place.json(&["tool", "--kg", "graph", "--json", "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)"]);
     assert_eq!(tool["steps"][1]["result"]["set"]["first"][0], "portugal");
+    let sparql =
+        place.json(&["datagen", "sparql", "--kg", "graph", "--json", "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)"]);
+    let sparql = sparql["sparql"].as_str().unwrap().to_owned();
+    let rows = place.json(&["kg", "query", "--kg", "graph", "--json", &sparql]);
+    assert!(sparql.starts_with("SELECT DISTINCT ?x") && !rows["rows"].as_array().unwrap().is_empty(), "{sparql}: {rows}");
     let error = place.run(&["tool", "--kg", "graph", "v0 = get_tail_entity(lisbon, location.city.contry)"]);
     assert!(text(&error.stderr).contains("nearest"), "{}", text(&error.stderr));
 }

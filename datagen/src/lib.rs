@@ -11,6 +11,7 @@
 
 pub mod agree;
 mod algebra;
+pub mod back;
 mod card;
 pub mod choice;
 pub mod convert;

@@ -32,6 +32,9 @@ struct Tally {
     ties: usize,
     refused: BTreeMap<String, usize>,
     failed: usize,
+    /// Programs that no query says, and programs whose query converts again.
+    unsayable: usize,
+    again: usize,
     differ: Vec<String>,
     untouched: Vec<String>,
 }
@@ -46,6 +49,8 @@ impl Tally {
         self.empty += other.empty;
         self.ties += other.ties;
         self.failed += other.failed;
+        self.unsayable += other.unsayable;
+        self.again += other.again;
         for (reason, count) in other.refused {
             *self.refused.entry(reason).or_default() += count;
         }
@@ -70,9 +75,17 @@ fn check(text: &str, query: &Query, graphs: u64, seed: u64) -> Tally {
             }
         };
         match compare(&kg, query, &reference) {
-            Outcome::Same { tied } => {
+            Outcome::Same { tied, back } => {
                 tally.compared += 1;
                 tally.ties += usize::from(tied);
+                tally.again += usize::from(back.converted);
+                tally.differ.extend(back.wrong.map(|how| format!("--- {text}\n{how}\n{}", reference::triples(&kg))));
+                if let Some(why) = back.unsayable {
+                    tally.unsayable += 1;
+                    if std::env::var_os("SHOW_UNSAYABLE").is_some() {
+                        eprintln!("--- {text}\n{why}\n{}", reference::triples(&kg));
+                    }
+                }
             }
             Outcome::Refused(reason) => *tally.refused.entry(reason).or_default() += 1,
             Outcome::Failed(why) => {
@@ -99,7 +112,7 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
     };
     let tally = queries.par_iter().enumerate().map(one).reduce(Tally::default, Tally::add);
     eprintln!(
-        "{name}: {} queries, {} convert, {} reached; {} graphs: {} compared, {} tied, {} empty, {} failed, refused {:?}; {:.1} s",
+        "{name}: {} queries, {} convert, {} reached; {} graphs: {} compared, {} tied, {} empty, {} failed, refused {:?}; back: {} unsayable, {} convert again; {:.1} s",
         tally.queries,
         tally.convert,
         tally.reached,
@@ -109,6 +122,8 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
         tally.empty,
         tally.failed,
         tally.refused,
+        tally.unsayable,
+        tally.again,
         begun.elapsed().as_secs_f64()
     );
     if std::env::var_os("SHOW_UNTOUCHED").is_some() {

@@ -18,7 +18,9 @@ use toolbox::memory::Template;
 
 use super::kg;
 use crate::Outcome;
-use crate::cli::{CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SplitName, UnitName};
+use crate::cli::{
+    CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SparqlArgs, SplitName, UnitName,
+};
 use crate::ui::{Ui, seconds};
 
 /// Reads sources, in order.
@@ -148,6 +150,16 @@ fn show(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<()> {
         ui.say(format!("── {} · {} · refused: {} ({})", refused.source, refused.id, refused.reason, refused.detail));
     }
     Ok(())
+}
+
+/// Prints a program as the query that gives the same on the graph.
+pub(crate) fn sparql(args: &SparqlArgs, ui: &Ui) -> Result<Outcome> {
+    let calls = toolbox::call::parse_program(&args.calls).context("the calls do not parse")?;
+    let graph = kg::open(&args.graph)?;
+    let query = datagen::back::back(&graph, &calls, &[])?;
+    ui.say(query.to_string());
+    ui.object(&json!({ "sparql": query.to_string() }));
+    Ok(Outcome::Done)
 }
 
 pub(crate) fn check(args: &CheckArgs, ui: &Ui) -> Result<Outcome> {

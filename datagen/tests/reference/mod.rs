@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use datagen::back::back;
 use datagen::convert::{Context, GoldProgram, convert};
-use toolbox::call::Tool;
+use toolbox::call::{Call, Tool};
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
 use toolbox::kg::spargebra::Query;
 use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
@@ -106,6 +107,7 @@ fn keyed(kg: &MemoryKg, inner: &GraphPattern, answer: Variable, key: &Expression
 pub(crate) enum Outcome {
     Same {
         tied: bool,
+        back: WayBack,
     },
     Refused(String),
     /// The program cannot be run: a value to compare with is several.
@@ -115,16 +117,61 @@ pub(crate) enum Outcome {
 
 /// The program's answer, in the terms of the query's.
 pub(crate) fn run(kg: &MemoryKg, program: &GoldProgram) -> Result<BTreeSet<Term>, String> {
-    let nodes: Vec<_> = program.exclude.iter().filter_map(|term| kg.find(term)).collect();
-    let options = ExecOptions { exclude: Exclude { nodes, when: ExcludeWhen::Answer }, ..ExecOptions::default() };
+    run_calls(kg, &program.calls, &program.exclude)
+}
+
+/// The answer of calls, relation lists skipped.
+pub(crate) fn run_calls(kg: &MemoryKg, calls: &[Call], exclude: &[Term]) -> Result<BTreeSet<Term>, String> {
+    let nodes: Vec<_> = exclude.iter().filter_map(|term| kg.find(term)).collect();
+    let calls: Vec<_> = calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
+    let exclude = Exclude { nodes, when: ExcludeWhen::Answer };
+    let options = ExecOptions { exclude, max_steps: calls.len(), ..ExecOptions::default() };
     let mut session = Session::new(kg, "", Linked::default(), &[], options);
-    let calls: Vec<_> = program.calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
     match run_program(&mut session, &calls) {
         Ok(Value::Set(set)) => Ok(set.iter().map(|&node| kg.term(node)).collect()),
         Ok(Value::Int(n)) => Ok(BTreeSet::from([Term::Literal(Literal::xsd(n.to_string(), "integer"))])),
         Ok(Value::Bool(truth)) => Ok(BTreeSet::from([Term::Literal(Literal::plain(truth.to_string()))])),
         Err((step, error)) => Err(format!("step {step}, {}: {error}", calls[step])),
     }
+}
+
+/// What the way back came to.
+#[derive(Default)]
+pub(crate) struct WayBack {
+    /// No query says the program.
+    pub(crate) unsayable: Option<String>,
+    /// The query converts again.
+    pub(crate) converted: bool,
+    /// It does, and the program cannot be run.
+    pub(crate) stuck: bool,
+    /// What is wrong.
+    pub(crate) wrong: Option<String>,
+}
+
+/// The law of `back`: the query's answers are the program's, and so are those of the query's program where it converts.
+pub(crate) fn way_back(kg: &MemoryKg, calls: &[Call], exclude: &[Term], answer: &BTreeSet<Term>) -> WayBack {
+    let calls: Vec<_> = calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
+    let text = || calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let query = match back(kg, &calls, exclude) {
+        Ok(query) => query,
+        Err(why) => return WayBack { unsayable: Some(why.to_string()), ..WayBack::default() },
+    };
+    let given = answers(kg, &query);
+    if given.as_ref() != Some(answer) {
+        let wrong = format!("program {answer:?}\nquery {given:?}\n{}\n{query}", text());
+        return WayBack { wrong: Some(wrong), ..WayBack::default() };
+    }
+    let Ok(again) = convert(&query, &Context { kg: Some(kg), ..Context::default() }) else { return WayBack::default() };
+    let wrong = match run(kg, &again) {
+        Ok(got) if got == *answer => None,
+        // A set whose members have no such relation, or a value to compare with that is several: the program gives no answer at all.
+        Err(_) => return WayBack { stuck: true, ..WayBack::default() },
+        got => {
+            let again = again.calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            Some(format!("program {answer:?}\nagain {got:?}\n{}\n{query}\n{again}", text()))
+        }
+    };
+    WayBack { converted: true, wrong, ..WayBack::default() }
 }
 
 /// Converts a query on a graph and compares the answers.
@@ -137,7 +184,10 @@ pub(crate) fn compare(kg: &MemoryKg, query: &Query, reference: &Reference) -> Ou
     match run(kg, &program) {
         Err(error) if !error.contains("a value to compare with is one") => Outcome::Differs(format!("{error}\n{}", calls())),
         Err(error) => Outcome::Failed(format!("{error}\n{}", calls())),
-        Ok(got) if got == reference.tied => Outcome::Same { tied: reference.tied != reference.given },
+        Ok(got) if got == reference.tied => {
+            let back = way_back(kg, &program.calls, &program.exclude, &got);
+            Outcome::Same { tied: reference.tied != reference.given, back }
+        }
         Ok(got) => Outcome::Differs(format!("gold {:?}\ntied {:?}\ngot  {got:?}\n{}", reference.given, reference.tied, calls())),
     }
 }
