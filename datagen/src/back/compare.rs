@@ -13,6 +13,7 @@ use toolbox::term::{Literal, NodeId, RelId, Term, XSD};
 use toolbox::value::{Extreme, Op, Span, normalise};
 
 use super::{Back, Unsayable, Walk, aggregate_of};
+use crate::algebra::compare;
 use crate::graph::{Step, algebra};
 
 /// A member and one of its values.
@@ -47,18 +48,6 @@ fn folded(inner: &Expression) -> Expression {
     let replaced = |e, from: &str, to: &str| Expression::FunctionCall(Function::Replace, vec![e, plain(from), plain(to)]);
     let lower = Expression::FunctionCall(Function::LCase, vec![text(inner.clone())]);
     replaced(replaced(lower, "[_\\s]+", " "), "^ | $", "")
-}
-
-fn compare(left: Expression, op: Op, right: Expression) -> Expression {
-    let (left, right) = (Box::new(left), Box::new(right));
-    match op {
-        Op::Eq => Expression::Equal(left, right),
-        Op::Ne => Expression::Not(Box::new(Expression::Equal(left, right))),
-        Op::Lt => Expression::Less(left, right),
-        Op::Le => Expression::LessOrEqual(left, right),
-        Op::Gt => Expression::Greater(left, right),
-        Op::Ge => Expression::GreaterOrEqual(left, right),
-    }
 }
 
 fn and(left: Expression, right: Expression) -> Expression {

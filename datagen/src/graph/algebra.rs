@@ -6,6 +6,8 @@ use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNode,
 use toolbox::kg::{Kg, Schema};
 use toolbox::term::{Literal, RelId, Term};
 
+pub(crate) use crate::algebra::{join, literal as rdf_literal};
+
 use super::{Comparison, Edge, Group, Interval, Node, Step, Var};
 
 /// The variable of a query graph's number.
@@ -75,15 +77,6 @@ pub(crate) fn variables(expression: &Expression) -> Vec<Var> {
     found
 }
 
-/// A literal of ours in the algebra.
-pub(crate) fn rdf_literal(literal: &Literal) -> RdfLiteral {
-    match (&literal.lang, &literal.datatype) {
-        (Some(lang), _) => RdfLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang),
-        (None, Some(datatype)) => RdfLiteral::new_typed_literal(&literal.lexical, NamedNode::new_unchecked(datatype)),
-        (None, None) => RdfLiteral::new_simple_literal(&literal.lexical),
-    }
-}
-
 /// A term as a constant; blank nodes have none.
 pub(crate) fn ground(term: &Term) -> Option<GroundTerm> {
     match term {
@@ -105,18 +98,6 @@ pub(crate) fn constant(term: &Term) -> Option<Expression> {
 /// The unit of joining: no pattern at all.
 pub(crate) fn nothing() -> GraphPattern {
     GraphPattern::Bgp { patterns: Vec::new() }
-}
-
-/// Two patterns that hold together; triples next to triples become one block.
-pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
-    match (left, right) {
-        (GraphPattern::Bgp { patterns: mut left }, GraphPattern::Bgp { patterns: right }) => {
-            left.extend(right);
-            GraphPattern::Bgp { patterns: left }
-        }
-        (GraphPattern::Bgp { patterns }, other) | (other, GraphPattern::Bgp { patterns }) if patterns.is_empty() => other,
-        (left, right) => GraphPattern::Join { left: Box::new(left), right: Box::new(right) },
-    }
 }
 
 /// A pattern behind a filter.

@@ -168,7 +168,7 @@ impl Reader<'_> {
 
     fn compare(&mut self, left: &Expression, op: Op, right: &Expression, group: &mut Group) -> Result<(), Refusal> {
         let (left, right) = (self.expanded(left), self.expanded(right));
-        let test = written(&left, op, &right);
+        let test = crate::algebra::compare(left.clone(), op, right.clone());
         let (left, op, right) = match (operand(&left)?, operand(&right)?) {
             (a @ (Operand::Iri(_) | Operand::Literal(_)), b @ (Operand::Var(_) | Operand::Year(_))) => (b, mirrored(op), a),
             (a, b) => (a, op, b),
@@ -237,19 +237,6 @@ fn comparison(expression: &Expression) -> Option<(&Expression, Op, &Expression)>
         Expression::Less(a, b) => Some((a, Op::Lt, b)),
         Expression::LessOrEqual(a, b) => Some((a, Op::Le, b)),
         _ => None,
-    }
-}
-
-/// A comparison as an expression.
-fn written(left: &Expression, op: Op, right: &Expression) -> Expression {
-    let (left, right) = (Box::new(left.clone()), Box::new(right.clone()));
-    match op {
-        Op::Eq => Expression::Equal(left, right),
-        Op::Ne => Expression::Not(Box::new(Expression::Equal(left, right))),
-        Op::Lt => Expression::Less(left, right),
-        Op::Le => Expression::LessOrEqual(left, right),
-        Op::Gt => Expression::Greater(left, right),
-        Op::Ge => Expression::GreaterOrEqual(left, right),
     }
 }
 
