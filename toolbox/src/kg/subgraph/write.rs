@@ -44,7 +44,8 @@ impl Subgraph<'_> {
         let schema = self.kg.schema();
         let relations: BTreeSet<RelId> = schema.label_relations.iter().chain(&schema.type_relations).copied().collect();
         let mut nodes = self.nodes();
-        let of = |node: NodeId| relations.iter().flat_map(move |&r| self.kg.tails(node, r).into_iter().map(move |o| (node, r, o)));
+        let of =
+            |node: NodeId| relations.iter().flat_map(move |&r| self.kg.tails(node, r).into_owned().into_iter().map(move |o| (node, r, o)));
         let mut found: Vec<Triple> = nodes.iter().flat_map(|&node| of(node)).collect();
         // Classes have names too.
         let classes: BTreeSet<NodeId> = found.iter().map(|triple| triple.2).filter(|node| !nodes.contains(node)).collect();
