@@ -300,6 +300,9 @@ pub(crate) struct GoldArgs {
     /// How dialogue calls write relations.
     #[arg(long, value_enum, default_value = "name")]
     pub(crate) relations: RelationStyle,
+    /// What ranks relation lists: lexical, or shuffled (no ranking, to measure what it is worth).
+    #[arg(long, default_value = "lexical", value_name = "NAME")]
+    pub(crate) ranker: String,
     /// Put the tool list into every dialogue (the paper layout always has it).
     #[arg(long)]
     pub(crate) tool_list: bool,
@@ -623,6 +626,9 @@ pub(crate) struct EvalArgs {
     /// Topic entities kept out of answers; the source's own convention without it.
     #[arg(long, value_enum)]
     pub(crate) exclude_topics: Option<ExcludeTopics>,
+    /// What ranks relation lists: as in the training data.
+    #[arg(long, default_value = "lexical", value_name = "NAME")]
+    pub(crate) ranker: String,
     /// Evaluate at most this many questions (of each hop, where the source has hops).
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,

@@ -4,8 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use toolbox::call::{Arg, Param, parse_call};
-use toolbox::mention::is_function_word;
-use toolbox::rank::stem;
+use toolbox::rank::{is_stop, stem};
 use toolbox::transcript::Role;
 
 use crate::example::Example;
@@ -98,10 +97,7 @@ impl Words {
 
 fn is_name(word: &str) -> bool {
     let lower = word.to_lowercase();
-    word.chars().count() > 1
-        && word.chars().all(char::is_alphabetic)
-        && !is_function_word(&lower)
-        && !LAYOUT_WORDS.contains(&lower.as_str())
+    word.chars().count() > 1 && word.chars().all(char::is_alphabetic) && !is_stop(&lower) && !LAYOUT_WORDS.contains(&lower.as_str())
 }
 
 /// Cuts a text into words (of letters and digits, at changes from lower to upper case too) and what stands between them.

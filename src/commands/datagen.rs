@@ -1,6 +1,7 @@
 //! `kgagent datagen`: from questions with gold SPARQL to verified instruction data, and conversion coverage without a graph.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use datagen::agree::agreements;
@@ -15,6 +16,7 @@ use serde_json::json;
 use toolbox::exec::Naming;
 use toolbox::kg::Kg;
 use toolbox::memory::Template;
+use toolbox::rank::{self, Ranker};
 
 use super::kg;
 use crate::Outcome;
@@ -62,6 +64,11 @@ pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
     }
 }
 
+/// The ranker of an option.
+pub(crate) fn ranker(name: &str) -> Result<Arc<dyn Ranker>> {
+    rank::by_name(name).with_context(|| format!("there is no ranker `{name}`: lexical and shuffled are known"))
+}
+
 /// The questions of a run and how data is made of them.
 fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, GenerateOptions)> {
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
@@ -77,7 +84,7 @@ fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, Genera
     }
     let options = GenerateOptions {
         template,
-        verify: VerifyOptions { abstain: args.abstain > 0.0, ..VerifyOptions::default() },
+        verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranker(&args.ranker)?, ..VerifyOptions::default() },
         threads: args.threads.unwrap_or(0),
         seed: args.seed,
         limit: args.limit,

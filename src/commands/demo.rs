@@ -12,6 +12,7 @@ use serde_json::json;
 use toolbox::exec::ExcludeWhen;
 use toolbox::kg::{FrozenKg, Kg};
 use toolbox::metrics::Metrics;
+use toolbox::rank;
 use train::{Base, TrainConfig};
 
 use super::eval::{Planning, Setting};
@@ -68,6 +69,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         show: false,
         layout: LayoutName::Dialogue,
         relations: RelationStyle::Name,
+        ranker: "lexical".to_owned(),
         tool_list: false,
         limit: None,
         abstain: 0.08,
@@ -94,8 +96,13 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     lap("train");
 
     let local = Arc::new(LocalModel::open(&model_dir)?);
-    let setting =
-        Setting { planning: Planning::Local(Arc::clone(&local)), template: local.template()?, entities: EntitySource::Gold, exclude: None };
+    let setting = Setting {
+        planning: Planning::Local(Arc::clone(&local)),
+        template: local.template()?,
+        entities: EntitySource::Gold,
+        exclude: None,
+        ranker: rank::lexical(),
+    };
     let mut measured = Vec::new();
     for (name, source) in [("new-entities", &new_entities), ("new-wordings", &new_wordings)] {
         let questions = sources::read(std::slice::from_ref(source), Some(&graph), &ReadOptions::default())?;

@@ -23,6 +23,7 @@ use toolbox::kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::link::{self, Linked};
 use toolbox::memory::{Layout, Template};
 use toolbox::metrics::{Metrics, Scored, Scores, score};
+use toolbox::rank::Ranker;
 
 use super::{datagen as sources, kg};
 use crate::Outcome;
@@ -43,17 +44,18 @@ pub(crate) struct Setting {
     pub(crate) template: Template,
     pub(crate) entities: EntitySource,
     pub(crate) exclude: Option<ExcludeWhen>,
+    pub(crate) ranker: Arc<dyn Ranker>,
 }
 
 impl Setting {
     /// The setting of a model folder, or of `oracle`.
-    pub(crate) fn open(model: &str, entities: EntitySource, exclude: Option<ExcludeWhen>) -> Result<Self> {
+    pub(crate) fn open(model: &str, entities: EntitySource, exclude: Option<ExcludeWhen>, ranker: Arc<dyn Ranker>) -> Result<Self> {
         if model == "oracle" {
-            return Ok(Self { planning: Planning::Oracle, template: Template::new(Layout::Dialogue), entities, exclude });
+            return Ok(Self { planning: Planning::Oracle, template: Template::new(Layout::Dialogue), entities, exclude, ranker });
         }
         let model = LocalModel::open(Path::new(model)).with_context(|| format!("cannot load the model {model}"))?;
         let template = model.template()?;
-        Ok(Self { planning: Planning::Local(Arc::new(model)), template, entities, exclude })
+        Ok(Self { planning: Planning::Local(Arc::new(model)), template, entities, exclude, ranker })
     }
 }
 
@@ -90,7 +92,12 @@ struct One {
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
-    let setting = Setting::open(&args.model, args.entities, args.exclude_topics.map(crate::cli::ExcludeTopics::when))?;
+    let setting = Setting::open(
+        &args.model,
+        args.entities,
+        args.exclude_topics.map(crate::cli::ExcludeTopics::when),
+        sources::ranker(&args.ranker)?,
+    )?;
     let all = sources::read(std::slice::from_ref(&args.source), Some(&graph), &ReadOptions { seed: args.seed, ..ReadOptions::default() })?;
     let questions = limited(all, args.limit, args.seed);
     if questions.is_empty() {
@@ -98,7 +105,7 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
     let evaluated = pool.install(|| evaluate(&graph, &questions, &setting, ui))?;
-    let setting = json!({ "model": args.model, "source": args.source, "entities": format!("{:?}", args.entities).to_lowercase() });
+    let setting = json!({ "model": args.model, "source": args.source, "entities": format!("{:?}", args.entities).to_lowercase(), "ranker": args.ranker });
     write(&args.out, &evaluated, &setting, args.traces)?;
     print(&evaluated, ui);
     ui.say(format!("\nwritten to {}", args.out.display()));
@@ -229,7 +236,7 @@ fn oracle_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, ver
         question: &question.question,
         linked: verified.linked.clone(),
         must_offer: &verified.must_offer,
-        options: verified.exec_options(&VerifyOptions::default()),
+        options: verified.exec_options(&VerifyOptions { ranker: Arc::clone(&setting.ranker), ..VerifyOptions::default() }),
         template: &setting.template,
         planner_name: "oracle",
     };
@@ -243,7 +250,11 @@ fn model_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, plan
     };
     let linked = Linked::new(graph, &question.question, &entities);
     let when = setting.exclude.unwrap_or(question.exclude);
-    let options = ExecOptions { exclude: Exclude { nodes: linked.entities.clone(), when }, ..ExecOptions::default() };
+    let options = ExecOptions {
+        exclude: Exclude { nodes: linked.entities.clone(), when },
+        ranker: Arc::clone(&setting.ranker),
+        ..ExecOptions::default()
+    };
     let task = kg_agent::Task {
         kg: graph,
         question: &question.question,

@@ -11,22 +11,7 @@
 //! ```
 
 use crate::call::HandleKind;
-use crate::rank::{stem, words};
-
-/// Words that name nothing: English, like the relation names of the published graphs.
-const FUNCTION_WORDS: &[&str] = &[
-    "a", "about", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "before", "belong", "both", "but", "by",
-    "can", "could", "did", "do", "does", "each", "for", "from", "get", "give", "given", "had", "has", "have", "he", "her", "his", "how",
-    "i", "if", "in", "into", "is", "it", "its", "list", "many", "me", "most", "much", "my", "name", "no", "not", "of", "on", "one", "or",
-    "other", "out", "she", "show", "so", "some", "tell", "than", "that", "the", "their", "them", "there", "these", "they", "this", "those",
-    "to", "up", "us", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "would", "you",
-];
-
-/// Whether a lower-case word names nothing by itself.
-#[must_use]
-pub fn is_function_word(word: &str) -> bool {
-    FUNCTION_WORDS.contains(&word)
-}
+use crate::rank::{content, is_stop, stem, words};
 
 /// Share of a relation's words that the question must have before one of them stands for the relation.
 const LEAST_COVERAGE: f32 = 0.5;
@@ -74,7 +59,7 @@ impl Mentions {
                 continue;
             }
             let words = content_words(&text);
-            if text.chars().filter(|c| c.is_alphabetic()).count() > 1 && !FUNCTION_WORDS.contains(&text.as_str()) {
+            if text.chars().filter(|c| c.is_alphabetic()).count() > 1 && !is_stop(&text) {
                 let stems = words.iter().map(|word| stem(word)).collect();
                 mentions.push(Mention { text, words, stems });
             }
@@ -148,9 +133,8 @@ fn is_handle(text: &str) -> bool {
 
 /// The words of a name that say something; all of them where none does.
 fn content_words(text: &str) -> Vec<String> {
-    let all = words(text);
-    let content: Vec<String> = all.iter().filter(|word| !FUNCTION_WORDS.contains(&word.as_str())).cloned().collect();
-    if content.is_empty() { all } else { content }
+    let content = content(text);
+    if content.is_empty() { words(text) } else { content }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! needs no weights. Sentence encoders implement it in `infer`.
 
 mod lexical;
+mod shuffled;
 mod text;
 
 use std::sync::{Arc, LazyLock};
@@ -9,7 +10,8 @@ use std::sync::{Arc, LazyLock};
 use serde::{Deserialize, Serialize};
 
 pub use lexical::LexicalRanker;
-pub use text::{stem, words};
+pub use shuffled::ShuffledRanker;
+pub use text::{content, is_stop, stem, words};
 
 /// What a relation leads to, seen from the set it is listed for: one far end stands for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +85,16 @@ pub trait Ranker: Send + Sync {
 pub fn lexical() -> Arc<dyn Ranker> {
     static SHARED: LazyLock<Arc<LexicalRanker>> = LazyLock::new(Arc::default);
     Arc::clone(&*SHARED) as Arc<dyn Ranker>
+}
+
+/// The ranker of a name that needs nothing but its name: `lexical`, `shuffled`.
+#[must_use]
+pub fn by_name(name: &str) -> Option<Arc<dyn Ranker>> {
+    match name {
+        "lexical" => Some(lexical()),
+        "shuffled" => Some(Arc::new(ShuffledRanker)),
+        _ => None,
+    }
 }
 
 /// Score factor of a relation that the program has already walked: a program rarely walks one twice.

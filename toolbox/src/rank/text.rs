@@ -33,13 +33,15 @@ him her his hers we us our you your i me my can could will would shall should ma
 any some all each both either one ones own same other others another many much more most few less least very too only just about into over \
 under after before between through during out up down off";
 
-/// Whether a word is one of the stop words.
-pub(super) fn is_stop(word: &str) -> bool {
+/// Whether a lower-case word is one of the stop words.
+#[must_use]
+pub fn is_stop(word: &str) -> bool {
     STOP.split(' ').any(|stop| stop == word)
 }
 
 /// The words that are not stop words.
-pub(super) fn content(text: &str) -> Vec<String> {
+#[must_use]
+pub fn content(text: &str) -> Vec<String> {
     words(text).into_iter().filter(|word| !is_stop(word)).collect()
 }
 
