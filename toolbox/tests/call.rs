@@ -103,7 +103,7 @@ fn live() -> impl Strategy<Value = Live> {
                 }
             });
             let mentions = mentions.into_iter().map(|text| Literal::plain(text).to_string()).collect();
-            Live { next_var, sets: sets.collect(), classes, values, mentions }
+            Live { next_var, last_call: false, sets: sets.collect(), classes, values, mentions }
         },
     )
 }
@@ -196,4 +196,13 @@ fn relations_are_offered_in_their_direction_only() {
 fn where_nothing_is_live_only_the_empty_end_remains() {
     let acceptor = CallAcceptor::new(Live::default());
     assert_eq!(walk(&acceptor, &mut std::iter::repeat(0)), "ans = end([])");
+}
+
+#[test]
+fn the_last_call_can_only_end() {
+    let set = LiveSet { text: "v0".to_owned(), out: vec!["a.b.c".to_owned()], ..LiveSet::default() };
+    let live = Live { last_call: true, next_var: 1, sets: vec![set], classes: vec!["c0".to_owned()], ..Live::default() };
+    let acceptor = CallAcceptor::new(live);
+    assert_eq!(acceptor.continuations(&acceptor.start()), ["ans = end("]);
+    assert!(acceptor.accepts("ans = end(v0)") && acceptor.accepts("ans = end([])"));
 }

@@ -45,6 +45,8 @@ pub struct LiveSet {
 pub struct Live {
     /// Index of the next variable.
     pub next_var: u32,
+    /// Only one more call may be made, so it must be `end`.
+    pub last_call: bool,
     /// Sets, numbers and truth values.
     pub sets: Vec<LiveSet>,
     /// Classes offered.
@@ -175,7 +177,7 @@ impl CallAcceptor {
 
     fn openings(&self) -> Vec<(String, Stage)> {
         let mut texts = Vec::new();
-        for row in &SIGNATURES {
+        for row in SIGNATURES.iter().filter(|row| !self.live.last_call || row.tool == Tool::End) {
             let stage = match row.tool {
                 Tool::GetEntityByType => Stage::Class,
                 Tool::GetCandidateEntity => Stage::Mention,

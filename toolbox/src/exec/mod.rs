@@ -393,6 +393,7 @@ impl<'g> Session<'g> {
         let values = self.linked.values.iter().enumerate();
         Live {
             next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
+            last_call: self.steps.len() + 1 >= self.options.max_steps,
             sets,
             classes: classes.map(|(i, &node)| if handles { format!("c{i}") } else { print_name(&self.kg.name(node)) }).collect(),
             values: values.map(|(i, value)| if handles { format!("x{i}") } else { Arg::Literal(value.clone()).to_string() }).collect(),
