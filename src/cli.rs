@@ -101,7 +101,7 @@ pub(crate) struct KgLoadArgs {
     /// it is.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Format of every file, where the extension does not say it: ttl, nt, nq, trig, rdf, jsonld, tsv or metaqa.
+    /// Format of every file, where the extension does not say it: ttl, nt, nq, trig, rdf, jsonld, tsv, metaqa or kqapro.
     #[arg(long, value_name = "FORMAT", value_parser = graph_format)]
     pub(crate) format: Option<toolbox::kg::Format>,
     /// Memory for triples and terms, such as 512MiB or 4GiB; what does not fit is sorted on disk, beside the folder.

@@ -267,6 +267,19 @@ fn plain_text_formats_name_nodes_by_their_text() {
 }
 
 #[test]
+fn kqa_pros_graph_loads_by_its_name() {
+    let kb = r#"{"concepts": {"Q5": {"name": "human", "instanceOf": []}},
+        "entities": {"Q1": {"name": "Ada", "instanceOf": ["Q5"], "attributes": [], "relations": []}}}"#;
+    let kg = load("kb.json", kb);
+    assert_eq!(kg.label(node(&kg, "wd:Q1")).as_deref(), Some("Ada"));
+    assert!(kg.has(node(&kg, "wd:Q1"), rel(&kg, "wdt:instance_of"), node(&kg, "wd:Q5")));
+    let forced = LoadOptions { format: Some(Format::KqaPro), ..LoadOptions::default() };
+    assert_eq!(try_load("other.json", kb, &forced).unwrap().content_hash(), kg.content_hash());
+    let error = try_load("kb.json", "{\"concepts\":\n 7", &LoadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("kb.json:2: ") && error.contains("not KQA Pro"), "{error}");
+}
+
+#[test]
 fn formats_and_compression_give_the_same_graph() {
     let dir = tempfile::tempdir().unwrap();
     let nt = "<http://t.test/a> <http://t.test/r> <http://t.test/b> .\n<http://t.test/a> <http://t.test/r> \"x\"@EN .\n";

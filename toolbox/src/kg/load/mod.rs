@@ -6,6 +6,7 @@
 //!
 //! A format is a variant of [`Format`] and a function from a reader to a [`sink::Sink`].
 
+mod json;
 mod lines;
 mod rdf;
 mod sink;
@@ -47,6 +48,8 @@ pub enum Format {
     Tsv,
     /// Lines of `subject|relation|object`, as MetaQA's `kb.txt`.
     MetaQa,
+    /// KQA Pro's graph ([`super::kqapro`]), known by its name `kb.json`; it is read whole.
+    KqaPro,
 }
 
 impl Format {
@@ -60,6 +63,7 @@ impl Format {
         ("jsonld", Self::JsonLd),
         ("tsv", Self::Tsv),
         ("metaqa", Self::MetaQa),
+        ("kqapro", Self::KqaPro),
     ];
 
     /// The format of a name in [`Format::NAMES`].
@@ -73,6 +77,9 @@ impl Format {
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
+        if name == "kb.json" {
+            return Some(Self::KqaPro);
+        }
         match name.rsplit_once('.')?.1 {
             "turtle" => Some(Self::Turtle),
             "ntriples" => Some(Self::NTriples),
@@ -95,6 +102,7 @@ impl Format {
             Self::TriG => stream(shared, place, |sink| rdf::stream(sink, RdfFormat::TriG, reader)),
             Self::RdfXml => stream(shared, place, |sink| rdf::stream(sink, RdfFormat::RdfXml, reader)),
             Self::JsonLd => stream(shared, place, |sink| rdf::stream(sink, json_ld, reader)),
+            Self::KqaPro => stream(shared, place, |sink| json::kqapro(sink, reader)),
         }
     }
 }
@@ -161,7 +169,7 @@ pub enum LoadError {
     /// Neither the name nor the first line tells the format.
     #[error(
         "{}: unknown graph format; use one of .ttl .nt .nq .trig .rdf .jsonld .tsv (each also .gz), lines of \
-         `subject|relation|object` or `head<TAB>relation<TAB>tail`, or say it with --format",
+         `subject|relation|object` or `head<TAB>relation<TAB>tail`, or say it with --format (kqapro for KQA Pro's kb.json)",
         path.display()
     )]
     Format {

@@ -11,7 +11,7 @@ use super::{LoadOptions, Progress};
 use crate::kg::dictionary::{BLANK, IRI, literal_key, node_key};
 use crate::kg::frozen::{Chunk, Input, Sealed};
 use crate::kg::names::text_iri;
-use crate::term::XSD;
+use crate::term::{Term, XSD};
 
 /// How often progress is told by a reader of one thread, in triples.
 const PROGRESS_EVERY: u64 = 65_536;
@@ -199,6 +199,15 @@ impl<'a> Sink<'a> {
             }
         };
         self.blank(&format!("b{number}"))
+    }
+
+    /// Any term; a blank node by the label that it has in its file.
+    pub(in crate::kg) fn term(&mut self, term: &Term) -> u32 {
+        match term {
+            Term::Iri(iri) => self.iri(iri),
+            Term::Blank(label) => self.blank(label),
+            Term::Literal(l) => self.literal(&l.lexical, l.datatype.as_deref().unwrap_or(""), l.lang.as_deref().unwrap_or("")),
+        }
     }
 
     /// Makes the named graph to which further triples belong; the empty name is the default graph.
