@@ -22,7 +22,7 @@ use crate::ui::{Ui, seconds};
 
 pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
-    let graph = kg::open(&args.graph.kg)?;
+    let graph = kg::open(&args.graph)?;
     let (entities, unknown) = entities(args, &graph)?;
     if entities.is_empty() {
         bail!("the graph holds none of the {unknown} entities that were named");
