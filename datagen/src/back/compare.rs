@@ -104,11 +104,11 @@ fn spellings(op: Op, value: &Literal) -> Vec<Expression> {
 impl Back<'_> {
     pub(super) fn pairs(&self, set: &EntSet, walk: &Walk) -> Vec<Pair> {
         let step = |node: NodeId| if walk.forward { self.kg.tails(node, walk.id) } else { self.kg.heads(walk.id, node) };
-        set.iter().flat_map(|&node| step(node).into_iter().map(move |tail| (node, tail))).collect()
+        set.iter().flat_map(|&node| step(node).into_owned().into_iter().map(move |tail| (node, tail))).collect()
     }
 
     fn along(&self, set: &EntSet, relation: RelId) -> Vec<Pair> {
-        set.iter().flat_map(|&node| self.kg.tails(node, relation).into_iter().map(move |tail| (node, tail))).collect()
+        set.iter().flat_map(|&node| self.kg.tails(node, relation).into_owned().into_iter().map(move |tail| (node, tail))).collect()
     }
 
     /// Values as `VALUES ?t`.

@@ -64,7 +64,7 @@ impl Run<'_> {
     }
 
     fn tails(&self, set: &[NodeId], relation: RelId) -> Vec<(NodeId, NodeId)> {
-        set.iter().flat_map(|&node| self.kg.tails(node, relation).into_iter().map(move |tail| (node, tail))).collect()
+        set.iter().flat_map(|&node| self.kg.tails(node, relation).into_owned().into_iter().map(move |tail| (node, tail))).collect()
     }
 
     /// Whether every comparison kept what the query keeps.

@@ -160,7 +160,7 @@ impl Residue<'_> {
         let mut seen: BTreeSet<NodeId> = BTreeSet::from([class]);
         let mut open = vec![class];
         while let Some(class) = open.pop() {
-            for below in self.kg.heads(relation.relation(), class) {
+            for &below in self.kg.heads(relation.relation(), class).iter() {
                 if seen.insert(below) {
                     if !self.kg.instances(below).is_empty() {
                         return Err(Refusal::PropertyPath);

@@ -5,6 +5,7 @@ mod oda;
 mod write;
 
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
 pub use oda::{OdaError, OdaKind, OdaReader};
 pub use write::{Subgraph, write_files};
@@ -80,11 +81,11 @@ pub fn around(kg: &dyn Kg, entity: NodeId, options: &SubgraphOptions) -> Vec<Rea
 }
 
 /// The neighbours of a node over its relations: the first of every relation, then the second of every relation, up to the cap.
-fn dealt(relations: Vec<RelId>, far: impl Fn(RelId) -> Vec<NodeId>, cap: Option<usize>) -> Vec<(RelId, NodeId)> {
-    let lists: Vec<(RelId, Vec<NodeId>)> = relations.into_iter().map(|relation| (relation, far(relation))).collect();
+fn dealt<'k>(relations: Vec<RelId>, far: impl Fn(RelId) -> Cow<'k, [NodeId]>, cap: Option<usize>) -> Vec<(RelId, NodeId)> {
+    let lists: Vec<(RelId, Cow<'k, [NodeId]>)> = relations.into_iter().map(|relation| (relation, far(relation))).collect();
     let all: usize = lists.iter().map(|(_, list)| list.len()).sum();
     if cap.is_none_or(|cap| all <= cap) {
-        return lists.into_iter().flat_map(|(relation, list)| list.into_iter().map(move |node| (relation, node))).collect();
+        return lists.iter().flat_map(|(relation, list)| list.iter().map(move |&node| (*relation, node))).collect();
     }
     let longest = lists.iter().map(|(_, list)| list.len()).max().unwrap_or(0);
     let round = |i: usize| lists.iter().filter_map(move |(relation, list)| list.get(i).map(|&node| (*relation, node)));
