@@ -53,6 +53,12 @@ pub(crate) struct DemoArgs {
     /// Folder with the demo graph and questions.
     #[arg(long, value_name = "DIR", default_value = "data")]
     pub(crate) data: PathBuf,
+    /// Files of a graph of your own instead: questions about it are made from the graph itself.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) graph: Vec<PathBuf>,
+    /// Questions made of a graph given with --graph.
+    #[arg(long, default_value_t = 8_000, value_name = "N")]
+    pub(crate) count: usize,
     /// A much smaller run that shows every step and reaches no accuracy worth reporting.
     #[arg(long)]
     pub(crate) quick: bool,
@@ -211,6 +217,8 @@ pub(crate) struct ToolArgs {
 pub(crate) enum DatagenCommand {
     /// From questions with gold SPARQL to verified examples.
     Gold(Box<GoldArgs>),
+    /// Questions and gold queries from the graph itself, as verified examples.
+    Synth(SynthArgs),
     /// Which gold queries convert, without a graph.
     Check(CheckArgs),
     /// Write a dataset folder in the layout of another trainer.
@@ -406,6 +414,36 @@ pub(crate) struct SparqlArgs {
     /// Calls separated by `;`, ending in `ans = end(..)`.
     #[arg(value_name = "CALLS")]
     pub(crate) calls: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SynthArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    /// Questions to make.
+    #[arg(long, default_value_t = 10_000, value_name = "N")]
+    pub(crate) count: usize,
+    /// Folder to write: the dataset, and the questions with their queries as `questions.jsonl`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Layout of the samples.
+    #[arg(long, value_enum, default_value = "dialogue")]
+    pub(crate) layout: LayoutName,
+    /// How dialogue calls write relations.
+    #[arg(long, value_enum, default_value = "name")]
+    pub(crate) relations: RelationStyle,
+    /// Share of further examples in which a needed relation is taken away and the right end is `end([])`.
+    #[arg(long, default_value_t = 0.04, value_name = "SHARE")]
+    pub(crate) abstain: f64,
+    /// Share of the questions that are left out of the data, to be measured on: `eval --source jsonl=DIR/heldout.jsonl`.
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub(crate) hold_back: f64,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Worker threads; all cores without it. The output does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
 }
 
 #[derive(Debug, Args)]

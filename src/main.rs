@@ -47,6 +47,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Kg(KgCommand::Subgraph(args)) => commands::subgraph::run(args, &ui),
         Command::Tool(args) => commands::tool::run(args, &ui),
         Command::Datagen(DatagenCommand::Gold(args)) => commands::datagen::gold(args, &ui),
+        Command::Datagen(DatagenCommand::Synth(args)) => commands::datagen::synth(args, &ui),
         Command::Datagen(DatagenCommand::Check(args)) => commands::datagen::check(args, &ui),
         Command::Datagen(DatagenCommand::Export(args)) => commands::datagen::export(args, &ui),
         Command::Datagen(DatagenCommand::Sparql(args)) => commands::datagen::sparql(args, &ui),

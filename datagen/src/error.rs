@@ -64,6 +64,9 @@ pub enum Error {
         /// Questions in all.
         total: usize,
     },
+    /// The graph has nothing to make questions of.
+    #[error("no question can be made of this graph: its nodes have neither labels nor attributes that planners see")]
+    Unaskable,
     /// No worker threads could be started.
     #[error("no worker threads: {0}")]
     Threads(String),

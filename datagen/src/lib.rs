@@ -34,6 +34,7 @@ pub mod select;
 pub mod sexpr;
 mod sketch;
 pub mod split;
+pub mod synth;
 pub mod verify;
 mod write;
 

@@ -43,6 +43,8 @@ pub struct GenerateOptions {
     pub hold_out: Vec<GoldQuestion>,
     /// What is chosen among verified questions.
     pub select: SelectOptions,
+    /// What made questions cover of the graph: goes into the report, and the questions beside the data.
+    pub synth: Option<crate::synth::Beside>,
 }
 
 impl Default for GenerateOptions {
@@ -58,6 +60,7 @@ impl Default for GenerateOptions {
             valid: 0.02,
             hold_out: Vec::new(),
             select: SelectOptions::default(),
+            synth: None,
         }
     }
 }

@@ -75,6 +75,9 @@ pub struct Report {
     /// Questions that an interrupted run had already done.
     #[serde(skip)]
     pub resumed: usize,
+    /// What questions made from the graph itself cover of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<crate::synth::Coverage>,
 }
 
 /// How long examples are, in tokens.

@@ -83,6 +83,14 @@ pub fn write_dataset(
             file.raw(lines)?;
         }
     }
+    if let Some(beside) = &options.synth {
+        report.coverage = Some(beside.coverage.clone());
+        for (name, questions) in [("questions.jsonl", questions), ("heldout.jsonl", &beside.held_back)] {
+            let mut file = folder.lines(name)?;
+            questions.iter().try_for_each(|question| file.line(&question_line(question, &[])))?;
+            file.finish()?;
+        }
+    }
     let (in_train, in_valid) = (train.finish()?, valid.finish()?);
     refused.finish()?;
     asked.finish()?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use datagen::agree::agreements;
 use datagen::export::ExportFormat;
 use datagen::pipeline::GenerateOptions;
@@ -11,6 +11,7 @@ use datagen::question::GoldQuestion;
 use datagen::read::{Format, ReadOptions, Source, readers};
 use datagen::report::{Counts, Report};
 use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
+use datagen::synth::{Coverage, SynthOptions};
 use datagen::verify::VerifyOptions;
 use serde_json::json;
 use toolbox::exec::Naming;
@@ -21,7 +22,8 @@ use toolbox::rank::{self, Ranker};
 use super::kg;
 use crate::Outcome;
 use crate::cli::{
-    CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SparqlArgs, SplitName, UnitName,
+    CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SparqlArgs, SplitName, SynthArgs,
+    UnitName,
 };
 use crate::ui::{Ui, seconds};
 
@@ -73,17 +75,8 @@ pub(crate) fn ranker(name: &str) -> Result<Arc<dyn Ranker>> {
 fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, GenerateOptions)> {
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
     let questions = read(&args.sources, Some(graph), &reading)?;
-    let mut template = Template::new(args.layout.layout());
-    if args.layout == LayoutName::Dialogue {
-        template.toolbox = args.tool_list;
-        template.naming = match args.relations {
-            RelationStyle::Name => Naming::Mixed,
-            RelationStyle::Handle => Naming::Handles,
-            RelationStyle::Mention => Naming::Mentions,
-        };
-    }
     let options = GenerateOptions {
-        template,
+        template: template(args.layout, args.relations, args.tool_list),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranker(&args.ranker)?, ..VerifyOptions::default() },
         threads: args.threads.unwrap_or(0),
         seed: args.seed,
@@ -93,6 +86,7 @@ fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, Genera
         valid: args.select.valid,
         hold_out: read(&args.hold_out, Some(graph), &reading)?,
         select: selection(&args.select),
+        synth: None,
     };
     Ok((questions, options))
 }
@@ -167,6 +161,97 @@ pub(crate) fn sparql(args: &SparqlArgs, ui: &Ui) -> Result<Outcome> {
     ui.say(query.to_string());
     ui.object(&json!({ "sparql": query.to_string() }));
     Ok(Outcome::Done)
+}
+
+fn template(layout: LayoutName, relations: RelationStyle, tool_list: bool) -> Template {
+    let mut template = Template::new(layout.layout());
+    if layout == LayoutName::Dialogue {
+        template.toolbox = tool_list;
+        template.naming = match relations {
+            RelationStyle::Name => Naming::Mixed,
+            RelationStyle::Handle => Naming::Handles,
+            RelationStyle::Mention => Naming::Mentions,
+        };
+    }
+    template
+}
+
+pub(crate) fn synth(args: &SynthArgs, ui: &Ui) -> Result<Outcome> {
+    ui.catch_interrupts()?;
+    let graph = kg::open(&args.graph)?;
+    let report = synthesise(args, &graph, ui)?;
+    print(&report, ui)?;
+    if let Some(coverage) = &report.coverage {
+        print_coverage(coverage, ui);
+    }
+    ui.say(format!("\nwritten to {}", args.out.display()));
+    Ok(Outcome::Done)
+}
+
+/// Makes questions of a graph and a dataset of them, with a bar.
+pub(crate) fn synthesise(args: &SynthArgs, graph: &dyn Kg, ui: &Ui) -> Result<Report> {
+    if !(0.0..=0.9).contains(&args.hold_back) {
+        bail!("--hold-back takes a share from 0 to 0.9, not {}", args.hold_back);
+    }
+    let threads = args.threads.unwrap_or(0);
+    let bar = ui.bar(Some(args.count as u64), "ask");
+    let progress = |done: usize, _: usize| bar.set_position(done as u64);
+    let options = SynthOptions { count: args.count, seed: args.seed, threads, ..SynthOptions::default() };
+    let made = datagen::synth::synthesise(graph, &options, None, &progress, ui.stop())?;
+    bar.finish_and_clear();
+    let (questions, beside) = made.split(args.hold_back, args.seed);
+    let options = GenerateOptions {
+        template: template(args.layout, args.relations, false),
+        verify: VerifyOptions { abstain: args.abstain > 0.0, ..VerifyOptions::default() },
+        threads,
+        seed: args.seed,
+        abstain: args.abstain,
+        synth: Some(beside),
+        ..GenerateOptions::default()
+    };
+    let run = json!({ "count": args.count, "hold_back": args.hold_back });
+    let bar = ui.bar(Some(questions.len() as u64), "generate");
+    let progress = |done: usize, _: usize| bar.set_position(done as u64);
+    let report = datagen::write_dataset(&args.out, &questions, graph, &options, &run, &progress, ui.stop())?;
+    bar.finish_and_clear();
+    Ok(report)
+}
+
+/// Relations and classes without a question that are named.
+const UNCOVERED: usize = 8;
+
+fn print_coverage(coverage: &Coverage, ui: &Ui) {
+    let row = |name: &str, covered: usize, usable: usize, share: f64| {
+        vec![name.to_owned(), usable.to_string(), covered.to_string(), format!("{:.1} %", share * 100.0)]
+    };
+    ui.say("");
+    ui.table(&[
+        ["coverage", "usable", "covered", "share"].map(str::to_owned).to_vec(),
+        row("relations", coverage.relations_covered, coverage.relations_usable, coverage.relation_share()),
+        row("classes", coverage.classes_covered, coverage.classes_usable, coverage.class_share()),
+    ]);
+    ui.say("");
+    let mut rows = vec![vec!["shape".to_owned(), "questions".to_owned()]];
+    rows.extend(coverage.by_shape.iter().map(|(shape, count)| vec![shape.clone(), count.to_string()]));
+    rows.extend(
+        coverage.by_hops.iter().map(|(hops, count)| vec![format!("{hops} hop{}", if *hops == 1 { "" } else { "s" }), count.to_string()]),
+    );
+    ui.table(&rows);
+    for (what, list) in [("relations", &coverage.relations_uncovered), ("classes", &coverage.classes_uncovered)] {
+        if list.is_empty() {
+            continue;
+        }
+        ui.say(format!("\n{} {what} without a question:", list.len()));
+        for one in list.iter().take(UNCOVERED) {
+            ui.say(format!("  {}: {}", one.name, one.why));
+        }
+        if list.len() > UNCOVERED {
+            ui.say(format!("  … and {} more in report.json", list.len() - UNCOVERED));
+        }
+    }
+    if coverage.questions < coverage.wanted {
+        ui.say(format!("\nthe graph gave {} different questions of the {} asked for", coverage.questions, coverage.wanted));
+    }
 }
 
 pub(crate) fn check(args: &CheckArgs, ui: &Ui) -> Result<Outcome> {

@@ -1,4 +1,7 @@
-//! `kgagent demo`: the whole pipeline on the graph in `data/`: load, generate, train, evaluate, ask; one table at the end.
+//! `kgagent demo`: the whole pipeline on the graph in `data/`: load, generate, train, evaluate, ask; one table at the end. With `--graph` on
+//! a graph of the user's own.
+
+mod own;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,8 +39,38 @@ const SAMPLES: [&str; 3] = [
     "What is the favourite food of Johann Wolfgang von Goethe?",
 ];
 
+/// How long the stages took.
+struct Laps {
+    timings: Vec<(&'static str, f64)>,
+    last: Instant,
+}
+
+impl Laps {
+    fn new() -> Self {
+        Self { timings: Vec::new(), last: Instant::now() }
+    }
+
+    fn lap(&mut self, what: &'static str) {
+        self.timings.push((what, self.last.elapsed().as_secs_f64()));
+        self.last = Instant::now();
+    }
+}
+
+/// What a run of the pipeline gave.
+struct Made {
+    laps: Laps,
+    /// Name and metrics of each evaluation; the first one's metrics are the run's.
+    measured: Vec<(&'static str, Metrics)>,
+    report: datagen::report::Report,
+    summary: train::Summary,
+    samples: Vec<serde_json::Value>,
+}
+
 pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
+    if !args.graph.is_empty() {
+        return own::run(args, ui);
+    }
     let data = |name: &str| -> Result<PathBuf> {
         let path = args.data.join(name);
         if !path.exists() {
@@ -45,17 +78,12 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         }
         Ok(path)
     };
-    let mut timings: Vec<(&str, f64)> = Vec::new();
-    let mut last = Instant::now();
-    let mut lap = |what: &'static str| {
-        timings.push((what, last.elapsed().as_secs_f64()));
-        last = Instant::now();
-    };
+    let mut laps = Laps::new();
 
     let loading = KgLoadArgs::plain(args.out.join("graph"), vec![data("graph.ttl")?, data("ontology.ttl")?]);
     let (graph, manifest) = kg::load_files(&loading, ui)?;
     ui.say(format!("1. loaded {} triples into {}", manifest.triples, loading.kg.display()));
-    lap("load");
+    laps.lap("load");
 
     let jsonl = |path: &Path| format!("jsonl={}", path.display());
     let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
@@ -81,7 +109,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     };
     let report = sources::generate(&generating, &data_dir, &graph, ui)?;
     ui.say(format!("2. generated {} verified examples ({} calls) into {}", report.total.examples, report.total.steps, data_dir.display()));
-    lap("generate");
+    laps.lap("generate");
 
     let config = TrainConfig { epochs: if args.quick { 1 } else { EPOCHS }, seed: args.seed, ..TrainConfig::default() };
     let model_dir = args.out.join("model");
@@ -93,7 +121,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         summary.tokens_per_second,
         model_dir.display()
     ));
-    lap("train");
+    laps.lap("train");
 
     let local = Arc::new(LocalModel::open(&model_dir)?);
     let setting = Setting {
@@ -116,19 +144,20 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         measured.push((name, evaluated.metrics));
     }
     ui.say(format!("4. evaluated on {} questions with new entities and {} with new wordings", measured[0].1.n, measured[1].1.n));
-    lap("evaluate");
+    laps.lap("evaluate");
 
     ui.say("5. three questions");
-    let samples = samples(&graph, &local, ui)?;
-    lap("ask");
-    finish(args, &timings, &measured, &report, &summary, &samples, ui)
+    let samples = samples(&graph, &local, &SAMPLES, ui)?;
+    laps.lap("ask");
+    finish(args, &Made { laps, measured, report, summary, samples }, ui)?;
+    Ok(Outcome::Done)
 }
 
-/// Answers the sample questions and prints them; gives back what was printed, for the report.
-fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, ui: &Ui) -> Result<Vec<serde_json::Value>> {
+/// Answers questions and prints the answers; gives back what was printed, for the report.
+fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &Ui) -> Result<Vec<serde_json::Value>> {
     let template = model.template()?;
     let mut shown = Vec::new();
-    for question in SAMPLES {
+    for &question in questions {
         let entities = ask::topics(graph, question, &[])?;
         let mut planner = LocalPlanner::new(model);
         let outcome = ask::answer(graph, question, &entities, ExcludeWhen::Others, &template, &mut planner, "demo model")?;
@@ -140,19 +169,16 @@ fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, ui: &Ui) -> Result<Vec<ser
     Ok(shown)
 }
 
-fn finish(
-    args: &DemoArgs,
-    timings: &[(&str, f64)],
-    measured: &[(&str, Metrics)],
-    report: &datagen::report::Report,
-    summary: &train::Summary,
-    samples: &[serde_json::Value],
-    ui: &Ui,
-) -> Result<Outcome> {
+/// Writes metrics and report and prints the closing tables.
+fn finish(args: &DemoArgs, made: &Made, ui: &Ui) -> Result<()> {
+    let Made { laps: Laps { timings, .. }, measured, report, summary, samples } = made;
     let total: f64 = timings.iter().map(|(_, seconds)| seconds).sum();
     let mut metrics = serde_json::to_value(&measured[0].1)?;
-    metrics["new_wordings"] = serde_json::to_value(&measured[1].1)?;
+    for (name, further) in &measured[1..] {
+        metrics[name.replace('-', "_")] = serde_json::to_value(further)?;
+    }
     metrics["data"] = serde_json::to_value(&report.total)?;
+    metrics["coverage"] = serde_json::to_value(&report.coverage)?;
     metrics["training"] = serde_json::to_value(summary)?;
     metrics["stages_seconds"] = timings.iter().map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds))).collect();
     model::atomic::write_file(&args.out.join("metrics.json"), &serde_json::to_vec_pretty(&metrics)?)?;
@@ -171,7 +197,7 @@ fn finish(
     ui.table(&stages);
     ui.say(format!("\neverything is in {}: graph/ data/ model/ eval/ metrics.json report.html", args.out.display()));
     ui.object(&json!({ "metrics": metrics, "samples": samples }));
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// A page that stands alone: the tables, the loss curve and the sample questions.

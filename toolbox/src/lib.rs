@@ -20,6 +20,7 @@ pub mod mention;
 pub mod metrics;
 pub mod rank;
 pub mod term;
+pub mod text_values;
 pub mod tokens;
 pub mod trace;
 pub mod transcript;

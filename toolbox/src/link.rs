@@ -23,7 +23,13 @@ impl Linked {
         places.dedup_by_key(|place| place.1);
         let entities: Vec<NodeId> = places.into_iter().map(|place| place.1).collect();
         let masked = mask(kg, question, &entities, &mut Vec::new());
-        Self { entities, values: literals(&masked) }
+        let mut values = literals(&masked);
+        for value in crate::text_values::texts_of(kg, &masked) {
+            if !values.iter().any(|known| known.lexical == value.lexical) {
+                values.push(value);
+            }
+        }
+        Self { entities, values }
     }
 
     /// Adds a literal that must be nameable, unless an equal one is there.
@@ -48,7 +54,7 @@ pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usiz
     label.or_else(|| find_words(question, &kg.name(node)))
 }
 
-fn find_words(text: &str, needle: &str) -> Option<(usize, usize)> {
+pub(crate) fn find_words(text: &str, needle: &str) -> Option<(usize, usize)> {
     let needle: Vec<char> = needle.trim().chars().flat_map(char::to_lowercase).collect();
     if needle.is_empty() {
         return None;
@@ -228,7 +234,7 @@ pub fn entities_of(kg: &dyn Kg, question: &str) -> Vec<NodeId> {
 }
 
 /// Byte ranges of the words of a text; punctuation inside a word (`O'Neill`, `U.S.`) stays with it.
-fn word_spans(text: &str) -> Vec<(usize, usize)> {
+pub(crate) fn word_spans(text: &str) -> Vec<(usize, usize)> {
     text.split_whitespace()
         .filter_map(|word| {
             let start = word.as_ptr() as usize - text.as_ptr() as usize;

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::call::{Call, HandleKind, print_name, tool_list};
 use crate::exec::{Naming, Observation, Session, Shown, Step, Value};
 use crate::link;
+use crate::text_values;
 use crate::transcript::{Part, Role, Turn};
 
 /// How a question's steps become samples.
@@ -31,7 +32,7 @@ impl Layout {
 }
 
 /// Counts up whenever the wording below changes, so that the hash changes with it.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A prompt template: everything that decides how a moment is rendered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,6 +175,7 @@ fn size_word(size: usize) -> &'static str {
 fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
     let question = link::mask(kg, session.question(), &linked.entities, &mut Vec::new());
+    let question = text_values::mask_values(&question, &linked.values);
     let question = one_line(&question).to_lowercase();
     let question = if naming.relations_by_mention() { session.mentions().marked(&question) } else { question };
     let mut parts = vec![Part::user(question)];
@@ -188,6 +190,11 @@ fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
     for (i, value) in linked.values.iter().enumerate() {
         parts.push(Part::ours(format!("\n{}{i} = ", HandleKind::Value.letter())));
         parts.push(Part::user(one_line(&value.lexical)));
+        let bearers = text_values::bearers(kg, value);
+        if !bearers.is_empty() {
+            let names: Vec<String> = bearers.iter().map(|name| print_name(name)).collect();
+            parts.push(Part::kg(format!(" [{}]", names.join(" "))));
+        }
     }
     if !session.classes().is_empty() {
         parts.push(Part::ours("\n"));

@@ -21,6 +21,7 @@ use crate::link::{self, Linked};
 use crate::mention::{Mentions, Named};
 use crate::rank::{self, Candidate, Ranker, best_first};
 use crate::term::{Literal, NodeId, RelId};
+use crate::text_values;
 
 /// A set of nodes: sorted, without duplicates.
 pub type EntSet = Arc<[NodeId]>;
@@ -243,7 +244,8 @@ impl<'g> Session<'g> {
     #[must_use]
     pub fn new(kg: &'g dyn Kg, question: &str, linked: Linked, must_offer: &[NodeId], options: ExecOptions) -> Self {
         let bare_question = link::without_mentions(kg, question, &linked.entities);
-        let mentions = Mentions::of(&link::mask(kg, question, &linked.entities, &mut Vec::new()));
+        let masked = link::mask(kg, question, &linked.entities, &mut Vec::new());
+        let mentions = Mentions::of(&text_values::mask_values(&masked, &linked.values));
         let classes = offered_classes(kg, &bare_question, must_offer, options.ranker.as_ref());
         Self {
             kg,

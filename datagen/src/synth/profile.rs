@@ -1,0 +1,350 @@
+//! What a graph has to ask about: its relations with samples of their edges, its classes, and what people would call them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use toolbox::kg::spargebra::Query;
+use toolbox::kg::spargebra::algebra::GraphPattern;
+use toolbox::kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
+use toolbox::term::{Literal, NodeId, RelId, Term};
+use toolbox::value::Kind;
+
+use super::lexicon::Lexicon;
+use super::phrase::{Phrases, class_nouns};
+
+/// Edges of a relation that are looked at.
+const SAMPLE: usize = 3000;
+/// Edges of a relation that are read to take the sample from.
+const READ: usize = 400_000;
+/// Instances of a class that are looked at.
+const INSTANCES: usize = 2000;
+
+/// What the tails of a relation are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    Thing,
+    Text,
+    Number,
+    Time,
+}
+
+/// A relation that planners see.
+pub(super) struct Relation {
+    pub id: RelId,
+    pub iri: String,
+    pub name: String,
+    pub edges: usize,
+    pub sample: Vec<(NodeId, NodeId)>,
+    pub tail: Tail,
+    /// The class of its heads, and of its tails.
+    pub heads: Option<usize>,
+    pub tails: Option<usize>,
+    pub say: Phrases,
+}
+
+/// A class with instances.
+pub(super) struct Class {
+    pub node: NodeId,
+    pub name: String,
+    pub type_relation: String,
+    pub size: usize,
+    pub sample: Vec<NodeId>,
+    /// What people call it, in the singular, best first.
+    pub nouns: Vec<String>,
+    /// The attribute by which its instances go where they have no labels.
+    pub key: Option<usize>,
+}
+
+/// A graph seen by who makes questions about it.
+pub(super) struct Profile<'g> {
+    pub kg: &'g dyn Kg,
+    pub relations: Vec<Relation>,
+    pub classes: Vec<Class>,
+    /// IRIs of both ends of interval relations.
+    pub intervals: Vec<(String, String)>,
+    by_relation: BTreeMap<RelId, usize>,
+    by_class: BTreeMap<NodeId, usize>,
+    /// Nodes that are vocabulary, not things.
+    vocabulary: BTreeSet<NodeId>,
+    /// Relations that shapes or an ontology describe: they go first.
+    pub declared: BTreeSet<usize>,
+}
+
+impl<'g> Profile<'g> {
+    /// Looks at a graph.
+    pub(super) fn new(kg: &'g dyn Kg, lexicon: &Lexicon) -> Self {
+        let mut profile = Self {
+            kg,
+            relations: Vec::new(),
+            classes: Vec::new(),
+            intervals: Vec::new(),
+            by_relation: BTreeMap::new(),
+            by_class: BTreeMap::new(),
+            vocabulary: BTreeSet::new(),
+            declared: BTreeSet::new(),
+        };
+        profile.find_classes(lexicon);
+        profile.find_relations();
+        profile.find_ends();
+        profile.find_keys();
+        for i in 0..profile.relations.len() {
+            let relation = &profile.relations[i];
+            let nouns = |class: Option<usize>| class.map_or_else(Vec::new, |class| profile.classes[class].nouns.clone());
+            let label = profile.given_label(relation.id.node());
+            let say =
+                Phrases::new(&relation.name, label.as_deref(), relation.tail, &nouns(relation.heads), &nouns(relation.tails), lexicon);
+            profile.relations[i].say = say;
+        }
+        profile.find_intervals();
+        profile
+    }
+
+    /// The term of a node.
+    pub(super) fn term(&self, node: NodeId) -> Option<Term> {
+        Some(self.kg.term(node))
+    }
+
+    /// The place of a relation.
+    pub(super) fn relation(&self, id: RelId) -> Option<usize> {
+        self.by_relation.get(&id).copied()
+    }
+
+    /// Whether a node is a thing of the world: neither literal nor class nor relation.
+    pub(super) fn is_thing(&self, node: NodeId) -> bool {
+        !self.vocabulary.contains(&node) && self.kg.term(node).as_literal().is_none()
+    }
+
+    /// The most special class of a node among those of the profile.
+    pub(super) fn class_of(&self, node: NodeId) -> Option<usize> {
+        let known = self.kg.types(node);
+        known.iter().filter_map(|class| self.by_class.get(class).copied()).min_by_key(|&class| (self.classes[class].size, class))
+    }
+
+    /// The classes of a node.
+    pub(super) fn classes_of(&self, node: NodeId) -> Vec<usize> {
+        self.kg.types(node).iter().filter_map(|class| self.by_class.get(class).copied()).collect()
+    }
+
+    /// What a node without a label goes by: an attribute of its class and its value.
+    pub(super) fn key(&self, node: NodeId) -> Option<(usize, usize, Literal)> {
+        let class = self.class_of(node)?;
+        let key = self.classes[class].key?;
+        let values = self.kg.tails(node, self.relations[key].id);
+        let literal = values.iter().find_map(|&value| self.kg.term(value).as_literal().cloned())?;
+        Some((class, key, literal))
+    }
+
+    /// The label that the graph states for a node, not one made of its IRI.
+    fn given_label(&self, node: NodeId) -> Option<String> {
+        let stated = self.kg.schema().label_relations.iter().any(|&relation| !self.kg.tails(node, relation).is_empty());
+        self.kg.label(node).filter(|label| stated && !label.is_empty())
+    }
+
+    /// Whether a node has a name that people use: a stated label, or an IRI that reads like one and not like the key of a table's row.
+    pub(super) fn is_labelled(&self, node: NodeId) -> bool {
+        if self.given_label(node).is_some() {
+            return true;
+        }
+        let reads = |label: String| !label.contains('=') && label.split(|c: char| !c.is_alphabetic()).any(|run| run.chars().count() >= 2);
+        self.kg.label(node).is_some_and(reads)
+    }
+
+    /// Whether a node only joins others: it has neither a label nor an attribute to go by.
+    pub(super) fn is_statement(&self, node: NodeId) -> bool {
+        self.is_thing(node) && !self.is_labelled(node) && self.key(node).is_none()
+    }
+
+    fn find_classes(&mut self, lexicon: &Lexicon) {
+        let kg = self.kg;
+        for &node in kg.classes() {
+            self.vocabulary.insert(node);
+            let instances = kg.instances(node);
+            let type_relation = kg.schema().type_relations.iter().find(|&&relation| !kg.heads(relation, node).is_empty());
+            let Some(Term::Iri(iri)) = type_relation.map(|relation| kg.term(relation.node())) else { continue };
+            if instances.is_empty() || !matches!(kg.term(node), Term::Iri(_)) {
+                continue;
+            }
+            let name = kg.name(node);
+            let label = self.given_label(node);
+            let nouns = class_nouns(&name, label.as_deref(), lexicon);
+            let (size, sample) = (instances.len(), spread(instances.into_owned(), INSTANCES));
+            self.by_class.insert(node, self.classes.len());
+            self.classes.push(Class { node, name, type_relation: iri, size, sample, nouns, key: None });
+        }
+    }
+
+    fn find_relations(&mut self) {
+        let kg = self.kg;
+        let variables = |name: &str| Variable::new_unchecked(name);
+        let pattern = |predicate: NamedNodePattern| GraphPattern::Bgp {
+            patterns: vec![TriplePattern {
+                subject: TermPattern::Variable(variables("s")),
+                predicate,
+                object: TermPattern::Variable(variables("o")),
+            }],
+        };
+        let select = |inner: GraphPattern, wanted: &[&str]| GraphPattern::Project {
+            inner: Box::new(inner),
+            variables: wanted.iter().map(|name| variables(name)).collect(),
+        };
+        let limits = QueryLimits { deadline: Duration::from_secs(120), rows: READ + 1 };
+        let run = |pattern: GraphPattern| match kg.query(&Query::Select { dataset: None, pattern, base_iri: None }, limits) {
+            Ok(QueryAnswer::Rows { rows, .. }) => rows,
+            _ => Vec::new(),
+        };
+        let all = select(pattern(NamedNodePattern::Variable(variables("p"))), &["p"]);
+        let names = run(GraphPattern::Distinct { inner: Box::new(all) });
+        let mut found: Vec<(NodeId, String)> = names
+            .into_iter()
+            .filter_map(|row| match row.into_iter().next().flatten() {
+                Some(Term::Iri(iri)) => kg.find(&Term::Iri(iri.clone())).map(|node| (node, iri)),
+                _ => None,
+            })
+            .collect();
+        found.sort_unstable();
+        for (node, iri) in found {
+            self.vocabulary.insert(node);
+            let id = node.relation();
+            if kg.schema().hidden.contains(&id) {
+                continue;
+            }
+            let inner = select(pattern(NamedNodePattern::NamedNode(NamedNode::new_unchecked(&iri))), &["s", "o"]);
+            let rows = run(GraphPattern::Slice { inner: Box::new(inner), start: 0, length: Some(READ) });
+            let mut edges: Vec<(NodeId, NodeId)> =
+                rows.iter().filter_map(|row| Some((kg.find(row.first()?.as_ref()?)?, kg.find(row.get(1)?.as_ref()?)?))).collect();
+            edges.sort_unstable();
+            let count = edges.len();
+            let sample = spread(edges, SAMPLE);
+            let tail = self.tail(&sample);
+            self.by_relation.insert(id, self.relations.len());
+            let (name, say) = (kg.name(node), Phrases::default());
+            self.relations.push(Relation { id, iri, name, edges: count, sample, tail, heads: None, tails: None, say });
+        }
+    }
+
+    /// What the sampled tails mostly are.
+    fn tail(&self, sample: &[(NodeId, NodeId)]) -> Tail {
+        let literals: Vec<Literal> = sample.iter().filter_map(|&(_, o)| self.kg.term(o).as_literal().cloned()).collect();
+        if literals.len() * 2 <= sample.len() {
+            return Tail::Thing;
+        }
+        match Kind::majority(&literals) {
+            Kind::Int | Kind::Float | Kind::Quantity => Tail::Number,
+            Kind::Time => Tail::Time,
+            Kind::Text => Tail::Text,
+        }
+    }
+
+    /// The classes of heads and tails: those declared, else the smallest class that holds nearly all of the sample.
+    fn find_ends(&mut self) {
+        let declared = self.declarations();
+        for i in 0..self.relations.len() {
+            let relation = &self.relations[i];
+            let common = |nodes: &mut dyn Iterator<Item = NodeId>| {
+                let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+                let mut all = 0;
+                for node in nodes {
+                    all += 1;
+                    for class in self.classes_of(node) {
+                        *counts.entry(class).or_default() += 1;
+                    }
+                }
+                let wide = counts.iter().filter(|(_, count)| **count * 10 >= all * 7);
+                wide.map(|(&class, _)| class).min_by_key(|&class| (self.classes[class].size, class))
+            };
+            let heads = common(&mut relation.sample.iter().take(300).map(|edge| edge.0));
+            let tails = common(&mut relation.sample.iter().take(300).map(|edge| edge.1).filter(|&o| self.is_thing(o)));
+            let (domain, range) = declared.get(&relation.id).copied().unwrap_or_default();
+            if domain.is_some() || range.is_some() {
+                self.declared.insert(i);
+            }
+            self.relations[i].heads = domain.or(heads);
+            self.relations[i].tails = range.or(tails);
+        }
+    }
+
+    /// Domains and ranges by `rdfs:domain`, `rdfs:range` and SHACL property shapes, as classes that have instances.
+    fn declarations(&self) -> BTreeMap<RelId, (Option<usize>, Option<usize>)> {
+        const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
+        const SHACL: &str = "http://www.w3.org/ns/shacl#";
+        let kg = self.kg;
+        let find = |iri: String| kg.find(&Term::Iri(iri)).map(NodeId::relation);
+        let class = |nodes: &[NodeId]| nodes.iter().find_map(|node| self.by_class.get(node).copied());
+        let mut ends: BTreeMap<RelId, (Option<usize>, Option<usize>)> = BTreeMap::new();
+        for relation in &self.relations {
+            let end = |name: &str| find(format!("{RDFS}{name}")).and_then(|via| class(&kg.tails(relation.id.node(), via)));
+            let (domain, range) = (end("domain"), end("range"));
+            if domain.is_some() || range.is_some() {
+                ends.insert(relation.id, (domain, range));
+            }
+        }
+        let shacl = |name: &str| find(format!("{SHACL}{name}"));
+        let (Some(property), Some(path)) = (shacl("property"), shacl("path")) else { return ends };
+        let target = shacl("targetClass");
+        for relation in &self.relations {
+            for &shape in kg.heads(path, relation.id.node()).iter() {
+                let range = shacl("class").and_then(|via| class(&kg.tails(shape, via)));
+                for &owner in kg.heads(property, shape).iter() {
+                    let domain = target.and_then(|via| class(&kg.tails(owner, via))).or_else(|| class(&[owner]));
+                    let known = ends.entry(relation.id).or_default();
+                    known.0 = known.0.or(domain);
+                    known.1 = known.1.or(range);
+                }
+            }
+        }
+        ends
+    }
+
+    /// For classes whose instances have no labels: the text attribute that tells them apart best, by its name first.
+    fn find_keys(&mut self) {
+        for class in 0..self.classes.len() {
+            let sample = &self.classes[class].sample;
+            if sample.iter().take(50).any(|&node| self.is_labelled(node)) {
+                continue;
+            }
+            let noun = self.classes[class].nouns.first().cloned().unwrap_or_default();
+            let mut best: Option<((u8, usize, usize), usize)> = None;
+            for (i, relation) in self.relations.iter().enumerate() {
+                if relation.heads != Some(class) || relation.tail != Tail::Text {
+                    continue;
+                }
+                let values: BTreeSet<NodeId> = relation.sample.iter().map(|edge| edge.1).collect();
+                let distinct = values.len() as f64 / relation.sample.len().max(1) as f64;
+                let local = relation.name.rsplit(['.', '/', '#', ':']).next().unwrap_or_default().to_lowercase().replace('_', " ");
+                let rank = match local.as_str() {
+                    "name" | "title" | "label" => 0,
+                    local if local == noun || noun.ends_with(&format!(" {local}")) || noun.starts_with(&format!("{local} ")) => 1,
+                    local if local.ends_with("name") || local.ends_with("title") => 2,
+                    _ if distinct > 0.9 => 4,
+                    _ => continue,
+                };
+                // A name that most of them share tells nothing.
+                if distinct < 0.5 {
+                    continue;
+                }
+                let key = (rank, local.len(), i);
+                if best.is_none_or(|(known, _)| key < known) {
+                    best = Some((key, i));
+                }
+            }
+            self.classes[class].key = best.map(|(_, i)| i);
+        }
+    }
+
+    fn find_intervals(&mut self) {
+        let iri = |id: RelId| match self.kg.term(id.node()) {
+            Term::Iri(iri) => Some(iri),
+            Term::Blank(_) | Term::Literal(_) => None,
+        };
+        self.intervals = self.kg.schema().intervals.iter().filter_map(|one| Some((iri(one.from)?, iri(one.to)?))).collect();
+    }
+}
+
+/// At most `most` of the items, spread evenly.
+fn spread<T: Copy>(items: Vec<T>, most: usize) -> Vec<T> {
+    if items.len() <= most {
+        return items;
+    }
+    (0..most).map(|i| items[i * items.len() / most]).collect()
+}

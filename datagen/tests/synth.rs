@@ -1,0 +1,124 @@
+//! Questions made from a graph itself: all verified, none twice, the same on any number of threads, over all that can be asked about.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use datagen::pipeline::{GenerateOptions, generate};
+use datagen::synth::{Reworder, SynthOptions, Synthesis, synthesise};
+use toolbox::kg::{Kg, LoadOptions, MemoryKg, fold};
+use toolbox::term::{Literal, RDF_TYPE, Term};
+
+fn demo() -> MemoryKg {
+    let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data");
+    MemoryKg::load(&[data.join("graph.ttl"), data.join("ontology.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
+}
+
+fn make(kg: &dyn Kg, options: &SynthOptions) -> Synthesis {
+    synthesise(kg, options, None, &|_, _| {}, &AtomicBool::new(false)).unwrap()
+}
+
+fn iri(name: &str) -> Term {
+    Term::Iri(format!("http://shop.example/{name}"))
+}
+
+/// A table of singers and one of their songs, as a relational database gives them: no labels, keys as IRIs.
+fn tables() -> MemoryKg {
+    let mut triples = Vec::new();
+    let text = |text: &str| Term::Literal(Literal::plain(text));
+    let number = |number: usize| Term::Literal(Literal::xsd(number.to_string(), "integer"));
+    let names = ["Ann Arbour", "Bob Beck", "Cy Coe", "Dee Dow", "Eve Ely", "Flo Fox"];
+    for (i, name) in names.iter().enumerate() {
+        let singer = iri(&format!("singer/singer_id={i}"));
+        triples.push([singer.clone(), Term::Iri(RDF_TYPE.to_owned()), iri("singer")]);
+        triples.push([singer.clone(), iri("singer#name"), text(name)]);
+        triples.push([singer.clone(), iri("singer#age"), number(20 + 7 * i)]);
+        triples.push([singer.clone(), iri("singer#country"), text(["France", "Spain"][i % 2])]);
+        let song = iri(&format!("song/song_id={i}"));
+        triples.push([song.clone(), Term::Iri(RDF_TYPE.to_owned()), iri("song")]);
+        triples.push([song.clone(), iri("song#title"), text(&format!("Song of {name}"))]);
+        triples.push([song, iri("song#ref-singer_id"), singer]);
+    }
+    MemoryKg::from_triples(triples)
+}
+
+#[test]
+fn questions_are_verified_different_and_cover_the_graph() {
+    let kg = demo();
+    let made = make(&kg, &SynthOptions { count: 1500, ..SynthOptions::default() });
+    assert_eq!(made.questions.len(), 1500);
+    let texts: HashSet<String> = made.questions.iter().map(|question| fold(&question.question)).collect();
+    assert_eq!(texts.len(), 1500, "a question was asked twice");
+    let coverage = &made.coverage;
+    assert!(coverage.relations_usable > 60 && coverage.classes_usable > 30, "{coverage:?}");
+    assert!(coverage.relation_share() >= 0.8 && coverage.class_share() >= 0.9, "{coverage:?}");
+    assert!(coverage.by_shape.len() >= 25, "{:?}", coverage.by_shape);
+    assert!((1..=3).all(|hops| coverage.by_hops.get(&hops).is_some_and(|&count| count > 20)), "{:?}", coverage.by_hops);
+    let options = GenerateOptions { abstain: 0.0, ..GenerateOptions::default() };
+    let generated = generate(&made.questions, &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap();
+    assert_eq!((generated.report.total.verified, generated.report.total.values_added), (1500, 0), "{:?}", generated.refused.first());
+}
+
+#[test]
+fn threads_change_nothing_and_seeds_do() {
+    let kg = demo();
+    let with = |threads: usize, seed: u64| make(&kg, &SynthOptions { count: 200, threads, seed, ..SynthOptions::default() }).questions;
+    let one = with(1, 5);
+    assert_eq!(one, with(4, 5));
+    assert_ne!(one, with(4, 6));
+}
+
+#[test]
+fn tables_without_labels_are_asked_about_by_their_values() {
+    let kg = tables();
+    let made = make(&kg, &SynthOptions { count: 400, ..SynthOptions::default() });
+    assert_eq!(made.coverage.relations_covered, 5, "{:?}", made.coverage.relations_uncovered);
+    assert_eq!(made.coverage.classes_covered, 2, "{:?}", made.coverage.classes_uncovered);
+    assert!(made.questions.len() > 300, "{} questions", made.questions.len());
+    for question in &made.questions {
+        let text = question.question.to_lowercase();
+        assert!(!text.contains("_id") && !text.contains('='), "{text}");
+    }
+}
+
+#[test]
+fn no_query_is_on_both_sides_of_a_split() {
+    let made = make(&tables(), &SynthOptions { count: 300, ..SynthOptions::default() });
+    let all = made.questions.len();
+    let (data, beside) = made.split(0.2, 1);
+    assert_eq!(data.len() + beside.held_back.len(), all);
+    assert!(!beside.held_back.is_empty() && data.len() > beside.held_back.len());
+    let queries: HashSet<String> = data.iter().map(|question| question.query.text()).collect();
+    assert!(beside.held_back.iter().all(|question| !queries.contains(&question.query.text())));
+}
+
+#[test]
+fn a_reworder_that_loses_a_name_is_not_followed() {
+    struct Shouts;
+    impl Reworder for Shouts {
+        fn reword(&self, question: &str, _keep: &[String]) -> Option<String> {
+            Some(format!("HEY {question}"))
+        }
+    }
+    struct Forgets;
+    impl Reworder for Forgets {
+        fn reword(&self, _question: &str, _keep: &[String]) -> Option<String> {
+            Some("what is it".to_owned())
+        }
+    }
+    let kg = demo();
+    let options = SynthOptions { count: 60, typos: 0.0, ..SynthOptions::default() };
+    let with = |reworder: &dyn Reworder| synthesise(&kg, &options, Some(reworder), &|_, _| {}, &AtomicBool::new(false)).unwrap().questions;
+    assert!(with(&Shouts).iter().all(|question| question.question.starts_with("HEY ")));
+    let named = with(&Forgets).into_iter().filter(|question| !question.topics.is_empty()).collect::<Vec<_>>();
+    assert!(!named.is_empty() && named.iter().all(|question| question.question != "what is it"));
+}
+
+#[test]
+fn a_graph_without_anything_to_ask_is_an_error() {
+    let blank = |name: &str| Term::Blank(name.to_owned());
+    let kg = MemoryKg::from_triples([[blank("a"), iri("p"), blank("b")]]);
+    let error = synthesise(&kg, &SynthOptions::default(), None, &|_, _| {}, &AtomicBool::new(false)).unwrap_err();
+    assert!(error.to_string().contains("neither labels nor attributes"), "{error}");
+}
