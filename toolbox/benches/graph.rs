@@ -21,7 +21,7 @@ use flate2::bufread::MultiGzDecoder;
 use oxigraph::io::{RdfFormat, RdfParser};
 use oxigraph::model::{NamedNodeRef, TermRef};
 use oxigraph::store::Store;
-use toolbox::call::parse_program;
+use toolbox::call::{Arg, parse_program};
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::kg::{GraphFolder, Kg, LoadOptions};
 use toolbox::link::Linked;
@@ -139,9 +139,10 @@ fn frozen(dir: &Path, samples: &[[String; 3]]) {
         assert!(!kg.relations_of(&set)[0].is_empty());
         say(name, ms(start.elapsed()));
     }
-    let names: Vec<String> = set.iter().map(|&node| kg.name(node)).collect();
     // The set is a variable, as in any program that comes to have so many.
-    let calls = parse_program(&format!("v0 = union([{}], [{}]); get_relation(v0)", names.join(", "), names[0])).unwrap();
+    let mut calls = parse_program("v0 = union(a, a); get_relation(v0)").unwrap();
+    calls[0].args[0] = Arg::List(set.iter().map(|&node| Arg::Name(kg.name(node))).collect());
+    calls[0].args[1] = Arg::Name(kg.name(set[0]));
     let best = (0..5).map(|_| {
         let mut session = Session::new(&kg, "which film did they direct?", Linked::default(), &[], ExecOptions::default());
         session.run(&calls[0]).unwrap();
