@@ -9,6 +9,7 @@ use infer::planner::LocalModel;
 use model::Preset;
 use serde_json::json;
 use toolbox::kg::Kg;
+use toolbox::rank;
 use train::{Base, TrainConfig};
 
 use super::{Laps, Made, finish, samples};
