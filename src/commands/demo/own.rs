@@ -77,6 +77,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         template: local.template()?,
         entities: EntitySource::Linked,
         exclude: None,
+        ranker: rank::lexical(),
     };
     let source = format!("jsonl={}", synth.out.join("heldout.jsonl").display());
     let questions = sources::read(std::slice::from_ref(&source), Some(&graph as &dyn Kg), &ReadOptions::default())
