@@ -248,3 +248,30 @@ fn formats_are_listed_and_a_foreign_file_names_its_own() {
     let report = place.json(&["datagen", "check", "--source", "creak=claims.json", "--json"]);
     assert_eq!(report["refused"]["answers-only"], 1);
 }
+
+#[test]
+fn a_neighbourhood_becomes_a_graph_of_its_own() {
+    let place = Workplace::new();
+    let source = format!("jsonl={}", data("questions.train.jsonl").display());
+    let out = place.json(&["kg", "subgraph", "--kg", "graph", "--source", &source, "--hops", "1", "--out", "near.nt", "--json"]);
+    assert!(out["entities"].as_u64().unwrap() > 50 && out["entities_per_second"].as_f64().unwrap() > 0.0, "{out}");
+    assert_eq!(code(&place.run(&["kg", "load", "--kg", "near", "near.nt"])), 0);
+    let answer = |graph: &str| {
+        let call = "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)";
+        place.json(&["tool", "--kg", graph, "--json", call])["steps"][1]["result"].clone()
+    };
+    let one =
+        ["kg", "subgraph", "--kg", "graph", "--entity", "lisbon", "--hops", "3", "--fan-out", "5", "--direction", "out", "--out", "oda"];
+    assert_eq!(code(&place.run(&one)), 0);
+    let mut names: Vec<String> =
+        fs::read_dir(place.0.path().join("oda")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["2-hop.json", "3-hop-only.json", "labels.json"]);
+    let lisbon = ["kg", "subgraph", "--kg", "graph", "--entity", "lisbon", "--out", "lisbon.nt"];
+    assert_eq!(code(&place.run(&lisbon)), 0);
+    assert_eq!(code(&place.run(&["kg", "load", "--kg", "small", "lisbon.nt"])), 0);
+    assert_eq!(answer("small"), answer("graph"));
+    let wrong = place.run(&["kg", "subgraph", "--kg", "graph", "--entity", "atlantis", "--out", "x.nt"]);
+    assert!(code(&wrong) == 2 && text(&wrong.stderr).contains("atlantis"), "{}", text(&wrong.stderr));
+    assert_eq!(code(&place.run(&["kg", "subgraph", "--kg", "graph", "--out", "x.nt"])), 2);
+}
