@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde_json::json;
 use toolbox::kg::parse_query;
-use toolbox::kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer, QueryLimits};
+use toolbox::kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer, QueryLimits, Settings};
 
 use crate::Outcome;
 use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs};
@@ -28,7 +28,12 @@ pub(crate) fn load_files(args: &KgLoadArgs, ui: &Ui) -> Result<(FrozenKg, Manife
         memory: args.memory,
         threads: args.threads.unwrap_or(0),
     };
-    let loaded = GraphFolder::load(&args.kg, &args.files, &options, &|progress| match progress {
+    let mut settings = Settings { languages: args.languages.clone(), subclasses: args.subclasses, ..Settings::default() };
+    settings.unify_directions = args.unify_directions;
+    if let Some(now) = &args.now {
+        settings.now.clone_from(now);
+    }
+    let loaded = GraphFolder::load_with(&args.kg, &args.files, &options, &settings, &|progress| match progress {
         Progress::Read(triples) => bar.set_position(triples),
         Progress::Sort => bar.set_message("triples read; sorting and writing"),
     })?;
