@@ -140,7 +140,19 @@ impl KgLoadArgs {
     /// Files into a folder, all else as it is without options.
     pub(crate) fn plain(kg: PathBuf, files: Vec<PathBuf>) -> Self {
         let usual = toolbox::kg::LoadOptions::default();
-        Self { kg, files, format: None, memory: usual.memory, threads: None, any_iri: false, max_faults: 0 }
+        Self {
+            kg,
+            languages: toolbox::kg::Settings::default().languages,
+            now: None,
+            subclasses: false,
+            unify_directions: false,
+            files,
+            format: None,
+            memory: usual.memory,
+            threads: None,
+            any_iri: false,
+            max_faults: 0,
+        }
     }
 }
 

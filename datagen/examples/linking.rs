@@ -4,7 +4,7 @@ use std::time::Instant;
 use datagen::linking::{Linking, gold_entities};
 use datagen::read::{ReadOptions, Source};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
-use toolbox::rank::LexicalRanker;
+use toolbox::rank::lexical;
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let n: usize = args[1].parse().unwrap();
@@ -24,7 +24,7 @@ fn main() {
         for question in questions.iter().step_by(step) {
             let Some(gold) = gold_entities(&kg, question) else { continue };
             let t = Instant::now();
-            let mentions = toolbox::link::detect(&kg, &question.question, &LexicalRanker).unwrap();
+            let mentions = toolbox::link::detect(&kg, &question.question, lexical().as_ref()).unwrap();
             let mut linked: Vec<_> = mentions.iter().map(|m| m.node).collect();
             linked.sort(); linked.dedup();
             linking.add(&gold, &linked, t.elapsed(), &[]);

@@ -12,7 +12,7 @@ use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
 use toolbox::memory::{Layout, Template};
-use toolbox::rank::LexicalRanker;
+use toolbox::rank::lexical;
 use toolbox::term::NodeId;
 
 use super::kg;
@@ -67,7 +67,7 @@ pub(crate) fn answer(
 /// The topic entities: those given, else those that the question mentions.
 pub(crate) fn topics(graph: &dyn Kg, question: &str, given: &[String]) -> Result<Vec<NodeId>> {
     if given.is_empty() {
-        return Ok(link::entities_of(graph, question, &LexicalRanker)?);
+        return Ok(link::entities_of(graph, question, lexical().as_ref())?);
     }
     let mut nodes = Vec::new();
     for name in given {

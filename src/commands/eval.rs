@@ -27,6 +27,7 @@ use toolbox::memory::{Layout, Template};
 use toolbox::metrics::{Metrics, Scored, Scores, score};
 use toolbox::rank::Ranker;
 use toolbox::term::NodeId;
+use toolbox::term::NodeId;
 
 use super::{datagen as sources, kg};
 use crate::Outcome;

@@ -7,7 +7,7 @@ use std::path::Path;
 use proptest::prelude::*;
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::{self, Linked};
-use toolbox::rank::LexicalRanker;
+use toolbox::rank::lexical;
 use toolbox::search::{How, LabelIndex, Role, SearchError};
 use toolbox::term::{Literal, RDFS_LABEL, Term};
 
@@ -46,7 +46,7 @@ fn found(kg: &MemoryKg, mention: &str) -> Vec<(String, How)> {
 }
 
 fn linked(kg: &MemoryKg, question: &str) -> Vec<String> {
-    link::entities_of(kg, question, &LexicalRanker).unwrap().into_iter().map(|node| kg.name(node)).collect()
+    link::entities_of(kg, question, lexical().as_ref()).unwrap().into_iter().map(|node| kg.name(node)).collect()
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn questions_mention_entities() {
 fn mentions_say_where_and_how() {
     let kg = load(GRAPH);
     let question = "Does the Seine flow through Lisbbon?";
-    let mentions = link::detect(&kg, question, &LexicalRanker).unwrap();
+    let mentions = link::detect(&kg, question, lexical().as_ref()).unwrap();
     let seen: Vec<(&str, How)> = mentions.iter().map(|m| (&question[m.span.0..m.span.1], m.how)).collect();
     assert_eq!(seen, [("Seine", How::Exact), ("Lisbbon", How::Fuzzy)]);
     // What is linked is also masked, however it is written.
@@ -189,7 +189,7 @@ proptest! {
             prop_assert!(found.iter().any(|candidate| candidate.node == node), "{label:?}: {found:?}");
         }
         index.candidates(&other, 5).unwrap();
-        let mentions = link::detect(&kg, &other, &LexicalRanker).unwrap();
+        let mentions = link::detect(&kg, &other, lexical().as_ref()).unwrap();
         prop_assert!(mentions.windows(2).all(|pair| pair[0].span.1 <= pair[1].span.0));
     }
 }

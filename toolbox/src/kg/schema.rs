@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::names::{local_name, split};
-use super::{Interval, Schema};
+use super::{Interval, Kg, Schema};
 use crate::term::{Literal, NodeId, RDF_TYPE, RDFS_LABEL, RelId, Term};
 use crate::value::{Kind, Span};
 
@@ -274,6 +274,22 @@ pub(crate) fn is_meta_relation(iri: &str) -> bool {
         || HIDDEN_LOCALS.contains(&local.as_str())
         || HIDDEN_LOCAL_STARTS.iter().any(|start| local.starts_with(start))
         || HIDDEN_NAMESPACES.contains(&split(iri).0)
+}
+
+/// Why a relation is hidden from planners, in a word; `None` where it is not.
+#[must_use]
+pub fn why_hidden(kg: &dyn Kg, relation: RelId) -> Option<&'static str> {
+    let schema = kg.schema();
+    if !schema.hidden.contains(&relation) {
+        return None;
+    }
+    let listed = matches!(kg.term(relation.node()), Term::Iri(iri) if is_meta_relation(&iri));
+    Some(match () {
+        () if schema.type_relations.contains(&relation) => "class",
+        () if schema.label_relations.contains(&relation) => "label",
+        () if listed => "about the graph",
+        () => "learned, or added by hand",
+    })
 }
 
 /// Whether a class belongs to the modelling language (`owl:Class`, `rdf:Property`, …).
