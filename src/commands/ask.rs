@@ -59,7 +59,8 @@ pub(crate) fn answer(
     name: &str,
 ) -> Result<Answered> {
     let linked = Linked::new(graph, question, entities);
-    let options = ExecOptions { exclude: Exclude { nodes: linked.entities.clone(), when }, refuse_statements: true, ..ExecOptions::default() };
+    let options =
+        ExecOptions { exclude: Exclude { nodes: linked.entities.clone(), when }, refuse_statements: true, ..ExecOptions::default() };
     let task = kg_agent::Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name: name };
     Ok(kg_agent::answer(task, planner)?)
 }

@@ -158,7 +158,8 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
         .collect();
     bar.finish_and_clear();
     let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
-    let mut evaluated = Evaluated { metrics: Metrics::default(), linking, skipped: Vec::new(), predictions: Vec::new(), traces: Vec::new() };
+    let mut evaluated =
+        Evaluated { metrics: Metrics::default(), linking, skipped: Vec::new(), predictions: Vec::new(), traces: Vec::new() };
     let mut scored = Vec::new();
     for (question, result) in questions.iter().zip(results) {
         match result? {
@@ -292,6 +293,7 @@ fn model_answer(
     let when = setting.exclude.unwrap_or(question.exclude);
     let options = ExecOptions {
         exclude: Exclude { nodes: linked.entities.clone(), when },
+        refuse_statements: true,
         refuse_statements: true,
         ranker: Arc::clone(&setting.ranker),
         ..ExecOptions::default()

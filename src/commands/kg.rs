@@ -5,7 +5,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde_json::json;
 use toolbox::kg::parse_query;
-use toolbox::kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer, QueryLimits, Settings, why_hidden};
+use toolbox::kg::{
+    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer, QueryLimits, Settings, why_hidden,
+};
 
 use crate::Outcome;
 use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs};
@@ -96,8 +98,7 @@ pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
         list.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     }
     let statements = kg.entities().filter(|&node| kg.is_statement(node)).count();
-    let hidden: Vec<(String, &str)> =
-        kg.relations().iter().filter_map(|&r| Some((kg.name(r.node()), why_hidden(&kg, r)?))).collect();
+    let hidden: Vec<(String, &str)> = kg.relations().iter().filter_map(|&r| Some((kg.name(r.node()), why_hidden(&kg, r)?))).collect();
     if ui.json() {
         let mut value = serde_json::to_value(&manifest)?;
         value["statements"] = json!(statements);
@@ -118,7 +119,8 @@ pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
         ui.table(&rows);
     }
     let settings = &manifest.settings;
-    let switches = [(settings.subclasses, "instances of subclasses count"), (settings.unify_directions, "declared reverses are shown once")];
+    let switches =
+        [(settings.subclasses, "instances of subclasses count"), (settings.unify_directions, "declared reverses are shown once")];
     ui.say(format!(
         "\n{statements} of the entities are statements without a name; {} names are indexed; labels in {}; NOW is {}{}",
         kg.label_index()?.len(),

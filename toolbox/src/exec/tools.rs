@@ -200,7 +200,7 @@ impl Session<'_> {
             Some(Arg::Name(name)) if name == "NOW" => {
                 let now = self.options.now.clone();
                 Ok(Against::Literal(now.unwrap_or_else(|| self.kg.schema().settings.now())))
-            },
+            }
             Some(Arg::Var(index)) => match self.set(&Arg::Var(*index))?.as_ref() {
                 [only] => Ok(match self.kg.term(*only) {
                     Term::Literal(literal) => Against::Literal(literal),

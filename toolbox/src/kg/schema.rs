@@ -398,14 +398,19 @@ fn intervals(graph: &dyn Vocabulary, relations: &[(String, RelId)]) -> Vec<Inter
                 let Some(stem) = from_name.strip_suffix(from_end) else { continue };
                 let Some(&to) = ids.get(format!("{stem}{to_end}").as_str()) else { continue };
                 // The ending is a word of its own: `valid_from`, `activeStartDate`, but not `inherit`.
-                let parted = !stem.ends_with(char::is_alphanumeric) || from_end.starts_with(['.']) || from_end.starts_with(char::is_uppercase);
+                let parted =
+                    !stem.ends_with(char::is_alphanumeric) || from_end.starts_with(['.']) || from_end.starts_with(char::is_uppercase);
                 let taken = found.iter().any(|interval| interval.from == *from || interval.to == to);
                 if !parted || taken || checked && !(leads_to_times(graph, *from) && leads_to_times(graph, to)) {
                     continue;
                 }
                 let stem = stem.trim_end_matches(['.', '_', '-']);
-                let joint = if stem.is_empty() || stem.ends_with([':', '/', '#']) { "" } else { "." };
-                let name = format!("{stem}{joint}from_to");
+                let name = match (stem.is_empty() || stem.ends_with([':', '/', '#']), *from_end) {
+                    (true, "from") => format!("{stem}from_to"),
+                    // Without a stem the start gives the name: `startDate.from_to`, `pq:P580.from_to`.
+                    (true, start) => format!("{stem}{start}.from_to"),
+                    (false, _) => format!("{stem}.from_to"),
+                };
                 if !found.iter().any(|interval| interval.name == name) && !ids.contains_key(name.as_str()) {
                     found.push(Interval { name, from: *from, to });
                 }

@@ -32,7 +32,9 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
     let relations = kg.relations();
     let is_thing = |id: u32| {
         let node = NodeId(id);
-        kg.classes().binary_search(&node).is_err() && relations.binary_search(&node.relation()).is_err() && !kg.out_relations(node).is_empty()
+        kg.classes().binary_search(&node).is_err()
+            && relations.binary_search(&node.relation()).is_err()
+            && !kg.out_relations(node).is_empty()
     };
     // Cheap first: a relation with fewer triples than the graph has entities of three classes is no candidate.
     let floor = ENTITIES * SHARE / 100;

@@ -43,7 +43,8 @@ pub fn choose(kg: &dyn Kg, question: &str, nodes: &[NodeId], prior: &[f32], rank
     }
     let scores = ranker.score(question, &texts);
     let best = |places: &[usize]| places.iter().filter_map(|&at| scores.get(at)).fold(0.0_f32, |best, &score| best.max(score));
-    let fits = described.iter().map(|one| best(&one.relations) + CLASS * best(&one.classes) + LABEL * one.label.map_or(0.0, |at| best(&[at])));
+    let fits =
+        described.iter().map(|one| best(&one.relations) + CLASS * best(&one.classes) + LABEL * one.label.map_or(0.0, |at| best(&[at])));
     let popular = nodes.iter().map(|&node| POPULARITY * (1.0 + kg.degree(node) as f32).log10());
     fits.zip(popular).zip(prior).map(|((fit, popular), prior)| fit + popular + prior).collect()
 }

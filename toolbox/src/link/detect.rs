@@ -117,6 +117,9 @@ fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>
             let text = &question[words[first].start..words[last].end];
             let mut found = index.named(text, CHOICES, Role::Entity)?;
             let quoted = is_quoted(question, inside);
+            // An article belongs to a mention only where it belongs to the name.
+            let article = article(text);
+            found.retain(|candidate| article.is_none_or(|article| normalise(&candidate.label).split(' ').next() == Some(article)));
             found.retain(|candidate| quoted || reads_as_name(index, inside, text, candidate, cased).unwrap_or(false));
             let Some(best) = found.iter().map(|candidate| candidate.score).reduce(f32::max) else { continue };
             let content = inside.iter().filter(|word| !word.stop).count();
@@ -125,6 +128,12 @@ fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>
         }
     }
     Ok(spans)
+}
+
+/// The article with which a text begins.
+fn article(text: &str) -> Option<&'static str> {
+    let first = text.split_whitespace().next()?;
+    ["the", "a", "an"].into_iter().find(|article| first.eq_ignore_ascii_case(article))
 }
 
 /// Whether words that mean nothing by themselves are written as a title, as in `The Who`.

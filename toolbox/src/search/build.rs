@@ -140,7 +140,6 @@ struct Names<'g> {
 }
 
 impl Names<'_> {
-
     /// Names of a node: normal form to kind and text. `None` for a page that only leads to another node: its titles are aliases of that one.
     fn of(&self, node: NodeId) -> Option<BTreeMap<String, (NameKind, String)>> {
         let schema = self.kg.schema();
@@ -300,5 +299,6 @@ pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, Searc
 
 /// Runs what reads the index. tantivy trusts its files: on a damaged one it may panic, which must not take the process down.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| Err(SearchError::Damaged("its files are damaged; load the sources again".to_owned())))
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_| Err(SearchError::Damaged("its files are damaged; load the sources again".to_owned())))
 }

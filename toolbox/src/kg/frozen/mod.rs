@@ -322,9 +322,9 @@ impl FrozenKg {
             for &id in self.image.tails(node.0, relation.0) {
                 let key = self.key(id);
                 let usable = matches!(key.parts(), Parts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
-                let better = best.as_ref().is_none_or(|(_, old_at, old)| {
-                    derive::label_rank(&key, at, languages) < derive::label_rank(old, *old_at, languages)
-                });
+                let better = best
+                    .as_ref()
+                    .is_none_or(|(_, old_at, old)| derive::label_rank(&key, at, languages) < derive::label_rank(old, *old_at, languages));
                 if usable && better {
                     best = Some((id, at, key));
                 }
