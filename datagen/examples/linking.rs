@@ -1,67 +1,70 @@
-//! Scratch: linking recall of a source on a graph file.
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+//! How well entities are linked without gold ones: `linking SHOWN GRAPH[,GRAPH…] FORMAT=PATH…` loads graph files and prints, per source, recall
+//! and precision of the linked entities, after the first SHOWN questions in which they differ from the gold ones. No model is involved;
+//! `kgagent eval --entities linked` measures the same together with the answers.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Instant;
+
 use datagen::linking::{Linking, gold_entities};
 use datagen::read::{ReadOptions, Source};
-use std::time::Instant;
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use toolbox::link;
 use toolbox::rank::lexical;
-fn main() {
+use toolbox::term::NodeId;
+
+/// Questions of a source that are measured, evenly spread.
+const MEASURED: usize = 500;
+
+fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
-    let n: usize = args[1].parse().unwrap();
-    let files: Vec<std::path::PathBuf> = args[2].split(',').map(Into::into).collect();
-    let t = Instant::now();
-    let kg = MemoryKg::load(&files, &LoadOptions::default(), &|_| {}).unwrap();
-    let loaded = t.elapsed();
-    let t = Instant::now();
-    let index = kg.label_index().unwrap();
-    println!("load {loaded:?} index {:?} {index:?} triples {}", t.elapsed(), kg.len());
-    for source in &args[3..] {
-        let source: Source = source.parse().unwrap();
-        let questions = source.read(Some(&kg), &ReadOptions::default()).unwrap();
-        let mut linking = Linking::default();
-        let mut shown = 0;
-        let step = (questions.len() / 500).max(1);
-        for question in questions.iter().step_by(step) {
-            let Some(gold) = gold_entities(&kg, question) else { continue };
-            let t = Instant::now();
-            let mentions = toolbox::link::detect(&kg, &question.question, lexical().as_ref()).unwrap();
-            let mut linked: Vec<_> = mentions.iter().map(|m| m.node).collect();
-            linked.sort();
-            linked.dedup();
-            linking.add(&gold, &linked, t.elapsed(), &[]);
-            let miss: Vec<_> = gold
-                .iter()
-                .filter(|g| !linked.contains(g))
-                .map(|&g| format!("{} [{}]", kg.name(g), kg.label(g).unwrap_or_default()))
-                .collect();
-            let extra: Vec<_> = mentions
-                .iter()
-                .filter(|m| !gold.contains(&m.node))
-                .map(|m| {
-                    format!(
-                        "{} [{}] {:?} «{}»",
-                        kg.name(m.node),
-                        kg.label(m.node).unwrap_or_default(),
-                        m.how,
-                        &question.question[m.span.0..m.span.1]
-                    )
-                })
-                .collect();
-            if (!miss.is_empty() || !extra.is_empty()) && shown < n {
-                shown += 1;
-                println!("Q {}\n   miss {miss:?}\n   extra {extra:?}", question.question);
-            }
-        }
-        println!(
-            "{:?}: n {} gold {} recall {:.4} complete {:.4} precision {:.4} per question {:.2} ms {:.3}",
-            source.path,
-            linking.questions,
-            linking.gold,
-            linking.recall(),
-            linking.complete(),
-            linking.precision(),
-            linking.a_question(),
-            linking.seconds * 1e3 / linking.questions as f64
-        );
+    let [_, shown, graphs, sources @ ..] = &args[..] else {
+        return Err("usage: linking SHOWN GRAPH[,GRAPH…] FORMAT=PATH…".into());
+    };
+    let shown: usize = shown.parse()?;
+    let files: Vec<PathBuf> = graphs.split(',').map(PathBuf::from).collect();
+    let kg = MemoryKg::load(&files, &LoadOptions::default(), &|_| {})?;
+    let begun = Instant::now();
+    let names = kg.label_index()?.len();
+    println!("{} triples, {names} names indexed in {:?}", kg.len(), begun.elapsed());
+    for source in sources {
+        measure(&kg, source, shown)?;
     }
+    Ok(())
+}
+
+fn measure(kg: &MemoryKg, source: &str, mut shown: usize) -> Result<(), Box<dyn Error>> {
+    let questions = source.parse::<Source>()?.read(Some(kg), &ReadOptions::default())?;
+    let mut linking = Linking::default();
+    for question in questions.iter().step_by((questions.len() / MEASURED).max(1)) {
+        let Some(gold) = gold_entities(kg, question) else { continue };
+        let begun = Instant::now();
+        let mentions = link::detect(kg, &question.question, lexical().as_ref())?;
+        let mut linked: Vec<NodeId> = mentions.iter().map(|mention| mention.node).collect();
+        linked.sort_unstable();
+        linked.dedup();
+        linking.add(&gold, &linked, begun.elapsed(), &[]);
+        if linked != gold && shown > 0 {
+            shown -= 1;
+            let label = |node: NodeId| kg.label(node).unwrap_or_else(|| kg.name(node));
+            let missed: Vec<String> = gold.iter().filter(|node| !linked.contains(node)).map(|&node| label(node)).collect();
+            let wrong = mentions.iter().filter(|mention| !gold.contains(&mention.node));
+            let wrong: Vec<String> = wrong
+                .map(|mention| format!("{} for `{}` ({:?})", label(mention.node), &question.question[mention.span.0..mention.span.1], mention.how))
+                .collect();
+            println!("{}\n    missed: {}\n    wrong: {}", question.question, missed.join(", "), wrong.join(", "));
+        }
+    }
+    println!(
+        "{source}: {} questions, {} gold entities, recall {:.4}, complete {:.4}, precision {:.4}, {:.2} linked and {:.3} ms a question",
+        linking.questions,
+        linking.gold,
+        linking.recall(),
+        linking.complete(),
+        linking.precision(),
+        linking.a_question(),
+        linking.seconds * 1e3 / linking.questions.max(1) as f64
+    );
+    Ok(())
 }

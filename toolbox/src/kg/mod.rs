@@ -27,6 +27,7 @@ pub(crate) use label::one_line;
 pub use label::{clean, fold};
 pub use load::{Format, LoadError, LoadOptions, Progress, Source};
 pub use names::TEXT_NAMESPACE;
+pub(crate) use schema::is_meta_class;
 pub use schema::{Settings, why_hidden};
 pub use schema_learn::learned;
 pub use sparql::Evaluated;

@@ -96,7 +96,10 @@ fn marked(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Option<V
         let inside = |word: &&Word| word.start > open && word.end <= open + length;
         let Some(first) = words.iter().position(|word| inside(&word)) else { continue };
         let count = words[first..].iter().take_while(|word| inside(word)).count();
-        let found = index.candidates(&question[open + 1..open + length], CHOICES)?;
+        let mut found = index.candidates(&question[open + 1..open + length], CHOICES)?;
+        // What is marked is quoted letter for letter, if it can be.
+        let best = found.iter().map(|candidate| candidate.how).min();
+        found.retain(|candidate| Some(candidate.how) == best);
         if !found.is_empty() {
             spans.push(Span { first, last: first + count - 1, weight: 0.0, found });
         }
@@ -186,6 +189,18 @@ fn best_first(mut spans: Vec<Span>) -> Vec<Span> {
     kept
 }
 
+/// Whether a name that a text shares words with can be what the text means: it has all of them and one more at most, as a surname has, or it
+/// is a longer name with something wrong in it.
+fn stands_for(text: &str, candidate: &Candidate) -> bool {
+    let (normal, name) = (normalise(text), normalise(&candidate.label));
+    let (words, have): (Vec<&str>, Vec<&str>) = (normal.split(' ').collect(), name.split(' ').collect());
+    let whole = words.iter().all(|word| have.contains(word));
+    whole && have.len() <= words.len() + 1 && normal.len() > 3 || words.len() > 1 && candidate.score >= ALIKE
+}
+
+/// Least similarity of a text of several words to the name that it is taken for.
+const ALIKE: f32 = 0.65;
+
 /// Runs of capitalised words that no name was found for, looked up with edits and by their words.
 fn uncertain(index: &LabelIndex, question: &str, words: &[Word], kept: &[Span]) -> Result<Vec<Span>, SearchError> {
     let free = |at: usize| kept.iter().all(|span| at < span.first || at > span.last);
@@ -212,6 +227,7 @@ fn uncertain(index: &LabelIndex, question: &str, words: &[Word], kept: &[Span]) 
         let mut found = index.fuzzy(text, CHOICES, Role::Entity)?;
         if found.is_empty() {
             found = index.partial(text, CHOICES, Role::Entity)?;
+            found.retain(|candidate| stands_for(text, candidate));
         }
         if !found.is_empty() {
             spans.push(Span { first: at, last, weight: 0.0, found });

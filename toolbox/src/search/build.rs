@@ -186,12 +186,24 @@ impl Names<'_> {
 }
 
 fn role(kg: &dyn Kg, node: NodeId) -> Role {
+    let schema = kg.schema();
+    let used = kg.uses(node.relation()) > 0;
     if kg.classes().binary_search(&node).is_ok() {
-        Role::Class
-    } else if kg.uses(node.relation()) > 0 && kg.out_relations(node).is_empty() && kg.in_relations(node).is_empty() {
-        Role::Relation
-    } else {
-        Role::Entity
+        return Role::Class;
+    }
+    if used && kg.out_relations(node).is_empty() && kg.in_relations(node).is_empty() {
+        return Role::Relation;
+    }
+    // What the graph declares and does not use: a class without instances, a relation without triples, a datatype.
+    let declared = schema.type_relations.iter().flat_map(|&r| kg.tails(node, r).to_vec()).find_map(|class| match kg.term(class) {
+        Term::Iri(iri) if crate::kg::is_meta_class(&iri) => Some(iri),
+        _ => None,
+    });
+    match declared {
+        Some(iri) if iri.ends_with("Property") => Role::Relation,
+        Some(iri) if iri.ends_with("Class") || iri.ends_with("Datatype") => Role::Class,
+        _ if schema.domains.iter().chain(&schema.ranges).any(|&(_, class)| class == node) => Role::Class,
+        _ => Role::Entity,
     }
 }
 
