@@ -51,7 +51,9 @@ fn measure(kg: &MemoryKg, source: &str, mut shown: usize) -> Result<(), Box<dyn 
             let missed: Vec<String> = gold.iter().filter(|node| !linked.contains(node)).map(|&node| label(node)).collect();
             let wrong = mentions.iter().filter(|mention| !gold.contains(&mention.node));
             let wrong: Vec<String> = wrong
-                .map(|mention| format!("{} for `{}` ({:?})", label(mention.node), &question.question[mention.span.0..mention.span.1], mention.how))
+                .map(|mention| {
+                    format!("{} for `{}` ({:?})", label(mention.node), &question.question[mention.span.0..mention.span.1], mention.how)
+                })
                 .collect();
             println!("{}\n    missed: {}\n    wrong: {}", question.question, missed.join(", "), wrong.join(", "));
         }

@@ -1,5 +1,6 @@
 //! Wider and narrower classes, where a graph's owner wants instances of subclasses to count ([`super::Settings::subclasses`]).
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Kg;
@@ -40,8 +41,8 @@ pub(crate) fn proof(kg: &dyn Kg, member: NodeId, class: NodeId) -> Vec<(NodeId, 
     let mut queue = VecDeque::new();
     for &relation in &schema.type_relations {
         for &own in kg.tails(member, relation).iter() {
-            if !by.contains_key(&own) {
-                by.insert(own, (member, relation, own));
+            if let Entry::Vacant(free) = by.entry(own) {
+                free.insert((member, relation, own));
                 queue.push_back(own);
             }
         }
@@ -64,8 +65,8 @@ pub(crate) fn proof(kg: &dyn Kg, member: NodeId, class: NodeId) -> Vec<(NodeId, 
         }
         for &relation in &schema.superclass_relations {
             for &wider in kg.tails(at, relation).iter() {
-                if !by.contains_key(&wider) {
-                    by.insert(wider, (at, relation, wider));
+                if let Entry::Vacant(free) = by.entry(wider) {
+                    free.insert((at, relation, wider));
                     queue.push_back(wider);
                 }
             }

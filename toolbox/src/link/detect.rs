@@ -213,13 +213,13 @@ fn uncertain(index: &LabelIndex, question: &str, words: &[Word], kept: &[Span]) 
             continue;
         }
         let mut last = at;
-        for next in at + 1..words.len().min(at + LONGEST) {
+        for (next, word) in words.iter().enumerate().take(at + LONGEST).skip(at + 1) {
             if !free(next) {
                 break;
             }
-            if words[next].capital || words[next].number {
+            if word.capital || word.number {
                 last = next;
-            } else if !words[next].stop {
+            } else if !word.stop {
                 break;
             }
         }

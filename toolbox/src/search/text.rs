@@ -46,7 +46,8 @@ pub fn normalise(text: &str) -> String {
     for word in spaced.split_whitespace() {
         let was = std::mem::replace(&mut single, word.chars().nth(1).is_none() && word.chars().all(char::is_alphabetic));
         // Initials join, so that `J. R. R.` is `J.R.R.`.
-        if !out.is_empty() && !(was && single) {
+        let joins = was && single;
+        if !out.is_empty() && !joins {
             out.push(' ');
         }
         out.push_str(word);
