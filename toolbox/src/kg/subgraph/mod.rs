@@ -60,8 +60,8 @@ pub fn around(kg: &dyn Kg, entity: NodeId, options: &SubgraphOptions) -> Vec<Rea
         for &from in &frontier {
             let out = options.direction != Direction::In;
             let incoming = options.direction != Direction::Out;
-            let ahead = out.then(|| dealt(kg.out_relations(from), |r| kg.tails(from, r).into_owned(), options.fan_out));
-            let behind = incoming.then(|| dealt(kg.in_relations(from), |r| kg.heads(r, from).into_owned(), options.fan_out));
+            let ahead = out.then(|| dealt(kg.out_relations(from), |r| kg.tails(from, r), options.fan_out));
+            let behind = incoming.then(|| dealt(kg.in_relations(from), |r| kg.heads(r, from), options.fan_out));
             let ahead = ahead.into_iter().flatten().map(|(r, far)| ((from, r, far), far));
             let behind = behind.into_iter().flatten().map(|(r, far)| ((far, r, from), far));
             for (triple, far) in ahead.chain(behind) {
