@@ -27,7 +27,6 @@ use toolbox::memory::{Layout, Template};
 use toolbox::metrics::{Metrics, Scored, Scores, score};
 use toolbox::rank::Ranker;
 use toolbox::term::NodeId;
-use toolbox::term::NodeId;
 
 use super::{datagen as sources, kg};
 use crate::Outcome;
@@ -293,7 +292,6 @@ fn model_answer(
     let when = setting.exclude.unwrap_or(question.exclude);
     let options = ExecOptions {
         exclude: Exclude { nodes: linked.entities.clone(), when },
-        refuse_statements: true,
         refuse_statements: true,
         ranker: Arc::clone(&setting.ranker),
         ..ExecOptions::default()
