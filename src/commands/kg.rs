@@ -162,7 +162,7 @@ fn stated(kg: &FrozenKg, name: &str) -> [String; 3] {
     [
         names(&mut schema.domain(relation)),
         names(&mut schema.range(relation)),
-        names(&mut schema.reverse(relation).map(|reverse| reverse.node())),
+        names(&mut schema.reverse(relation).map(toolbox::term::RelId::node)),
     ]
 }
 
