@@ -26,6 +26,9 @@ const TABLES: usize = 1 << 22;
 /// The one segment of a written index. tantivy draws it at random; equal graphs shall give equal bytes.
 const SEGMENT: &str = "00000000000000000000000000000001";
 
+/// Triples from which on a node that nothing is said about is more than a link to a page.
+const KNOWN: usize = 3;
+
 /// The fields of a document.
 pub(super) struct Fields {
     /// The whole name in normal form.
@@ -150,10 +153,14 @@ impl Names<'_> {
         for &relation in &schema.label_relations {
             self.literals(&mut found, node, relation, NameKind::Label);
         }
-        if found.is_empty()
-            && let Some(label) = self.kg.label(node).or_else(|| self.readable(node))
-        {
-            add(&mut found, &label, NameKind::Label);
+        // The IRI's own words name the node too: its label may be in another language, or not be there at all.
+        let own = if found.is_empty() { self.kg.label(node) } else { None };
+        if let Some(own) = own {
+            add(&mut found, &own, NameKind::Label);
+        }
+        if let Some(words) = self.readable(node) {
+            let kind = if found.is_empty() { NameKind::Label } else { NameKind::Alias };
+            add(&mut found, &words, kind);
         }
         for &relation in &schema.alias_relations {
             self.literals(&mut found, node, relation, NameKind::Alias);
@@ -176,12 +183,11 @@ impl Names<'_> {
         }
     }
 
-    /// The words of an IRI's own name, for a node without a label in a graph that has labels for others.
+    /// The words of an IRI's own name; `None` for a page that the graph only links to.
     fn readable(&self, node: NodeId) -> Option<String> {
-        match self.kg.term(node) {
-            Term::Iri(iri) => crate::kg::readable_name(&iri),
-            Term::Blank(_) | Term::Literal(_) => None,
-        }
+        let Term::Iri(iri) = self.kg.term(node) else { return None };
+        let known = self.kg.degree(node) >= KNOWN || !self.kg.out_relations(node).is_empty() || self.kg.uses(node.relation()) > 0;
+        known.then(|| crate::kg::readable_name(&iri)).flatten()
     }
 }
 
