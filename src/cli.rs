@@ -103,6 +103,18 @@ pub(crate) struct KgLoadArgs {
     /// Graph folder to write.
     #[arg(long, value_name = "DIR")]
     pub(crate) kg: PathBuf,
+    /// Languages of labels, best first, such as `en,de`; then labels without a language, then any.
+    #[arg(long, value_name = "TAGS", value_delimiter = ',', default_value = "en")]
+    pub(crate) languages: Vec<String>,
+    /// What NOW means in comparisons with this graph: the day it was made, as in `2015-08-10` (Freebase's, and the default).
+    #[arg(long, value_name = "DATE")]
+    pub(crate) now: Option<String>,
+    /// Give classes the instances of their subclasses (rdfs:subClassOf, P279, KQA Pro's concepts). SPARQL does not see them.
+    #[arg(long)]
+    pub(crate) subclasses: bool,
+    /// Leave an in-relation out of lists that have its declared reverse as an out-relation.
+    #[arg(long)]
+    pub(crate) unify_directions: bool,
     /// Turtle, N-Triples, N-Quads, TriG, RDF/XML, JSON-LD, TSV (`head TAB relation TAB tail`) or MetaQA (`s|r|o`) files; `.gz` is read as
     /// it is.
     #[arg(required = true, value_name = "FILE")]
@@ -128,7 +140,19 @@ impl KgLoadArgs {
     /// Files into a folder, all else as it is without options.
     pub(crate) fn plain(kg: PathBuf, files: Vec<PathBuf>) -> Self {
         let usual = toolbox::kg::LoadOptions::default();
-        Self { kg, files, format: None, memory: usual.memory, threads: None, any_iri: false, max_faults: 0 }
+        Self {
+            kg,
+            languages: toolbox::kg::Settings::default().languages,
+            now: None,
+            subclasses: false,
+            unify_directions: false,
+            files,
+            format: None,
+            memory: usual.memory,
+            threads: None,
+            any_iri: false,
+            max_faults: 0,
+        }
     }
 }
 

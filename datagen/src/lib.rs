@@ -23,6 +23,7 @@ pub mod graph;
 pub mod hash;
 pub mod kqapro;
 mod limits;
+pub mod linking;
 pub mod pipeline;
 pub mod question;
 pub mod read;

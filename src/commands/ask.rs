@@ -12,6 +12,7 @@ use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
 use toolbox::memory::{Layout, Template};
+use toolbox::rank::lexical;
 use toolbox::term::NodeId;
 
 use super::kg;
@@ -58,7 +59,8 @@ pub(crate) fn answer(
     name: &str,
 ) -> Result<Answered> {
     let linked = Linked::new(graph, question, entities);
-    let options = ExecOptions { exclude: Exclude { nodes: linked.entities.clone(), when }, ..ExecOptions::default() };
+    let options =
+        ExecOptions { exclude: Exclude { nodes: linked.entities.clone(), when }, refuse_statements: true, ..ExecOptions::default() };
     let task = kg_agent::Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name: name };
     Ok(kg_agent::answer(task, planner)?)
 }
@@ -66,11 +68,12 @@ pub(crate) fn answer(
 /// The topic entities: those given, else those that the question mentions.
 pub(crate) fn topics(graph: &dyn Kg, question: &str, given: &[String]) -> Result<Vec<NodeId>> {
     if given.is_empty() {
-        return Ok(link::entities_of(graph, question));
+        return Ok(link::entities_of(graph, question, lexical().as_ref())?);
     }
     let mut nodes = Vec::new();
     for name in given {
-        match graph.by_name(name).or_else(|| link::candidates(graph, name).first().copied()) {
+        let called = || -> Result<Option<NodeId>> { Ok(link::candidates(graph, name)?.first().map(|candidate| candidate.node)) };
+        match graph.by_name(name).map_or_else(called, |node| Ok(Some(node)))? {
             Some(node) => nodes.push(node),
             None => bail!("the graph has no entity `{name}`; give an id or a label as `kg query` shows them"),
         }

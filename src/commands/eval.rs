@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use datagen::linking::{Linking, gold_entities};
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::read::ReadOptions;
 use datagen::verify::{self, Verified, VerifyOptions};
@@ -18,12 +19,14 @@ use rayon::prelude::*;
 use serde::Serialize;
 use serde_json::json;
 use toolbox::answer::{Answer, AnswerValue};
+use toolbox::call::parse_program;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::link::{self, Linked};
 use toolbox::memory::{Layout, Template};
 use toolbox::metrics::{Metrics, Scored, Scores, score};
 use toolbox::rank::Ranker;
+use toolbox::term::NodeId;
 
 use super::{datagen as sources, kg};
 use crate::Outcome;
@@ -78,6 +81,8 @@ struct Prediction {
 /// What an evaluation gave.
 pub(crate) struct Evaluated {
     pub(crate) metrics: Metrics,
+    /// How well entities were found, where they were linked.
+    pub(crate) linking: Option<Linking>,
     /// Questions that could not be measured (no gold answer, or for the oracle no verified program), with the reason.
     pub(crate) skipped: Vec<(String, String)>,
     predictions: Vec<Prediction>,
@@ -86,6 +91,8 @@ pub(crate) struct Evaluated {
 
 struct One {
     scored: Scored,
+    /// Gold and linked entities and how long linking took.
+    linking: Option<(Vec<NodeId>, Vec<NodeId>, Duration)>,
     prediction: Prediction,
     events: Vec<toolbox::trace::Event>,
 }
@@ -111,6 +118,9 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     ui.say(format!("\nwritten to {}", args.out.display()));
     let mut value = serde_json::to_value(&evaluated.metrics)?;
     value["skipped"] = json!(evaluated.skipped.len());
+    if let Some(linking) = &evaluated.linking {
+        value["linking"] = linking_object(linking);
+    }
     ui.object(&value);
     Ok(Outcome::Done)
 }
@@ -146,11 +156,16 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
         )
         .collect();
     bar.finish_and_clear();
-    let mut evaluated = Evaluated { metrics: Metrics::default(), skipped: Vec::new(), predictions: Vec::new(), traces: Vec::new() };
+    let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
+    let mut evaluated =
+        Evaluated { metrics: Metrics::default(), linking, skipped: Vec::new(), predictions: Vec::new(), traces: Vec::new() };
     let mut scored = Vec::new();
     for (question, result) in questions.iter().zip(results) {
         match result? {
             Ok(one) => {
+                if let (Some(linking), Some((gold, linked, took))) = (&mut evaluated.linking, &one.linking) {
+                    linking.add(gold, linked, *took, &one.scored.groups);
+                }
                 scored.push(one.scored);
                 evaluated.traces.push(one.events);
                 evaluated.predictions.push(one.prediction);
@@ -183,14 +198,20 @@ fn one(
         Err(reason) => return Ok(Err(reason)),
     };
     let begun = Instant::now();
+    let found = match setting.entities {
+        EntitySource::Gold => None,
+        EntitySource::Linked => Some(link::entities_of(graph, &question.question, setting.ranker.as_ref())?),
+    };
+    let linking_took = begun.elapsed();
     let (answered, known) = match planner {
-        Some(planner) => (model_answer(graph, question, setting, planner)?, None),
+        Some(planner) => (model_answer(graph, question, setting, found.as_deref(), planner)?, None),
         None => match verified(graph, question) {
-            Ok(verified) => (oracle_answer(graph, question, setting, &verified)?, Some(verified)),
+            Ok(verified) => (oracle_answer(graph, question, setting, &verified, found.as_deref())?, Some(verified)),
             Err(reason) => return Ok(Err(reason)),
         },
     };
     let took = begun.elapsed();
+    let linking = found.and_then(|found| Some((gold_entities(graph, question)?, found, linking_took)));
     let known = known.or_else(|| verified(graph, question).ok());
     let program = known.map(|verified| verified.gold.calls.iter().map(ToString::to_string).eq(answered.answer.program.iter().cloned()));
     let predicted = gold.comparable(&answered.answer);
@@ -219,7 +240,7 @@ fn one(
         invalid_calls: answered.invalid,
         emptied: answered.answer.emptied.clone(),
     };
-    Ok(Ok(One { scored, prediction, events: answered.events }))
+    Ok(Ok(One { scored, linking, prediction, events: answered.events }))
 }
 
 /// The gold program, verified against the gold query on this graph. Published answers do not bind here: how often they differ is part of
@@ -230,7 +251,17 @@ fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String>
     verify::verify(graph, &free, &options).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))
 }
 
-fn oracle_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, verified: &Verified) -> Result<Answered> {
+/// Replays the gold program. With linked entities it can only be written where all of its entities are linked; elsewhere the oracle gives up,
+/// so that its score is the best that any planner can reach on them.
+fn oracle_answer(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+    setting: &Setting,
+    verified: &Verified,
+    found: Option<&[NodeId]>,
+) -> Result<Answered> {
+    let reachable = found.is_none_or(|found| verified.linked.entities.iter().all(|node| found.contains(node)));
+    let calls = if reachable { verified.gold.calls.clone() } else { parse_program(GIVE_UP)? };
     let task = kg_agent::Task {
         kg: graph,
         question: &question.question,
@@ -240,18 +271,28 @@ fn oracle_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, ver
         template: &setting.template,
         planner_name: "oracle",
     };
-    Ok(kg_agent::answer(task, &mut Oracle::new(verified.gold.calls.clone()))?)
+    Ok(kg_agent::answer(task, &mut Oracle::new(calls))?)
 }
 
-fn model_answer(graph: &dyn Kg, question: &GoldQuestion, setting: &Setting, planner: &mut LocalPlanner) -> Result<Answered> {
-    let entities = match setting.entities {
-        EntitySource::Gold => question.topics.iter().filter_map(|topic| graph.by_name(&topic.name)).collect(),
-        EntitySource::Linked => link::entities_of(graph, &question.question),
+/// The program that ends without an answer.
+const GIVE_UP: &str = "ans = end([])";
+
+fn model_answer(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+    setting: &Setting,
+    found: Option<&[NodeId]>,
+    planner: &mut LocalPlanner,
+) -> Result<Answered> {
+    let entities = match found {
+        Some(found) => found.to_vec(),
+        None => question.topics.iter().filter_map(|topic| graph.by_name(&topic.name)).collect(),
     };
     let linked = Linked::new(graph, &question.question, &entities);
     let when = setting.exclude.unwrap_or(question.exclude);
     let options = ExecOptions {
         exclude: Exclude { nodes: linked.entities.clone(), when },
+        refuse_statements: true,
         ranker: Arc::clone(&setting.ranker),
         ..ExecOptions::default()
     };
@@ -323,6 +364,9 @@ pub(crate) fn write(out: &Path, evaluated: &Evaluated, setting: &serde_json::Val
     let mut metrics = serde_json::to_value(&evaluated.metrics)?;
     metrics["skipped"] = json!(evaluated.skipped.len());
     metrics["setting"] = setting.clone();
+    if let Some(linking) = &evaluated.linking {
+        metrics["linking"] = linking_object(linking);
+    }
     folder.file("metrics.json", &serde_json::to_vec_pretty(&metrics)?)?;
     folder.file("predictions.jsonl", &lines(&evaluated.predictions)?)?;
     let skipped: Vec<_> = evaluated.skipped.iter().map(|(id, reason)| json!({ "id": id, "reason": reason })).collect();
@@ -375,9 +419,56 @@ fn print(evaluated: &Evaluated, ui: &Ui) {
         rows.extend(values.iter().map(|(value, metrics)| row(&format!("{dimension} {value}"), metrics)));
     }
     ui.table(&rows);
+    if let Some(linking) = &evaluated.linking {
+        let mut rows = vec![["entities linked", "n", "recall", "complete", "precision", "a question", "time"].map(str::to_owned).to_vec()];
+        rows.push(linking_row("all", linking));
+        for (dimension, values) in &linking.by {
+            rows.extend(values.iter().map(|(value, linking)| linking_row(&format!("{dimension} {value}"), linking)));
+        }
+        ui.say("");
+        ui.table(&rows);
+    }
     if let Some((id, reason)) = evaluated.skipped.first() {
         ui.say(format!("{} questions were not measured, such as {id}: {reason}", evaluated.skipped.len()));
     }
+}
+
+fn linking_row(name: &str, linking: &Linking) -> Vec<String> {
+    let share = |x: f64| format!("{x:.4}");
+    let each = linking.seconds * 1e3 / linking.questions.max(1) as f64;
+    vec![
+        name.to_owned(),
+        linking.questions.to_string(),
+        share(linking.recall()),
+        share(linking.complete()),
+        share(linking.precision()),
+        format!("{:.2}", linking.a_question()),
+        format!("{each:.2} ms"),
+    ]
+}
+
+/// Linking for machines: the counts and what follows from them.
+fn linking_object(linking: &Linking) -> serde_json::Value {
+    let flat = |linking: &Linking| {
+        json!({
+            "questions": linking.questions,
+            "gold": linking.gold,
+            "linked": linking.linked,
+            "found": linking.found,
+            "recall": linking.recall(),
+            "complete": linking.complete(),
+            "precision": linking.precision(),
+            "a_question": linking.a_question(),
+            "seconds": linking.seconds,
+        })
+    };
+    let mut value = flat(linking);
+    for (dimension, values) in &linking.by {
+        for (name, linking) in values {
+            value["by"][dimension.as_str()][name.as_str()] = flat(linking);
+        }
+    }
+    value
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use serde_json::json;
 use toolbox::kg::parse_query;
-use toolbox::kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer, QueryLimits};
+use toolbox::kg::{
+    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer, QueryLimits, Settings, why_hidden,
+};
 
 use crate::Outcome;
 use crate::cli::{KgArg, KgCheckArgs, KgLoadArgs, KgQueryArgs};
@@ -28,7 +30,12 @@ pub(crate) fn load_files(args: &KgLoadArgs, ui: &Ui) -> Result<(FrozenKg, Manife
         memory: args.memory,
         threads: args.threads.unwrap_or(0),
     };
-    let loaded = GraphFolder::load(&args.kg, &args.files, &options, &|progress| match progress {
+    let mut settings = Settings { languages: args.languages.clone(), subclasses: args.subclasses, ..Settings::default() };
+    settings.unify_directions = args.unify_directions;
+    if let Some(now) = &args.now {
+        settings.now.clone_from(now);
+    }
+    let loaded = GraphFolder::load_with(&args.kg, &args.files, &options, &settings, &|progress| match progress {
         Progress::Read(triples) => bar.set_position(triples),
         Progress::Sort => bar.set_message("triples read; sorting and writing"),
     })?;
@@ -90,8 +97,13 @@ pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
     for list in [&mut relations, &mut classes] {
         list.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     }
+    let statements = kg.entities().filter(|&node| kg.is_statement(node)).count();
+    let hidden: Vec<(String, &str)> = kg.relations().iter().filter_map(|&r| Some((kg.name(r.node()), why_hidden(&kg, r)?))).collect();
     if ui.json() {
         let mut value = serde_json::to_value(&manifest)?;
+        value["statements"] = json!(statements);
+        value["names"] = json!(kg.label_index()?.len());
+        value["hidden"] = json!(hidden.iter().map(|(name, why)| json!({ "name": name, "why": why })).collect::<Vec<_>>());
         let pairs = |list: &[(usize, String)]| list.iter().map(|(count, name)| json!({ "name": name, "count": count })).collect::<Vec<_>>();
         value["relations_by_use"] = json!(pairs(&relations));
         value["classes_by_size"] = json!(pairs(&classes));
@@ -106,16 +118,52 @@ pub(crate) fn stats(args: &KgArg, ui: &Ui) -> Result<Outcome> {
         rows.extend(manifest.graphs.iter().map(|graph| vec![name(&graph.name), graph.triples.to_string()]));
         ui.table(&rows);
     }
+    let settings = &manifest.settings;
+    let switches =
+        [(settings.subclasses, "instances of subclasses count"), (settings.unify_directions, "declared reverses are shown once")];
+    ui.say(format!(
+        "\n{statements} of the entities are statements without a name; {} names are indexed; labels in {}; NOW is {}{}",
+        kg.label_index()?.len(),
+        settings.languages.join(", "),
+        settings.now,
+        switches.iter().filter(|(on, _)| *on).map(|(_, what)| format!("; {what}")).collect::<String>(),
+    ));
+    if !hidden.is_empty() {
+        let mut rows = vec![["hidden relation", "because"].map(str::to_owned).to_vec()];
+        rows.extend(hidden.iter().map(|(name, why)| vec![name.clone(), (*why).to_owned()]));
+        ui.say("");
+        ui.table(&rows);
+    }
     for (head, list) in [("relation", &relations), ("class", &classes)] {
         ui.say("");
         let mut rows = vec![vec![head.to_owned(), "count".to_owned()]];
-        rows.extend(list.iter().take(NAMED).map(|(count, name)| vec![name.clone(), count.to_string()]));
+        let stated = |name: &str| stated(&kg, name);
+        let facts = head == "relation" && list.iter().take(NAMED).any(|(_, name)| stated(name).iter().any(|cell| !cell.is_empty()));
+        if facts {
+            rows[0].extend(["domain", "range", "reverse"].map(str::to_owned));
+        }
+        rows.extend(list.iter().take(NAMED).map(|(count, name)| {
+            let facts = if facts { stated(name).to_vec() } else { Vec::new() };
+            [name.clone(), count.to_string()].into_iter().chain(facts).collect()
+        }));
         ui.table(&rows);
         if list.len() > NAMED {
             ui.say(format!("… and {} more", list.len() - NAMED));
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Domain, range and reverse of a relation, as the graph states them.
+fn stated(kg: &FrozenKg, name: &str) -> [String; 3] {
+    let Some(relation) = kg.by_name(name).map(toolbox::term::NodeId::relation) else { return Default::default() };
+    let schema = kg.schema();
+    let names = |nodes: &mut dyn Iterator<Item = toolbox::term::NodeId>| nodes.map(|node| kg.name(node)).collect::<Vec<_>>().join(", ");
+    [
+        names(&mut schema.domain(relation)),
+        names(&mut schema.range(relation)),
+        names(&mut schema.reverse(relation).map(toolbox::term::RelId::node)),
+    ]
 }
 
 pub(crate) fn query(args: &KgQueryArgs, ui: &Ui) -> Result<Outcome> {

@@ -36,7 +36,10 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         names.iter().map(|name| graph.by_name(name).with_context(|| format!("the graph has no entity `{name}`"))).collect()
     };
     let texts = events.iter().filter_map(|event| if let Event::Call { text, .. } = event { Some(text.clone()) } else { None }).collect();
-    let options = ExecOptions { exclude: Exclude { nodes: nodes(&exclude.0)?, when: exclude.1 }, ..ExecOptions::default() };
+    // Gold programs may end on statements; whoever else plans may not (rule R22).
+    let refuse_statements = planner != "oracle";
+    let exclude = Exclude { nodes: nodes(&exclude.0)?, when: exclude.1 };
+    let options = ExecOptions { exclude, refuse_statements, ..ExecOptions::default() };
     let linked = Linked::new(&graph, question, &nodes(entities)?);
     let task = kg_agent::Task { kg: &graph, question, linked, must_offer: &[], options, template: &template, planner_name: planner };
     let again = kg_agent::answer(task, &mut Scripted::new(texts))?;

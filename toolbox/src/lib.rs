@@ -19,6 +19,7 @@ pub mod memory;
 pub mod mention;
 pub mod metrics;
 pub mod rank;
+pub mod search;
 pub mod term;
 pub mod text_values;
 pub mod tokens;

@@ -26,6 +26,7 @@ use rayon::prelude::*;
 use toolbox::exec::ExcludeWhen;
 use toolbox::kg::{Kg, fold};
 use toolbox::link;
+use toolbox::rank::lexical;
 use toolbox::term::NodeId;
 
 pub use coverage::{Coverage, Uncovered};
@@ -412,7 +413,8 @@ fn worded(
 ) -> Option<(String, Vec<Topic>)> {
     let kg = profile.kg;
     let linked = |text: &str| {
-        let found = link::entities_of(kg, text);
+        // An index that cannot be read links nothing, so that no wording is kept.
+        let found = link::entities_of(kg, text, lexical().as_ref()).ok()?;
         needed.iter().all(|node| found.contains(node)).then_some(found)
     };
     for _ in 0..WORDINGS {

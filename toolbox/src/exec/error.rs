@@ -37,6 +37,17 @@ pub enum ToolError {
         /// Nodes with such a label.
         near: Vec<String>,
     },
+    /// An answer of statement nodes only (rule R22).
+    #[error("{set} holds statements without names, which answer nothing; walk on from it{}", nearest(near))]
+    Statements {
+        /// The set argument.
+        set: String,
+        /// Relations that leave it.
+        near: Vec<String>,
+    },
+    /// The label index cannot be read.
+    #[error(transparent)]
+    Search(#[from] crate::search::SearchError),
     /// A name that is no class of the graph.
     #[error("`{given}` is no class of the graph{}", nearest(near))]
     UnknownClass {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{EntSet, Observation, Relation, Session, Value};
 use crate::call::{Arg, Call, Target, Tool};
+use crate::kg::proof;
 use crate::term::{NodeId, RelId};
 
 type Triple = (NodeId, RelId, NodeId);
@@ -85,12 +86,7 @@ impl Walk<'_, '_> {
             Tool::GetEntityByType => {
                 let class = inputs[0][0];
                 for &member in members {
-                    for &relation in &self.session.kg().schema().type_relations {
-                        if self.session.kg().has(member, relation, class) {
-                            self.triples.insert((member, relation, class));
-                            break;
-                        }
-                    }
+                    self.triples.extend(proof(self.session.kg(), member, class));
                 }
             }
             Tool::GetEntityByConstraint => {
@@ -160,10 +156,7 @@ impl Walk<'_, '_> {
             }
             if call.tool == Tool::GetEntityByType {
                 let member = kg.instances(node).first().copied();
-                let typed = member.and_then(|member| {
-                    let relation = kg.schema().type_relations.iter().copied().find(|&relation| kg.has(member, relation, node));
-                    relation.map(|relation| (member, relation, node))
-                });
+                let typed = member.map(|member| proof(kg, member, node)).unwrap_or_default();
                 self.triples.extend(typed);
                 continue;
             }

@@ -58,7 +58,11 @@ impl Session<'_> {
                 all.push(Adjacent { relation: Relation::Interval(index), out: true, member: out[at].1 });
             }
         }
-        all.extend(incoming.iter().map(plain(false)));
+        let schema = self.kg.schema();
+        // Rule R3: what its declared reverse already says going out is not said again coming in, unless a gold program walks it that way.
+        let said = |id: RelId| schema.reverse(id).any(|reverse| out.binary_search_by_key(&reverse, |found| found.0).is_ok());
+        let dropped = |id: RelId| schema.settings.unify_directions && !self.options.must_show.contains(&Relation::Plain(id)) && said(id);
+        all.extend(incoming.iter().filter(|found| !dropped(found.0)).map(plain(false)));
         all
     }
 

@@ -159,8 +159,10 @@ pub struct ExecOptions {
     pub max_steps: usize,
     /// Wall-clock limit of one question's calls.
     pub deadline: Duration,
-    /// What the value NOW means (rule R12).
-    pub now: Literal,
+    /// Rule R22: `end` on nothing but statement nodes is an error that says what to walk on; off for gold programs, which may ask for them.
+    pub refuse_statements: bool,
+    /// What the value NOW means (rule R12), instead of what the graph says.
+    pub now: Option<Literal>,
     /// Relations that stay in a list even where the ranking cuts it (training data only, spec A.3).
     pub must_show: Vec<Relation>,
     /// Relations that this session must not see, as if their triples were taken out of the graph.
@@ -177,8 +179,8 @@ impl Default for ExecOptions {
             shown: limits::SHOWN_RELATIONS,
             max_steps: limits::MAX_STEPS,
             deadline: limits::QUESTION_DEADLINE,
-            // The freeze of the Freebase dump that WebQSP was made on.
-            now: Literal::xsd("2015-08-10", "date"),
+            refuse_statements: false,
+            now: None,
             must_show: Vec::new(),
             without: Vec::new(),
             ranker: rank::lexical(),

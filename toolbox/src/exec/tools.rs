@@ -68,7 +68,8 @@ impl Session<'_> {
             Tool::GetEntityByConstraint => self.constrain(call, set(0)?),
             Tool::GetCandidateEntity => {
                 let Some(Arg::Literal(mention)) = args.first() else { return Err(missing(call)) };
-                value(link::candidates(self.kg, &mention.lexical), Vec::new())
+                let found = link::candidates(self.kg, &mention.lexical)?;
+                value(found.into_iter().map(|candidate| candidate.node).collect(), Vec::new())
             }
             Tool::DisambiguateEntity => {
                 let from = set(0)?;
@@ -196,7 +197,10 @@ impl Session<'_> {
     fn against(&self, arg: Option<&Arg>) -> Result<Against, ToolError> {
         match arg {
             Some(Arg::Literal(literal)) => Ok(Against::Literal(literal.clone())),
-            Some(Arg::Name(name)) if name == "NOW" => Ok(Against::Literal(self.options.now.clone())),
+            Some(Arg::Name(name)) if name == "NOW" => {
+                let now = self.options.now.clone();
+                Ok(Against::Literal(now.unwrap_or_else(|| self.kg.schema().settings.now())))
+            }
             Some(Arg::Var(index)) => match self.set(&Arg::Var(*index))?.as_ref() {
                 [only] => Ok(match self.kg.term(*only) {
                     Term::Literal(literal) => Against::Literal(literal),
@@ -309,17 +313,9 @@ impl Session<'_> {
         truth(!kept.is_empty(), Some((relation, forward)))
     }
 
-    /// S2: the candidate whose label, classes and relations fit the question best; ties go to the better connected, then to the lower id.
+    /// S2: the candidate whose relations, classes and label fit the question best; ties go to the better connected, then to the lower id.
     fn best_candidate(&self, from: &[NodeId]) -> Option<NodeId> {
-        let texts: Vec<String> = from
-            .iter()
-            .map(|&node| {
-                let relations = self.kg.out_relations(node).into_iter().chain(self.kg.in_relations(node)).map(|id| self.kg.name(id.node()));
-                let classes = self.kg.types(node).into_iter().map(|class| self.kg.name(class));
-                self.kg.label(node).into_iter().chain(classes).chain(relations).collect::<Vec<_>>().join(" ")
-            })
-            .collect();
-        let scores = self.options.ranker.score(&self.question, &texts);
+        let scores = link::choose(self.kg, &self.bare_question, from, &vec![0.0; from.len()], self.options.ranker.as_ref());
         let degree = |i: usize| self.kg.degree(from[i]);
         (0..from.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(degree(a).cmp(&degree(b))).then(b.cmp(&a))).map(|i| from[i])
     }
@@ -332,6 +328,14 @@ impl Session<'_> {
             },
             other => Value::Set(self.set(other)?),
         };
+        if let Value::Set(set) = &value
+            && self.options.refuse_statements
+            && !set.is_empty()
+            && set.iter().all(|&node| self.kg.is_statement(node))
+        {
+            let near = self.nearest_relations(set, &self.bare_question);
+            return Err(ToolError::Statements { set: arg.to_string(), near });
+        }
         let inputs = match &value {
             Value::Set(set) => vec![set.clone()],
             Value::Int(_) | Value::Bool(_) => Vec::new(),

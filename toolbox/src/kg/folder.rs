@@ -3,6 +3,7 @@
 //! ```text
 //! DIR/manifest.json   what it is, counts, content hash, sources, label languages, named graphs, deny list
 //! DIR/graph.kgf       the frozen graph: equal graphs give equal bytes
+//! DIR/labels/         the index of its names: equal graphs give equal bytes
 //! ```
 
 use std::fs::{self, File};
@@ -13,13 +14,16 @@ use serde::{Deserialize, Serialize};
 
 use super::frozen::VERSION;
 use super::load::{self, LoadError, LoadOptions, Progress, Source};
-use super::{Damage, FrozenKg, Kg, NamedGraph};
+use super::{Damage, FrozenKg, Kg, NamedGraph, Settings, learned};
+use crate::search::{LabelIndex, SearchError};
 use crate::term::Term;
 
 /// What `format` says in every manifest.
 const FORMAT: &str = "kgagent-graph";
 /// The frozen graph's name in the folder.
 const GRAPH: &str = "graph.kgf";
+/// The folder of the label index.
+const LABELS: &str = "labels";
 /// A manifest is small; a larger file is none.
 const MANIFEST_BYTES: u64 = 1 << 24;
 
@@ -47,7 +51,10 @@ pub struct Manifest {
     /// Graphs in which the triples came; empty where all came in the default graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub graphs: Vec<NamedGraph>,
-    /// IRIs of the relations hidden from planners (rule R4); may be edited, type and label relations stay hidden anyway.
+    /// What the graph's owner wants; may be edited.
+    #[serde(default)]
+    pub settings: Settings,
+    /// IRIs of the relations hidden from planners (rule R4), those that were learned among them; may be edited, type and label relations stay hidden anyway.
     pub deny: Vec<String>,
 }
 
@@ -118,6 +125,17 @@ pub enum FolderError {
         /// The names there are.
         known: Vec<String>,
     },
+    /// A setting of the manifest makes no sense.
+    #[error("{}: settings: {why}", path.display())]
+    Settings {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// The label index cannot be written or opened.
+    #[error(transparent)]
+    Search(#[from] SearchError),
     /// The files to load cannot be read.
     #[error(transparent)]
     Load(#[from] LoadError),
@@ -139,13 +157,31 @@ impl GraphFolder {
         options: &LoadOptions,
         progress: &dyn Fn(Progress),
     ) -> Result<(FrozenKg, Manifest), FolderError> {
+        Self::load_with(dir, files, options, &Settings::default(), progress)
+    }
+
+    /// [`GraphFolder::load`] with settings of the graph's owner.
+    ///
+    /// # Errors
+    /// [`FolderError`]; nothing is left behind then, and what was there stays.
+    pub fn load_with(
+        dir: &Path,
+        files: &[PathBuf],
+        options: &LoadOptions,
+        settings: &Settings,
+        progress: &dyn Fn(Progress),
+    ) -> Result<(FrozenKg, Manifest), FolderError> {
+        if let Some(why) = settings.fault() {
+            return Err(FolderError::Settings { path: dir.join("manifest.json"), why });
+        }
         replace(dir, |fresh, work| {
             let gathered = load::gather(files, options, Some(work), progress)?;
             progress(Progress::Sort);
             let path = fresh.join(GRAPH);
             let frozen = FrozenKg::freeze(gathered.input, Some(&path), gathered.spilled.then_some(work));
-            let manifest = describe(&frozen.map_err(LoadError::from)?, &gathered.sources);
-            Ok(manifest)
+            let kg = frozen.map_err(LoadError::from)?.with_settings(settings.clone());
+            LabelIndex::build(&kg, &fresh.join(LABELS))?;
+            Ok(describe(&kg, &gathered.sources))
         })
         .and_then(|manifest| Ok((Self::open(dir)?, manifest)))
     }
@@ -158,6 +194,7 @@ impl GraphFolder {
         replace(dir, |fresh, _| {
             let path = fresh.join(GRAPH);
             write_file(&path, kg.bytes()).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+            LabelIndex::build(kg, &fresh.join(LABELS))?;
             Ok(describe(kg, sources))
         })
     }
@@ -180,7 +217,11 @@ impl GraphFolder {
         if head.version != VERSION {
             return Err(FolderError::Version { path: dir.to_owned(), found: head.version });
         }
-        serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))
+        let manifest: Manifest = serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
+        match manifest.settings.fault() {
+            Some(why) => Err(FolderError::Settings { path, why }),
+            None => Ok(manifest),
+        }
     }
 
     /// Opens a graph folder: the frozen graph is mapped, its header and small parts are checked, and that it is the one of the manifest.
@@ -195,7 +236,9 @@ impl GraphFolder {
         if kg.content_hash() != manifest.content_hash {
             return Err(FolderError::Hash { path: dir.to_owned(), expected: manifest.content_hash, found: kg.content_hash().to_owned() });
         }
-        Ok(kg.with_hidden(&manifest.deny))
+        let mut kg = kg.with_settings(manifest.settings).with_hidden(&manifest.deny);
+        kg.set_label_index(LabelIndex::open(&dir.join(LABELS), kg.content_hash())?);
+        Ok(kg)
     }
 
     /// Opens the part of a graph folder that came in these named graphs (the empty name is the default graph); all of it without a name.
@@ -212,7 +255,8 @@ impl GraphFolder {
             given,
             known: kg.graphs().iter().map(|graph| format!("`{}`", graph.name)).collect(),
         })?;
-        Ok(part.with_hidden(&Self::manifest(dir)?.deny))
+        let manifest = Self::manifest(dir)?;
+        Ok(part.with_settings(manifest.settings).with_hidden(&manifest.deny))
     }
 
     /// Opens a graph folder and checks every byte of the graph.
@@ -290,6 +334,10 @@ fn check_target(dir: &Path) -> Result<(), FolderError> {
 }
 
 fn describe(kg: &FrozenKg, sources: &[Source]) -> Manifest {
+    let mut deny = kg.schema().hidden.clone();
+    deny.extend(learned(kg));
+    deny.sort_unstable();
+    deny.dedup();
     let iri = |term: Term| match term {
         Term::Iri(iri) => iri,
         other => other.to_string(),
@@ -305,7 +353,8 @@ fn describe(kg: &FrozenKg, sources: &[Source]) -> Manifest {
         sources: sources.to_vec(),
         label_languages: kg.label_languages().to_vec(),
         graphs: kg.graphs().to_vec(),
-        deny: kg.schema().hidden.iter().map(|r| iri(kg.term(r.node()))).collect(),
+        settings: kg.schema().settings.clone(),
+        deny: deny.iter().map(|r| iri(kg.term(r.node()))).collect(),
     }
 }
 

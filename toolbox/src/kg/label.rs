@@ -12,6 +12,11 @@ fn is_unsafe(c: char) -> bool {
 /// A text as one clean line: white space collapsed, unsafe characters gone, at most [`LABEL_CHARS`] characters (the last one `…` if cut).
 #[must_use]
 pub fn clean(text: &str) -> String {
+    one_line(text, LABEL_CHARS)
+}
+
+/// A text as one clean line of at most `most` characters.
+pub(crate) fn one_line(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
     for c in text.chars() {
@@ -24,7 +29,7 @@ pub fn clean(text: &str) -> String {
             out.push(c);
         }
     }
-    if let Some((cut, _)) = out.char_indices().nth(LABEL_CHARS)
+    if let Some((cut, _)) = out.char_indices().nth(most)
         && let Some((last, _)) = out[..cut].char_indices().next_back()
     {
         out.truncate(last);
@@ -48,13 +53,17 @@ pub fn fold(text: &str) -> String {
     out
 }
 
-/// Rank of a language tag as a label: English, then untagged, then the smallest tag; smaller is better.
-pub(crate) fn language_rank(lang: &str) -> (u8, &str) {
-    match lang {
-        "en" => (0, ""),
-        "" => (2, ""),
-        tag if tag.starts_with("en-") => (1, tag),
-        tag => (3, tag),
+/// Rank of a language tag as a label, smaller is better: the wanted languages in their order, each before its regions, then untagged, then
+/// the smallest tag.
+pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a str) {
+    let region = |tag: &String| lang.strip_prefix(tag.as_str()).is_some_and(|rest| !tag.is_empty() && rest.starts_with('-'));
+    if let Some(place) = wanted.iter().position(|tag| tag == lang) {
+        return (2 * place, "");
+    }
+    match wanted.iter().position(region) {
+        Some(place) => (2 * place + 1, lang),
+        None if lang.is_empty() => (2 * wanted.len(), ""),
+        None => (2 * wanted.len() + 1, lang),
     }
 }
 

@@ -6,6 +6,7 @@ mod dialect;
 mod dictionary;
 mod folder;
 mod frozen;
+mod hierarchy;
 pub mod kqapro;
 mod label;
 mod load;
@@ -13,21 +14,30 @@ mod names;
 mod pattern;
 mod rewrite;
 mod schema;
+mod schema_learn;
 mod sparql;
+mod statement;
 pub mod subgraph;
 
 pub use dialect::{normalise, parse_query};
 pub use folder::{FolderError, GraphFolder, Manifest};
 pub use frozen::{Damage, FreezeError, FrozenKg, NamedGraph};
+pub(crate) use hierarchy::proof;
+pub(crate) use label::one_line;
 pub use label::{clean, fold};
 pub use load::{Format, LoadError, LoadOptions, Progress, Source};
 pub use names::TEXT_NAMESPACE;
+pub(crate) use schema::is_meta_class;
+pub use schema::{Settings, why_hidden};
+pub use schema_learn::learned;
 pub use sparql::Evaluated;
+pub(crate) use statement::readable_name;
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use crate::search::{LabelIndex, SearchError};
 use crate::term::{NodeId, RelId, Term};
 
 /// The graph under its older name.
@@ -67,13 +77,33 @@ pub trait Kg: Send + Sync {
     /// Relations leaving and relations entering any of the nodes, sorted, without the schema's hidden ones (rule R4), each with the first of
     /// the nodes that has it.
     fn relations_of(&self, nodes: &[NodeId]) -> [Vec<(RelId, NodeId)>; 2];
+    /// Every relation of the graph, the hidden ones too, sorted.
+    fn relations(&self) -> &[RelId];
+    /// Ids of all IRIs and blank nodes; literals have higher ones.
+    fn resources(&self) -> std::ops::Range<u32>;
     /// Number of triples in which the node stands as head or tail: how popular it is.
     fn degree(&self, node: NodeId) -> usize;
-    /// Every class that some node is an instance of.
+    /// Number of triples of a relation.
+    fn uses(&self, r: RelId) -> usize;
+    /// Calls `visit` with head and tail of each triple of a relation, in order of tail and head, while it returns true.
+    fn each_pair(&self, r: RelId, visit: &mut dyn FnMut(NodeId, NodeId) -> bool);
+    /// Whether a node stands for a statement and not for a thing: a Freebase CVT node, a Wikidata statement, a blank node with facts of its
+    /// own (rule R22). Such a node has no name and at least two edges, one of them leaving it.
+    fn is_statement(&self, node: NodeId) -> bool {
+        statement::is_statement(self, node)
+    }
+    /// The names of the graph's nodes. Read from the graph's folder, or made in memory when it is first asked for.
+    ///
+    /// # Errors
+    /// When the index is damaged.
+    fn label_index(&self) -> Result<&LabelIndex, SearchError>;
+    /// Every class that some node is an instance of; with [`Settings::subclasses`] their wider classes too.
     fn classes(&self) -> &[NodeId];
-    /// Instances of a class, through any of the schema's type relations.
+    /// Every class that some node is directly an instance of.
+    fn direct_classes(&self) -> &[NodeId];
+    /// Instances of a class, through any of the schema's type relations; with [`Settings::subclasses`] those of narrower classes too.
     fn instances(&self, class: NodeId) -> Cow<'_, [NodeId]>;
-    /// Classes of a node.
+    /// Classes of a node; with [`Settings::subclasses`] the wider ones too.
     fn types(&self, node: NodeId) -> Vec<NodeId>;
     /// Every node that has this label (exact match first, else case-insensitive), for [`crate::link`].
     fn by_label(&self, label: &str) -> Vec<NodeId>;
@@ -93,10 +123,54 @@ pub struct Schema {
     pub type_relations: Vec<RelId>,
     /// Relations that carry names (`rdfs:label`, `type.object.name`, …).
     pub label_relations: Vec<RelId>,
-    /// Relations never shown to a planner (rule R4): the two lists above and meta relations.
+    /// Relations that carry further names (`skos:altLabel`, `common.topic.alias`, nicknames, …); not hidden for that.
+    #[serde(default)]
+    pub alias_relations: Vec<RelId>,
+    /// Relations from a page to the node it leads to: the page's title is an alias of that node.
+    #[serde(default)]
+    pub redirect_relations: Vec<RelId>,
+    /// Relations from a class to a wider class.
+    #[serde(default)]
+    pub superclass_relations: Vec<RelId>,
+    /// Relations never shown to a planner (rule R4): types, labels and meta relations.
     pub hidden: Vec<RelId>,
     /// Derived interval relations `X.from_to` of rule R11.
     pub intervals: Vec<Interval>,
+    /// Relation and class of its heads, as the graph states it; sorted.
+    #[serde(default)]
+    pub domains: Vec<(RelId, NodeId)>,
+    /// Relation and class or datatype of its tails, as the graph states it; sorted.
+    #[serde(default)]
+    pub ranges: Vec<(RelId, NodeId)>,
+    /// Relation and its reverse, as the graph states it, both ways; sorted.
+    #[serde(default)]
+    pub reverses: Vec<(RelId, NodeId)>,
+    /// What the graph's owner has set.
+    #[serde(default)]
+    pub settings: Settings,
+}
+
+impl Schema {
+    /// Classes that the graph states as the domain of a relation.
+    pub fn domain(&self, relation: RelId) -> impl Iterator<Item = NodeId> + '_ {
+        of(&self.domains, relation)
+    }
+
+    /// Classes or datatypes that the graph states as the range of a relation.
+    pub fn range(&self, relation: RelId) -> impl Iterator<Item = NodeId> + '_ {
+        of(&self.ranges, relation)
+    }
+
+    /// Relations that the graph states as the reverse of a relation (rule R3).
+    pub fn reverse(&self, relation: RelId) -> impl Iterator<Item = RelId> + '_ {
+        of(&self.reverses, relation).map(NodeId::relation)
+    }
+}
+
+/// What a sorted list says about a relation.
+fn of(list: &[(RelId, NodeId)], relation: RelId) -> impl Iterator<Item = NodeId> + '_ {
+    let start = list.partition_point(|&(r, _)| r < relation);
+    list[start..].iter().take_while(move |&&(r, _)| r == relation).map(|&(_, node)| node)
 }
 
 /// A derived interval relation (rule R11): a node is in it when it carries the start or the end.

@@ -10,13 +10,13 @@ use super::meta::{Meta, NamedGraph};
 use crate::kg::dictionary::{Dictionary, Key, Parts};
 use crate::kg::names::{Names, TEXT_NAMESPACE, split};
 use crate::kg::{Schema, label, schema};
-use crate::term::RelId;
+use crate::term::{NodeId, RelId, Term};
 
 /// The sections that follow from the base ones. `members` are the rows of each graph of `graphs`.
 pub(super) fn derive(image: &Image, graphs: &[String], members: &[Vec<u32>]) -> io::Result<Vec<Part>> {
     let dictionary = image.dictionary();
     let names = Names::new(dictionary);
-    let schema = find_schema(image, &names);
+    let schema = schema::read(&Raw { image, names: &names });
     let labels = find_labels(image, &schema);
     let (hashes, nodes) = fold_index(image, &schema, &labels);
     let classes = find_classes(image, &schema);
@@ -60,32 +60,34 @@ pub(super) fn derive(image: &Image, graphs: &[String], members: &[Vec<u32>]) -> 
     Ok(parts)
 }
 
-fn find_schema(image: &Image, names: &Names) -> Schema {
-    let mut schema = Schema::default();
-    let mut named = Vec::new();
-    let mut ranked = Vec::new();
-    for &relation in image.ids(Section::Relations) {
-        let key = image.dictionary().key(relation);
-        let Some(iri) = key.iri() else { continue };
-        let id = RelId(relation);
-        let is_type = schema::is_type_relation(iri);
-        let label_rank = schema::label_rank(iri);
-        if is_type {
-            schema.type_relations.push(id);
-        }
-        if let Some(rank) = label_rank {
-            ranked.push((rank, id));
-        }
-        if is_type || label_rank.is_some() || schema::is_meta_relation(iri) {
-            schema.hidden.push(id);
-        } else {
-            named.push((names.name(image.dictionary(), relation), id));
-        }
+/// A graph whose triples are there and nothing else yet.
+struct Raw<'a> {
+    image: &'a Image,
+    names: &'a Names,
+}
+
+impl schema::Vocabulary for Raw<'_> {
+    fn relations(&self) -> Vec<(RelId, String, String)> {
+        let dictionary = self.image.dictionary();
+        let named = self.image.ids(Section::Relations).iter().filter_map(|&id| {
+            let key = dictionary.key(id);
+            Some((RelId(id), key.iri()?.to_owned(), self.names.name(dictionary, id)))
+        });
+        named.collect()
     }
-    ranked.sort_unstable();
-    schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
-    schema.intervals = schema::intervals(&named);
-    schema
+
+    fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)> {
+        let [objects, subjects] = self.image.pairs(relation.0);
+        objects.iter().zip(subjects).take(limit).map(|(&o, &s)| (NodeId(s), NodeId(o))).collect()
+    }
+
+    fn term(&self, node: NodeId) -> Term {
+        self.image.dictionary().key(node.0).parts().to_term()
+    }
+
+    fn find_iri(&self, iri: &str) -> Option<NodeId> {
+        self.image.dictionary().find_iri(iri).map(NodeId)
+    }
 }
 
 /// The literal that is the label of each resource: the best language wins, then the better relation, then the smaller text.
@@ -93,12 +95,7 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
     let dictionary = image.dictionary();
     let mut best = vec![NONE; dictionary.resources().len()];
     let mut ranks = vec![0_usize; best.len()];
-    fn rank(key: &Key, relation: usize) -> ((u8, &str), usize, &str) {
-        match key.parts() {
-            Parts::Literal(lexical, _, lang) => (label::language_rank(lang), relation, lexical),
-            Parts::Iri(_) | Parts::Blank(_) => ((u8::MAX, ""), relation, ""),
-        }
-    }
+    let languages = &schema.settings.languages;
     for (at, relation) in schema.label_relations.iter().enumerate() {
         let [objects, subjects] = image.pairs(relation.0);
         let mut known: Option<(u32, Key, bool)> = None;
@@ -110,13 +107,21 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
             }
             let Some((_, key, true)) = &known else { continue };
             let Some(place) = best.get_mut(s as usize) else { continue };
-            if *place == NONE || rank(key, at) < rank(&dictionary.key(*place), ranks[s as usize]) {
+            if *place == NONE || label_rank(key, at, languages) < label_rank(&dictionary.key(*place), ranks[s as usize], languages) {
                 *place = o;
                 ranks[s as usize] = at;
             }
         }
     }
     best
+}
+
+/// How good a literal is as a label, smaller is better: its language, its relation's place among the label relations, its text.
+pub(super) fn label_rank<'k>(key: &'k Key, relation: usize, languages: &[String]) -> ((usize, &'k str), usize, &'k str) {
+    match key.parts() {
+        Parts::Literal(lexical, _, lang) => (label::language_rank(lang, languages), relation, lexical),
+        Parts::Iri(_) | Parts::Blank(_) => ((usize::MAX, ""), relation, ""),
+    }
 }
 
 /// Hash of each folded label and the node that has it, sorted by both.

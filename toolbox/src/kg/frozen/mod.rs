@@ -22,6 +22,7 @@ mod verify;
 use std::borrow::Cow;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::OnceLock;
 
 pub(super) use chunk::{Chunk, Sealed};
 pub use freeze::FreezeError;
@@ -34,7 +35,8 @@ use meta::Meta;
 pub use meta::NamedGraph;
 
 use super::dictionary::{Dictionary, Key, Parts, term_key};
-use super::{Kg, QueryAnswer, QueryError, QueryLimits, Schema, label};
+use super::{Kg, QueryAnswer, QueryError, QueryLimits, Schema, Settings, hierarchy, label};
+use crate::search::{LabelIndex, SearchError};
 use crate::term::{NodeId, RelId, Term};
 
 /// A graph that is read and never changed.
@@ -44,6 +46,9 @@ pub struct FrozenKg {
     meta: Meta,
     /// Relations that no planner sees, sorted.
     hidden: Vec<RelId>,
+    /// The classes and all wider ones, where they count.
+    wider: Option<Vec<NodeId>>,
+    label_index: OnceLock<Result<LabelIndex, SearchError>>,
     hash: String,
 }
 
@@ -92,7 +97,7 @@ impl FrozenKg {
         let meta: Meta =
             serde_json::from_slice(image.section(Section::Meta)).map_err(|error| Damage::Section(format!("section Meta ({error})")))?;
         let hash = image.header.content_hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut kg = Self { image, meta, hidden: Vec::new(), hash };
+        let mut kg = Self { image, meta, hidden: Vec::new(), wider: None, label_index: OnceLock::new(), hash };
         kg.hidden.clone_from(&kg.meta.schema.hidden);
         kg.hidden.sort_unstable();
         Ok(kg)
@@ -109,6 +114,19 @@ impl FrozenKg {
 
     fn key(&self, id: u32) -> Key {
         self.image.dictionary().key(id)
+    }
+
+    /// Sets what the graph's owner wants: label languages, the value of NOW, and so on.
+    #[must_use]
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.meta.schema.settings = settings;
+        self.wider = self.meta.schema.settings.subclasses.then(|| hierarchy::wider(&self, self.direct_classes()));
+        self
+    }
+
+    /// Sets the index of names that lies beside the graph.
+    pub(super) fn set_label_index(&mut self, index: LabelIndex) {
+        self.label_index = Ok(index).into();
     }
 
     /// Sets the graph's own deny list (rule R4): what is hidden from planners besides type and label relations, which always are.
@@ -180,12 +198,6 @@ impl FrozenKg {
     #[must_use]
     pub fn term_count(&self) -> usize {
         self.dictionary().len()
-    }
-
-    /// Every relation of the graph, the hidden ones too, sorted.
-    #[must_use]
-    pub fn relations(&self) -> &[RelId] {
-        self.image.numbers(Section::Relations)
     }
 
     /// Number of nodes that are an IRI or a blank node and stand as the head or tail of some triple.
@@ -303,6 +315,24 @@ impl FrozenKg {
         literals.map(|&id| self.key(id))
     }
 
+    /// The best label in these languages.
+    fn label_in(&self, node: NodeId, languages: &[String]) -> Option<u32> {
+        let mut best: Option<(u32, usize, Key)> = None;
+        for (at, relation) in self.meta.schema.label_relations.iter().enumerate() {
+            for &id in self.image.tails(node.0, relation.0) {
+                let key = self.key(id);
+                let usable = matches!(key.parts(), Parts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
+                let better = best
+                    .as_ref()
+                    .is_none_or(|(_, old_at, old)| derive::label_rank(&key, at, languages) < derive::label_rank(old, *old_at, languages));
+                if usable && better {
+                    best = Some((id, at, key));
+                }
+            }
+        }
+        best.map(|(id, ..)| id)
+    }
+
     fn fits_label(&self, node: NodeId, fits: impl Fn(&str) -> bool) -> bool {
         self.label_texts(node).any(|key| matches!(key.parts(), Parts::Literal(lexical, ..) if fits(lexical)))
             || self.label(node).is_some_and(|text| fits(&text))
@@ -367,7 +397,14 @@ impl Kg for FrozenKg {
     }
 
     fn label(&self, node: NodeId) -> Option<String> {
-        let literal = self.image.ids(Section::Labels).get(node.0 as usize).copied().filter(|&id| id != NONE).unwrap_or(node.0);
+        let settings = &self.meta.schema.settings;
+        // The file has the label in the languages of the default; others are looked up.
+        let known = if settings.languages == Settings::default().languages {
+            self.image.ids(Section::Labels).get(node.0 as usize).copied().filter(|&id| id != NONE)
+        } else {
+            self.label_in(node, &settings.languages)
+        };
+        let literal = known.unwrap_or(node.0);
         match self.key(literal).parts() {
             Parts::Literal(lexical, ..) => Some(label::clean(lexical)),
             Parts::Iri(iri) => derive::own_label(&self.meta.schema, iri),
@@ -403,15 +440,45 @@ impl Kg for FrozenKg {
         [self.first_of(nodes, |node| self.image.out_edges(node.0)[0]), self.first_of(nodes, |node| self.image.in_edges(node.0)[0])]
     }
 
+    fn relations(&self) -> &[RelId] {
+        self.image.numbers(Section::Relations)
+    }
+
+    fn resources(&self) -> std::ops::Range<u32> {
+        self.dictionary().resources()
+    }
+
+    fn uses(&self, r: RelId) -> usize {
+        self.image.pairs(r.0)[0].len()
+    }
+
+    fn each_pair(&self, r: RelId, visit: &mut dyn FnMut(NodeId, NodeId) -> bool) {
+        for (head, tail) in self.pairs(r) {
+            if !visit(head, tail) {
+                return;
+            }
+        }
+    }
+
+    fn label_index(&self) -> Result<&LabelIndex, SearchError> {
+        self.label_index.get_or_init(|| LabelIndex::in_memory(self)).as_ref().map_err(Clone::clone)
+    }
+
     fn classes(&self) -> &[NodeId] {
+        self.wider.as_deref().unwrap_or_else(|| self.direct_classes())
+    }
+
+    fn direct_classes(&self) -> &[NodeId] {
         self.image.numbers(Section::Classes)
     }
 
     fn instances(&self, class: NodeId) -> Cow<'_, [NodeId]> {
-        match self.meta.schema.type_relations[..] {
-            [only] => self.heads(only, class),
-            ref several => {
-                let mut all: Vec<NodeId> = several.iter().flat_map(|&r| self.heads(r, class).into_owned()).collect();
+        let classes = if self.wider.is_some() { hierarchy::narrower(self, &[class]) } else { vec![class] };
+        match (&self.meta.schema.type_relations[..], &classes[..]) {
+            ([only], [class]) => self.heads(*only, *class),
+            (several, classes) => {
+                let each = classes.iter().flat_map(|&class| several.iter().map(move |&r| (r, class)));
+                let mut all: Vec<NodeId> = each.flat_map(|(r, class)| self.heads(r, class).into_owned()).collect();
                 all.sort_unstable();
                 all.dedup();
                 all.into()
@@ -424,7 +491,7 @@ impl Kg for FrozenKg {
         types.retain(|class| derive::is_class(self.dictionary(), class.0));
         types.sort_unstable();
         types.dedup();
-        types
+        if self.wider.is_some() { hierarchy::wider(self, &types) } else { types }
     }
 
     fn by_label(&self, text: &str) -> Vec<NodeId> {

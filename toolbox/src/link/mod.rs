@@ -1,7 +1,19 @@
-//! Linking a question: where its entities are mentioned, and which numbers, dates and quoted strings it names.
+//! Linking a question: which entities it mentions and where, and which numbers, dates and quoted strings it names.
+
+mod choose;
+mod detect;
+mod literals;
+mod words;
+
+pub use choose::choose;
+pub use detect::{Mention, detect};
+pub use literals::literals;
 
 use crate::kg::Kg;
+use crate::rank::Ranker;
+use crate::search::{Candidate, SearchError, normalise};
 use crate::term::{Literal, NodeId};
+pub(crate) use words::word_spans;
 
 /// What a question is about, as the planner sees it: `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,11 +59,35 @@ impl Linked {
     }
 }
 
-/// The byte range at which a question mentions a node by its label, else by its name; case does not matter, the first whole-word match counts.
+/// The byte range at which a question mentions a node: by its label, else by its name, case apart; else by any of its names in normal form;
+/// else by its label with a few letters wrong. The first whole-word match counts.
 #[must_use]
 pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usize)> {
-    let label = kg.label(node).and_then(|label| find_words(question, &label));
-    label.or_else(|| find_words(question, &kg.name(node)))
+    let label = kg.label(node);
+    let written = label.as_deref().and_then(|label| find_words(question, label)).or_else(|| find_words(question, &kg.name(node)));
+    written.or_else(|| spoken(kg, question, node, &label?))
+}
+
+/// Where a question mentions a node by another of its names, or by its label with a few letters wrong.
+fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usize, usize)> {
+    let spans = word_spans(question);
+    let names = crate::search::normal_names(kg, node);
+    let longest = names.iter().map(|name| name.split(' ').count()).max().unwrap_or(0) + 1;
+    let found = |fits: &dyn Fn(&str) -> bool| {
+        for length in (1..=longest.min(spans.len())).rev() {
+            for window in spans.windows(length) {
+                let span = (window[0].0, window[length - 1].1);
+                if fits(&normalise(&question[span.0..span.1])) {
+                    return Some(span);
+                }
+            }
+        }
+        None
+    };
+    found(&|text| names.contains(text)).or_else(|| {
+        let label = normalise(label);
+        found(&|text| crate::search::nearly(text, &label))
+    })
 }
 
 pub(crate) fn find_words(text: &str, needle: &str) -> Option<(usize, usize)> {
@@ -132,119 +168,29 @@ pub fn without_mentions(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Str
     text
 }
 
-/// Numbers, dates and quoted strings of a question, in order, without repeats.
+/// Names looked up for one mention: enough that the one meant is among them wherever context can tell.
+const CANDIDATES: usize = 24;
+
+/// Entities that a surface mention may mean (tool E6), best first: those of the first kind of match that finds any.
 ///
-/// A year also offers its last day, since "after 1990" compares with the end of that year (rule R10 takes `>` from the start).
-#[must_use]
-pub fn literals(question: &str) -> Vec<Literal> {
-    let mut found: Vec<Literal> = Vec::new();
-    let mut add = |literal: Literal| {
-        if !found.contains(&literal) {
-            found.push(literal);
-        }
-    };
-    let chars: Vec<char> = question.chars().collect();
-    let mut i = 0;
-    while i < chars.len() {
-        let c = chars[i];
-        if c == '"' {
-            if let Some(length) = chars[i + 1..].iter().position(|&c| c == '"') {
-                if length > 0 {
-                    add(Literal::plain(chars[i + 1..i + 1 + length].iter().collect::<String>()));
-                }
-                i += length + 2;
-                continue;
-            }
-        } else if c.is_ascii_digit() && (i == 0 || !chars[i - 1].is_alphanumeric()) {
-            let end = number_end(&chars, i);
-            let followed = chars.get(end).is_some_and(|c| c.is_alphabetic());
-            let text: String = chars[i..end].iter().filter(|&&c| c != ',').collect();
-            if !followed {
-                let year = text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) && matches!(text.as_bytes()[0], b'1' | b'2');
-                add(Literal::plain(text.clone()));
-                if year {
-                    add(Literal::plain(format!("{text}-12-31")));
-                }
-            }
-            i = end;
-            continue;
-        }
-        i += 1;
-    }
-    found
+/// # Errors
+/// [`SearchError`] when the label index is damaged.
+pub fn candidates(kg: &dyn Kg, mention: &str) -> Result<Vec<Candidate>, SearchError> {
+    kg.label_index()?.candidates(mention, CANDIDATES)
 }
 
-/// One past the last character of the number or date that starts at `start`: digits, then `.` or `-` or a thousands comma if digits follow.
-fn number_end(chars: &[char], start: usize) -> usize {
-    let digits = |from: usize| chars[from.min(chars.len())..].iter().take_while(|c| c.is_ascii_digit()).count();
-    let mut end = start + digits(start);
-    while let Some(&c) = chars.get(end) {
-        let next = digits(end + 1);
-        let joins = match c {
-            '.' | '-' => next > 0,
-            ',' => next == 3,
-            _ => false,
-        };
-        if !joins {
-            break;
-        }
-        end += 1 + next;
-    }
-    end
-}
-
-/// Entities that a surface mention may mean (tool E6): exact label, then the label without case, most connected first.
-#[must_use]
-pub fn candidates(kg: &dyn Kg, mention: &str) -> Vec<NodeId> {
-    let mut nodes = kg.by_label(mention);
-    let degree = |node: NodeId| kg.out_relations(node).len() + kg.in_relations(node).len();
-    nodes.sort_by_key(|&node| (std::cmp::Reverse(degree(node)), node));
-    nodes
-}
-
-/// Entities that a question mentions by label, longest mentions first, each word used once: linking without gold entities.
-#[must_use]
-pub fn entities_of(kg: &dyn Kg, question: &str) -> Vec<NodeId> {
-    const LONGEST: usize = 10;
-    let spans = word_spans(question);
-    let mut used = vec![false; spans.len()];
-    let mut found: Vec<(usize, NodeId)> = Vec::new();
-    for length in (1..=LONGEST.min(spans.len())).rev() {
-        for start in 0..=spans.len() - length {
-            if used[start..start + length].iter().any(|&u| u) {
-                continue;
-            }
-            let text = &question[spans[start].0..spans[start + length - 1].1];
-            let capital = text.chars().any(|c| c.is_uppercase() || c.is_ascii_digit());
-            let bracketed = question[..spans[start].0].ends_with('[');
-            if length == 1 && !capital && !bracketed {
-                // A lone lower-case word ("river", "drama") is more often a common noun than a name.
-                continue;
-            }
-            if let Some(&node) =
-                candidates(kg, text).iter().find(|&&node| kg.term(node).as_literal().is_none() && !kg.classes().contains(&node))
-            {
-                used[start..start + length].fill(true);
-                found.push((start, node));
-            }
+/// Entities that a question mentions, in order of mention: linking without gold entities.
+///
+/// # Errors
+/// [`SearchError`] when the label index is damaged.
+pub fn entities_of(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<NodeId>, SearchError> {
+    let mut nodes = Vec::new();
+    for mention in detect(kg, question, ranker)? {
+        if !nodes.contains(&mention.node) {
+            nodes.push(mention.node);
         }
     }
-    found.sort_unstable();
-    found.into_iter().map(|(_, node)| node).collect()
-}
-
-/// Byte ranges of the words of a text; punctuation inside a word (`O'Neill`, `U.S.`) stays with it.
-pub(crate) fn word_spans(text: &str) -> Vec<(usize, usize)> {
-    text.split_whitespace()
-        .filter_map(|word| {
-            let start = word.as_ptr() as usize - text.as_ptr() as usize;
-            let trimmed = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-            let start = start + word.len() - trimmed.len();
-            let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
-            let trimmed = trimmed.strip_suffix("'s").unwrap_or(trimmed);
-            if trimmed.is_empty() { None } else { Some((start, start + trimmed.len())) }
-        })
-        .collect()
+    Ok(nodes)
 }
 
 /// Mentions that `get_candidate_entity` may name: word spans of the question up to six words.
@@ -267,18 +213,6 @@ pub fn mention_texts(question: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn texts(question: &str) -> Vec<String> {
-        literals(question).into_iter().map(|literal| literal.lexical).collect()
-    }
-
-    #[test]
-    fn literals_are_numbers_dates_and_quotes() {
-        assert_eq!(texts("teams in 2011 with more than 60,000 seats"), ["2011", "2011-12-31", "60000"]);
-        assert_eq!(texts("born on 1985-02-05, rated 7.5."), ["1985-02-05", "7.5"]);
-        assert_eq!(texts("who is called \"Young Forrest\""), ["Young Forrest"]);
-        assert_eq!(texts("the 20th century of A1"), Vec::<String>::new());
-    }
 
     #[test]
     fn words_match_whole() {

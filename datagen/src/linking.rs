@@ -1,0 +1,109 @@
+//! How well entities are found without gold ones: the linked entities of questions against those that their gold queries name.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use toolbox::kg::Kg;
+use toolbox::term::NodeId;
+
+use crate::question::GoldQuestion;
+use crate::verify;
+
+/// The entities that a question is about: the topics that its data set gives, else the entities that its gold query names; sorted. Classes are
+/// not among them: they are offered with every question. `None` where the query cannot be read.
+#[must_use]
+pub fn gold_entities(kg: &dyn Kg, question: &GoldQuestion) -> Option<Vec<NodeId>> {
+    let mut nodes: Vec<NodeId> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+    if question.topics.is_empty() {
+        let program = verify::converted(question, Some(kg)).ok()?;
+        nodes = program.constants.iter().filter_map(|term| kg.find(term)).collect();
+    }
+    nodes.retain(|node| kg.term(*node).as_literal().is_none() && kg.classes().binary_search(node).is_err());
+    nodes.sort_unstable();
+    nodes.dedup();
+    Some(nodes)
+}
+
+/// Linked entities against gold ones, summed over questions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Linking {
+    /// Questions whose gold entities are known.
+    pub questions: usize,
+    /// Gold entities.
+    pub gold: usize,
+    /// Linked entities.
+    pub linked: usize,
+    /// Gold entities among the linked ones.
+    pub found: usize,
+    /// Questions all of whose gold entities are linked.
+    pub complete: usize,
+    /// Seconds that linking took, summed over questions.
+    pub seconds: f64,
+    /// The same by group: dimension, value.
+    pub by: BTreeMap<String, BTreeMap<String, Linking>>,
+}
+
+impl Linking {
+    /// Adds a question, and to each of its groups.
+    pub fn add(&mut self, gold: &[NodeId], linked: &[NodeId], took: Duration, groups: &[(String, String)]) {
+        self.count(gold, linked, took);
+        for (dimension, value) in groups {
+            self.by.entry(dimension.clone()).or_default().entry(value.clone()).or_default().count(gold, linked, took);
+        }
+    }
+
+    fn count(&mut self, gold: &[NodeId], linked: &[NodeId], took: Duration) {
+        let found = gold.iter().filter(|node| linked.contains(node)).count();
+        self.questions += 1;
+        self.gold += gold.len();
+        self.linked += linked.len();
+        self.found += found;
+        self.complete += usize::from(found == gold.len());
+        self.seconds += took.as_secs_f64();
+    }
+
+    /// Share of gold entities that are linked; 1 where there is none to find.
+    #[must_use]
+    pub fn recall(&self) -> f64 {
+        share(self.found, self.gold)
+    }
+
+    /// Share of linked entities that are gold; 1 where none is linked.
+    #[must_use]
+    pub fn precision(&self) -> f64 {
+        share(self.found, self.linked)
+    }
+
+    /// Share of questions all of whose gold entities are linked.
+    #[must_use]
+    pub fn complete(&self) -> f64 {
+        share(self.complete, self.questions)
+    }
+
+    /// Linked entities of a question.
+    #[must_use]
+    pub fn a_question(&self) -> f64 {
+        if self.questions == 0 { 0.0 } else { self.linked as f64 / self.questions as f64 }
+    }
+}
+
+fn share(part: usize, all: usize) -> f64 {
+    if all == 0 { 1.0 } else { part as f64 / all as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_entities_and_complete_is_of_questions() {
+        let nodes = |ids: &[u32]| ids.iter().map(|&id| NodeId(id)).collect::<Vec<_>>();
+        let mut linking = Linking::default();
+        let hops = [("hops".to_owned(), "2".to_owned())];
+        linking.add(&nodes(&[1, 2]), &nodes(&[2, 3, 4]), Duration::ZERO, &hops);
+        linking.add(&nodes(&[5]), &nodes(&[5]), Duration::ZERO, &[]);
+        assert_eq!((linking.recall(), linking.precision(), linking.complete(), linking.a_question()), (2.0 / 3.0, 0.5, 0.5, 2.0));
+        assert_eq!(linking.by["hops"]["2"].recall(), 0.5);
+        assert_eq!((Linking::default().recall(), Linking::default().a_question()), (1.0, 0.0));
+    }
+}

@@ -1,0 +1,83 @@
+//! The words of a question, and what kind of word each is.
+
+/// A word of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word {
+    /// First byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+    /// Whether it begins with a capital letter.
+    pub capital: bool,
+    /// Whether it has digits only.
+    pub number: bool,
+    /// Whether it never means anything by itself.
+    pub stop: bool,
+}
+
+/// Byte ranges of the words of a text; punctuation inside a word (`O'Neill`, `U.S`, `p_b_shelley`) stays with it, a possessive does not.
+pub(crate) fn word_spans(text: &str) -> Vec<(usize, usize)> {
+    text.split_whitespace()
+        .flat_map(|word| {
+            // A slash or a dash between words parts them only where both are longer than an abbreviation.
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            let trimmed = word.trim_start_matches(|c: char| !c.is_alphanumeric());
+            let start = start + word.len() - trimmed.len();
+            let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
+            let possessive = ["'s", "’s", "'S"].iter().find_map(|ending| trimmed.strip_suffix(ending));
+            let trimmed = possessive.unwrap_or(trimmed);
+            (!trimmed.is_empty()).then_some((start, start + trimmed.len()))
+        })
+        .collect()
+}
+
+/// The words of a question.
+pub(super) fn words(question: &str) -> Vec<Word> {
+    let word = |(start, end): (usize, usize)| {
+        let text = &question[start..end];
+        let number =
+            text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '/')) && text.contains(|c: char| c.is_ascii_digit());
+        Word { start, end, capital: text.starts_with(char::is_uppercase), number, stop: is_stop(text) }
+    };
+    word_spans(question).into_iter().map(word).collect()
+}
+
+/// Whether a word never names anything by itself: articles, prepositions, pronouns, auxiliaries, question words, and the verbs by which one
+/// asks for a list.
+pub(super) fn is_stop(word: &str) -> bool {
+    let lower = word.to_lowercase().replace(['\'', '’'], "");
+    STOP_WORDS.binary_search(&lower.as_str()).is_ok()
+}
+
+/// Sorted, for the search.
+#[rustfmt::skip]
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "after", "all", "also", "am", "among", "an", "and", "any", "are", "arent", "around", "as", "at", "be", "been", "before",
+    "being", "between", "both", "but", "by", "can", "could", "count", "did", "didnt", "different", "do", "does", "doesnt", "done", "dont",
+    "during", "each", "either", "ever", "every", "exactly", "find", "for", "from", "get", "give", "given", "gives", "had", "has", "have",
+    "having", "he", "her", "here", "hers", "him", "his", "how", "i", "if", "in", "into", "is", "isnt", "it", "its", "kind", "least",
+    "less", "like", "list", "lot", "made", "make", "many", "me", "more", "most", "much", "my", "name", "named", "neither", "no", "not",
+    "number", "of", "on", "one", "ones", "only", "or", "other", "others", "our", "out", "over", "please", "same", "she", "show", "since",
+    "so", "some", "such", "tell", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "through",
+    "to", "total", "type", "under", "until", "up", "us", "using", "was", "wasnt", "we", "well", "were", "werent", "what", "whatever",
+    "whats", "when", "where", "wheres", "whether", "which", "while", "who", "whom", "whos", "whose", "why", "will", "with", "within",
+    "without", "would", "yes", "you", "your",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_is_sorted() {
+        assert!(STOP_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(is_stop("What's") && is_stop("The") && !is_stop("Lisbon"));
+    }
+
+    #[test]
+    fn words_lose_their_punctuation() {
+        let text = "Is “O'Neill's” (U.S.) team, [The Third Man]?";
+        let found: Vec<&str> = word_spans(text).into_iter().map(|(start, end)| &text[start..end]).collect();
+        assert_eq!(found, ["Is", "O'Neill", "U.S", "team", "The", "Third", "Man"]);
+    }
+}
