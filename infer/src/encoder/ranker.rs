@@ -15,11 +15,11 @@ pub struct EncoderRanker {
 }
 
 impl EncoderRanker {
-    /// A ranker from an encoder; `name` is what the user called it.
+    /// A ranker from an encoder. Its name holds the digest of the folder, so that equal folders at different places are one ranker.
     #[must_use]
-    pub fn new(encoder: Encoder, name: &str) -> Self {
-        let digest = encoder.digest().get(..12).unwrap_or_default().to_owned();
-        Self { encoder, name: format!("{name}@{digest}"), failed: Mutex::new(None) }
+    pub fn new(encoder: Encoder) -> Self {
+        let name = format!("encoder-{}", encoder.digest().get(..12).unwrap_or_default());
+        Self { encoder, name, failed: Mutex::new(None) }
     }
 
     /// The encoder.
