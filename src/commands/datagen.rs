@@ -1,7 +1,6 @@
 //! `kgagent datagen`: from questions with gold SPARQL to verified instruction data, and conversion coverage without a graph.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use datagen::agree::agreements;
@@ -17,7 +16,6 @@ use serde_json::json;
 use toolbox::exec::Naming;
 use toolbox::kg::Kg;
 use toolbox::memory::Template;
-use toolbox::rank::{self, Ranker};
 
 use super::{kg, ranking};
 use crate::Outcome;
