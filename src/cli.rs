@@ -279,6 +279,18 @@ pub(crate) struct ExportArgs {
     pub(crate) out: PathBuf,
 }
 
+/// What ranks relations and classes.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RankingArgs {
+    /// What ranks relations: `lexical` (words, no weights), `shuffled` (a fixed chance order, for comparison), the folder of a sentence encoder (BERT family, from the hub), or `lexical+DIR`
+    /// for both together. A model is asked under the ranker that its data was made with.
+    #[arg(long, default_value = "lexical", value_name = "RANKER")]
+    pub(crate) ranker: String,
+    /// Folder in which an encoder's vectors are kept by text; without it `kgagent/vectors` in the user's cache folder.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) vectors: Option<PathBuf>,
+}
+
 /// A layout of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LayoutName {
@@ -312,6 +324,8 @@ pub(crate) enum RelationStyle {
 pub(crate) struct GoldArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
     /// Where questions come from: a format of `datagen formats`, `=` and a file or folder (`qald:de=PATH` takes an option of the format);
     /// `#train` or `#heldout` behind the path takes that part of a fixed 90 / 10 split (`#heldout:20` for another share), `#seen:60` or
     /// `#unseen:60` the questions without or with any of 60 held-back relations.
@@ -332,9 +346,6 @@ pub(crate) struct GoldArgs {
     /// How dialogue calls write relations.
     #[arg(long, value_enum, default_value = "name")]
     pub(crate) relations: RelationStyle,
-    /// What ranks relation lists: lexical, or shuffled (no ranking, to measure what it is worth).
-    #[arg(long, default_value = "lexical", value_name = "NAME")]
-    pub(crate) ranker: String,
     /// Put the tool list into every dialogue (the paper layout always has it).
     #[arg(long)]
     pub(crate) tool_list: bool,
@@ -484,6 +495,8 @@ pub(crate) struct CheckArgs {
 pub(crate) struct RecallArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
     /// Where questions come from; as for `datagen gold`.
     #[arg(long = "source", required = true, value_name = "FORMAT=PATH")]
     pub(crate) sources: Vec<String>,
@@ -646,6 +659,8 @@ impl ExcludeTopics {
 pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
     /// Model folder, or scripted:FILE (calls, one a line).
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
@@ -670,6 +685,8 @@ pub(crate) struct AskArgs {
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
     /// Model folder, or `oracle` (the gold programs).
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: String,
@@ -688,9 +705,6 @@ pub(crate) struct EvalArgs {
     /// Topic entities kept out of answers; the source's own convention without it.
     #[arg(long, value_enum)]
     pub(crate) exclude_topics: Option<ExcludeTopics>,
-    /// What ranks relation lists: as in the training data.
-    #[arg(long, default_value = "lexical", value_name = "NAME")]
-    pub(crate) ranker: String,
     /// Evaluate at most this many questions (of each hop, where the source has hops).
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,

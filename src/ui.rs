@@ -47,6 +47,11 @@ impl Ui {
         }
     }
 
+    /// A warning, on the error stream.
+    pub(crate) fn warn(&self, text: &str) {
+        eprintln!("kgagent: warning: {text}");
+    }
+
     /// The result for machines; silent without `--json`.
     pub(crate) fn object(&self, value: &serde_json::Value) {
         if self.json {

@@ -23,6 +23,9 @@ pub enum Error {
         /// What is wrong there, what it looks like, and what would be right.
         message: String,
     },
+    /// The ranker failed: lists would be in no order.
+    #[error("the relation lists could not be ranked: {0}")]
+    Ranker(String),
     /// `--source` names no format.
     #[error("`{given}` is no source; write FORMAT=PATH with one of: {known}")]
     Source {

@@ -9,6 +9,7 @@
 //! Invariants: nothing here knows burn or a dataset format, prints, or reads the environment.
 
 pub mod agent;
+pub mod encoder;
 pub mod engine;
 mod error;
 pub mod planner;

@@ -33,6 +33,8 @@ pub struct Dataset {
     pub agents: Vec<String>,
     /// Hashes of the graphs the lines were made from, sorted.
     pub kg_hashes: Vec<String>,
+    /// What ranked the relation lists, as `run.json` says; empty where there is none.
+    pub ranker: String,
 }
 
 #[derive(Deserialize)]
@@ -64,6 +66,11 @@ impl Dataset {
         let valid = dir.join("valid.jsonl");
         if valid.exists() {
             data.valid = data.read_file(&valid)?;
+        }
+        let run = dir.join("run.json");
+        if run.exists() {
+            let run = crate::folder::read_json(&run)?;
+            data.ranker = run.pointer("/options/ranker").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
         }
         for list in [&mut data.layouts, &mut data.agents, &mut data.kg_hashes] {
             list.sort();

@@ -20,6 +20,8 @@ pub struct KgAgentInfo {
     pub agents: Vec<String>,
     /// Layouts of the training data.
     pub layouts: Vec<String>,
+    /// What ranked the relation lists of the training data; empty where the data does not say.
+    pub ranker: String,
     /// How it was trained: configuration and final figures.
     pub training: Value,
 }

@@ -138,6 +138,25 @@ impl Tokenizer {
         Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?).map_err(|error| failed(format!("{}: {error}", path.display())))
     }
 
+    /// Read the `tokenizer.json` of an encoder without the cutting and padding that it may ask for: texts come out as long as they are.
+    ///
+    /// # Errors
+    /// As [`Tokenizer::from_file`].
+    pub fn from_file_whole(path: &Path) -> Result<Self, ModelError> {
+        let mut tokenizer = Self::from_file(path)?;
+        tokenizer.inner.with_padding(None);
+        tokenizer.inner.with_truncation(None).map_err(failed)?;
+        Ok(tokenizer)
+    }
+
+    /// Ids of `text` between the marks that the tokenizer puts around every text (`[CLS]` … `[SEP]`), as encoders read it.
+    ///
+    /// # Errors
+    /// When the tokenizer fails.
+    pub fn encode_with_marks(&self, text: &str) -> Result<Vec<u32>, ModelError> {
+        Ok(self.inner.encode_fast(text, true).map_err(failed)?.get_ids().to_vec())
+    }
+
     /// Read the bytes of a `tokenizer.json`.
     ///
     /// # Errors

@@ -8,20 +8,21 @@ use infer::agent::{Outcome as Answered, kg_agent};
 use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
 use serde_json::json;
 use toolbox::answer::{Answer, AnswerValue};
-use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
+use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
 use toolbox::memory::{Layout, Template};
 use toolbox::rank::lexical;
 use toolbox::term::NodeId;
 
-use super::kg;
+use super::{kg, ranking};
 use crate::Outcome;
 use crate::cli::AskArgs;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
+    let ranker = ranking::open(&args.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities)?;
     let (mut planner, template): (Box<dyn Planner>, Template) = match args.model.strip_prefix("scripted:") {
         Some(file) => {
@@ -33,10 +34,16 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
             let model =
                 Arc::new(LocalModel::open(Path::new(&args.model)).with_context(|| format!("cannot load the model {}", args.model))?);
             let template = model.template()?;
+            if let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info()) {
+                ui.warn(&warning);
+            }
             (Box::new(LocalPlanner::new(&model)), template)
         }
     };
-    let outcome = answer(&graph, &args.question, &entities, args.exclude_topics.when(), &template, planner.as_mut(), &args.model)?;
+    let exclude = Exclude { nodes: Vec::new(), when: args.exclude_topics.when() };
+    let options = ExecOptions { exclude, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
+    let outcome = answer(&graph, &args.question, &entities, options, &template, planner.as_mut(), &args.model)?;
+    ranking::check(ranker.as_ref())?;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();
         toolbox::trace::write(&outcome.events, &mut bytes)?;
@@ -48,19 +55,19 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     Ok(if outcome.answer.is_none() { Outcome::Negative } else { Outcome::Done })
 }
 
-/// Runs the KG-Agent loop on one question.
+/// Runs the KG-Agent loop on one question. The entities are what `options` excludes, where it excludes anything.
 pub(crate) fn answer(
     graph: &dyn Kg,
     question: &str,
     entities: &[NodeId],
-    when: ExcludeWhen,
+    mut options: ExecOptions,
     template: &Template,
     planner: &mut dyn Planner,
     name: &str,
 ) -> Result<Answered> {
     let linked = Linked::new(graph, question, entities);
-    let options =
-        ExecOptions { exclude: Exclude { nodes: linked.entities.clone(), when }, refuse_statements: true, ..ExecOptions::default() };
+    options.exclude.nodes.clone_from(&linked.entities);
+    options.refuse_statements = true;
     let task = kg_agent::Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name: name };
     Ok(kg_agent::answer(task, planner)?)
 }

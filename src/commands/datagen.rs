@@ -1,7 +1,6 @@
 //! `kgagent datagen`: from questions with gold SPARQL to verified instruction data, and conversion coverage without a graph.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use datagen::agree::agreements;
@@ -17,9 +16,8 @@ use serde_json::json;
 use toolbox::exec::Naming;
 use toolbox::kg::Kg;
 use toolbox::memory::Template;
-use toolbox::rank::{self, Ranker};
 
-use super::kg;
+use super::{kg, ranking};
 use crate::Outcome;
 use crate::cli::{
     CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SparqlArgs, SplitName, SynthArgs,
@@ -66,18 +64,13 @@ pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
     }
 }
 
-/// The ranker of an option.
-pub(crate) fn ranker(name: &str) -> Result<Arc<dyn Ranker>> {
-    rank::by_name(name).with_context(|| format!("there is no ranker `{name}`: lexical and shuffled are known"))
-}
-
 /// The questions of a run and how data is made of them.
 fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, GenerateOptions)> {
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
     let questions = read(&args.sources, Some(graph), &reading)?;
     let options = GenerateOptions {
         template: template(args.layout, args.relations, args.tool_list),
-        verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranker(&args.ranker)?, ..VerifyOptions::default() },
+        verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranking::open(&args.ranking)?, ..VerifyOptions::default() },
         threads: args.threads.unwrap_or(0),
         seed: args.seed,
         limit: args.limit,

@@ -12,7 +12,7 @@ use datagen::read::ReadOptions;
 use infer::planner::{LocalModel, LocalPlanner};
 use model::Preset;
 use serde_json::json;
-use toolbox::exec::ExcludeWhen;
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::kg::{FrozenKg, Kg};
 use toolbox::metrics::Metrics;
 use toolbox::rank;
@@ -21,7 +21,7 @@ use train::{Base, TrainConfig};
 use super::eval::{Planning, Setting};
 use super::{ask, datagen as sources, eval, kg, train as training};
 use crate::Outcome;
-use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName, RelationStyle, SelectArgs};
+use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName, RankingArgs, RelationStyle, SelectArgs};
 use crate::ui::{Ui, seconds, table};
 
 /// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
@@ -91,13 +91,13 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let data_dir = args.out.join("data");
     let generating = GoldArgs {
         graph: KgArg::whole(&loading.kg),
+        ranking: RankingArgs { ranker: "lexical".to_owned(), vectors: None },
         sources: vec![format!("templates={}", data("templates.jsonl")?.display()), jsonl(&data("questions.train.jsonl")?)],
         hold_out: vec![new_entities.clone(), new_wordings.clone()],
         out: Some(data_dir.clone()),
         show: false,
         layout: LayoutName::Dialogue,
         relations: RelationStyle::Name,
-        ranker: "lexical".to_owned(),
         tool_list: false,
         limit: None,
         abstain: 0.08,
@@ -160,7 +160,8 @@ fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &U
     for &question in questions {
         let entities = ask::topics(graph, question, &[])?;
         let mut planner = LocalPlanner::new(model);
-        let outcome = ask::answer(graph, question, &entities, ExcludeWhen::Others, &template, &mut planner, "demo model")?;
+        let options = ExecOptions { exclude: Exclude { nodes: Vec::new(), when: ExcludeWhen::Others }, ..ExecOptions::default() };
+        let outcome = ask::answer(graph, question, &entities, options, &template, &mut planner, "demo model")?;
         let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
         ui.say("");
         ask::print_text(ui, question, &names, &outcome);

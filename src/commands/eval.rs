@@ -28,7 +28,7 @@ use toolbox::metrics::{Metrics, Scored, Scores, score};
 use toolbox::rank::Ranker;
 use toolbox::term::NodeId;
 
-use super::{datagen as sources, kg};
+use super::{datagen as sources, kg, ranking};
 use crate::Outcome;
 use crate::cli::{EntitySource, EvalArgs};
 use crate::ui::{Ui, seconds};
@@ -99,12 +99,13 @@ struct One {
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
-    let setting = Setting::open(
-        &args.model,
-        args.entities,
-        args.exclude_topics.map(crate::cli::ExcludeTopics::when),
-        sources::ranker(&args.ranker)?,
-    )?;
+    let setting =
+        Setting::open(&args.model, args.entities, args.exclude_topics.map(crate::cli::ExcludeTopics::when), ranking::open(&args.ranking)?)?;
+    if let Planning::Local(model) = &setting.planning
+        && let Some(warning) = ranking::mismatch(setting.ranker.as_ref(), model.info())
+    {
+        ui.warn(&warning);
+    }
     let all = sources::read(std::slice::from_ref(&args.source), Some(&graph), &ReadOptions { seed: args.seed, ..ReadOptions::default() })?;
     let questions = limited(all, args.limit, args.seed);
     if questions.is_empty() {
@@ -112,7 +113,8 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
     let evaluated = pool.install(|| evaluate(&graph, &questions, &setting, ui))?;
-    let setting = json!({ "model": args.model, "source": args.source, "entities": format!("{:?}", args.entities).to_lowercase(), "ranker": args.ranker });
+    ranking::check(setting.ranker.as_ref())?;
+    let setting = json!({ "ranker": setting.ranker.name(), "model": args.model, "source": args.source, "entities": format!("{:?}", args.entities).to_lowercase() });
     write(&args.out, &evaluated, &setting, args.traces)?;
     print(&evaluated, ui);
     ui.say(format!("\nwritten to {}", args.out.display()));

@@ -6,6 +6,7 @@ pub(crate) mod demo;
 pub(crate) mod eval;
 pub(crate) mod fetch;
 pub(crate) mod kg;
+pub(crate) mod ranking;
 pub(crate) mod recall;
 pub(crate) mod replay;
 pub(crate) mod subgraph;

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use datagen::choice::Choice;
@@ -14,7 +15,7 @@ use model::atomic::StagedFolder;
 use serde_json::{Value, json};
 use toolbox::kg::Kg;
 
-use super::{datagen as sources, kg};
+use super::{datagen as sources, kg, ranking};
 use crate::Outcome;
 use crate::cli::RecallArgs;
 use crate::ui::Ui;
@@ -24,7 +25,8 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
     let questions = sources::read(&args.sources, Some(&graph), &reading)?;
-    let options = VerifyOptions::default();
+    let ranker = ranking::open(&args.ranking)?;
+    let options = VerifyOptions { ranker: Arc::clone(&ranker), ..VerifyOptions::default() };
     let bar = ui.bar(Some(questions.len() as u64), "recall");
     let progress = |done: usize| bar.set_position(done as u64);
     let mut pairs = args.pairs.as_deref().map(Pairs::new).transpose()?;
@@ -40,6 +42,7 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
     };
     let report = recall(&questions, &graph, &options, args.threads.unwrap_or(0), &progress, ui.stop(), &mut sink)?;
     bar.finish_and_clear();
+    ranking::check(ranker.as_ref())?;
     if let Some(error) = failed {
         return Err(error);
     }

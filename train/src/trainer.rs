@@ -373,6 +373,7 @@ impl Run<'_> {
             template_hash: data.template_hash.clone(),
             agents: data.agents.clone(),
             layouts: data.layouts.clone(),
+            ranker: data.ranker.clone(),
             // Nothing that differs between two equal runs: model folders are compared byte by byte.
             training: json!({
                 "config": self.state.config["train"], "base": start.base, "steps": summary.steps, "examples": summary.examples, "tokens": tokens,

@@ -245,6 +245,56 @@ pub(crate) fn swiglu(gate_up: &[f32], row_step: usize, width: usize, rows: usize
     );
 }
 
+/// LayerNorm of every row, in place: `(x - mean(x)) / sqrt(var(x) + eps) · weight + bias`.
+pub(crate) fn layer_norm(x: &mut [f32], weight: &[f32], bias: &[f32], eps: f32) {
+    dispatch(
+        #[inline(always)]
+        || {
+            let width = weight.len();
+            for row in x.chunks_exact_mut(width) {
+                let mean = lane_sum(row, |v| v) / width as f32;
+                let variance = lane_sum(row, |v| (v - mean) * (v - mean)) / width as f32;
+                let scale = 1.0 / (variance + eps).sqrt();
+                for ((x, &w), &b) in row.iter_mut().zip(weight).zip(bias) {
+                    *x = (*x - mean) * scale * w + b;
+                }
+            }
+        },
+    );
+}
+
+/// The error function, to a few units in the last place: a rational function of x within ±4, where erf is ±1 to single precision.
+#[inline(always)]
+fn erf(x: f32) -> f32 {
+    let x = x.clamp(-4.0, 4.0);
+    let s = x * x;
+    let mut p = -2.726_142_3e-10;
+    p = p * s + 2.770_681_4e-8;
+    p = p * s - 2.101_024e-6;
+    p = p * s - 5.692_506_4e-5;
+    p = p * s - 7.349_906_3e-4;
+    p = p * s - 2.954_6e-3;
+    p = p * s - 1.609_603_3e-2;
+    let mut q = -1.456_607_2e-5;
+    q = q * s - 2.133_740_6e-4;
+    q = q * s - 1.682_827e-3;
+    q = q * s - 7.373_329e-3;
+    q = q * s - 1.426_473_9e-2;
+    x * p / q
+}
+
+/// `x = x · Φ(x)`, Φ the normal distribution.
+pub(crate) fn gelu(x: &mut [f32]) {
+    dispatch(
+        #[inline(always)]
+        || {
+            for x in x.iter_mut() {
+                *x *= 0.5 * (1.0 + erf(*x * std::f32::consts::FRAC_1_SQRT_2));
+            }
+        },
+    );
+}
+
 /// `x += y`.
 pub(crate) fn add(x: &mut [f32], y: &[f32]) {
     dispatch(
@@ -289,6 +339,22 @@ mod tests {
             worst = worst.max(((f64::from(exp(x)) - want) / want).abs());
         }
         assert!(worst < 3e-7, "{worst}");
+    }
+
+    #[test]
+    fn erf_is_close_to_the_real_one() {
+        let mut worst = 0.0f64;
+        for i in -600..=600 {
+            let x = f64::from(i) / 100.0;
+            // 2/sqrt(pi) times the integral of e^(-t²) from 0 to x, by Simpson's rule.
+            let steps = 2000;
+            let h = x / f64::from(steps);
+            let f = |i: i32| (-(f64::from(i) * h).powi(2)).exp();
+            let inner: f64 = (1..steps).map(|i| f(i) * if i % 2 == 0 { 2.0 } else { 4.0 }).sum();
+            let want = 2.0 / std::f64::consts::PI.sqrt() * h / 3.0 * (f(0) + f(steps) + inner);
+            worst = worst.max((f64::from(erf(x as f32)) - want).abs());
+        }
+        assert!(worst < 5e-7, "{worst}");
     }
 
     #[test]

@@ -76,12 +76,23 @@ impl Linear {
                     }
                 }
             }
+            self.add_bias(rows, out);
         } else {
-            let panels = Panels { data: &self.data, step, stride: PANEL, count };
-            let target = Target { row_step: width, panel_step: PANEL };
-            dispatch(Product { x, x_step: self.inputs, rows, terms: self.inputs, panels, out, target });
+            self.run_here(x, rows, out);
         }
+    }
+
+    /// [`run`](Self::run) on the calling thread alone, for callers that give each thread rows of its own.
+    pub(crate) fn run_here(&self, x: &[f32], rows: usize, out: &mut [f32]) {
+        let panels = Panels { data: &self.data, step: self.inputs * PANEL, stride: PANEL, count: self.width() / PANEL };
+        let target = Target { row_step: self.width(), panel_step: PANEL };
+        dispatch(Product { x, x_step: self.inputs, rows, terms: self.inputs, panels, out, target });
+        self.add_bias(rows, out);
+    }
+
+    fn add_bias(&self, rows: usize, out: &mut [f32]) {
         if let Some(bias) = &self.bias {
+            let width = self.width();
             for row in out[..rows * width].chunks_exact_mut(width) {
                 super::kernels::add(row, bias);
             }

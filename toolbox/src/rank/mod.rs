@@ -78,6 +78,11 @@ pub trait Ranker: Send + Sync {
         discount_walked(&mut scores, asked, relations);
         scores
     }
+
+    /// What went wrong since the ranker was made, if anything did: a score cannot say it, so whoever uses a ranker asks at the end.
+    fn failure(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The lexical ranker, one for the whole process: what it has worked out about names serves every question.
