@@ -30,6 +30,8 @@ pub struct LiveSet {
     pub text: String,
     /// A number or a truth value: only `end` takes it.
     pub scalar: bool,
+    /// Holds nothing but statement nodes, which are no answer (rule R22): `end` does not take it.
+    pub unanswerable: bool,
     /// A linked entity rather than a result: it can also be compared with.
     pub entity: bool,
     /// Its relations are the ones shown last, so showing them again is no step forward.
@@ -236,7 +238,7 @@ impl CallAcceptor {
                 texts.extend(self.nodes().filter(|(_, set)| !set.out.is_empty() || !set.incoming.is_empty()).map(|(_, set)| last(set)));
             }
             Tool::End => {
-                texts.extend(self.live.sets.iter().map(last));
+                texts.extend(self.live.sets.iter().filter(|set| !set.unanswerable).map(last));
                 texts.push(("[])".to_owned(), Stage::Done));
             }
             Tool::GetEntityByType | Tool::GetCandidateEntity => {}

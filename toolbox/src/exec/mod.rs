@@ -374,12 +374,13 @@ impl<'g> Session<'g> {
             };
             named.map(text).collect()
         };
-        let mut add = |key: SetKey, text: String, scalar: bool, entity: bool| {
+        let mut add = |key: SetKey, text: String, scalar: bool, entity: bool, unanswerable: bool| {
             let shown = self.shown.get(&key).cloned().unwrap_or_default();
             sets.push(LiveSet {
                 text,
                 scalar,
                 entity,
+                unanswerable,
                 just_listed: self.last_shown.as_ref() == Some(&key),
                 out: relation_texts(&shown.out, 0),
                 incoming: relation_texts(&shown.incoming, shown.out.len()),
@@ -387,11 +388,14 @@ impl<'g> Session<'g> {
         };
         for (i, &node) in self.linked.entities.iter().enumerate() {
             let text = if handles { format!("e{i}") } else { print_name(&self.kg.name(node)) };
-            add(SetKey::Node(node), text, false, true);
+            add(SetKey::Node(node), text, false, true, self.only_statements(&[node]));
         }
         for (i, value) in self.variables.iter().enumerate() {
-            let scalar = !matches!(value, Value::Set(_));
-            add(SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)), format!("v{i}"), scalar, false);
+            let (scalar, unanswerable) = match value {
+                Value::Set(set) => (false, self.only_statements(set)),
+                Value::Int(_) | Value::Bool(_) => (true, false),
+            };
+            add(SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)), format!("v{i}"), scalar, false, unanswerable);
         }
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
@@ -403,6 +407,11 @@ impl<'g> Session<'g> {
             values: values.map(|(i, value)| if handles { format!("x{i}") } else { Arg::Literal(value.clone()).to_string() }).collect(),
             mentions: link::mention_texts(&self.question).into_iter().map(|text| Literal::plain(text).to_string()).collect(),
         }
+    }
+
+    /// Whether a set is refused as an answer because it holds nothing but statement nodes (rule R22).
+    pub(crate) fn only_statements(&self, set: &[NodeId]) -> bool {
+        self.options.refuse_statements && !set.is_empty() && set.iter().all(|&node| self.kg.is_statement(node))
     }
 
     /// The printed name of a relation.

@@ -329,9 +329,7 @@ impl Session<'_> {
             other => Value::Set(self.set(other)?),
         };
         if let Value::Set(set) = &value
-            && self.options.refuse_statements
-            && !set.is_empty()
-            && set.iter().all(|&node| self.kg.is_statement(node))
+            && self.only_statements(set)
         {
             let near = self.nearest_relations(set, &self.bare_question);
             return Err(ToolError::Statements { set: arg.to_string(), near });
