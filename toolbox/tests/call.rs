@@ -96,6 +96,7 @@ fn live() -> impl Strategy<Value = Live> {
                 LiveSet {
                     text,
                     scalar: scalar && !entity,
+                    unanswerable: false,
                     entity,
                     just_listed: i == 0,
                     out: (0..out).map(|r| format!("r{r}")).collect(),
