@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::read::{ReadOptions, Source};
 use datagen::verify::{VerifyOptions, verify};
-use infer::agent::kg_agent;
+use infer::agent::{Task, kg_agent};
 use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
 use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
 use toolbox::call::{Arg, CallAcceptor, parse_call};
@@ -49,7 +49,7 @@ fn the_loop_writes_what_training_reads() {
         let mut compared = 0;
         for question in &questions {
             let Ok(verified) = verify(&kg, question, &VerifyOptions::default()) else { continue };
-            let task = kg_agent::Task {
+            let task = Task {
                 kg: &kg,
                 question: &question.question,
                 linked: verified.linked.clone(),

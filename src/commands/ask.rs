@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use infer::agent::{Outcome as Answered, kg_agent};
+use infer::agent::{AgentKind, Outcome as Answered, Task, answer_with};
 use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
 use serde_json::json;
 use toolbox::answer::{Answer, AnswerValue};
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     };
     let exclude = Exclude { nodes: Vec::new(), when: args.exclude_topics.when() };
     let options = ExecOptions { exclude, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
-    let outcome = answer(&graph, &args.question, &entities, options, &template, planner.as_mut(), &args.model)?;
+    let outcome = answer(&args.agent.kind(), &graph, &args.question, &entities, options, &template, planner.as_mut(), &args.model)?;
     ranking::check(ranker.as_ref())?;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();
@@ -55,8 +55,9 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     Ok(if outcome.answer.is_none() { Outcome::Negative } else { Outcome::Done })
 }
 
-/// Runs the KG-Agent loop on one question. The entities are what `options` excludes, where it excludes anything.
+/// Runs an agent on one question. The entities are what `options` excludes, where it excludes anything.
 pub(crate) fn answer(
+    agent: &AgentKind,
     graph: &dyn Kg,
     question: &str,
     entities: &[NodeId],
@@ -68,8 +69,8 @@ pub(crate) fn answer(
     let linked = Linked::new(graph, question, entities);
     options.exclude.nodes.clone_from(&linked.entities);
     options.refuse_statements = true;
-    let task = kg_agent::Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name: name };
-    Ok(kg_agent::answer(task, planner)?)
+    let task = Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name: name };
+    Ok(answer_with(agent, task, planner)?)
 }
 
 /// The topic entities: those given, else those that the question mentions.

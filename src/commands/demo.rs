@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use datagen::read::ReadOptions;
+use infer::agent::AgentKind;
 use infer::planner::{LocalModel, LocalPlanner};
 use model::Preset;
 use serde_json::json;
@@ -125,6 +126,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
 
     let local = Arc::new(LocalModel::open(&model_dir)?);
     let setting = Setting {
+        agent: AgentKind::KgAgent,
         planning: Planning::Local(Arc::clone(&local)),
         template: local.template()?,
         entities: EntitySource::Gold,
@@ -161,7 +163,7 @@ fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &U
         let entities = ask::topics(graph, question, &[])?;
         let mut planner = LocalPlanner::new(model);
         let options = ExecOptions { exclude: Exclude { nodes: Vec::new(), when: ExcludeWhen::Others }, ..ExecOptions::default() };
-        let outcome = ask::answer(graph, question, &entities, options, &template, &mut planner, "demo model")?;
+        let outcome = ask::answer(&AgentKind::KgAgent, graph, question, &entities, options, &template, &mut planner, "demo model")?;
         let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
         ui.say("");
         ask::print_text(ui, question, &names, &outcome);

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 use anyhow::{Context, Result, bail};
-use infer::agent::kg_agent;
+use infer::agent::{AgentKind, Task, answer_with};
 use infer::planner::Scripted;
 use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
@@ -23,9 +23,10 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let file = File::open(&args.trace).with_context(|| format!("cannot open {}", args.trace.display()))?;
     let events = trace::read(BufReader::new(file)).with_context(|| format!("{} is no trace", args.trace.display()))?;
     let graph = kg::open(&args.graph)?;
-    let Some(Event::Observe { question, entities, kg_hash, template_hash, planner, exclude, .. }) = events.first() else {
+    let Some(Event::Observe { agent, question, entities, kg_hash, template_hash, planner, exclude, .. }) = events.first() else {
         bail!("{} does not begin with an observe event", args.trace.display());
     };
+    let Some(kind) = AgentKind::named(agent) else { bail!("the trace is of the agent `{agent}`, which this version does not have") };
     if kg_hash != graph.content_hash() {
         bail!("the trace was made on the graph {kg_hash}, this folder holds {}", graph.content_hash());
     }
@@ -41,8 +42,8 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let exclude = Exclude { nodes: nodes(&exclude.0)?, when: exclude.1 };
     let options = ExecOptions { exclude, refuse_statements, ..ExecOptions::default() };
     let linked = Linked::new(&graph, question, &nodes(entities)?);
-    let task = kg_agent::Task { kg: &graph, question, linked, must_offer: &[], options, template: &template, planner_name: planner };
-    let again = kg_agent::answer(task, &mut Scripted::new(texts))?;
+    let task = Task { kg: &graph, question, linked, must_offer: &[], options, template: &template, planner_name: planner };
+    let again = answer_with(&kind, task, &mut Scripted::new(texts))?;
     let differ = compare(&events, &again.events)?;
     ui.object(&json!({ "events": events.len(), "equal": differ.is_none(), "first_difference": differ }));
     match differ {

@@ -15,10 +15,12 @@ pub const TRACE_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
-    /// What was asked, over which graph, by which planner.
+    /// What was asked, over which graph, of which agent and planner.
     Observe {
         /// [`TRACE_VERSION`].
         version: u32,
+        /// The agent.
+        agent: String,
         /// The question.
         question: String,
         /// Linked entities by name.

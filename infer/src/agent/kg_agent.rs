@@ -4,34 +4,14 @@ use std::time::Instant;
 
 use toolbox::answer::Answer;
 use toolbox::call::parse_call;
-use toolbox::exec::{ExecOptions, Session};
-use toolbox::kg::Kg;
-use toolbox::link::Linked;
-use toolbox::memory::{Conversation, Layout, Template};
+use toolbox::exec::Session;
+use toolbox::memory::{Conversation, Layout};
 use toolbox::term::NodeId;
 use toolbox::trace::{Event, ResultText, TRACE_VERSION};
 
-use super::Outcome;
+use super::{AgentKind, Outcome, Task};
 use crate::InferError;
 use crate::planner::{Moment, Planner};
-
-/// One question for the loop.
-pub struct Task<'a> {
-    /// The graph.
-    pub kg: &'a dyn Kg,
-    /// The question as asked.
-    pub question: &'a str,
-    /// What it is about.
-    pub linked: Linked,
-    /// Classes that must be on offer (an oracle's; empty otherwise).
-    pub must_offer: &'a [NodeId],
-    /// Limits, exclusions and ranking.
-    pub options: ExecOptions,
-    /// The prompt template.
-    pub template: &'a Template,
-    /// The planner's name, for the trace.
-    pub planner_name: &'a str,
-}
 
 /// Answers one question. A call that does not parse or cannot be executed ends it without an answer, as in the paper's loop; the trace
 /// says why.
@@ -42,7 +22,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
     let mut events = vec![opening(&task)];
     let mut session = Session::new(task.kg, task.question, task.linked, task.must_offer, task.options);
     let mut conversation = Conversation::open(task.template, &session);
-    let (mut shown, mut tokens, mut invalid) = (0, 0, 0);
+    let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
     let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
     while session.answer().is_none() {
         // Observe: what the planner has not seen yet.
@@ -52,6 +32,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         let begun = Instant::now();
         let proposal = planner.propose(&Moment { session: &session, template: task.template, turns })?;
         model_seconds += begun.elapsed().as_secs_f64();
+        asked += 1;
         tokens += proposal.read + proposal.decided + proposal.forced;
         if planner.constrained() {
             events.push(Event::Tokens {
@@ -83,14 +64,15 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
     let answer = Answer::of(&session);
     events.push(Event::Answer { answer: Box::new(answer.clone()) });
     events.push(Event::Timing { kg: kg_seconds, model: model_seconds });
-    let calls = session.steps().len();
-    Ok(Outcome { answer, events, samples: conversation.into_samples(), calls, invalid, tokens, model_seconds, kg_seconds })
+    let (calls, samples) = (session.steps().len(), conversation.into_samples());
+    Ok(Outcome { samples, calls, invalid, asked, tokens, model_seconds, kg_seconds, ..Outcome::new(answer, events) })
 }
 
 fn opening(task: &Task<'_>) -> Event {
     let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
     Event::Observe {
         version: TRACE_VERSION,
+        agent: AgentKind::KgAgent.name().to_owned(),
         question: task.question.to_owned(),
         entities: names(&task.linked.entities),
         kg_hash: task.kg.content_hash().to_owned(),

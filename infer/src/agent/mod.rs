@@ -1,10 +1,69 @@
-//! The agents. Each is one way of driving the toolbox with a planner; ODA and Triad come beside [`kg_agent`].
+//! The agents. Each is one way of driving the toolbox with a planner; all take a [`Task`] and give an [`Outcome`], so that one harness measures them.
 
 pub mod kg_agent;
 
 use toolbox::answer::Answer;
+use toolbox::exec::ExecOptions;
+use toolbox::kg::Kg;
+use toolbox::link::Linked;
+use toolbox::memory::Template;
+use toolbox::term::NodeId;
 use toolbox::trace::Event;
 use toolbox::transcript::Turn;
+
+use crate::InferError;
+use crate::planner::Planner;
+
+/// Which agent answers. A further agent is a variant here (with its options, where it has any) and an arm in [`answer_with`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentKind {
+    /// The tool loop of KG-Agent.
+    KgAgent,
+}
+
+impl AgentKind {
+    /// The name on the command line, in traces and in reports.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::KgAgent => "kg-agent",
+        }
+    }
+
+    /// The agent of that name, with the options it has by default.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::KgAgent].into_iter().find(|agent| agent.name() == name)
+    }
+}
+
+/// One question for an agent.
+pub struct Task<'a> {
+    /// The graph.
+    pub kg: &'a dyn Kg,
+    /// The question as asked.
+    pub question: &'a str,
+    /// What it is about.
+    pub linked: Linked,
+    /// Classes that must be on offer (an oracle's; empty otherwise).
+    pub must_offer: &'a [NodeId],
+    /// Limits, exclusions and ranking.
+    pub options: ExecOptions,
+    /// The prompt template.
+    pub template: &'a Template,
+    /// The planner's name, for the trace.
+    pub planner_name: &'a str,
+}
+
+/// Answers one question with an agent.
+///
+/// # Errors
+/// [`InferError`] when the planner itself fails; a question without an answer is an [`Outcome`].
+pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+    match agent {
+        AgentKind::KgAgent => kg_agent::answer(task, planner),
+    }
+}
 
 /// What one question came to.
 #[derive(Clone, Debug)]
@@ -19,10 +78,60 @@ pub struct Outcome {
     pub calls: usize,
     /// Calls that did not parse or could not be executed.
     pub invalid: usize,
+    /// Times the model was asked.
+    pub asked: usize,
     /// Tokens read and written by the model.
     pub tokens: usize,
     /// Seconds in the model.
     pub model_seconds: f64,
     /// Seconds in the graph.
     pub kg_seconds: f64,
+    /// Seconds by phase, for agents that have phases.
+    pub phases: Vec<(&'static str, f64)>,
+    /// Names of entities and relations that were still there after a stage of linking; how many of the gold ones are among them is the
+    /// stage's recall.
+    pub survived: Vec<Survived>,
+    /// Why there is no answer, as one of the agent's own causes.
+    pub failure: Option<&'static str>,
+}
+
+/// What a stage of linking left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survived {
+    /// The stage.
+    pub stage: &'static str,
+    /// Entities or relations.
+    pub what: Linkable,
+    /// Names as the graph has them (IRIs).
+    pub names: Vec<String>,
+}
+
+/// What a stage of linking links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Linkable {
+    /// Entities and classes.
+    Entities,
+    /// Relations.
+    Relations,
+}
+
+impl Outcome {
+    /// An outcome of which only the answer and the events are known yet.
+    #[must_use]
+    pub fn new(answer: Answer, events: Vec<Event>) -> Self {
+        Self {
+            answer,
+            events,
+            samples: Vec::new(),
+            calls: 0,
+            invalid: 0,
+            asked: 0,
+            tokens: 0,
+            model_seconds: 0.0,
+            kg_seconds: 0.0,
+            phases: Vec::new(),
+            survived: Vec::new(),
+            failure: None,
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
+use infer::agent::AgentKind;
 use infer::planner::LocalModel;
 use model::Preset;
 use serde_json::json;
@@ -73,6 +74,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
 
     let local = Arc::new(LocalModel::open(&model_dir)?);
     let setting = Setting {
+        agent: AgentKind::KgAgent,
         planning: Planning::Local(Arc::clone(&local)),
         template: local.template()?,
         entities: EntitySource::Linked,

@@ -1,0 +1,130 @@
+//! Options of `ask`, `eval` and `replay`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use infer::agent::AgentKind;
+
+use super::{KgArg, RankingArgs};
+
+/// Which agent answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AgentName {
+    /// The tool loop of KG-Agent.
+    KgAgent,
+}
+
+impl AgentName {
+    pub(crate) fn kind(self) -> AgentKind {
+        match self {
+            Self::KgAgent => AgentKind::KgAgent,
+        }
+    }
+}
+
+/// Where topic entities come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EntitySource {
+    /// The dataset's.
+    Gold,
+    /// Found in the question by label.
+    Linked,
+}
+
+/// Which topic entities are kept out of answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExcludeTopics {
+    /// None.
+    Never,
+    /// All of them, from the answer.
+    Answer,
+    /// All of them, from the answer, where something else is left.
+    Others,
+    /// All of them, from every result.
+    EveryStep,
+}
+
+impl ExcludeTopics {
+    pub(crate) fn when(self) -> toolbox::exec::ExcludeWhen {
+        use toolbox::exec::ExcludeWhen;
+        match self {
+            Self::Never => ExcludeWhen::Never,
+            Self::Answer => ExcludeWhen::Answer,
+            Self::Others => ExcludeWhen::Others,
+            Self::EveryStep => ExcludeWhen::EveryStep,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
+    /// Model folder, or scripted:FILE (calls, one a line).
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: String,
+    /// The question.
+    #[arg(value_name = "QUESTION")]
+    pub(crate) question: String,
+    /// Who answers.
+    #[arg(long, value_enum, default_value = "kg-agent")]
+    pub(crate) agent: AgentName,
+    /// Topic entity by name or id; without any they are found in the question by label.
+    #[arg(long = "entity", value_name = "ID")]
+    pub(crate) entities: Vec<String>,
+    /// Topic entities kept out of the answer.
+    #[arg(long, value_enum, default_value = "others")]
+    pub(crate) exclude_topics: ExcludeTopics,
+    /// Write everything that happened to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
+    /// Model folder, or `oracle` (the gold programs).
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: String,
+    /// Where questions come from; as for `datagen gold`.
+    #[arg(long, value_name = "FORMAT=PATH")]
+    pub(crate) source: String,
+    /// Who answers.
+    #[arg(long, value_enum, default_value = "kg-agent")]
+    pub(crate) agent: AgentName,
+    /// Folder to write: metrics.json and predictions.jsonl.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Where topic entities come from.
+    #[arg(long, value_enum, default_value = "gold")]
+    pub(crate) entities: EntitySource,
+    /// Topic entities kept out of answers; the source's own convention without it.
+    #[arg(long, value_enum)]
+    pub(crate) exclude_topics: Option<ExcludeTopics>,
+    /// Evaluate at most this many questions (of each hop, where the source has hops).
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Seed of the choice under --limit.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write a trace of every question into this folder of the output.
+    #[arg(long)]
+    pub(crate) traces: bool,
+    /// Worker threads; all cores without it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// Trace file (from `ask --trace` or `eval --traces`).
+    #[arg(value_name = "TRACE")]
+    pub(crate) trace: PathBuf,
+    #[command(flatten)]
+    pub(crate) graph: KgArg,
+}

@@ -1,0 +1,105 @@
+//! Options of `train`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Args)]
+pub(crate) struct TrainCommand {
+    #[command(subcommand)]
+    pub(crate) inspect: Option<TrainSub>,
+    #[command(flatten)]
+    pub(crate) run: Option<TrainArgs>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrainSub {
+    /// Show the tokens of a dataset, with the trained ones in colour.
+    Inspect(InspectArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// Dataset folder (made by `datagen`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Model folder whose tokenizer is used; without it one is trained on the data.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) base: Option<PathBuf>,
+    /// Examples to show.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) limit: usize,
+}
+
+/// A training method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodName {
+    /// All weights.
+    Full,
+    /// Low-rank adapters.
+    Lora,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrainArgs {
+    /// Dataset folder (made by `datagen`).
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: PathBuf,
+    /// Model folder to start from, ORG/NAME that `kgagent fetch` has brought, or scratch:tiny, scratch:small, scratch:base.
+    #[arg(long, value_name = "BASE")]
+    pub(crate) base: String,
+    /// Folder to write.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// What is trained.
+    #[arg(long, value_enum, default_value = "full")]
+    pub(crate) method: MethodName,
+    /// Rank of LoRA's corrections.
+    #[arg(long, value_name = "R")]
+    pub(crate) lora_rank: Option<usize>,
+    /// The corrections are scaled by this over the rank.
+    #[arg(long, value_name = "A")]
+    pub(crate) lora_alpha: Option<f32>,
+    /// Scale by alpha over the square root of the rank (rsLoRA).
+    #[arg(long)]
+    pub(crate) rslora: bool,
+    /// Share of the corrections' input dropped while training.
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) lora_dropout: Option<f32>,
+    /// Projections that are corrected, such as q_proj,v_proj; all seven by default.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) lora_targets: Option<Vec<String>>,
+    /// Write the corrections as an adapter in PEFT layout, not added to a whole model.
+    #[arg(long)]
+    pub(crate) adapter: bool,
+    /// Preset of the options below: `default` (from scratch), `finetune`, or `paper` (KG-Agent, appendix A.4).
+    #[arg(long, default_value = "default", value_name = "NAME")]
+    pub(crate) recipe: String,
+    /// Passes over the data.
+    #[arg(long, value_name = "N")]
+    pub(crate) epochs: Option<usize>,
+    /// Peak learning rate.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) lr: Option<f64>,
+    /// Tokens of one optimizer step.
+    #[arg(long, value_name = "N")]
+    pub(crate) batch_tokens: Option<usize>,
+    /// Tokens of one forward pass; a step accumulates as many as it needs.
+    #[arg(long, value_name = "N")]
+    pub(crate) micro_tokens: Option<usize>,
+    /// Steps between checkpoints.
+    #[arg(long, value_name = "N")]
+    pub(crate) save_every: Option<usize>,
+    /// `auto` goes on from the newest whole checkpoint in the output folder.
+    #[arg(long, value_name = "auto")]
+    pub(crate) resume: Option<String>,
+    /// Vocabulary of a model made from scratch.
+    #[arg(long, value_name = "N")]
+    pub(crate) vocab_size: Option<usize>,
+    /// Where to train: cpu.
+    #[arg(long, default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: String,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}

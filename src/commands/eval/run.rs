@@ -1,0 +1,224 @@
+//! Questions through an agent, one by one, and their scores.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use datagen::linking::{Linking, gold_entities};
+use datagen::question::GoldQuestion;
+use datagen::verify::{self, Verified, VerifyOptions};
+use indicatif::ProgressBar;
+use infer::agent::{AgentKind, Outcome as Answered, Task, answer_with};
+use infer::planner::{Oracle, Planner};
+use rayon::prelude::*;
+use serde::Serialize;
+use toolbox::call::parse_program;
+use toolbox::exec::{Exclude, ExecOptions};
+use toolbox::kg::Kg;
+use toolbox::link::{self, Linked};
+use toolbox::metrics::{Metrics, Scored, Scores, score};
+use toolbox::term::NodeId;
+
+use super::gold::Gold;
+use super::setting::{Planning, Setting};
+use crate::cli::EntitySource;
+use crate::ui::Ui;
+
+/// One line of `predictions.jsonl`.
+#[derive(Serialize)]
+pub(super) struct Prediction {
+    id: String,
+    question: String,
+    gold: BTreeSet<String>,
+    predicted: BTreeSet<String>,
+    scores: Scores,
+    program: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gold_program: Option<bool>,
+    invalid_calls: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    emptied: Option<toolbox::answer::Emptied>,
+}
+
+/// What an evaluation gave.
+pub(crate) struct Evaluated {
+    pub(crate) metrics: Metrics,
+    /// How well entities were found, where they were linked.
+    pub(crate) linking: Option<Linking>,
+    /// Questions that could not be measured (no gold answer, or for the oracle no verified program), with the reason.
+    pub(crate) skipped: Vec<(String, String)>,
+    pub(super) predictions: Vec<Prediction>,
+    pub(super) traces: Vec<Vec<toolbox::trace::Event>>,
+}
+
+struct One {
+    scored: Scored,
+    /// Gold and linked entities and how long linking took.
+    linking: Option<(Vec<NodeId>, Vec<NodeId>, Duration)>,
+    prediction: Prediction,
+    events: Vec<toolbox::trace::Event>,
+}
+
+/// Answers every question and scores the answers, on the current thread pool; results do not depend on its size.
+pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Setting, ui: &Ui) -> Result<Evaluated> {
+    let bar = ui.bar(Some(questions.len() as u64), "evaluate");
+    let results: Vec<Result<Result<One, String>>> = questions
+        .par_iter()
+        .map_init(|| setting.planning.planner(), |planner, question| one(graph, question, setting, planner.as_deref_mut(), &bar, ui))
+        .collect();
+    bar.finish_and_clear();
+    let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
+    let mut evaluated =
+        Evaluated { metrics: Metrics::default(), linking, skipped: Vec::new(), predictions: Vec::new(), traces: Vec::new() };
+    let mut scored = Vec::new();
+    for (question, result) in questions.iter().zip(results) {
+        match result? {
+            Ok(one) => {
+                if let (Some(linking), Some((gold, linked, took))) = (&mut evaluated.linking, &one.linking) {
+                    linking.add(gold, linked, *took, &one.scored.groups);
+                }
+                scored.push(one.scored);
+                evaluated.traces.push(one.events);
+                evaluated.predictions.push(one.prediction);
+            }
+            Err(reason) => evaluated.skipped.push((question.id.clone(), reason)),
+        }
+    }
+    if scored.is_empty() {
+        let first = evaluated.skipped.first().map_or("", |(_, reason)| reason.as_str());
+        bail!("none of the {} questions can be measured; the first because: {first}", questions.len());
+    }
+    evaluated.metrics = Metrics::of(&scored);
+    Ok(evaluated)
+}
+
+fn one(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+    setting: &Setting,
+    planner: Option<&mut (dyn Planner + '_)>,
+    bar: &ProgressBar,
+    ui: &Ui,
+) -> Result<Result<One, String>> {
+    if ui.stop().load(Ordering::Relaxed) {
+        bail!("interrupted");
+    }
+    bar.inc(1);
+    let gold = match Gold::of(graph, question) {
+        Ok(gold) => gold,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let begun = Instant::now();
+    let found = match setting.entities {
+        EntitySource::Gold => None,
+        EntitySource::Linked => Some(link::entities_of(graph, &question.question, setting.ranker.as_ref())?),
+    };
+    let linking_took = begun.elapsed();
+    let (answered, known) = match planner {
+        Some(planner) => (model_answer(graph, question, setting, found.as_deref(), planner)?, None),
+        None => match verified(graph, question) {
+            Ok(verified) => (oracle_answer(graph, question, setting, &verified, found.as_deref())?, Some(verified)),
+            Err(reason) => return Ok(Err(reason)),
+        },
+    };
+    let took = begun.elapsed();
+    let linking = found.and_then(|found| Some((gold_entities(graph, question)?, found, linking_took)));
+    let known = known.or_else(|| verified(graph, question).ok());
+    // Only the agent that writes programs can write the gold one.
+    let known = known.filter(|_| setting.agent == AgentKind::KgAgent);
+    let program = known.map(|verified| verified.gold.calls.iter().map(ToString::to_string).eq(answered.answer.program.iter().cloned()));
+    let predicted = gold.comparable(&answered.answer);
+    let scores = score(&predicted, &gold.texts);
+    let mut groups = Vec::new();
+    groups.extend(question.hops.map(|hops| ("hops".to_owned(), hops.to_string())));
+    groups.extend(question.kind.clone().map(|kind| ("type".to_owned(), kind)));
+    let scored = Scored {
+        scores,
+        answered: !answered.answer.is_none(),
+        calls: answered.calls,
+        invalid_calls: answered.invalid,
+        tokens: answered.tokens,
+        seconds: took.as_secs_f64(),
+        program,
+        groups,
+    };
+    let prediction = Prediction {
+        id: question.id.clone(),
+        question: question.question.clone(),
+        gold: gold.texts,
+        predicted,
+        scores,
+        program: answered.answer.program.clone(),
+        gold_program: program,
+        invalid_calls: answered.invalid,
+        emptied: answered.answer.emptied.clone(),
+    };
+    Ok(Ok(One { scored, linking, prediction, events: answered.events }))
+}
+
+/// The gold program, verified against the gold query on this graph. Published answers do not bind here: how often they differ is part of
+/// what the oracle measures.
+fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
+    let free = GoldQuestion { answers_bind: false, ..question.clone() };
+    let options = VerifyOptions { abstain: true, ..VerifyOptions::default() };
+    verify::verify(graph, &free, &options).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))
+}
+
+/// Replays the gold program. With linked entities it can only be written where all of its entities are linked; elsewhere the oracle gives up,
+/// so that its score is the best that any planner can reach on them.
+fn oracle_answer(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+    setting: &Setting,
+    verified: &Verified,
+    found: Option<&[NodeId]>,
+) -> Result<Answered> {
+    let reachable = found.is_none_or(|found| verified.linked.entities.iter().all(|node| found.contains(node)));
+    let calls = if reachable { verified.gold.calls.clone() } else { parse_program(GIVE_UP)? };
+    let task = Task {
+        kg: graph,
+        question: &question.question,
+        linked: verified.linked.clone(),
+        must_offer: &verified.must_offer,
+        options: verified.exec_options(&VerifyOptions { ranker: Arc::clone(&setting.ranker), ..VerifyOptions::default() }),
+        template: &setting.template,
+        planner_name: Planning::Oracle.name(),
+    };
+    Ok(answer_with(&AgentKind::KgAgent, task, &mut Oracle::new(calls))?)
+}
+
+/// The program that ends without an answer.
+const GIVE_UP: &str = "ans = end([])";
+
+fn model_answer(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+    setting: &Setting,
+    found: Option<&[NodeId]>,
+    planner: &mut dyn Planner,
+) -> Result<Answered> {
+    let entities = match found {
+        Some(found) => found.to_vec(),
+        None => question.topics.iter().filter_map(|topic| graph.by_name(&topic.name)).collect(),
+    };
+    let linked = Linked::new(graph, &question.question, &entities);
+    let when = setting.exclude.unwrap_or(question.exclude);
+    let options = ExecOptions {
+        exclude: Exclude { nodes: linked.entities.clone(), when },
+        refuse_statements: true,
+        ranker: Arc::clone(&setting.ranker),
+        ..ExecOptions::default()
+    };
+    let task = Task {
+        kg: graph,
+        question: &question.question,
+        linked,
+        must_offer: &[],
+        options,
+        template: &setting.template,
+        planner_name: setting.planning.name(),
+    };
+    Ok(answer_with(&setting.agent, task, planner)?)
+}

@@ -1,0 +1,64 @@
+//! The tables that `eval` and `demo` print.
+
+use datagen::linking::Linking;
+use toolbox::metrics::Metrics;
+
+use super::run::Evaluated;
+use crate::ui::{Ui, seconds};
+
+/// The row of a table for metrics.
+pub(crate) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
+    let s = &metrics.scores;
+    let share = |x: f64| format!("{x:.4}");
+    vec![
+        name.to_owned(),
+        metrics.n.to_string(),
+        share(s.hits_at_1),
+        share(s.f1),
+        share(s.exact),
+        metrics.program.map_or_else(|| "–".to_owned(), share),
+        metrics.answered.to_string(),
+        metrics.calls.to_string(),
+        metrics.invalid_calls.to_string(),
+        seconds(metrics.seconds),
+    ]
+}
+
+/// The head of such a table.
+pub(crate) fn head() -> Vec<String> {
+    ["questions", "n", "hits@1", "f1", "exact", "program", "answered", "calls", "invalid", "time"].map(str::to_owned).to_vec()
+}
+
+pub(super) fn print(evaluated: &Evaluated, ui: &Ui) {
+    let mut rows = vec![head(), row("all", &evaluated.metrics)];
+    for (dimension, values) in &evaluated.metrics.by {
+        rows.extend(values.iter().map(|(value, metrics)| row(&format!("{dimension} {value}"), metrics)));
+    }
+    ui.table(&rows);
+    if let Some(linking) = &evaluated.linking {
+        let mut rows = vec![["entities linked", "n", "recall", "complete", "precision", "a question", "time"].map(str::to_owned).to_vec()];
+        rows.push(linking_row("all", linking));
+        for (dimension, values) in &linking.by {
+            rows.extend(values.iter().map(|(value, linking)| linking_row(&format!("{dimension} {value}"), linking)));
+        }
+        ui.say("");
+        ui.table(&rows);
+    }
+    if let Some((id, reason)) = evaluated.skipped.first() {
+        ui.say(format!("{} questions were not measured, such as {id}: {reason}", evaluated.skipped.len()));
+    }
+}
+
+fn linking_row(name: &str, linking: &Linking) -> Vec<String> {
+    let share = |x: f64| format!("{x:.4}");
+    let each = linking.seconds * 1e3 / linking.questions.max(1) as f64;
+    vec![
+        name.to_owned(),
+        linking.questions.to_string(),
+        share(linking.recall()),
+        share(linking.complete()),
+        share(linking.precision()),
+        format!("{:.2}", linking.a_question()),
+        format!("{each:.2} ms"),
+    ]
+}
