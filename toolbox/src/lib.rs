@@ -18,6 +18,7 @@ pub mod link;
 pub mod memory;
 pub mod mention;
 pub mod metrics;
+pub mod observe;
 pub mod rank;
 pub mod search;
 pub mod term;

@@ -1,0 +1,93 @@
+//! The memory of ODA (spec B.3): reflected triples as a network of paths.
+
+use crate::observe::Triple;
+use crate::term::NodeId;
+
+/// Something with two ends that can be strung to a path.
+pub trait Link: PartialEq {
+    /// What an end is.
+    type End: PartialEq;
+    /// The end it starts from.
+    fn near(&self) -> Self::End;
+    /// The end it leads to.
+    fn far(&self) -> Self::End;
+}
+
+/// A triple as it is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The triple as it is stored.
+    pub triple: Triple,
+    /// Whether it is walked from head to tail.
+    pub forward: bool,
+}
+
+impl Link for Hop {
+    type End = NodeId;
+    fn near(&self) -> NodeId {
+        if self.forward { self.triple.0 } else { self.triple.2 }
+    }
+    fn far(&self) -> NodeId {
+        if self.forward { self.triple.2 } else { self.triple.0 }
+    }
+}
+
+/// Paths in order of creation. The rule of the paper: a link goes behind the *first* path whose last link leads to where it starts, else it
+/// starts a path of its own. Nothing branches and nothing is merged, so the order in which links come decides what paths there are.
+///
+/// ```
+/// use toolbox::observe::{Hop, PathNetwork};
+/// use toolbox::term::{NodeId, RelId};
+///
+/// let hop = |s, o| Hop { triple: (NodeId(s), RelId(9), NodeId(o)), forward: true };
+/// let network = |hops: &[Hop]| {
+///     let mut network = PathNetwork::default();
+///     hops.iter().for_each(|&hop| drop(network.add(hop)));
+///     network.paths().iter().map(Vec::len).collect::<Vec<_>>()
+/// };
+/// assert_eq!(network(&[hop(1, 2), hop(2, 3)]), [2]);
+/// assert_eq!(network(&[hop(2, 3), hop(1, 2)]), [1, 1]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct PathNetwork<L> {
+    paths: Vec<Vec<L>>,
+}
+
+impl<L> Default for PathNetwork<L> {
+    fn default() -> Self {
+        Self { paths: Vec::new() }
+    }
+}
+
+impl<L: Link> PathNetwork<L> {
+    /// Adds a link and says which path it went to; `None` where it is there already.
+    pub fn add(&mut self, link: L) -> Option<usize> {
+        if self.links().any(|known| *known == link) {
+            return None;
+        }
+        let fits = |path: &Vec<L>| path.last().is_some_and(|last| last.far() == link.near());
+        let at = self.paths.iter().position(fits).unwrap_or(self.paths.len());
+        if at == self.paths.len() {
+            self.paths.push(Vec::new());
+        }
+        self.paths[at].push(link);
+        Some(at)
+    }
+
+    /// The paths, in order of creation; none is empty.
+    #[must_use]
+    pub fn paths(&self) -> &[Vec<L>] {
+        &self.paths
+    }
+
+    /// Every link, path by path.
+    pub fn links(&self) -> impl Iterator<Item = &L> {
+        self.paths.iter().flatten()
+    }
+
+    /// Whether nothing was added yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+}

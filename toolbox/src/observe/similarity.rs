@@ -1,0 +1,121 @@
+//! How like a question a triple is: question against relation and far end (ODA algorithm 1; the paper takes the cosine of embeddings).
+
+use std::sync::{Arc, LazyLock, RwLock};
+
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+
+use crate::kg::Kg;
+use crate::rank::{Ranker, is_stop, stem, words};
+use crate::term::{NodeId, RelId};
+
+/// Scores triples by relation and far end.
+pub trait Similarity: Send + Sync {
+    /// One score a pair of relation and far end, higher is better.
+    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32>;
+}
+
+/// Similarity by a [`Ranker`], sentence encoders among them: the question against `relation label`.
+pub struct ByRanker(pub Arc<dyn Ranker>);
+
+impl Similarity for ByRanker {
+    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32> {
+        let mut relations: FxHashMap<RelId, String> = FxHashMap::default();
+        let texts: Vec<String> = pairs
+            .iter()
+            .map(|&(relation, far)| {
+                let relation = relations.entry(relation).or_insert_with(|| relation_text(kg, relation));
+                kg.label(far).map_or_else(|| relation.clone(), |label| format!("{relation} {label}"))
+            })
+            .collect();
+        self.0.score(question, &texts)
+    }
+}
+
+/// The words of a relation: its label, else its name; behind it nothing is lost, for both rank by words.
+fn relation_text(kg: &dyn Kg, relation: RelId) -> String {
+    let name = kg.name(relation.node());
+    match kg.label(relation.node()) {
+        Some(label) if label != name => format!("{name} {label}"),
+        _ => name,
+    }
+}
+
+/// The stems of a text as sorted numbers without duplicates.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stems(Box<[u32]>);
+
+impl Stems {
+    /// Stems of the words that say something.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut stems: Vec<u32> = words(text).iter().filter(|word| !is_stop(word)).map(|word| hashed(&stem(word))).collect();
+        stems.sort_unstable();
+        stems.dedup();
+        Self(stems.into())
+    }
+
+    /// Cosine of the question's stems and those of relation and far end together, each stem counting once.
+    #[must_use]
+    pub fn cosine(&self, relation: &Self, far: &Self) -> f32 {
+        let (mut both, mut met) = (relation.0.len(), 0);
+        for stem in &relation.0 {
+            met += usize::from(self.0.binary_search(stem).is_ok());
+        }
+        for stem in &far.0 {
+            if relation.0.binary_search(stem).is_err() {
+                both += 1;
+                met += usize::from(self.0.binary_search(stem).is_ok());
+            }
+        }
+        if met == 0 { 0.0 } else { met as f32 / ((self.0.len() * both) as f32).sqrt() }
+    }
+}
+
+fn hashed(stem: &str) -> u32 {
+    let mut hasher = FxHasher::default();
+    stem.hash(&mut hasher);
+    (hasher.finish() >> 32) as u32
+}
+
+/// Labels whose stems are kept: some tens of megabytes.
+const REMEMBERED: usize = 1 << 20;
+
+/// Similarity by words, without weights: the cosine of bags of stems. The stems of a label are worked out once for the whole process.
+pub struct StemSimilarity;
+
+type Known = RwLock<FxHashMap<(u64, NodeId), Arc<Stems>>>;
+static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
+
+impl Similarity for StemSimilarity {
+    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32> {
+        let question = Stems::of(question);
+        let mut hasher = FxHasher::default();
+        kg.content_hash().hash(&mut hasher);
+        let graph = hasher.finish();
+        let mut relations: FxHashMap<RelId, Stems> = FxHashMap::default();
+        let mut fresh: Vec<(NodeId, Arc<Stems>)> = Vec::new();
+        let scores = {
+            let known = KNOWN.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            pairs
+                .iter()
+                .map(|&(relation, far)| {
+                    let relation = relations.entry(relation).or_insert_with(|| Stems::of(&relation_text(kg, relation)));
+                    if let Some(far) = known.get(&(graph, far)) {
+                        return question.cosine(relation, far);
+                    }
+                    let stems = Arc::new(Stems::of(&kg.label(far).unwrap_or_default()));
+                    let score = question.cosine(relation, &stems);
+                    fresh.push((far, stems));
+                    score
+                })
+                .collect()
+        };
+        if !fresh.is_empty() {
+            let mut known = KNOWN.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let room = REMEMBERED.saturating_sub(known.len());
+            known.extend(fresh.into_iter().take(room).map(|(node, stems)| ((graph, node), stems)));
+        }
+        scores
+    }
+}
