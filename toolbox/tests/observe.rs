@@ -102,6 +102,7 @@ proptest! {
         let kg = graph(&edges);
         let node = |i: u8| kg.by_label(&format!("the {} {}", WORDS[usize::from(i) % 8], WORDS[usize::from(i + 3) % 8]));
         let tasks: Vec<Vec<NodeId>> = tasks.into_iter().map(node).collect();
+        prop_assert!(tasks.iter().all(|task| !task.is_empty()));
         let without: Vec<RelId> = kg.relations().iter().copied().nth(usize::from(without)).into_iter().collect();
         let options = ObserveOptions { without, ..options };
         let question = "which city leads the museum by the river of its birth";
@@ -226,7 +227,7 @@ fn the_order_of_reflected_triples_decides_the_paths() {
 #[test]
 fn a_search_between_hubs_is_cut_and_says_so() {
     let iri = |i: usize| Term::Iri(format!("http://x.example/n{i}"));
-    let triples = (0..400).flat_map(|i| [[iri(1000), iri(0), iri(2 + i)], [iri(2 + i), iri(1), iri(1001)]]).collect();
+    let triples: Vec<_> = (0..400).flat_map(|i| [[iri(1000), iri(0), iri(2 + i)], [iri(2 + i), iri(1), iri(1001)]]).collect();
     let kg = FrozenKg::from_triples(triples);
     let [a, b] = [1000, 1001].map(|i| kg.find(&iri(i)).unwrap());
     let found = paths(&kg, a, b, &PathOptions::default());
