@@ -77,7 +77,11 @@ fn random_model(dir: &Path, texts: &[String], template: &Template, seed: u64) ->
     let mut config = Preset::Tiny.config(tokenizer.vocab_size());
     config.num_hidden_layers = 1;
     let weights = train::fresh_weights(&config, seed).unwrap();
-    let info = KgAgentInfo { template_hash: template.hash(), layouts: vec!["dialogue".to_owned()], ..KgAgentInfo::default() };
+    let info = KgAgentInfo {
+        templates: [(template.agent.name().to_owned(), template.hash())].into(),
+        layouts: vec!["dialogue".to_owned()],
+        ..KgAgentInfo::default()
+    };
     ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();
     Arc::new(LocalModel::open(dir).unwrap())
 }

@@ -1,6 +1,7 @@
 //! The data card: a README with the YAML head that data hubs read, and the figures of the run.
 
 use toolbox::kg::Kg;
+use toolbox::memory::Template;
 
 use crate::pipeline::GenerateOptions;
 use crate::report::{Counts, Report};
@@ -17,23 +18,25 @@ pub(crate) fn card(report: &Report, kg: &dyn Kg, options: &GenerateOptions, trai
         _ => "n>1M",
     };
     let layout = options.template.layout.name();
+    let templates = options.templates();
+    let joined = |of: &dyn Fn(&Template) -> String, by: &str| templates.iter().map(of).collect::<Vec<_>>().join(by);
     let mut text = format!(
         "---\nlanguage:\n- en\ntask_categories:\n- question-answering\n- text-generation\ntags:\n- knowledge-graph\n- tool-use\n- {}\n\
          size_categories:\n- {size}\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: train.jsonl\n  - split: \
          validation\n    path: valid.jsonl\n---\n\n# Verified knowledge-graph programs ({layout} layout)\n\n",
-        options.template.agent
+        joined(&|template| template.agent.name().to_owned(), "\n- ")
     );
     text.push_str(&format!(
         "Questions over a knowledge graph of {} triples, each with a program of tool calls. Every program was run on the graph, and its \
          answer is that of the gold SPARQL query.\n\n| | |\n|---|---|\n| questions read | {} |\n| verified | {} |\n| examples | {} ({train} to \
-         train on, {valid} to validate) |\n| calls | {} |\n| examples of giving up | {} |\n| template | `{}` |\n| graph | `{}` |\n\n",
+         train on, {valid} to validate) |\n| calls | {} |\n| examples of giving up | {} |\n| templates | {} |\n| graph | `{}` |\n\n",
         kg.len(),
         total.questions,
         total.verified,
         total.examples,
         total.steps,
         total.abstain,
-        options.template.hash(),
+        joined(&|template| format!("`{}` ({})", template.hash(), template.agent.name()), ", "),
         kg.content_hash(),
     ));
     text.push_str("| source | read | verified | written | examples | calls |\n|---|---|---|---|---|---|\n");

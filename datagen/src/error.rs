@@ -47,6 +47,9 @@ pub enum Error {
     /// The format needs a graph and there is none.
     #[error("a source of format `{0}` is filled from a graph; give one with --kg")]
     NeedsGraph(&'static str),
+    /// No examples can be made for this agent.
+    #[error("no examples can be made for the agent `{0}`")]
+    Agent(&'static str),
     /// The mixture does not fit the sources.
     #[error("{0}")]
     Mix(String),

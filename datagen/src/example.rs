@@ -1,13 +1,14 @@
-//! Examples: a verified program is executed call by call through the one renderer, so that an example is what a model sees at inference,
+//! Examples, and those of the tool loop: a verified program is executed call by call through the one renderer, so that an example is what a model sees at inference,
 //! byte for byte (KG-Agent §4.2.2).
 
 use serde::{Deserialize, Serialize};
 use toolbox::call::parse_call;
 use toolbox::exec::{ExcludeWhen, Value};
 use toolbox::kg::Kg;
-use toolbox::memory::{Layout, Template};
+use toolbox::memory::{Agent, Layout, Template};
 use toolbox::transcript::{Role, Turn};
 
+use crate::agents::AgentExamples;
 use crate::question::{GoldQuestion, Topic};
 use crate::verify::{Verified, VerifyOptions};
 
@@ -59,7 +60,7 @@ pub struct Example {
     /// Dialogue or paper.
     pub layout: Layout,
     /// The agent.
-    pub agent: String,
+    pub agent: Agent,
     /// The last call in this example, from 1.
     pub step: usize,
     /// Calls of the program.
@@ -107,11 +108,8 @@ impl<'a> Renderer<'a> {
         Self { kg, template, template_hash: template.hash(), options }
     }
 
-    /// The examples of a verified question: one in the dialogue layout, one a call in the paper layout.
-    ///
-    /// # Errors
-    /// The call that does not run, or does not read back, as written.
-    pub fn render(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
+    /// One example in the dialogue layout, one a call in the paper layout.
+    fn render(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
         let mut session = verified.session(self.kg, question, self.options);
         let calls = &verified.gold.calls;
         let mut examples = Vec::new();
@@ -156,7 +154,7 @@ impl<'a> Renderer<'a> {
                 Value::Bool(truth) => ExampleAnswer::Bool(*truth),
             },
             layout: self.template.layout,
-            agent: self.template.agent.clone(),
+            agent: self.template.agent,
             step,
             n_steps: verified.gold.calls.len(),
             template_hash: self.template_hash.clone(),
@@ -171,5 +169,11 @@ impl<'a> Renderer<'a> {
             abstain: verified.abstain,
             without: verified.without.iter().map(|relation| kg.name(relation.node())).collect(),
         }
+    }
+}
+
+impl AgentExamples for Renderer<'_> {
+    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
+        self.render(question, verified)
     }
 }

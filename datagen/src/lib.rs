@@ -9,6 +9,7 @@
 //! Invariants: no model is known here; text is never spliced into SPARQL; every question read is either kept or refused with one reason of
 //! [`Refusal`]; the same inputs, seed and version give the same bytes on any number of threads.
 
+pub mod agents;
 pub mod agree;
 mod algebra;
 pub mod back;

@@ -9,10 +9,11 @@ use std::time::Instant;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use toolbox::kg::Kg;
-use toolbox::memory::{Layout, Template};
+use toolbox::memory::{Agent, Layout, Template};
 use toolbox::tokens;
 
-use crate::example::{Example, Renderer};
+use crate::agents::{self, AgentExamples};
+use crate::example::Example;
 use crate::question::GoldQuestion;
 use crate::report::{Lengths, RefusedQuestion, Report};
 use crate::select::{self, Fate, Item, SelectOptions};
@@ -23,8 +24,10 @@ use crate::{Error, Refusal, hash, scramble};
 /// How data is made.
 #[derive(Clone)]
 pub struct GenerateOptions {
-    /// What examples look like.
+    /// What the tool loop's examples look like.
     pub template: Template,
+    /// Agents that get examples of every question; each at most once.
+    pub agents: Vec<Agent>,
     /// How questions are checked.
     pub verify: VerifyOptions,
     /// Worker threads; 0 means one a core.
@@ -51,6 +54,7 @@ impl Default for GenerateOptions {
     fn default() -> Self {
         Self {
             template: Template::new(Layout::Dialogue),
+            agents: vec![Agent::KgAgent],
             verify: VerifyOptions::default(),
             threads: 0,
             seed: 0,
@@ -66,6 +70,13 @@ impl Default for GenerateOptions {
 }
 
 impl GenerateOptions {
+    /// The template of every agent that gets examples.
+    #[must_use]
+    pub fn templates(&self) -> Vec<Template> {
+        let own = |&agent: &Agent| if agent == Agent::KgAgent { self.template.clone() } else { Template::of(agent) };
+        self.agents.iter().map(own).collect()
+    }
+
     /// Whether relation names are scrambled in the examples of a question that is trained on.
     pub(crate) fn scrambles(&self, question: &GoldQuestion) -> bool {
         self.template.layout == Layout::Dialogue && hash::falls_into(self.scramble, self.seed, "scrambled", &question.id)
@@ -73,7 +84,10 @@ impl GenerateOptions {
 
     /// The example with invented relation names.
     pub(crate) fn scramble(&self, mut example: Example) -> Example {
-        scramble::scramble(&mut example, self.seed);
+        // Only the tool loop's turns are laid out such that names can be told from other words.
+        if example.agent == Agent::KgAgent {
+            scramble::scramble(&mut example, self.seed);
+        }
         example
     }
 }
@@ -163,6 +177,8 @@ pub(crate) enum Outcome {
 /// The size of one example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Size {
+    /// Whose example it is.
+    pub(crate) agent: Agent,
     /// Calls it trains.
     pub(crate) steps: usize,
     /// Whether it is the whole of an example of giving up, or the last part of one.
@@ -176,7 +192,7 @@ impl Size {
         // Every call is the last of one example in the paper layout; a dialogue carries all of them.
         let steps = if example.layout == Layout::Dialogue { example.n_steps } else { 1 };
         let tokens = example.messages.iter().map(|message| tokens::estimate(&message.content)).sum();
-        Self { steps, abstain: example.abstain && example.step == example.n_steps, tokens }
+        Self { agent: example.agent, steps, abstain: example.abstain && example.step == example.n_steps, tokens }
     }
 }
 
@@ -194,14 +210,15 @@ pub(crate) fn work_all(
     sink: &(dyn Fn(usize, Record, Vec<Example>) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().map_err(|error| Error::Threads(error.to_string()))?;
-    let renderer = Renderer::new(kg, &options.template, &options.verify);
+    let templates = options.templates();
+    let renderers = templates.iter().map(|template| agents::examples_of(kg, template, &options.verify)).collect::<Result<Vec<_>, _>>()?;
     let check = VerifyOptions { abstain: options.verify.abstain || options.abstain > 0.0, ..options.verify.clone() };
     let done = AtomicUsize::new(chosen.len() - todo.len());
     let work = |&i: &usize| {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Stopped { done: done.load(Ordering::Relaxed), total: chosen.len() });
         }
-        let (record, examples) = work(chosen[i], kg, &check, options, &renderer);
+        let (record, examples) = work(chosen[i], kg, &check, options, &renderers);
         sink(i, record, examples)?;
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, chosen.len());
         Ok(())
@@ -247,10 +264,10 @@ fn work(
     kg: &dyn Kg,
     check: &VerifyOptions,
     options: &GenerateOptions,
-    renderer: &Renderer<'_>,
+    renderers: &[Box<dyn AgentExamples + '_>],
 ) -> (Record, Vec<Example>) {
     let begun = Instant::now();
-    let (mut record, examples) = match examples(question, kg, check, options, renderer) {
+    let (mut record, examples) = match examples(question, kg, check, options, renderers) {
         Ok(kept) => kept,
         Err(refused) => {
             let outcome = Outcome::Refused(RefusedQuestion {
@@ -272,15 +289,19 @@ fn examples(
     kg: &dyn Kg,
     check: &VerifyOptions,
     options: &GenerateOptions,
-    renderer: &Renderer<'_>,
+    renderers: &[Box<dyn AgentExamples + '_>],
 ) -> Result<(Record, Vec<Example>), Refused> {
     let verified = verify::verify(kg, question, check)?;
     let failed = |detail: String| Refused { reason: Refusal::ProgramFailed, detail, converted: true };
-    let mut examples = renderer.render(question, &verified).map_err(failed)?;
+    let render = |verified: &verify::Verified| -> Result<Vec<Example>, Refused> {
+        let rendered: Result<Vec<_>, _> = renderers.iter().map(|renderer| renderer.examples(question, verified)).collect();
+        Ok(rendered.map_err(failed)?.concat())
+    };
+    let mut examples = render(&verified)?;
     if hash::falls_into(options.abstain, options.seed, "abstain", &question.id) {
         let choice = hash::number(options.seed, "without", &question.id);
         if let Some(given_up) = verify::abstention(kg, question, &verified, check, choice) {
-            examples.extend(renderer.render(question, &given_up).map_err(failed)?);
+            examples.extend(render(&given_up)?);
         }
     }
     let sketch = Sketch::of(kg, question, &verified);

@@ -22,6 +22,9 @@ pub struct Counts {
     pub refused: BTreeMap<String, usize>,
     /// Examples written.
     pub examples: usize,
+    /// Examples written, by agent.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub by_agent: BTreeMap<String, usize>,
     /// Calls in them: what a model is trained on.
     pub steps: usize,
     /// Seconds: of the run in the totals, of work (summed over threads) in a source.
@@ -149,6 +152,9 @@ impl Report {
                     match fate {
                         Some(Fate::Written(_)) => {
                             counts.examples += sizes.len();
+                            for size in sizes {
+                                *counts.by_agent.entry(size.agent.name().to_owned()).or_default() += 1;
+                            }
                             counts.steps += sizes.iter().map(|size| size.steps).sum::<usize>();
                             counts.abstain += sizes.iter().filter(|size| size.abstain).count();
                         }

@@ -202,12 +202,12 @@ fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Valu
 fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> serde_json::Value {
     json!({
         "version": env!("CARGO_PKG_VERSION"),
-        "template_hash": options.template.hash(),
+        "templates": options.templates().iter().map(|template| (template.agent.name().to_owned(), json!(template.hash()))).collect::<Map<_, _>>(),
         "kg_hash": kg.content_hash(),
         "kg_triples": kg.len(),
         "options": {
             "layout": options.template.layout,
-            "agent": options.template.agent,
+            "agents": options.agents,
             "toolbox": options.template.toolbox,
             "seed": options.seed,
             "limit": options.limit,

@@ -1,5 +1,6 @@
 //! Datasets as datagen writes them: `train.jsonl` and `valid.jsonl`, one conversation a line.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -25,8 +26,8 @@ pub struct Dataset {
     pub train: Vec<Conversation>,
     /// `valid.jsonl`; empty where there is none.
     pub valid: Vec<Conversation>,
-    /// Hash of the template that rendered the lines; empty where they carry none.
-    pub template_hash: String,
+    /// Hashes of the templates that rendered the lines, by agent; empty where lines carry none.
+    pub templates: BTreeMap<String, String>,
     /// Layouts that occur, sorted.
     pub layouts: Vec<String>,
     /// Agents that occur, sorted.
@@ -59,7 +60,7 @@ impl Dataset {
     /// Read the dataset in folder `dir`: `train.jsonl` and, where present, `valid.jsonl`.
     ///
     /// # Errors
-    /// Names file and line of the first line that is no conversation, or whose template differs from the first line's.
+    /// Names file and line of the first line that is no conversation, or whose template differs from that of an earlier line of the same agent.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let mut data = Self::default();
         data.train = data.read_file(&dir.join("train.jsonl"))?;
@@ -100,11 +101,10 @@ impl Dataset {
                 return Err(wrong("`messages` is empty".to_owned()));
             }
             if let Some(hash) = parsed.template_hash {
-                if self.template_hash.is_empty() {
-                    self.template_hash = hash;
-                } else if self.template_hash != hash {
+                let expected = self.templates.entry(parsed.agent.clone().unwrap_or_default()).or_insert_with(|| hash.clone());
+                if *expected != hash {
                     let place = format!("{}:{line}", path.display());
-                    return Err(ModelError::Template { expected: self.template_hash.clone(), found: hash, place });
+                    return Err(ModelError::Template { expected: expected.clone(), found: hash, place });
                 }
             }
             for (list, item) in
@@ -143,7 +143,7 @@ mod tests {
         let data = read(&format!("{GOOD}\n\n{GOOD}\n")).unwrap();
         assert_eq!(data.train.len(), 2);
         assert_eq!(data.train[0].turns.iter().map(|turn| turn.trained).collect::<Vec<_>>(), [false, false, true]);
-        assert_eq!((data.template_hash.as_str(), data.agents.as_slice()), ("aa", ["kg-agent".to_owned()].as_slice()));
+        assert_eq!((data.templates["kg-agent"].as_str(), data.agents.as_slice()), ("aa", ["kg-agent".to_owned()].as_slice()));
     }
 
     #[test]

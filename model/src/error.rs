@@ -62,6 +62,16 @@ pub enum ModelError {
         /// Where it was found.
         place: String,
     },
+    /// The model was not trained for the agent.
+    #[error("{place} was trained for {known}, not for {agent}; train it on data made with `--agent {agent}` or use another agent")]
+    Agent {
+        /// The agent asked for.
+        agent: String,
+        /// The agents it was trained for.
+        known: String,
+        /// The model.
+        place: String,
+    },
     /// The tokenizer cannot do what is asked of it.
     #[error("tokenizer: {0}")]
     Tokenizer(String),

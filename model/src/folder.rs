@@ -1,5 +1,6 @@
 //! Model folders in Hugging Face layout: everything needed to run a model, in one directory.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,8 @@ use crate::{ModelConfig, ModelError, Tokenizer, Weights, limits};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KgAgentInfo {
-    /// Hash of the template that rendered the training data.
-    pub template_hash: String,
+    /// Hashes of the templates that rendered the training data, by agent.
+    pub templates: BTreeMap<String, String>,
     /// Agents the model was trained for.
     pub agents: Vec<String>,
     /// Layouts of the training data.
@@ -27,15 +28,22 @@ pub struct KgAgentInfo {
 }
 
 impl KgAgentInfo {
-    /// Check that data or prompts rendered with `hash` are what this model was trained on.
+    /// Check that prompts rendered with `hash` are what this model was trained on for `agent`.
     ///
     /// # Errors
-    /// When both hashes are known and differ.
-    pub fn check_template(&self, hash: &str, place: &str) -> Result<(), ModelError> {
-        if self.template_hash.is_empty() || hash.is_empty() || self.template_hash == hash {
-            return Ok(());
+    /// When the model was trained for other agents only, or on other templates. A model that says nothing about its training is taken as it is.
+    pub fn check_template(&self, agent: &str, hash: &str, place: &str) -> Result<(), ModelError> {
+        match self.templates.get(agent) {
+            Some(expected) if expected != hash => {
+                Err(ModelError::Template { expected: expected.clone(), found: hash.to_owned(), place: place.to_owned() })
+            }
+            None if !self.templates.is_empty() => Err(ModelError::Agent {
+                agent: agent.to_owned(),
+                known: self.templates.keys().cloned().collect::<Vec<_>>().join(", "),
+                place: place.to_owned(),
+            }),
+            _ => Ok(()),
         }
-        Err(ModelError::Template { expected: self.template_hash.clone(), found: hash.to_owned(), place: place.to_owned() })
     }
 }
 
@@ -176,14 +184,14 @@ fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
         # A knowledge-graph agent\n\n\
         A LLaMA-style model of {millions:.2} million parameters ({} layers, width {}), trained by `kgagent train` to answer questions over a \
         knowledge graph by calling tools: it writes the calls, the program runs them.\n\n\
-        - agents: {}\n- layouts: {}\n- template: `{}`\n\n\
+        - agents: {}\n- layouts: {}\n- templates: {}\n\n\
         `kgagent ask --kg GRAPH --model THIS_FOLDER \"question\"` runs it. It knows no facts of its own and is of no use without a graph.\n\n\
         ## Training\n\n```json\n{:#}\n```\n",
         config.num_hidden_layers,
         config.hidden_size,
         info.agents.join(", "),
         info.layouts.join(", "),
-        info.template_hash,
+        info.templates.iter().map(|(agent, hash)| format!("`{hash}` ({agent})")).collect::<Vec<_>>().join(", "),
         info.training,
     )
 }
@@ -200,7 +208,7 @@ mod tests {
         let target = dir.path().join("model");
         let tokenizer = Tokenizer::train_bpe(["abc abd"].iter(), 300).unwrap();
         let config = Preset::Tiny.config(tokenizer.vocab_size());
-        let info = KgAgentInfo { template_hash: "aa".to_owned(), ..KgAgentInfo::default() };
+        let info = KgAgentInfo { templates: [("a".to_owned(), "aa".to_owned())].into(), ..KgAgentInfo::default() };
         let mut weights = Weights::default();
         for (name, shape) in config.tensors() {
             let n = shape.iter().product();
@@ -210,7 +218,8 @@ mod tests {
         let folder = ModelFolder::open(&target).unwrap();
         assert_eq!((&folder.config, &folder.info), (&config, &info));
         assert_eq!(folder.weights().unwrap(), weights);
-        assert!(folder.info.check_template("aa", "x").is_ok() && folder.info.check_template("bb", "x").is_err());
+        let check = |agent, hash| folder.info.check_template(agent, hash, "x").is_ok();
+        assert_eq!([check("a", "aa"), check("a", "bb"), check("b", "aa")], [true, false, false]);
         let _ = weights.take("model.norm.weight");
         let error = ModelFolder::write(&dir.path().join("other"), &config, &tokenizer, &info, &weights).unwrap_err().to_string();
         assert!(error.contains("model.norm.weight"), "{error}");

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use ::datagen::select::{Dedup, Mix};
 use clap::{Args, Subcommand, ValueEnum};
+use toolbox::memory::Agent;
 
 use super::KgArg;
 
@@ -110,6 +111,9 @@ pub(crate) struct GoldArgs {
     /// Print the examples instead of a table; without --out nothing is written and --limit is 5.
     #[arg(long)]
     pub(crate) show: bool,
+    /// Agents that get examples of every question (kg-agent, oda, triad), separated by commas: the data trains one model for all of them.
+    #[arg(long = "agent", value_parser = Agent::named, value_delimiter = ',', default_value = "kg-agent", value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
     /// Layout of the samples.
     #[arg(long, value_enum, default_value = "dialogue")]
     pub(crate) layout: LayoutName,
@@ -231,6 +235,9 @@ pub(crate) struct SynthArgs {
     /// Folder to write: the dataset, and the questions with their queries as `questions.jsonl`.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    /// Agents that get examples of every question (kg-agent, oda, triad), separated by commas: the data trains one model for all of them.
+    #[arg(long = "agent", value_parser = Agent::named, value_delimiter = ',', default_value = "kg-agent", value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
     /// Layout of the samples.
     #[arg(long, value_enum, default_value = "dialogue")]
     pub(crate) layout: LayoutName,

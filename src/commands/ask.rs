@@ -33,7 +33,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
         None => {
             let model =
                 Arc::new(LocalModel::open(Path::new(&args.model)).with_context(|| format!("cannot load the model {}", args.model))?);
-            let template = model.template()?;
+            let template = model.template(args.agent.kind().trained_as())?;
             if let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info()) {
                 ui.warn(&warning);
             }

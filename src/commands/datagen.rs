@@ -15,7 +15,7 @@ use datagen::verify::VerifyOptions;
 use serde_json::json;
 use toolbox::exec::Naming;
 use toolbox::kg::Kg;
-use toolbox::memory::Template;
+use toolbox::memory::{Agent, Template};
 
 use super::{kg, ranking};
 use crate::Outcome;
@@ -70,6 +70,7 @@ fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, Genera
     let questions = read(&args.sources, Some(graph), &reading)?;
     let options = GenerateOptions {
         template: template(args.layout, args.relations, args.tool_list),
+        agents: agents(&args.agents),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranking::open(&args.ranking)?, ..VerifyOptions::default() },
         threads: args.threads.unwrap_or(0),
         seed: args.seed,
@@ -169,6 +170,11 @@ fn template(layout: LayoutName, relations: RelationStyle, tool_list: bool) -> Te
     template
 }
 
+/// The agents named, each once, in their own order.
+fn agents(named: &[Agent]) -> Vec<Agent> {
+    Agent::ALL.into_iter().filter(|agent| named.contains(agent)).collect()
+}
+
 pub(crate) fn synth(args: &SynthArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
     let graph = kg::open(&args.graph)?;
@@ -195,6 +201,7 @@ pub(crate) fn synthesise(args: &SynthArgs, graph: &dyn Kg, ui: &Ui) -> Result<Re
     let (questions, beside) = made.split(args.hold_back, args.seed);
     let options = GenerateOptions {
         template: template(args.layout, args.relations, false),
+        agents: agents(&args.agents),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ..VerifyOptions::default() },
         threads,
         seed: args.seed,

@@ -15,6 +15,7 @@ use model::Preset;
 use serde_json::json;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::kg::{FrozenKg, Kg};
+use toolbox::memory::Agent;
 use toolbox::metrics::Metrics;
 use toolbox::rank;
 use train::{Base, TrainConfig};
@@ -97,6 +98,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         hold_out: vec![new_entities.clone(), new_wordings.clone()],
         out: Some(data_dir.clone()),
         show: false,
+        agents: vec![Agent::KgAgent],
         layout: LayoutName::Dialogue,
         relations: RelationStyle::Name,
         tool_list: false,
@@ -128,7 +130,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let setting = Setting {
         agent: AgentKind::KgAgent,
         planning: Planning::Local(Arc::clone(&local)),
-        template: local.template()?,
+        template: local.template(Agent::KgAgent)?,
         entities: EntitySource::Gold,
         exclude: None,
         ranker: rank::lexical(),
@@ -157,7 +159,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
 
 /// Answers questions and prints the answers; gives back what was printed, for the report.
 fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &Ui) -> Result<Vec<serde_json::Value>> {
-    let template = model.template()?;
+    let template = model.template(Agent::KgAgent)?;
     let mut shown = Vec::new();
     for &question in questions {
         let entities = ask::topics(graph, question, &[])?;

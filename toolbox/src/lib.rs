@@ -19,6 +19,7 @@ pub mod memory;
 pub mod mention;
 pub mod metrics;
 pub mod observe;
+pub mod phrase;
 pub mod rank;
 pub mod search;
 pub mod term;

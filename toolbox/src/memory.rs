@@ -31,8 +31,49 @@ impl Layout {
     }
 }
 
-/// Counts up whenever the wording below changes, so that the hash changes with it.
-const VERSION: u32 = 2;
+/// One way of driving the toolbox; a model can be trained for several at once, told apart by the system turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Agent {
+    /// One tool call a step (KG-Agent).
+    KgAgent,
+    /// Observe, act, reflect (ODA).
+    Oda,
+    /// Three roles in four phases (Triad).
+    Triad,
+}
+
+impl Agent {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::KgAgent, Self::Oda, Self::Triad];
+
+    /// The name in files, options and system turns.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::KgAgent => "kg-agent",
+            Self::Oda => "oda",
+            Self::Triad => "triad",
+        }
+    }
+
+    /// The agent of a name.
+    ///
+    /// # Errors
+    /// Says which names there are.
+    pub fn named(name: &str) -> Result<Self, String> {
+        let known = || Self::ALL.map(Self::name).join(", ");
+        Self::ALL.into_iter().find(|agent| agent.name() == name).ok_or_else(|| format!("`{name}` is none of {}", known()))
+    }
+
+    /// Counts up whenever the wording of the agent's turns changes, so that its templates' hashes change with it.
+    const fn version(self) -> u32 {
+        match self {
+            Self::KgAgent => 2,
+            Self::Oda | Self::Triad => 1,
+        }
+    }
+}
 
 /// A prompt template: everything that decides how a moment is rendered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +81,7 @@ pub struct Template {
     /// Dialogue or paper.
     pub layout: Layout,
     /// The agent named in the system turn.
-    pub agent: String,
+    pub agent: Agent,
     /// How calls name things. The paper layout always uses names.
     pub naming: Naming,
     /// Whether the system turn carries the tool list. The paper layout always does; in dialogue a model trained from scratch does not need
@@ -53,7 +94,13 @@ impl Template {
     #[must_use]
     pub fn new(layout: Layout) -> Self {
         let naming = if layout == Layout::Paper { Naming::Names } else { Naming::Mixed };
-        Self { layout, agent: "kg-agent".to_owned(), naming, toolbox: layout == Layout::Paper }
+        Self { layout, agent: Agent::KgAgent, naming, toolbox: layout == Layout::Paper }
+    }
+
+    /// The template of an agent in the dialogue layout.
+    #[must_use]
+    pub fn of(agent: Agent) -> Self {
+        Self { agent, ..Self::new(Layout::Dialogue) }
     }
 
     /// The template of a hash, among all that this version can render.
@@ -64,14 +111,15 @@ impl Template {
         for naming in [Naming::Mixed, Naming::Mentions, Naming::Handles] {
             all.extend([false, true].map(|toolbox| Self { naming, toolbox, ..dialogue.clone() }));
         }
+        all.extend([Agent::Oda, Agent::Triad].map(Self::of));
         all.into_iter().find(|template| template.hash() == hash)
     }
 
     /// SHA-256 over everything fixed that the template writes: written into datasets and models, compared when they meet.
     #[must_use]
     pub fn hash(&self) -> String {
-        let (layout, agent, naming, toolbox) = (self.layout.name(), &self.agent, self.naming, self.toolbox);
-        let text = format!("{VERSION}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}", tool_list());
+        let (layout, agent, naming, toolbox) = (self.layout.name(), self.agent.name(), self.naming, self.toolbox);
+        let text = format!("{}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}", self.agent.version(), tool_list());
         let digest = Sha256::digest(text.as_bytes());
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
@@ -85,7 +133,7 @@ impl Template {
     /// The turns shown before the first call.
     #[must_use]
     pub fn opening(&self, session: &Session<'_>) -> Vec<Turn> {
-        let mut system = vec![Part::ours(self.agent.clone())];
+        let mut system = vec![Part::ours(self.agent.name())];
         if self.toolbox {
             system.push(Part::ours(format!("\n{}", tool_list())));
         }

@@ -266,7 +266,7 @@ fn copy_task(n: usize) -> Dataset {
     Dataset {
         train: (0..n).map(&mut one).collect(),
         valid: (0..20).map(one).collect(),
-        template_hash: "aa".to_owned(),
+        templates: [("kg-agent".to_owned(), "aa".to_owned())].into(),
         ..Dataset::default()
     }
 }
@@ -292,7 +292,7 @@ fn a_model_learns_to_copy() {
     let validation = summary.validation.unwrap();
     assert!(validation.accuracy > 0.97 && validation.loss < 0.2, "{summary:?}");
     let folder = ModelFolder::open(&dir.path().join("m")).unwrap();
-    assert_eq!(folder.info.template_hash, "aa");
+    assert_eq!(folder.info.templates["kg-agent"], "aa");
     assert_eq!(fs::read_to_string(dir.path().join("m/metrics.jsonl")).unwrap().lines().count(), summary.steps + 1);
     assert!(!partial_folder(&dir.path().join("m")).exists());
 }

@@ -370,7 +370,7 @@ impl Run<'_> {
             tokens_per_second: tokens as f64 / self.state.seconds.max(1e-9),
         };
         let info = KgAgentInfo {
-            template_hash: data.template_hash.clone(),
+            templates: data.templates.clone(),
             agents: data.agents.clone(),
             layouts: data.layouts.clone(),
             ranker: data.ranker.clone(),

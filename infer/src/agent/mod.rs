@@ -6,7 +6,7 @@ use toolbox::answer::Answer;
 use toolbox::exec::ExecOptions;
 use toolbox::kg::Kg;
 use toolbox::link::Linked;
-use toolbox::memory::Template;
+use toolbox::memory::{Agent, Template};
 use toolbox::term::NodeId;
 use toolbox::trace::Event;
 use toolbox::transcript::Turn;
@@ -27,6 +27,14 @@ impl AgentKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::KgAgent => "kg-agent",
+        }
+    }
+
+    /// Whose training data its model must have seen.
+    #[must_use]
+    pub fn trained_as(&self) -> Agent {
+        match self {
+            Self::KgAgent => Agent::KgAgent,
         }
     }
 

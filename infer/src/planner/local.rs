@@ -1,4 +1,4 @@
-//! A local model as planner: every call is decoded under the acceptor of what is live.
+//! A local model as planner: every turn is decoded under an acceptor: of what is live, or of a phrase.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,15 +6,17 @@ use std::sync::Arc;
 use candle_core::{Device, Tensor};
 use model::{ChatFormat, KgAgentInfo, ModelFolder};
 use toolbox::call::CallAcceptor;
-use toolbox::memory::{Layout, Template};
-use toolbox::transcript::Role;
+use toolbox::call::accept::Acceptor;
+use toolbox::memory::{Agent, Template};
+use toolbox::phrase::{Phrase, PhraseAcceptor};
+use toolbox::transcript::{Role, Turn};
 
 use super::{Moment, Planner, Proposal};
 use crate::InferError;
 use crate::engine::{self, Engine, Limits, Sampling, TokenTrie, Vocab};
 
-/// Tokens of one call: the longest gold call of the published sets has 80, and names can be spelled out.
-const CALL_TOKENS: usize = 256;
+/// Tokens of one turn: the longest gold call of the published sets has 80, and names can be spelled out.
+const TURN_TOKENS: usize = 256;
 
 /// A model folder ready to decode; shared by the planners of all threads.
 pub struct LocalModel {
@@ -52,14 +54,14 @@ impl LocalModel {
         &self.info
     }
 
-    /// The template that the model was trained on.
+    /// The template that the model was trained on for an agent.
     ///
     /// # Errors
-    /// When this version renders that layout otherwise than the model's training data was rendered.
-    pub fn template(&self) -> Result<Template, InferError> {
-        let known = Template::by_hash(&self.info.template_hash);
-        let template = known.unwrap_or_else(|| Template::new(Layout::Dialogue));
-        self.info.check_template(&template.hash(), &self.name)?;
+    /// When it was not trained for this agent, or this version renders otherwise than the model's training data was rendered.
+    pub fn template(&self, agent: Agent) -> Result<Template, InferError> {
+        let known = self.info.templates.get(agent.name()).and_then(|hash| Template::by_hash(hash));
+        let template = known.unwrap_or_else(|| Template::of(agent));
+        self.info.check_template(agent.name(), &template.hash(), &self.name)?;
         Ok(template)
     }
 }
@@ -79,25 +81,25 @@ impl LocalPlanner {
     }
 }
 
-impl Planner for LocalPlanner {
-    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+impl LocalPlanner {
+    /// Decodes one assistant turn behind `turns`, held to what the acceptor takes.
+    fn decode<A: Acceptor>(&mut self, turns: &[Turn], acceptor: &A) -> Result<Proposal, InferError> {
         let chat = &self.model.chat;
-        let mut prompt = chat.encode(moment.turns)?.ids;
+        let mut prompt = chat.encode(turns)?.ids;
         prompt.push(chat.open_turn(Role::Assistant));
         let limit = self.model.engine.config().context();
-        if prompt.len() + CALL_TOKENS > limit {
-            return Err(InferError::TooLong { needed: prompt.len() + CALL_TOKENS, limit });
+        if prompt.len() + TURN_TOKENS > limit {
+            return Err(InferError::TooLong { needed: prompt.len() + TURN_TOKENS, limit });
         }
-        let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
         let encode = |text: &str| chat.tokenizer().encode(text).unwrap_or_default();
         let before = self.session.tokens_run();
         let written = engine::generate(
             &mut self.session,
             &prompt,
-            &acceptor,
+            acceptor,
             &encode,
             &self.model.vocab,
-            Limits { max_new_tokens: CALL_TOKENS },
+            Limits { max_new_tokens: TURN_TOKENS },
             self.sampling,
         )?;
         let run = self.session.tokens_run() - before;
@@ -108,6 +110,16 @@ impl Planner for LocalPlanner {
             forced: written.forced,
             logprob: written.logprob,
         })
+    }
+}
+
+impl Planner for LocalPlanner {
+    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+        self.decode(moment.turns, &CallAcceptor::new(moment.session.live(moment.template.naming)))
+    }
+
+    fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
+        self.decode(turns, &PhraseAcceptor::new(phrase))
     }
 
     fn constrained(&self) -> bool {

@@ -5,6 +5,7 @@ mod local;
 use toolbox::call::Call;
 use toolbox::exec::Session;
 use toolbox::memory::Template;
+use toolbox::phrase::Phrase;
 use toolbox::transcript::Turn;
 
 use crate::InferError;
@@ -36,13 +37,19 @@ pub struct Proposal {
     pub logprob: f64,
 }
 
-/// Writes calls, one at a time.
+/// Writes calls and other turns, one at a time.
 pub trait Planner {
     /// The next call.
     ///
     /// # Errors
     /// [`InferError`] when no call can be written at all.
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError>;
+    /// A turn of the language `phrase`, behind `turns`: what agents other than the tool loop have their model write. Planners that are not
+    /// [`constrained`](Self::constrained) may write anything.
+    ///
+    /// # Errors
+    /// [`InferError`] when no turn can be written at all.
+    fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError>;
     /// Whether everything it writes is held to what is live, so that no call can be invalid.
     fn constrained(&self) -> bool;
 }
@@ -67,6 +74,11 @@ impl Planner for Oracle {
         Ok(Proposal { text: moment.template.call(moment.session, &call).to_string(), ..Proposal::default() })
     }
 
+    /// Calls are all it has: the gold turns of other agents are replayed by [`Scripted`].
+    fn write(&mut self, _turns: &[Turn], _phrase: &Phrase) -> Result<Proposal, InferError> {
+        Err(InferError::ScriptEnded { given: 0 })
+    }
+
     fn constrained(&self) -> bool {
         false
     }
@@ -84,12 +96,20 @@ impl Scripted {
     pub fn new(texts: Vec<String>) -> Self {
         Self { given: texts.len(), texts: texts.into_iter() }
     }
+
+    fn next(&mut self) -> Result<Proposal, InferError> {
+        let text = self.texts.next().ok_or(InferError::ScriptEnded { given: self.given })?;
+        Ok(Proposal { text, ..Proposal::default() })
+    }
 }
 
 impl Planner for Scripted {
     fn propose(&mut self, _moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
-        let text = self.texts.next().ok_or(InferError::ScriptEnded { given: self.given })?;
-        Ok(Proposal { text, ..Proposal::default() })
+        self.next()
+    }
+
+    fn write(&mut self, _turns: &[Turn], _phrase: &Phrase) -> Result<Proposal, InferError> {
+        self.next()
     }
 
     fn constrained(&self) -> bool {

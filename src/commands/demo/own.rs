@@ -10,6 +10,7 @@ use infer::planner::LocalModel;
 use model::Preset;
 use serde_json::json;
 use toolbox::kg::Kg;
+use toolbox::memory::Agent;
 use toolbox::rank;
 use train::{Base, TrainConfig};
 
@@ -40,6 +41,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         graph: KgArg::whole(&loading.kg),
         count: if args.quick { QUICK.min(args.count) } else { args.count },
         out: args.out.join("data"),
+        agents: vec![Agent::KgAgent],
         layout: LayoutName::Dialogue,
         relations: RelationStyle::Name,
         abstain: 0.04,
@@ -76,7 +78,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let setting = Setting {
         agent: AgentKind::KgAgent,
         planning: Planning::Local(Arc::clone(&local)),
-        template: local.template()?,
+        template: local.template(Agent::KgAgent)?,
         entities: EntitySource::Linked,
         exclude: None,
         ranker: rank::lexical(),

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use infer::agent::AgentKind;
 use infer::planner::{LocalModel, LocalPlanner, Planner};
 use toolbox::exec::ExcludeWhen;
-use toolbox::memory::{Layout, Template};
+use toolbox::memory::Template;
 use toolbox::rank::Ranker;
 
 use crate::cli::EntitySource;
@@ -58,10 +58,10 @@ impl Setting {
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
         let (planning, template) = if model == "oracle" {
-            (Planning::Oracle, Template::new(Layout::Dialogue))
+            (Planning::Oracle, Template::of(agent.trained_as()))
         } else {
             let model = LocalModel::open(Path::new(model)).with_context(|| format!("cannot load the model {model}"))?;
-            let template = model.template()?;
+            let template = model.template(agent.trained_as())?;
             (Planning::Local(Arc::new(model)), template)
         };
         Ok(Self { agent, planning, template, entities, exclude, ranker })

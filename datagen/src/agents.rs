@@ -1,0 +1,29 @@
+//! The agents that examples are made for: each turns a verified question into the conversations its model has to hold.
+
+use toolbox::kg::Kg;
+use toolbox::memory::{Agent, Template};
+
+use crate::Error;
+use crate::example::{Example, Renderer};
+use crate::question::GoldQuestion;
+use crate::verify::{Verified, VerifyOptions};
+
+/// Makes an agent's examples.
+pub trait AgentExamples: Sync {
+    /// The examples of a verified question; none where the agent has no way to answer it.
+    ///
+    /// # Errors
+    /// What went wrong, in words: a step that does not run, or does not read back, as written. The question is refused then.
+    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String>;
+}
+
+/// The maker of the examples of a template's agent.
+///
+/// # Errors
+/// [`Error::Agent`] for an agent that no examples can be made for.
+pub fn examples_of<'a>(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Result<Box<dyn AgentExamples + 'a>, Error> {
+    match template.agent {
+        Agent::KgAgent => Ok(Box::new(Renderer::new(kg, template, options))),
+        agent @ (Agent::Oda | Agent::Triad) => Err(Error::Agent(agent.name())),
+    }
+}
