@@ -290,11 +290,10 @@ mod tests {
                 let picks = (0u32..1 << items.len()).filter(|bits| (*min..=*max).contains(&(bits.count_ones() as usize)));
                 let chosen = picks.map(|bits| items.iter().enumerate().filter(move |(i, _)| bits >> i & 1 == 1).map(|(_, item)| item));
                 let lists = chosen.flat_map(|items| {
-                    items.fold(Vec::new(), |heads: Vec<String>, item| {
+                    let items: Vec<&Phrase> = items.collect();
+                    let Some((first, rest)) = items.split_first() else { return Vec::new() };
+                    rest.iter().fold(all(first), |heads, item| {
                         let tails = all(item);
-                        if heads.is_empty() {
-                            return tails;
-                        }
                         heads.iter().flat_map(|head| tails.iter().map(move |tail| format!("{head}{separator}{tail}"))).collect()
                     })
                 });
