@@ -123,11 +123,11 @@ impl Answer {
     }
 }
 
-fn member(kg: &dyn Kg, node: NodeId) -> Member {
+pub(crate) fn member(kg: &dyn Kg, node: NodeId) -> Member {
     Member { term: kg.term(node), name: kg.name(node), label: text(kg, node) }
 }
 
-fn text(kg: &dyn Kg, node: NodeId) -> String {
+pub(crate) fn text(kg: &dyn Kg, node: NodeId) -> String {
     kg.label(node).unwrap_or_else(|| kg.name(node))
 }
 

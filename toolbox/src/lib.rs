@@ -27,4 +27,5 @@ pub mod text_values;
 pub mod tokens;
 pub mod trace;
 pub mod transcript;
+pub mod triad;
 pub mod value;

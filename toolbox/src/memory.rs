@@ -210,7 +210,7 @@ impl Conversation {
 const INSTRUCTION: &str = "Write the next call only.";
 
 /// Results are reported as none, one or many: an exact count would be one more number to misread.
-fn size_word(size: usize) -> &'static str {
+pub(crate) fn size_word(size: usize) -> &'static str {
     match size {
         0 => "none",
         1 => "one",
@@ -220,7 +220,7 @@ fn size_word(size: usize) -> &'static str {
 
 /// Question with handles for its entities and before its words that may name relations, then what was linked, a line each:
 /// `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
-fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
+pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
     let question = link::mask(kg, session.question(), &linked.entities, &mut Vec::new());
     let question = text_values::mask_values(&question, &linked.values);

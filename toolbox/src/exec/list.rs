@@ -25,6 +25,9 @@ pub(super) struct Adjacent {
     member: NodeId,
 }
 
+/// How much more a triple's own phrase says about its relation than the whole question does.
+const PHRASE_WEIGHT: f32 = 2.0;
+
 impl Session<'_> {
     /// Every relation of a set, best first, however many there are: what a list shows the beginning of.
     ///
@@ -32,6 +35,21 @@ impl Session<'_> {
     /// [`ToolError`] where the argument is no set.
     pub fn ranking(&self, set: &Arg) -> Result<Vec<Ranked>, ToolError> {
         Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set)))
+    }
+
+    /// Every relation of the nodes of `from`, and only those that lead to one of `to` where that is given, best first for the question and a
+    /// phrase of it: what a triple is linked by (Triad's one-hop traversal, spec C.4).
+    pub(crate) fn relations_of(&self, from: &[NodeId], to: Option<&[NodeId]>, phrase: &str) -> Vec<Ranked> {
+        let mut all = self.adjacent(from);
+        if let Some(to) = to {
+            self.keep_between(&mut all, from, to);
+        }
+        let mut ranked = self.ranked(&all, &[]);
+        let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate.clone()).collect();
+        let said = self.options.ranker.score_relations(Asked { question: phrase, path: &[] }, &candidates);
+        ranked.iter_mut().zip(said).for_each(|(one, said)| one.score += PHRASE_WEIGHT * said);
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.candidate.name.cmp(&b.candidate.name)));
+        ranked
     }
 
     /// The relations walked from linked entities to a set, as rankers see them; none for an entity itself.
@@ -87,7 +105,7 @@ impl Session<'_> {
     }
 
     /// The beginning of a ranking as a list. What must be shown takes the place of the last that need not.
-    pub(super) fn cut(&self, ranked: &[Ranked], limit: usize) -> Shown {
+    pub(crate) fn cut(&self, ranked: &[Ranked], limit: usize) -> Shown {
         let must = |one: &Ranked| self.options.must_show.contains(&one.relation);
         let (head, rest) = ranked.split_at(limit.min(ranked.len()));
         let mut kept: Vec<&Ranked> = head.iter().collect();

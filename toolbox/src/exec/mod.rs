@@ -282,6 +282,14 @@ impl<'g> Session<'g> {
     pub fn bare_question(&self) -> &str {
         &self.bare_question
     }
+    /// How the session runs.
+    pub(crate) fn options(&self) -> &ExecOptions {
+        &self.options
+    }
+    /// Whether a relation is in the session's view.
+    pub(crate) fn sees(&self, relation: RelId) -> bool {
+        !self.options.without.contains(&relation)
+    }
     /// Entities and literals linked to the question.
     #[must_use]
     pub fn linked(&self) -> &Linked {

@@ -272,7 +272,7 @@ impl Session<'_> {
         }
     }
 
-    pub(super) fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
+    pub(crate) fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
         nodes
             .iter()
             .filter_map(|&node| match self.kg.term(node) {

@@ -1,0 +1,508 @@
+//! One try at a question: the sub-tasks in their order. Whoever answers (a model, the gold of data generation, a script) is given the same turns,
+//! so a training example and the same moment at inference are equal byte for byte.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use super::fill::{FilledQuery, Link, Pattern, fill, products};
+use super::grammar::{self, NONE};
+use super::solve::{Bounds, Solved, Unsolved, solve};
+use super::template::{AnswerType, QueryTemplate};
+use super::triple::{End, Triple, parse_triples};
+use super::{TriadError, candidates, render};
+use crate::exec::{Session, Value};
+use crate::phrase::Phrase;
+use crate::term::NodeId;
+use crate::transcript::Turn;
+
+/// The seven sub-tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SubTask {
+    /// G: triples of the question.
+    Triples,
+    /// G: what kind of answer is asked for.
+    Type,
+    /// D: which node a mention means.
+    Entity,
+    /// D: relations of this triple.
+    Relations(usize),
+    /// G: the query template.
+    Template,
+    /// D: one of the queries that matched.
+    Query,
+    /// A: the answer.
+    Answer,
+}
+
+impl SubTask {
+    /// The phase of the paper that it belongs to, from 0: parsing, linking, query construction, answering.
+    #[must_use]
+    pub const fn phase(self) -> usize {
+        match self {
+            Self::Triples | Self::Type => 0,
+            Self::Entity | Self::Relations(_) => 1,
+            Self::Template | Self::Query => 2,
+            Self::Answer => 3,
+        }
+    }
+}
+
+/// The phases by name.
+pub const PHASES: [&str; 4] = ["parsing", "linking", "querying", "answering"];
+
+/// How a question is worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Most relations selected for a triple (K).
+    pub relations: usize,
+    /// Most entities selected for a mention (K).
+    pub entities: usize,
+    /// Tries (T).
+    pub tries: usize,
+    /// Relations shown as candidates of a triple.
+    pub shown: usize,
+    /// Products of candidates that are run, best first.
+    pub products: usize,
+    /// Queries offered for selection.
+    pub queries: usize,
+    /// Rows of any intermediate result.
+    pub rows: usize,
+    /// Whether D selects relations with the model; else the best-ranked candidates count (the paper's ablation by string matching).
+    pub select_uris: bool,
+    /// Whether D selects among several queries with the model; else the first counts.
+    pub select_query: bool,
+    /// Whether A is asked; else the query's answer counts as it is.
+    pub advisor: bool,
+}
+
+impl Default for Options {
+    /// The paper's K and T; the other limits keep one sub-task within a few hundred tokens.
+    fn default() -> Self {
+        Self {
+            relations: 2,
+            entities: 2,
+            tries: 3,
+            shown: 12,
+            products: 32,
+            queries: 6,
+            rows: 200_000,
+            select_uris: true,
+            select_query: true,
+            advisor: true,
+        }
+    }
+}
+
+/// What is asked of the model now.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Which sub-task.
+    pub task: SubTask,
+    /// The turns behind which the answer is written.
+    pub turns: Vec<Turn>,
+    /// What may be written.
+    pub phrase: Phrase,
+}
+
+/// Why a try came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// An answer that is no answer to its sub-task.
+    Syntax(SubTask, TriadError),
+    /// Nothing in the graph fits this triple.
+    NoRelation(String),
+    /// No filled query has a solution.
+    NoSolution(String),
+    /// Time or rows ran out.
+    Bounds(Unsolved),
+    /// The advisor would not have it.
+    Declined,
+}
+
+impl Failure {
+    /// The cause in a word, for counts.
+    #[must_use]
+    pub const fn cause(&self) -> &'static str {
+        match self {
+            Self::Syntax(..) => "syntax",
+            Self::NoRelation(_) => "no relation",
+            Self::NoSolution(_) => "no solution",
+            Self::Bounds(_) => "bounds",
+            Self::Declined => "declined",
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Syntax(_, error) => error.fmt(f),
+            Self::NoRelation(triple) => write!(f, "no relation of the graph fits {triple}"),
+            Self::NoSolution(query) => write!(f, "nothing matches {query}"),
+            Self::Bounds(why) => why.fmt(f),
+            Self::Declined => f.write_str("what was found does not answer the question"),
+        }
+    }
+}
+
+/// How a try ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// With a query and what it gave.
+    Answer(FilledQuery, Solved),
+    /// With nothing.
+    Failed(Failure),
+}
+
+/// One try.
+pub struct Try<'s, 'g> {
+    session: &'s Session<'g>,
+    options: &'s Options,
+    /// For each entity handle what it may mean, best first.
+    entities: Vec<Vec<NodeId>>,
+    until: Instant,
+    turns: Vec<Turn>,
+    triples: Vec<Triple>,
+    kind: AnswerType,
+    /// Triples in the order in which they are linked, those still to do last.
+    order: Vec<usize>,
+    links: Vec<Vec<Link>>,
+    shown: Vec<(Link, String)>,
+    matched: Vec<(FilledQuery, Solved)>,
+    tried: HashSet<FilledQuery>,
+    now: Option<SubTask>,
+    end: Option<Ended>,
+    /// Candidates seen by relation selection, for the linking recall.
+    pub offered: Vec<Link>,
+}
+
+impl<'s, 'g> Try<'s, 'g> {
+    /// Begins a try. `entities` are the meanings of each linked entity, the session's own first; `before` says what earlier tries came to, and
+    /// `tried` holds the queries that they ran in vain.
+    #[must_use]
+    pub fn new(
+        session: &'s Session<'g>,
+        options: &'s Options,
+        entities: Vec<Vec<NodeId>>,
+        until: Instant,
+        before: &[Failure],
+        tried: HashSet<FilledQuery>,
+    ) -> Self {
+        Self {
+            session,
+            options,
+            entities,
+            until,
+            turns: render::opening(session, before),
+            triples: Vec::new(),
+            kind: AnswerType::Select,
+            order: Vec::new(),
+            links: Vec::new(),
+            shown: Vec::new(),
+            matched: Vec::new(),
+            tried,
+            now: Some(SubTask::Triples),
+            end: None,
+            offered: Vec::new(),
+        }
+        .asked(render::task(SubTask::Triples))
+    }
+
+    fn asked(mut self, turn: Turn) -> Self {
+        self.turns.push(turn);
+        self
+    }
+
+    /// What is asked now; `None` when the try is over.
+    #[must_use]
+    pub fn request(&self) -> Option<Request> {
+        let task = self.now?;
+        let linked = self.session.linked();
+        let texts = || self.shown.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>();
+        let phrase = match task {
+            SubTask::Triples => grammar::triples(linked.entities.len(), self.session.classes().len()),
+            SubTask::Type => grammar::answer_type(),
+            SubTask::Relations(_) => grammar::selection(&texts(), self.options.relations),
+            SubTask::Template => {
+                let usable: Vec<bool> =
+                    self.triples.iter().zip(&self.links).map(|(triple, links)| triple.is_class() || !links.is_empty()).collect();
+                grammar::template(self.kind, &self.triples, &usable, linked.entities.len(), linked.values.len())
+            }
+            SubTask::Query => Phrase::one_of((0..self.matched.len()).map(|i| format!("q{i}"))),
+            SubTask::Answer => Phrase::one_of([render::FROM_GRAPH, NONE]),
+            SubTask::Entity => return None,
+        };
+        let turns = match task {
+            SubTask::Query => render::queries(self.session, &self.matched),
+            _ => self.turns.clone(),
+        };
+        Some(Request { task, turns, phrase })
+    }
+
+    /// The main conversation so far; query selection has one of its own.
+    #[must_use]
+    pub fn turns(&self) -> &[Turn] {
+        &self.turns
+    }
+
+    /// How the try ended, once [`Try::request`] gives nothing more.
+    #[must_use]
+    pub fn end(&self) -> Option<&Ended> {
+        self.end.as_ref()
+    }
+
+    /// The queries run so far, also those of earlier tries.
+    #[must_use]
+    pub fn into_tried(self) -> HashSet<FilledQuery> {
+        self.tried
+    }
+
+    /// The extracted triples.
+    #[must_use]
+    pub fn triples(&self) -> &[Triple] {
+        &self.triples
+    }
+
+    /// The candidates shown for the triple at hand, with their texts.
+    #[must_use]
+    pub fn shown(&self) -> &[(Link, String)] {
+        &self.shown
+    }
+
+    /// The queries that matched, in the order in which they are offered.
+    #[must_use]
+    pub fn matched(&self) -> &[(FilledQuery, Solved)] {
+        &self.matched
+    }
+
+    /// The links selected for each triple.
+    #[must_use]
+    pub fn links(&self) -> &[Vec<Link>] {
+        &self.links
+    }
+
+    /// Takes the answer to what was asked.
+    pub fn take(&mut self, text: &str) {
+        let Some(task) = self.now.take() else { return };
+        if task != SubTask::Query {
+            self.turns.push(Turn::call(text));
+        }
+        if let Err(failure) = self.taken(task, text) {
+            self.end = Some(Ended::Failed(failure));
+        }
+    }
+
+    fn ask(&mut self, task: SubTask, turn: Turn) {
+        self.turns.push(turn);
+        self.now = Some(task);
+    }
+
+    fn taken(&mut self, task: SubTask, text: &str) -> Result<(), Failure> {
+        let wrong = |error: TriadError| Failure::Syntax(task, error);
+        match task {
+            SubTask::Triples => {
+                self.triples = parse_triples(text).map_err(wrong)?;
+                let (entities, classes) = (self.entities.len(), self.session.classes().len());
+                let known = |end: &End| match end {
+                    End::Entity(index) => *index < entities,
+                    End::Class(index) => *index < classes,
+                    End::Var(_) => true,
+                };
+                let unknown = self.triples.iter().flat_map(|triple| [&triple.subject, &triple.object]).find(|end| !known(end));
+                if let Some(end) = unknown {
+                    return Err(wrong(TriadError::End(end.to_string())));
+                }
+                self.links = vec![Vec::new(); self.triples.len()];
+                self.ask(SubTask::Type, render::task(SubTask::Type));
+            }
+            SubTask::Type => {
+                self.kind = text.parse().map_err(wrong)?;
+                self.link_next()?;
+            }
+            SubTask::Relations(triple) => {
+                let texts: Vec<String> = self.shown.iter().map(|(_, text)| text.clone()).collect();
+                let chosen = grammar::selected(text, &texts).ok_or_else(|| wrong(TriadError::Selection(text.to_owned())))?;
+                if chosen.is_empty() {
+                    return Err(Failure::NoRelation(self.triples[triple].to_string()));
+                }
+                self.links[triple] = chosen.into_iter().take(self.options.relations.max(1)).map(|i| self.shown[i].0).collect();
+                self.link_next()?;
+            }
+            SubTask::Template => {
+                let template: QueryTemplate = text.parse().map_err(wrong)?;
+                let linked = self.session.linked();
+                template.check(&self.triples, linked.entities.len(), linked.values.len()).map_err(wrong)?;
+                self.run(&template)?;
+            }
+            SubTask::Query => {
+                let index =
+                    text.trim().strip_prefix('q').and_then(|digits| digits.parse().ok()).filter(|i: &usize| *i < self.matched.len());
+                self.choose(index.ok_or_else(|| wrong(TriadError::Selection(text.to_owned())))?);
+            }
+            SubTask::Answer => match text.trim() {
+                render::FROM_GRAPH => self.finish(),
+                _ => return Err(Failure::Declined),
+            },
+            SubTask::Entity => {}
+        }
+        Ok(())
+    }
+
+    /// Nodes that an end may stand for.
+    fn nodes(&self, end: &End, bounds: Bounds) -> Result<Option<Vec<NodeId>>, Failure> {
+        match end {
+            End::Entity(index) => Ok(self.entities.get(*index).cloned()),
+            End::Class(_) => Ok(None),
+            End::Var(var) => {
+                let mut all: Option<Vec<NodeId>> = None;
+                for patterns in self.linked_patterns() {
+                    if let Some(nodes) = candidates::linked_nodes(self.session, &patterns, var, bounds).map_err(Failure::Bounds)? {
+                        all.get_or_insert_default().extend(nodes);
+                    }
+                }
+                if let Some(all) = &mut all {
+                    all.sort_unstable();
+                    all.dedup();
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    /// The patterns of the triples linked so far, for each of the best combinations of links.
+    fn linked_patterns(&self) -> Vec<Vec<Pattern>> {
+        let done: Vec<usize> = (0..self.triples.len()).filter(|&i| !self.links[i].is_empty() || self.triples[i].is_class()).collect();
+        let sizes: Vec<usize> = done.iter().map(|&i| self.links[i].len().max(1)).chain(self.entities.iter().map(Vec::len)).collect();
+        let template =
+            QueryTemplate { kind: AnswerType::Ask, answer: None, branches: vec![done.clone()], filters: Vec::new(), extreme: None };
+        let picked = products(&sizes, CONTEXTS);
+        picked.iter().filter_map(|picks| self.filled(&template, &done, picks).ok()?.branches.into_iter().next()).collect()
+    }
+
+    /// The template with one choice of links (for the triples `done`) and entities.
+    fn filled(&self, template: &QueryTemplate, done: &[usize], picks: &[usize]) -> Result<FilledQuery, TriadError> {
+        let mut links = vec![None; self.triples.len()];
+        done.iter().zip(picks).for_each(|(&triple, &pick)| links[triple] = self.links[triple].get(pick).copied());
+        let chosen = self.entities.iter().zip(&picks[done.len()..]);
+        let entities: Vec<NodeId> = chosen.filter_map(|(nodes, &pick)| nodes.get(pick).copied()).collect();
+        fill(template, &self.triples, &links, &entities, self.session)
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds { until: self.until, rows: self.options.rows }
+    }
+
+    /// Asks for the relations of the next triple: those without a variable first, then those of which something is known.
+    fn link_next(&mut self) -> Result<(), Failure> {
+        loop {
+            let left = |i: &usize| !self.order.contains(i) && !self.triples[*i].is_class();
+            let bounds = self.bounds();
+            // Open ends: of equals the triple said first.
+            let mut best: Option<(usize, usize)> = None;
+            for i in (0..self.triples.len()).filter(left) {
+                let ends = [&self.triples[i].subject, &self.triples[i].object];
+                let known = |end: &&&End| matches!(end, End::Entity(_)) || self.reached(end);
+                let vars = ends.iter().filter(|end| end.var().is_some()).count();
+                let open = ends.len() - ends.iter().filter(known).count();
+                if best.is_none_or(|(cost, _)| open * 3 + vars < cost) {
+                    best = Some((open * 3 + vars, i));
+                }
+            }
+            let Some((_, triple)) = best else {
+                self.ask(SubTask::Template, render::task(SubTask::Template));
+                return Ok(());
+            };
+            self.order.push(triple);
+            let (subject, object) = (self.triples[triple].subject.clone(), self.triples[triple].object.clone());
+            let from = self.nodes(&subject, bounds)?;
+            // What other triples say of the far end does not rule a relation out: the triples may be alternatives.
+            let to = if from.is_none() || matches!(object, End::Entity(_)) { self.nodes(&object, bounds)? } else { None };
+            let ranked = candidates::relations(self.session, &self.triples[triple].phrase, from.as_deref(), to.as_deref());
+            self.offered.extend(ranked.iter().map(|(link, _)| *link));
+            self.shown = render::cut(self.session, ranked, self.options.shown);
+            if self.shown.is_empty() {
+                return Err(Failure::NoRelation(self.triples[triple].to_string()));
+            }
+            if self.options.select_uris {
+                let turn = render::relations(&self.shown, triple, self.options.relations);
+                self.ask(SubTask::Relations(triple), turn);
+                return Ok(());
+            }
+            self.links[triple] = self.shown.iter().take(self.options.relations.max(1)).map(|(link, _)| *link).collect();
+        }
+    }
+
+    /// Whether a triple linked so far speaks of the end.
+    fn reached(&self, end: &End) -> bool {
+        let speaks = |i: usize| self.triples[i].subject == *end || self.triples[i].object == *end;
+        (0..self.triples.len()).any(|i| (self.order.contains(&i) || self.triples[i].is_class()) && speaks(i))
+    }
+
+    /// Fills the template with the products of candidates and runs them.
+    fn run(&mut self, template: &QueryTemplate) -> Result<(), Failure> {
+        let mut used: Vec<usize> = template.branches.iter().flatten().copied().filter(|&i| !self.triples[i].is_class()).collect();
+        used.sort_unstable();
+        used.dedup();
+        let sizes: Vec<usize> = used.iter().map(|&i| self.links[i].len()).chain(self.entities.iter().map(Vec::len)).collect();
+        let (mut first, mut bound) = (None, None);
+        let mut unmatched = None;
+        for picks in products(&sizes, self.options.products) {
+            let query = self.filled(template, &used, &picks).map_err(|error| Failure::Syntax(SubTask::Template, error))?;
+            let text = || query.text(self.session);
+            first.get_or_insert_with(text);
+            if !self.tried.insert(query.clone()) {
+                continue;
+            }
+            match solve(self.session, &query, self.bounds()) {
+                // Of truth values all are kept: keeping those that are true would answer yes to everything.
+                Ok(solved) if solved.matched || template.kind == AnswerType::Ask => self.matched.push((query, solved)),
+                // A number is an answer also where nothing matches.
+                Ok(solved) => unmatched = unmatched.or(Some((query, solved))),
+                Err(why) => bound = Some(why),
+            }
+            if self.matched.len() == self.options.queries.max(1) {
+                break;
+            }
+        }
+        if self.matched.is_empty() && template.kind != AnswerType::Select {
+            self.matched.extend(unmatched);
+        }
+        match self.matched.len() {
+            0 => Err(bound.map_or_else(|| Failure::NoSolution(first.unwrap_or_default()), Failure::Bounds)),
+            1 => {
+                self.choose(0);
+                Ok(())
+            }
+            _ if !self.options.select_query => {
+                self.choose(0);
+                Ok(())
+            }
+            _ => {
+                self.now = Some(SubTask::Query);
+                Ok(())
+            }
+        }
+    }
+
+    fn choose(&mut self, index: usize) {
+        let chosen = self.matched.swap_remove(index);
+        let size = render::result(&chosen.1.value);
+        self.matched = vec![chosen];
+        if self.options.advisor {
+            self.ask(SubTask::Answer, size);
+        } else {
+            self.finish();
+        }
+    }
+
+    fn finish(&mut self) {
+        self.end = match self.matched.pop() {
+            Some((_, solved)) if matches!(&solved.value, Value::Set(set) if set.is_empty()) => Some(Ended::Failed(Failure::Declined)),
+            Some((query, solved)) => Some(Ended::Answer(query, solved)),
+            None => Some(Ended::Failed(Failure::Declined)),
+        };
+    }
+}
+
+/// Combinations of links that give the context of the next triple.
+const CONTEXTS: usize = 4;

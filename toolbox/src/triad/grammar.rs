@@ -1,0 +1,107 @@
+//! What may be answered to each sub-task, as phrases that a decoder is held to.
+
+use super::template::AnswerType;
+use super::triple::{End, IS_A, MAX_TRIPLES, Triple};
+use crate::phrase::Phrase;
+use crate::value::Op;
+
+/// Names of variables: the answer, implicit entities, attributes.
+pub const VARIABLES: [&str; 7] = ["x", "a", "b", "c", "d", "n", "m"];
+/// Characters of the phrase that stands for a relation.
+const PHRASE_CHARS: usize = 40;
+/// Alternatives of a template.
+const BRANCHES: usize = 3;
+/// Conditions of a template.
+const FILTERS: usize = 2;
+
+/// What is written when nothing fits.
+pub const NONE: &str = "none";
+
+fn vars<'a>(names: impl IntoIterator<Item = &'a str>) -> Phrase {
+    Phrase::one_of(names.into_iter().map(|name| format!("?{name}")))
+}
+
+fn handles(letter: char, count: usize) -> impl Iterator<Item = String> {
+    (0..count).map(move |index| format!("{letter}{index}"))
+}
+
+/// `part`, and up to `more` further ones behind `separator`.
+fn repeated(part: &Phrase, separator: &str, more: usize) -> Phrase {
+    let rest = (0..more).fold(None, |rest: Option<Phrase>, _| {
+        let next = [Phrase::text(separator), part.clone()].into_iter().chain(rest);
+        Some(Phrase::maybe(Phrase::seq(next)))
+    });
+    Phrase::seq(std::iter::once(part.clone()).chain(rest))
+}
+
+/// Triples over the question's entities and classes.
+#[must_use]
+pub fn triples(entities: usize, classes: usize) -> Phrase {
+    let end = || Phrase::any([Phrase::one_of(handles('e', entities)), vars(VARIABLES)]);
+    let said = Phrase::free(2, PHRASE_CHARS, "<>,");
+    let walk = Phrase::seq([end(), Phrase::text(", "), said, Phrase::text(", "), end()]);
+    let class = Phrase::seq([end(), Phrase::text(format!(", {IS_A}, ")), Phrase::one_of(handles('c', classes))]);
+    let triple = Phrase::seq([Phrase::text("<"), Phrase::any([walk, class]), Phrase::text(">")]);
+    repeated(&triple, " ", MAX_TRIPLES - 1)
+}
+
+/// One of the three answer types.
+#[must_use]
+pub fn answer_type() -> Phrase {
+    Phrase::one_of(AnswerType::ALL.map(AnswerType::text))
+}
+
+/// Up to `most` of the candidates, best first, or none.
+#[must_use]
+pub fn selection(candidates: &[String], most: usize) -> Phrase {
+    let one = Phrase::one_of(candidates.iter().cloned());
+    Phrase::any([Phrase::text(NONE), repeated(&one, SEPARATOR, most.saturating_sub(1).min(candidates.len().saturating_sub(1)))])
+}
+
+/// Between two selected candidates.
+const SEPARATOR: &str = ", ";
+
+/// The candidates that a selection names, in its order; of those that begin alike the longest counts.
+#[must_use]
+pub fn selected(text: &str, candidates: &[String]) -> Option<Vec<usize>> {
+    let mut rest = text.trim();
+    let mut chosen = Vec::new();
+    if rest == NONE {
+        return Some(chosen);
+    }
+    loop {
+        let fits =
+            |i: &usize| rest.strip_prefix(candidates[*i].as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(SEPARATOR));
+        let next = (0..candidates.len()).filter(fits).max_by_key(|&i| candidates[i].len())?;
+        if !chosen.contains(&next) {
+            chosen.push(next);
+        }
+        rest = &rest[candidates[next].len()..];
+        match rest.strip_prefix(SEPARATOR) {
+            Some(more) => rest = more,
+            None => return Some(chosen),
+        }
+    }
+}
+
+/// A template of a type over triples that are linked, values and entities.
+#[must_use]
+pub fn template(kind: AnswerType, triples: &[Triple], linked: &[bool], entities: usize, values: usize) -> Phrase {
+    let usable = || triples.iter().enumerate().filter(|(i, _)| linked[*i]);
+    let mut names: Vec<&str> = usable().flat_map(|(_, triple)| [&triple.subject, &triple.object]).filter_map(End::var).collect();
+    names.sort_unstable();
+    names.dedup();
+    let var = || vars(names.iter().copied());
+    let branch = Phrase::list(usable().map(|(i, _)| Phrase::text(format!("t{i}"))), " ", 1, triples.len());
+    let operand = Phrase::any([Phrase::one_of(handles('x', values)), Phrase::one_of(handles('e', entities)), var()]);
+    let op = Phrase::one_of(Op::ALL.map(Op::symbol));
+    let filter = Phrase::seq([Phrase::text(" filter "), var(), Phrase::text(" "), op, Phrase::text(" "), operand]);
+    let extreme = Phrase::seq([Phrase::one_of([" max ", " min "]), var()]);
+    let mut parts = vec![Phrase::text(kind.word())];
+    if kind != AnswerType::Ask {
+        parts.extend([Phrase::text(" "), var()]);
+    }
+    parts.extend([Phrase::text(" where "), repeated(&branch, " or ", BRANCHES - 1)]);
+    parts.extend([Phrase::maybe(repeated(&filter, "", FILTERS - 1)), Phrase::maybe(extreme)]);
+    Phrase::seq(parts)
+}

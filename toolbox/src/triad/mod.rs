@@ -1,0 +1,58 @@
+//! Triad without a model: the sub-tasks of one question in their order, what each shows and what may be answered to it, and what becomes of the
+//! answers. Three roles of one model share them (Triad §2 and §3, spec C): the generalist G extracts triples, says what kind of answer is asked for
+//! and writes a query template; the decision maker D selects entities, relations and a query among what the graph offers; the advisor A
+//! answers.
+//!
+//! ```text
+//! 1 parsing    G triples, G type          <e0, directed by, ?a> <?a, place of birth, ?x>    <select>
+//! 2 linking    D relations of each triple  one-hop traversal around what is linked, best first, constrained to the list
+//! 3 querying   G template, D query         select ?x where t0 t1 → filled, run, those that match
+//! 4 answering  A                           from the graph, or nothing: then everything again, with what failed
+//! ```
+//!
+//! A template is algebra over numbered triples from the moment it is parsed: nothing here puts a query together from text.
+
+mod answer;
+mod candidates;
+mod fill;
+mod flow;
+pub mod grammar;
+mod render;
+mod solve;
+mod template;
+mod triple;
+
+pub use answer::{from_graph, none};
+pub use candidates::{linked_nodes, relations};
+pub use fill::{Bound, FilledQuery, Link, Pattern, Place, fill, products};
+pub use flow::{Ended, Failure, Options, PHASES, Request, SubTask, Try};
+pub use render::FROM_GRAPH;
+pub use solve::{Bounds, Solved, Unsolved, solve};
+pub use template::{AnswerType, Filter, Operand, QueryTemplate};
+pub use triple::{End, IS_A, MAX_TRIPLES, Triple, parse_triples, print_triples};
+
+/// What is wrong with what a model wrote.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TriadError {
+    /// No end of a triple.
+    #[error("`{0}` is no entity (e0), class (c0) or variable (?x)")]
+    End(String),
+    /// No triple.
+    #[error("`{0}` is no triple <subject, relation, object>")]
+    Triple(String),
+    /// None at all, or too many.
+    #[error("{0} triples; one to {max} are needed", max = MAX_TRIPLES)]
+    Count(usize),
+    /// No answer type.
+    #[error("`{0}` is none of <count>, <select>, <yes or no>")]
+    Type(String),
+    /// A template that does not parse or names what is not there.
+    #[error("template {0}")]
+    Template(String),
+    /// The template uses a triple that nothing was found for.
+    #[error("no relation was selected for {0}")]
+    Unlinked(String),
+    /// A selection that is not among the candidates.
+    #[error("`{0}` is not among the candidates")]
+    Selection(String),
+}

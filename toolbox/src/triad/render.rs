@@ -1,0 +1,107 @@
+//! The turns of Triad's conversations.
+
+use super::fill::{FilledQuery, Link, Place};
+use super::flow::{Failure, SubTask};
+use super::solve::Solved;
+use crate::call::print_name;
+use crate::exec::{Naming, Ranked, Session, Value};
+use crate::memory::{Agent, dialogue_question, size_word};
+use crate::transcript::{Part, Role, Turn};
+
+/// What A answers when the graph's answer is the answer.
+pub const FROM_GRAPH: &str = "graph";
+
+/// System turn and question; then what earlier tries came to.
+pub(super) fn opening(session: &Session<'_>, before: &[Failure]) -> Vec<Turn> {
+    let mut user = dialogue_question(session, Naming::Mixed);
+    for failure in before {
+        user.push(Part::ours(format!("\ntried: {}", failure.cause())));
+        if let Failure::NoRelation(triple) = failure {
+            user.push(Part::ours(format!(" {triple}")));
+        }
+    }
+    vec![system(), Turn::shown(Role::User, user)]
+}
+
+/// The system turn of every conversation of Triad.
+pub(super) fn system() -> Turn {
+    Turn::shown(Role::System, vec![Part::ours(Agent::Triad.name())])
+}
+
+/// What is asked, by role and sub-task.
+pub(super) fn task(task: SubTask) -> Turn {
+    let text = match task {
+        SubTask::Triples => "G triples".to_owned(),
+        SubTask::Type => "G type".to_owned(),
+        SubTask::Entity => "D entity".to_owned(),
+        SubTask::Relations(triple) => format!("D relations t{triple}"),
+        SubTask::Template => "G template".to_owned(),
+        SubTask::Query => "D query".to_owned(),
+        SubTask::Answer => "A".to_owned(),
+    };
+    Turn::shown(Role::Tool, vec![Part::ours(text)])
+}
+
+/// The beginning of a ranking, each candidate as it is selected: `out film.directed_by`, `in …`, seen from the end that is known. What must be shown
+/// (training data) takes the place of the last that need not.
+pub(super) fn cut(session: &Session<'_>, ranked: Vec<(Link, Ranked)>, limit: usize) -> Vec<(Link, String)> {
+    let must = |link: &Link| session.options().must_show.contains(&link.relation);
+    let text = |link: &Link, one: &Ranked| {
+        (*link, format!("{} {}", if one.candidate.out { "out" } else { "in" }, print_name(&session.relation_name(link.relation))))
+    };
+    let mut shown: Vec<(Link, String)> = ranked.iter().take(limit).map(|(link, one)| text(link, one)).collect();
+    for (link, one) in ranked.iter().skip(limit).filter(|(link, _)| must(link)) {
+        if let Some(place) = shown.iter().rposition(|(other, _)| !must(other)) {
+            shown.remove(place);
+            shown.push(text(link, one));
+        }
+    }
+    shown
+}
+
+/// The candidates of a triple.
+pub(super) fn relations(shown: &[(Link, String)], triple: usize, most: usize) -> Turn {
+    let mut turn = task(SubTask::Relations(triple));
+    if most != 1 {
+        turn.parts.push(Part::ours(format!(" top {most}")));
+    }
+    for direction in ["out", "in"] {
+        let names: Vec<&str> =
+            shown.iter().filter_map(|(_, text)| text.strip_prefix(direction).and_then(|rest| rest.strip_prefix(' '))).collect();
+        if !names.is_empty() {
+            turn.parts.push(Part::ours(format!("\n{direction}")));
+            turn.parts.extend(names.into_iter().map(|name| Part::kg(format!(" {name}"))));
+        }
+    }
+    turn
+}
+
+/// The conversation in which one of several queries is chosen.
+pub(super) fn queries(session: &Session<'_>, matched: &[(FilledQuery, Solved)]) -> Vec<Turn> {
+    let linked = session.linked();
+    let place = |place: &Place| match place {
+        Place::Node(node) => match linked.entities.iter().position(|entity| entity == node) {
+            Some(index) => format!("e{index}"),
+            None => print_name(&session.kg().name(*node)),
+        },
+        Place::Var(name) => format!("?{name}"),
+    };
+    let mut turn = task(SubTask::Query);
+    for (i, (query, _)) in matched.iter().enumerate() {
+        turn.parts.push(Part::ours(format!("\nq{i} ")));
+        turn.parts.push(Part::kg(query.written(session, &place)));
+    }
+    vec![system(), Turn::shown(Role::User, dialogue_question(session, Naming::Mixed)), turn]
+}
+
+/// What the chosen query gave, as A sees it.
+pub(super) fn result(value: &Value) -> Turn {
+    let mut turn = task(SubTask::Answer);
+    let size = match value {
+        Value::Set(set) => size_word(set.len()),
+        Value::Int(_) => "number",
+        Value::Bool(_) => "truth",
+    };
+    turn.parts.push(Part::ours(format!(" {size}")));
+    turn
+}

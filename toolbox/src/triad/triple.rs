@@ -1,0 +1,142 @@
+//! Triples as the generalist extracts them from a question: `<e0, directed by, ?a> <?a, place of birth, ?x>`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::TriadError;
+
+/// An end of a triple.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum End {
+    /// An entity of the question, by handle.
+    Entity(usize),
+    /// A class on offer, by handle.
+    Class(usize),
+    /// Something implicit, by a name without its question mark.
+    Var(String),
+}
+
+impl End {
+    /// The variable's name, if it is one.
+    #[must_use]
+    pub fn var(&self) -> Option<&str> {
+        match self {
+            Self::Var(name) => Some(name),
+            Self::Entity(_) | Self::Class(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Entity(index) => write!(f, "e{index}"),
+            Self::Class(index) => write!(f, "c{index}"),
+            Self::Var(name) => write!(f, "?{name}"),
+        }
+    }
+}
+
+impl FromStr for End {
+    type Err = TriadError;
+
+    fn from_str(text: &str) -> Result<Self, TriadError> {
+        let text = text.trim();
+        let odd = || TriadError::End(text.to_owned());
+        if let Some(name) = text.strip_prefix('?') {
+            return variable(name).map(Self::Var).ok_or_else(odd);
+        }
+        let handle = |letter: char| text.strip_prefix(letter).and_then(|digits| digits.parse().ok());
+        handle('e').map(Self::Entity).or_else(|| handle('c').map(Self::Class)).ok_or_else(odd)
+    }
+}
+
+/// Letters of the longest variable name.
+const NAME_CHARS: usize = 24;
+
+/// A variable's name without its question mark: words joined by `_`, as the published parser joins them.
+pub(super) fn variable(name: &str) -> Option<String> {
+    let name = name.split_whitespace().collect::<Vec<_>>().join("_");
+    let fits = !name.is_empty() && name.chars().count() <= NAME_CHARS && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    fits.then_some(name)
+}
+
+/// What stands for the relation to a class.
+pub const IS_A: &str = "a";
+
+/// A triple with a phrase where the relation will be.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Triple {
+    /// The end from which the question speaks.
+    pub subject: End,
+    /// What the question says of the two, in a few words; [`IS_A`] for membership of a class. It says nothing about the direction in which the
+    /// graph has the relation: that comes with the relation.
+    pub phrase: String,
+    /// The other end.
+    pub object: End,
+}
+
+impl Triple {
+    /// Whether it says what class its subject is of.
+    #[must_use]
+    pub fn is_class(&self) -> bool {
+        matches!(self.object, End::Class(_))
+    }
+
+    /// Names of its variables.
+    pub fn vars(&self) -> impl Iterator<Item = &str> {
+        [&self.subject, &self.object].into_iter().filter_map(End::var)
+    }
+}
+
+impl fmt::Display for Triple {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}, {}, {}>", self.subject, self.phrase, self.object)
+    }
+}
+
+impl FromStr for Triple {
+    type Err = TriadError;
+
+    fn from_str(text: &str) -> Result<Self, TriadError> {
+        let odd = || TriadError::Triple(text.to_owned());
+        let inside = text.trim().strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).ok_or_else(odd)?;
+        let (subject, rest) = inside.split_once(',').ok_or_else(odd)?;
+        let (phrase, object) = rest.rsplit_once(',').ok_or_else(odd)?;
+        let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
+        let triple = Self { subject: subject.parse()?, phrase, object: object.parse()? };
+        let class = triple.is_class();
+        if triple.phrase.is_empty() || matches!(triple.subject, End::Class(_)) || class != (triple.phrase == IS_A) {
+            return Err(odd());
+        }
+        Ok(triple)
+    }
+}
+
+/// Most triples of a question; gold queries of the published sets have fewer.
+pub const MAX_TRIPLES: usize = 8;
+
+/// Every `<a, b, c>` of a text.
+///
+/// # Errors
+/// [`TriadError`] for a triple that is none, for none at all and for more than [`MAX_TRIPLES`].
+pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
+    let mut triples = Vec::new();
+    for piece in text.split('<').skip(1) {
+        let inside = piece.split_once('>').ok_or_else(|| TriadError::Triple(format!("<{piece}")))?.0;
+        let triple: Triple = format!("<{inside}>").parse()?;
+        if !triples.contains(&triple) {
+            triples.push(triple);
+        }
+    }
+    if triples.is_empty() || triples.len() > MAX_TRIPLES {
+        return Err(TriadError::Count(triples.len()));
+    }
+    Ok(triples)
+}
+
+/// Triples as a model writes them.
+#[must_use]
+pub fn print_triples(triples: &[Triple]) -> String {
+    triples.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+}
