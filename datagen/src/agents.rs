@@ -1,5 +1,7 @@
 //! The agents that examples are made for: each turns a verified question into the conversations its model has to hold.
 
+mod triad;
+
 use toolbox::kg::Kg;
 use toolbox::memory::{Agent, Template};
 
@@ -24,6 +26,7 @@ pub trait AgentExamples: Sync {
 pub fn examples_of<'a>(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Result<Box<dyn AgentExamples + 'a>, Error> {
     match template.agent {
         Agent::KgAgent => Ok(Box::new(Renderer::new(kg, template, options))),
-        agent @ (Agent::Oda | Agent::Triad) => Err(Error::Agent(agent.name())),
+        Agent::Triad => Ok(Box::new(triad::TriadExamples::new(kg, template, options))),
+        agent @ Agent::Oda => Err(Error::Agent(agent.name())),
     }
 }

@@ -137,7 +137,7 @@ impl<'a> Renderer<'a> {
         Ok(examples)
     }
 
-    fn example(&self, question: &GoldQuestion, verified: &Verified, turns: &[Turn], step: usize) -> Example {
+    pub(crate) fn example(&self, question: &GoldQuestion, verified: &Verified, turns: &[Turn], step: usize) -> Example {
         let kg = self.kg;
         let names = |nodes: &[toolbox::term::NodeId]| nodes.iter().map(|&node| kg.name(node)).collect::<Vec<_>>();
         let topic = |&node: &toolbox::term::NodeId| Topic { name: kg.name(node), label: kg.label(node).unwrap_or_default() };

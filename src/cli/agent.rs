@@ -12,12 +12,15 @@ use super::{KgArg, RankingArgs};
 pub(crate) enum AgentName {
     /// The tool loop of KG-Agent.
     KgAgent,
+    /// Triad's three roles in four phases.
+    Triad,
 }
 
 impl AgentName {
     pub(crate) fn kind(self) -> AgentKind {
         match self {
             Self::KgAgent => AgentKind::KgAgent,
+            Self::Triad => AgentKind::Triad(infer::agent::triad::TriadOptions::default()),
         }
     }
 }

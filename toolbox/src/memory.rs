@@ -319,7 +319,7 @@ fn paper_question(session: &Session<'_>) -> Vec<Part> {
 }
 
 /// A user's text as one clean line.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -209,7 +209,7 @@ fn rows_and_time_are_bounded() {
 fn converse(kg: &MemoryKg, options: &Options, script: &[(SubTask, &str)]) -> (Ended, Vec<String>) {
     let session = session(kg, "which of the clubs of Ada has the most seats", &["ada"], ExecOptions::default());
     let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-    let mut attempt = Try::new(&session, options, entities, Instant::now() + Duration::from_secs(10), &[], HashSet::new());
+    let mut attempt = Try::new(&session, options, entities, Duration::from_secs(10), &[], HashSet::new());
     let mut left = script.iter();
     while let Some(request) = attempt.request() {
         let (task, text) = left.next().unwrap_or_else(|| panic!("{:?} was not expected", request.task));

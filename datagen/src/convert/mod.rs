@@ -69,13 +69,7 @@ pub struct GoldProgram {
 /// The reason for which no program of the thirteen tools says exactly this.
 pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldProgram, Refusal> {
     let vocabulary = Vocabulary::new(context.kg);
-    let mut graph = read_query(query, &vocabulary)?;
-    ground::predicates(&mut graph, context.kg)?;
-    if let Some(kg) = context.kg {
-        ground::intervals(&mut graph.group, kg);
-        ground::alternatives(&mut graph.group, kg);
-    }
-    union::hoist(&mut graph.group);
+    let graph = graph_of(query, context)?;
     let names = Names { kg: context.kg, vocabulary: &vocabulary };
     let mut without = BTreeSet::new();
     let strict = program(&graph, context, names, &without, false);
@@ -109,6 +103,21 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
         }
     }
     checked(best)
+}
+
+/// The graph of a gold query as programs are made from it: predicates grounded, and without what says nothing on the graph at hand.
+///
+/// # Errors
+/// The reason for which there is none.
+pub(crate) fn graph_of(query: &spargebra::Query, context: &Context<'_>) -> Result<QueryGraph, Refusal> {
+    let mut graph = read_query(query, &Vocabulary::new(context.kg))?;
+    ground::predicates(&mut graph, context.kg)?;
+    if let Some(kg) = context.kg {
+        ground::intervals(&mut graph.group, kg);
+        ground::alternatives(&mut graph.group, kg);
+    }
+    union::hoist(&mut graph.group);
+    Ok(graph)
 }
 
 /// Looks for what a program can do without on its graph.

@@ -1,6 +1,7 @@
 //! The agents. Each is one way of driving the toolbox with a planner; all take a [`Task`] and give an [`Outcome`], so that one harness measures them.
 
 pub mod kg_agent;
+pub mod triad;
 
 use toolbox::answer::Answer;
 use toolbox::exec::ExecOptions;
@@ -19,6 +20,8 @@ use crate::planner::Planner;
 pub enum AgentKind {
     /// The tool loop of KG-Agent.
     KgAgent,
+    /// Triad's three roles.
+    Triad(triad::TriadOptions),
 }
 
 impl AgentKind {
@@ -27,6 +30,7 @@ impl AgentKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::KgAgent => "kg-agent",
+            Self::Triad(_) => "triad",
         }
     }
 
@@ -35,13 +39,14 @@ impl AgentKind {
     pub fn trained_as(&self) -> Agent {
         match self {
             Self::KgAgent => Agent::KgAgent,
+            Self::Triad(_) => Agent::Triad,
         }
     }
 
     /// The agent of that name, with the options it has by default.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::KgAgent].into_iter().find(|agent| agent.name() == name)
+        [Self::KgAgent, Self::Triad(triad::TriadOptions::default())].into_iter().find(|agent| agent.name() == name)
     }
 }
 
@@ -70,6 +75,7 @@ pub struct Task<'a> {
 pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),
+        AgentKind::Triad(options) => triad::answer(options, task, planner),
     }
 }
 

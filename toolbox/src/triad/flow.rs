@@ -2,7 +2,7 @@
 //! so a training example and the same moment at inference are equal byte for byte.
 
 use std::collections::HashSet;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::fill::{FilledQuery, Link, Pattern, fill, products};
 use super::grammar::{self, NONE};
@@ -160,7 +160,7 @@ pub struct Try<'s, 'g> {
     options: &'s Options,
     /// For each entity handle what it may mean, best first.
     entities: Vec<Vec<NodeId>>,
-    until: Instant,
+    deadline: Duration,
     turns: Vec<Turn>,
     triples: Vec<Triple>,
     kind: AnswerType,
@@ -177,14 +177,14 @@ pub struct Try<'s, 'g> {
 }
 
 impl<'s, 'g> Try<'s, 'g> {
-    /// Begins a try. `entities` are the meanings of each linked entity, the session's own first; `before` says what earlier tries came to, and
-    /// `tried` holds the queries that they ran in vain.
+    /// Begins a try. `entities` are the meanings of each linked entity, the session's own first; `deadline` is
+    /// that of one query, `before` says what earlier tries came to, and `tried` holds the queries that they ran in vain.
     #[must_use]
     pub fn new(
         session: &'s Session<'g>,
         options: &'s Options,
         entities: Vec<Vec<NodeId>>,
-        until: Instant,
+        deadline: Duration,
         before: &[Failure],
         tried: HashSet<FilledQuery>,
     ) -> Self {
@@ -192,7 +192,7 @@ impl<'s, 'g> Try<'s, 'g> {
             session,
             options,
             entities,
-            until,
+            deadline,
             turns: render::opening(session, before),
             triples: Vec::new(),
             kind: AnswerType::Select,
@@ -389,7 +389,7 @@ impl<'s, 'g> Try<'s, 'g> {
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds { until: self.until, rows: self.options.rows }
+        Bounds { until: Instant::now() + self.deadline, rows: self.options.rows }
     }
 
     /// Asks for the relations of the next triple: those without a variable first, then those of which something is known.
@@ -478,6 +478,9 @@ impl<'s, 'g> Try<'s, 'g> {
                 Ok(())
             }
             _ => {
+                // In no order that would give the choice away.
+                let session = self.session;
+                self.matched.sort_by_cached_key(|(query, _)| query.text(session));
                 self.now = Some(SubTask::Query);
                 Ok(())
             }

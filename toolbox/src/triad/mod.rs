@@ -14,6 +14,7 @@
 
 mod answer;
 mod candidates;
+mod entity;
 mod fill;
 mod flow;
 pub mod grammar;
@@ -24,6 +25,7 @@ mod triple;
 
 pub use answer::{from_graph, none};
 pub use candidates::{linked_nodes, relations};
+pub use entity::{MEANINGS, entity_request, selected_entities};
 pub use fill::{Bound, FilledQuery, Link, Pattern, Place, fill, products};
 pub use flow::{Ended, Failure, Options, PHASES, Request, SubTask, Try};
 pub use render::FROM_GRAPH;

@@ -1,0 +1,213 @@
+//! Triad's training data (spec C.8 of the sub-tasks): the gold of all seven sub-tasks, derived from the gold query and verified by running the filled
+//! template, written by answering the very requests that a model gets.
+
+mod gold;
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use toolbox::exec::{ExecOptions, Session, Value};
+use toolbox::kg::Kg;
+use toolbox::link;
+use toolbox::memory::{Layout, Template};
+use toolbox::transcript::Turn;
+use toolbox::triad::{self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Try, fill, print_triples, solve};
+
+use self::gold::Gold;
+use super::AgentExamples;
+use crate::convert::{Context, graph_of};
+use crate::example::{Example, Renderer};
+use crate::hash;
+use crate::question::GoldQuestion;
+use crate::verify::{self, Verified, VerifyOptions};
+
+/// Makes Triad's examples.
+pub(super) struct TriadExamples<'a> {
+    kg: &'a dyn Kg,
+    renderer: Renderer<'a>,
+    options: &'a VerifyOptions,
+}
+
+/// Share of the questions whose relations are selected in twos, so that a model knows both.
+const TWO_RELATIONS: f64 = 0.3;
+/// Share of the questions that also give an example in which a relation is missing, beside those that every agent gets.
+const MISSING: f64 = 0.25;
+/// Share of the conversations that begin after a try that came to nothing.
+const RETRIED: f64 = 0.1;
+/// The same among examples of giving up: they end where the earlier try ended.
+const RETRIED_MISSING: f64 = 0.4;
+/// Share of the questions whose entity selections are written.
+const ENTITIES: f64 = 0.3;
+
+impl<'a> TriadExamples<'a> {
+    pub(super) fn new(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Self {
+        Self { kg, renderer: Renderer::new(kg, template, options), options }
+    }
+
+    fn exec_options(&self, verified: &Verified) -> ExecOptions {
+        verified.exec_options(self.options)
+    }
+
+    fn gold<'g>(&self, question: &GoldQuestion, verified: &Verified, session: &Session<'g>) -> Option<Gold> {
+        let query = verify::parsed(question).ok()?;
+        let known = |kg| graph_of(&query, &Context { kg, ..Context::default() }).ok();
+        // What the graph at hand does not know is read without it.
+        let graph = known(Some(self.kg)).or_else(|| known(None))?;
+        let classes: Vec<String> = verified
+            .must_offer
+            .iter()
+            .filter_map(|&class| match self.kg.term(class) {
+                toolbox::term::Term::Iri(iri) => Some(iri),
+                _ => None,
+            })
+            .collect();
+        Gold::of(&graph, session, &classes)
+    }
+
+    /// The gold query, filled, if it gives the answer.
+    fn filled(&self, gold: &Gold, verified: &Verified, session: &Session<'_>) -> Option<FilledQuery> {
+        let query = fill(&gold.template, &gold.triples, &gold.links, &session.linked().entities, session).ok()?;
+        let bounds = Bounds { until: Instant::now() + self.options.deadline, rows: Options::default().rows };
+        let solved = solve(session, &query, bounds).ok()?;
+        (solved.value == verified.value).then_some(query)
+    }
+
+    /// Conversations of a question: the main one, and one of each selection that has its own.
+    fn conversations(&self, question: &GoldQuestion, verified: &Verified) -> Option<Vec<Vec<Turn>>> {
+        let mut options = self.exec_options(verified);
+        let plain = Session::new(self.kg, &question.question, verified.linked.clone(), &verified.must_offer, options.clone());
+        let gold = self.gold(question, verified, &plain)?;
+        options.must_show.extend(gold.links.iter().flatten().map(|link| link.relation));
+        let session = Session::new(self.kg, &question.question, verified.linked.clone(), &verified.must_offer, options);
+        let query = match verified.abstain {
+            false => Some(self.filled(&gold, verified, &session)?),
+            true => None,
+        };
+        let two = !verified.abstain && hash::falls_into(TWO_RELATIONS, 0, "relations", &question.id);
+        let options = Options { relations: if two { 2 } else { 1 }, ..Options::default() };
+        let share = if verified.abstain { RETRIED_MISSING } else { RETRIED };
+        let before = match hash::falls_into(share, 0, "retried", &question.id) {
+            true if verified.abstain => {
+                let missing = (0..gold.triples.len()).find(|&i| gold.links[i].is_none_or(|link| !seen(&session, verified, link)))?;
+                vec![Failure::NoRelation(gold.triples[missing].to_string())]
+            }
+            true => vec![Failure::NoSolution(String::new())],
+            false => Vec::new(),
+        };
+        let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
+        let mut attempt = Try::new(&session, &options, entities, self.options.deadline, &before, HashSet::new());
+        let mut all = Vec::new();
+        while let Some(request) = attempt.request() {
+            let text = answered(&gold, query.as_ref(), request.task, &attempt, options.relations)?;
+            if !request.phrase.matches(&text) {
+                return None;
+            }
+            if request.task == SubTask::Query {
+                let mut turns = request.turns;
+                turns.push(Turn::call(text.clone()));
+                all.push(turns);
+            }
+            attempt.take(&text);
+        }
+        let right = match attempt.end()? {
+            Ended::Answer(_, solved) => !verified.abstain && solved.value == verified.value,
+            Ended::Failed(failure) => verified.abstain && matches!(failure, Failure::NoRelation(_)),
+        };
+        all.insert(0, attempt.turns().to_vec());
+        right.then_some(all)
+    }
+
+    /// Entity selections: for each mention with several meanings the one meant.
+    fn entity_selections(&self, question: &GoldQuestion, verified: &Verified) -> Vec<Vec<Turn>> {
+        let mut all = Vec::new();
+        for &node in &verified.linked.entities {
+            let Some((start, end)) = link::mention(self.kg, &question.question, node) else { continue };
+            let mention = &question.question[start..end];
+            let Ok(found) = link::candidates(self.kg, mention) else { continue };
+            let mut nodes: Vec<_> = found.into_iter().map(|candidate| candidate.node).collect();
+            if nodes.len() < 2 {
+                continue;
+            }
+            let place = nodes.iter().position(|&candidate| candidate == node);
+            if place.is_none_or(|place| place >= triad::MEANINGS) {
+                // The one meant is always there in training.
+                nodes.retain(|&candidate| candidate != node);
+                nodes.truncate(triad::MEANINGS - 1);
+                nodes.push(node);
+            }
+            nodes.truncate(triad::MEANINGS);
+            let request = triad::entity_request(self.kg, &question.question, mention, &nodes, 1);
+            let Some(place) = nodes.iter().position(|&candidate| candidate == node) else { continue };
+            let mut turns = request.turns;
+            turns.push(Turn::call(format!("d{place}")));
+            all.push(turns);
+        }
+        all
+    }
+
+    fn write(&self, question: &GoldQuestion, verified: &Verified, conversations: &[Vec<Turn>], examples: &mut Vec<Example>) {
+        examples.extend(conversations.iter().map(|turns| {
+            let trained = turns.iter().filter(|turn| turn.trained).count();
+            Example { step: trained, n_steps: trained, layout: Layout::Dialogue, ..self.renderer.example(question, verified, turns, 1) }
+        }));
+    }
+}
+
+/// Whether a session sees the relation of a link.
+fn seen(session: &Session<'_>, verified: &Verified, link: triad::Link) -> bool {
+    match link.relation {
+        toolbox::exec::Relation::Plain(id) => !verified.without.contains(&id) && session.kg().uses(id) > 0,
+        toolbox::exec::Relation::Interval(_) => true,
+    }
+}
+
+/// The gold answer to a request.
+fn answered(gold: &Gold, query: Option<&FilledQuery>, task: SubTask, attempt: &Try<'_, '_>, most: usize) -> Option<String> {
+    Some(match task {
+        SubTask::Triples => print_triples(&gold.triples),
+        SubTask::Type => gold.template.kind.text().to_owned(),
+        SubTask::Relations(triple) => {
+            let shown = attempt.shown();
+            match gold.links[triple].and_then(|link| shown.iter().position(|(other, _)| *other == link)) {
+                Some(right) => {
+                    let others = (0..shown.len()).filter(|&i| i != right);
+                    let chosen = std::iter::once(right).chain(others).take(most);
+                    chosen.map(|i| shown[i].1.clone()).collect::<Vec<_>>().join(", ")
+                }
+                // With the relation in the graph and not around the triple, something else is missing.
+                None if query.is_none() => triad::grammar::NONE.to_owned(),
+                None => return None,
+            }
+        }
+        SubTask::Template => gold.template.to_string(),
+        SubTask::Query => {
+            let place = attempt.matched().iter().position(|(matched, _)| Some(matched) == query)?;
+            format!("q{place}")
+        }
+        SubTask::Answer => triad::FROM_GRAPH.to_owned(),
+        SubTask::Entity => return None,
+    })
+}
+
+impl AgentExamples for TriadExamples<'_> {
+    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
+        let mut examples = Vec::new();
+        let Some(conversations) = self.conversations(question, verified) else { return Ok(examples) };
+        self.write(question, verified, &conversations, &mut examples);
+        if verified.abstain {
+            return Ok(examples);
+        }
+        if hash::falls_into(ENTITIES, 0, "entities", &question.id) {
+            self.write(question, verified, &self.entity_selections(question, verified), &mut examples);
+        }
+        if matches!(verified.value, Value::Set(_)) && hash::falls_into(MISSING, 0, "missing", &question.id) {
+            let choice = hash::number(0, "missing relation", &question.id);
+            if let Some(given_up) = verify::abstention(self.kg, question, verified, self.options, choice)
+                && let Some(conversations) = self.conversations(question, &given_up)
+            {
+                self.write(question, &given_up, &conversations, &mut examples);
+            }
+        }
+        Ok(examples)
+    }
+}
