@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
+use infer::agent::triad::TriadOptions;
+use toolbox::triad;
 
 use super::{KgArg, RankingArgs};
 
@@ -17,11 +19,56 @@ pub(crate) enum AgentName {
 }
 
 impl AgentName {
-    pub(crate) fn kind(self) -> AgentKind {
+    /// The agent with its options. `linked` says whether entities were found in the question and not given.
+    pub(crate) fn kind(self, triad: &TriadArgs, linked: bool) -> AgentKind {
         match self {
             Self::KgAgent => AgentKind::KgAgent,
-            Self::Triad => AgentKind::Triad(infer::agent::triad::TriadOptions::default()),
+            Self::Triad => AgentKind::Triad(triad.options(linked)),
         }
+    }
+}
+
+/// A part of Triad that can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TriadPart {
+    /// D selects no entities and relations: the best candidates by words count.
+    UriSelection,
+    /// D selects no query: the first that matches counts.
+    QuerySelection,
+    /// A is not asked: what the query gives is the answer.
+    Advisor,
+}
+
+/// Options of the agent triad.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct TriadArgs {
+    /// Triad: most tries at a question (T).
+    #[arg(long, value_name = "T", default_value_t = triad::Options::default().tries)]
+    pub(crate) tries: usize,
+    /// Triad: most relations selected for a triple (K).
+    #[arg(long, value_name = "K", default_value_t = triad::Options::default().relations)]
+    pub(crate) top_relations: usize,
+    /// Triad: most entities selected for a mention (K), where entities are linked.
+    #[arg(long, value_name = "K", default_value_t = triad::Options::default().entities)]
+    pub(crate) top_entities: usize,
+    /// Triad without these parts, separated by commas (ablations).
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
+    pub(crate) leave_out: Vec<TriadPart>,
+}
+
+impl TriadArgs {
+    fn options(&self, linked: bool) -> TriadOptions {
+        let has = |part: TriadPart| !self.leave_out.contains(&part);
+        let work = triad::Options {
+            tries: self.tries,
+            relations: self.top_relations,
+            entities: self.top_entities,
+            select_uris: has(TriadPart::UriSelection),
+            select_query: has(TriadPart::QuerySelection),
+            advisor: has(TriadPart::Advisor),
+            ..triad::Options::default()
+        };
+        TriadOptions { work, select_entities: linked }
     }
 }
 
@@ -74,6 +121,8 @@ pub(crate) struct AskArgs {
     /// Who answers.
     #[arg(long, value_enum, default_value = "kg-agent")]
     pub(crate) agent: AgentName,
+    #[command(flatten)]
+    pub(crate) triad: TriadArgs,
     /// Topic entity by name or id; without any they are found in the question by label.
     #[arg(long = "entity", value_name = "ID")]
     pub(crate) entities: Vec<String>,
@@ -100,6 +149,8 @@ pub(crate) struct EvalArgs {
     /// Who answers.
     #[arg(long, value_enum, default_value = "kg-agent")]
     pub(crate) agent: AgentName,
+    #[command(flatten)]
+    pub(crate) triad: TriadArgs,
     /// Folder to write: metrics.json and predictions.jsonl.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

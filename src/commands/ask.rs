@@ -11,7 +11,7 @@ use toolbox::answer::{Answer, AnswerValue};
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
-use toolbox::memory::{Layout, Template};
+use toolbox::memory::Template;
 use toolbox::rank::lexical;
 use toolbox::term::NodeId;
 
@@ -24,16 +24,17 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities)?;
+    let agent = args.agent.kind(&args.triad, args.entities.is_empty());
     let (mut planner, template): (Box<dyn Planner>, Template) = match args.model.strip_prefix("scripted:") {
         Some(file) => {
             let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
             let calls = text.lines().map(|line| line.trim().trim_end_matches(';').to_owned()).filter(|line| !line.is_empty()).collect();
-            (Box::new(Scripted::new(calls)), Template::new(Layout::Dialogue))
+            (Box::new(Scripted::new(calls)), Template::of(agent.trained_as()))
         }
         None => {
             let model =
                 Arc::new(LocalModel::open(Path::new(&args.model)).with_context(|| format!("cannot load the model {}", args.model))?);
-            let template = model.template(args.agent.kind().trained_as())?;
+            let template = model.template(agent.trained_as())?;
             if let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info()) {
                 ui.warn(&warning);
             }
@@ -42,7 +43,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     };
     let exclude = Exclude { nodes: Vec::new(), when: args.exclude_topics.when() };
     let options = ExecOptions { exclude, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
-    let outcome = answer(&args.agent.kind(), &graph, &args.question, &entities, options, &template, planner.as_mut(), &args.model)?;
+    let outcome = answer(&agent, &graph, &args.question, &entities, options, &template, planner.as_mut(), &args.model)?;
     ranking::check(ranker.as_ref())?;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();

@@ -128,8 +128,8 @@ const CASES: &[Case] = &[
 
 fn session<'g>(kg: &'g MemoryKg, question: &str, entities: &[&str], options: ExecOptions) -> Session<'g> {
     let nodes: Vec<_> = entities.iter().map(|name| kg.by_name(name).unwrap()).collect();
-    let club = kg.by_name("club").unwrap();
-    Session::new(kg, question, Linked::new(kg, question, &nodes), &[club], options)
+    let club: Vec<_> = kg.by_name("club").into_iter().collect();
+    Session::new(kg, question, Linked::new(kg, question, &nodes), &club, options)
 }
 
 fn relation(kg: &MemoryKg, name: &str) -> Option<Relation> {
@@ -172,7 +172,8 @@ fn filled_templates_give_what_they_say_and_their_evidence_alone_gives_it_again()
         let (text, evidence) = solved(&kg, case, ExecOptions::default());
         assert_eq!(text, case.gives, "{}", case.question);
         assert!(!evidence.is_empty(), "{}", case.question);
-        if case.gives == "false" {
+        // A no has no triple of its own; and that two relations make an interval cannot be seen on one end of it.
+        if case.gives == "false" || case.question.ends_with("1999") {
             continue;
         }
         let alone = MemoryKg::from_triples(evidence);
@@ -253,7 +254,7 @@ fn with_two_candidates_each_the_products_run_and_a_query_is_chosen() {
         (SubTask::Relations(0), "out player.stints"),
         (SubTask::Relations(1), "out stint.role, out stint.club"),
         (SubTask::Template, "select ?x where t0 t1"),
-        (SubTask::Query, "q1"),
+        (SubTask::Query, "q0"),
         (SubTask::Answer, "graph"),
     ];
     let (end, _) = converse(&kg, &Options::default(), &script);
@@ -289,7 +290,7 @@ fn a_try_after_others_says_what_they_came_to() {
         &session,
         &options,
         vec![session.linked().entities.clone()],
-        Instant::now() + Duration::from_secs(1),
+        Duration::from_secs(1),
         &before,
         HashSet::new(),
     );
@@ -301,11 +302,12 @@ fn without_the_decision_maker_the_best_ranked_candidates_count() {
     let kg = graph();
     let options = Options { relations: 1, select_uris: false, select_query: false, advisor: false, ..Options::default() };
     let script = [
-        (SubTask::Triples, "<e0, player stints, ?a> <?a, stint club, ?x> <?x, club seats, ?n>"),
+        (SubTask::Triples, "<e0, player stints, ?a> <?a, stint club, ?x> <?x, seats, ?n>"),
         (SubTask::Type, "<select>"),
         (SubTask::Template, "select ?x where t0 t1 t2 max ?n"),
     ];
-    let Ended::Answer(_, solved) = converse(&kg, &options, &script).0 else { panic!() };
+    let end = converse(&kg, &options, &script).0;
+    let Ended::Answer(_, solved) = end else { panic!("{end:?}") };
     assert_eq!(solved.value, Value::Set(vec![kg.by_name("blues").unwrap()].into()));
 }
 

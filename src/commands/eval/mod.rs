@@ -30,7 +30,13 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
     let exclude = args.exclude_topics.map(crate::cli::ExcludeTopics::when);
-    let setting = Setting::open(args.agent.kind(), &args.model, args.entities, exclude, ranking::open(&args.ranking)?)?;
+    let setting = Setting::open(
+        args.agent.kind(&args.triad, args.entities == crate::cli::EntitySource::Linked),
+        &args.model,
+        args.entities,
+        exclude,
+        ranking::open(&args.ranking)?,
+    )?;
     if matches!(setting.planning, Planning::Oracle) && setting.agent != AgentKind::KgAgent {
         bail!("gold programs are kg-agent's; `--model oracle` cannot answer as {}", setting.agent.name());
     }
