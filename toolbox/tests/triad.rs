@@ -286,14 +286,7 @@ fn a_try_after_others_says_what_they_came_to() {
     let session = session(&kg, "for which clubs did Ada play", &["ada"], ExecOptions::default());
     let before = [Failure::NoRelation("<e0, city, ?x>".to_owned())];
     let options = Options::default();
-    let attempt = Try::new(
-        &session,
-        &options,
-        vec![session.linked().entities.clone()],
-        Duration::from_secs(1),
-        &before,
-        HashSet::new(),
-    );
+    let attempt = Try::new(&session, &options, vec![session.linked().entities.clone()], Duration::from_secs(1), &before, HashSet::new());
     assert!(attempt.turns()[1].text().ends_with("tried: no relation <e0, city, ?x>"), "{}", attempt.turns()[1].text());
 }
 
