@@ -227,7 +227,7 @@ pub fn write_adapter_into(
     staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
     let notes = serde_json::to_value(info).unwrap_or_default();
     staged.file("kgagent.json", format!("{notes:#}\n").as_bytes())?;
-    staged.file("adapter_model.safetensors", &out.to_bytes()?)
+    out.write_into(staged, "adapter_model.safetensors")
 }
 
 #[cfg(test)]

@@ -18,9 +18,17 @@ impl StagedFolder {
     /// # Errors
     /// When the parent folder cannot be created or written.
     pub fn new(target: &Path) -> Result<Self, ModelError> {
-        let parent = parent_of(target);
-        fs::create_dir_all(&parent).map_err(ModelError::io(&parent))?;
-        let temp = tempfile::Builder::new().prefix(".partial-").tempdir_in(&parent).map_err(ModelError::io(&parent))?;
+        Self::within(&parent_of(target), target)
+    }
+
+    /// Start writing the folder `target` inside `place`, a folder of the same file system that the caller removes one day: what a process killed
+    /// in the middle leaves behind is then gone too.
+    ///
+    /// # Errors
+    /// When `place` cannot be created or written.
+    pub fn within(place: &Path, target: &Path) -> Result<Self, ModelError> {
+        fs::create_dir_all(place).map_err(ModelError::io(place))?;
+        let temp = tempfile::Builder::new().prefix(".partial-").tempdir_in(place).map_err(ModelError::io(place))?;
         Ok(Self { temp, target: target.to_path_buf() })
     }
 

@@ -1,11 +1,17 @@
 //! SHA-256 as hexadecimal text: what says that two files, datasets or templates are the same.
 
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
 use sha2::{Digest, Sha256};
+
+use crate::ModelError;
 
 /// Digest of the concatenation of `parts`.
 #[must_use]
 pub fn sha256_hex<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
-    sha256(parts).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&sha256(parts))
 }
 
 /// Digest of the concatenation of `parts`, as bytes.
@@ -16,4 +22,23 @@ pub fn sha256<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
         hash.update(part);
     }
     hash.finalize().into()
+}
+
+/// Digest of a file, which is read a block at a time.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn sha256_file(path: &Path) -> Result<String, ModelError> {
+    let mut file = File::open(path).map_err(ModelError::io(path))?;
+    let (mut hash, mut block) = (Sha256::new(), vec![0; 1 << 20]);
+    loop {
+        match file.read(&mut block).map_err(ModelError::io(path))? {
+            0 => return Ok(hex(&hash.finalize())),
+            n => hash.update(&block[..n]),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -102,14 +102,9 @@ impl ModelFolder {
     /// # Errors
     /// Names the damaged file or the missing tensor.
     pub fn weights(&self) -> Result<Weights, ModelError> {
-        let weights = match &self.adapter {
-            Some((adapter, base)) => {
-                let mut weights = Weights::read_folder(base)?;
-                adapter.apply(&mut weights)?;
-                weights
-            }
-            None => Weights::read_folder(&self.path)?,
-        };
+        let Some((adapter, base)) = &self.adapter else { return Weights::read_model(&self.path, &self.config.tensors()) };
+        let mut weights = Weights::read_folder(base)?;
+        adapter.apply(&mut weights)?;
         for (name, shape) in self.config.tensors() {
             weights.get(&name, &shape)?;
         }
@@ -155,7 +150,7 @@ impl ModelFolder {
         staged.file("generation_config.json", &pretty(&generation))?;
         staged.file("kgagent.json", &pretty(&serde_json::to_value(info).unwrap_or_default()))?;
         staged.file("README.md", card(config, info).as_bytes())?;
-        staged.file("model.safetensors", &weights.to_bytes()?)
+        weights.write_into(staged, "model.safetensors")
     }
 }
 

@@ -1,11 +1,18 @@
 //! Safetensors, read with every declared size checked before it is believed, and written byte-identically for identical tensors.
+//!
+//! Headers are read and checked first, against the file's size and the model's shapes; elements follow tensor by tensor, so that a file costs no
+//! more memory than its tensors as f32, and a wrong one next to none.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
-use safetensors::{Dtype, SafeTensors};
+use safetensors::tensor::{Metadata, View};
+use safetensors::{Dtype, SafeTensorError};
 
+use crate::atomic::StagedFolder;
 use crate::{ModelError, limits};
 
 /// A tensor in memory, as f32.
@@ -42,9 +49,7 @@ impl Weights {
     /// # Errors
     /// Says which declared size, offset, name or type is wrong.
     pub fn read(path: &Path) -> Result<Self, ModelError> {
-        let mut out = Self::default();
-        out.read_into(path)?;
-        Ok(out)
+        Self::read_all(vec![Shard::open(path)?])
     }
 
     /// Read the weights of a model folder: `model.safetensors`, or the shards its index names.
@@ -52,48 +57,65 @@ impl Weights {
     /// # Errors
     /// When there are none, the index points outside the folder, or a shard is damaged.
     pub fn read_folder(dir: &Path) -> Result<Self, ModelError> {
-        let single = dir.join("model.safetensors");
-        let index = dir.join("model.safetensors.index.json");
-        if single.exists() || !index.exists() {
-            return Self::read(&single);
-        }
-        let wrong = |message: String| ModelError::Weights { path: index.clone(), message };
-        let value = crate::folder::read_json(&index)?;
-        let map = value.get("weight_map").and_then(|map| map.as_object()).ok_or_else(|| wrong("no `weight_map`".to_owned()))?;
-        let mut shards: Vec<&str> = Vec::new();
-        for (tensor, shard) in map {
-            let shard = shard.as_str().ok_or_else(|| wrong(format!("the shard of `{tensor}` is no file name")))?;
-            if !plain_name(shard) || !shard.ends_with(".safetensors") {
-                return Err(wrong(format!("the shard of `{tensor}` is `{shard}`, not a file of this folder")));
-            }
-            if !shards.contains(&shard) {
-                shards.push(shard);
-            }
-        }
-        let mut out = Self::default();
-        for shard in shards {
-            out.read_into(&dir.join(shard))?;
-        }
-        match map.keys().find(|name| !out.tensors.contains_key(*name)) {
-            Some(name) => Err(wrong(format!("`{name}` is in none of the shards"))),
-            None => Ok(out),
-        }
+        Self::read_all(shards(dir)?)
     }
 
-    fn read_into(&mut self, path: &Path) -> Result<(), ModelError> {
-        let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
-        if size > limits::WEIGHT_BYTES {
-            let message = format!("{size} bytes, the most is {}", limits::WEIGHT_BYTES);
-            return Err(ModelError::Weights { path: path.to_path_buf(), message });
-        }
-        let bytes = fs::read(path).map_err(ModelError::io(path))?;
-        let parsed = parse(&bytes).map_err(|message| ModelError::Weights { path: path.to_path_buf(), message })?;
-        for (name, tensor) in parsed {
-            if self.tensors.insert(name.clone(), tensor).is_some() {
-                return Err(ModelError::Tensor { name, message: "stands in two shards".to_owned() });
+    /// Read the weights of a model folder that must be `expected`: missing tensors, other shapes and tensors that the model does not have are
+    /// found before any element is read.
+    ///
+    /// # Errors
+    /// As [`Weights::read_folder`], and names the first tensor that does not fit.
+    pub fn read_model(dir: &Path, expected: &[(String, Vec<usize>)]) -> Result<Self, ModelError> {
+        let shards = shards(dir)?;
+        let expected: BTreeMap<&str, &[usize]> = expected.iter().map(|(name, shape)| (name.as_str(), shape.as_slice())).collect();
+        let mut found = BTreeMap::new();
+        for shard in &shards {
+            for (name, part) in &shard.parts {
+                found.insert(name.as_str(), part.shape.as_slice());
+                // Left by older versions of transformers; none is a parameter. A tied output layer is sometimes stored twice.
+                let harmless = ["rotary_emb.inv_freq", "masked_bias", "position_ids"].iter().any(|end| name.ends_with(end))
+                    || name == "lm_head.weight";
+                if !harmless && !expected.contains_key(name.as_str()) {
+                    let message = "is not a tensor of the model that config.json describes".to_owned();
+                    return Err(ModelError::Tensor { name: name.clone(), message });
+                }
             }
         }
-        Ok(())
+        for (name, shape) in &expected {
+            match found.get(name) {
+                None => return Err(ModelError::Tensor { name: (*name).to_owned(), message: "is missing".to_owned() }),
+                Some(has) if has != shape => return Err(other_shape(name, has, shape)),
+                Some(_) => {}
+            }
+        }
+        Self::read_all(shards)
+    }
+
+    fn read_all(shards: Vec<Shard>) -> Result<Self, ModelError> {
+        let mut out = Self::default();
+        for mut shard in shards {
+            for (name, part) in std::mem::take(&mut shard.parts) {
+                let tensor = shard.read(&part)?;
+                if out.tensors.insert(name.clone(), tensor).is_some() {
+                    return Err(ModelError::Tensor { name, message: "stands in two shards".to_owned() });
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Write a safetensors file into a folder that is being staged, a tensor at a time.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write_into(&self, staged: &StagedFolder, name: &str) -> Result<(), ModelError> {
+        let path = staged.path().join(name);
+        let tensors = self.tensors.iter().map(|(name, tensor)| (name.as_str(), AsBytes(tensor)));
+        safetensors::serialize_to_file(tensors, metadata(), &path).map_err(|error| match error {
+            SafeTensorError::IoError(source) => ModelError::Io { path: path.clone(), source },
+            other => ModelError::Weights { path: path.clone(), message: other.to_string() },
+        })?;
+        File::open(&path).and_then(|file| file.sync_all()).map_err(ModelError::io(&path))
     }
 
     /// Bytes of a safetensors file with these tensors.
@@ -101,19 +123,9 @@ impl Weights {
     /// # Errors
     /// When the library refuses them.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        let raw: Vec<(&str, &[usize], Vec<u8>)> = self
-            .tensors
-            .iter()
-            .map(|(name, tensor)| (name.as_str(), tensor.shape.as_slice(), tensor.data.iter().flat_map(|x| x.to_le_bytes()).collect()))
-            .collect();
-        let views: Result<Vec<_>, _> = raw
-            .iter()
-            .map(|(name, shape, bytes)| Ok((*name, safetensors::tensor::TensorView::new(Dtype::F32, shape.to_vec(), bytes)?)))
-            .collect();
-        let wrong = |error: safetensors::SafeTensorError| ModelError::Tensor { name: "(all)".to_owned(), message: error.to_string() };
-        // transformers refuses files whose metadata does not name the framework.
-        let metadata = Some([("format".to_owned(), "pt".to_owned())].into_iter().collect());
-        safetensors::serialize(views.map_err(wrong)?, metadata).map_err(wrong)
+        let tensors = self.tensors.iter().map(|(name, tensor)| (name.as_str(), AsBytes(tensor)));
+        let wrong = |error: SafeTensorError| ModelError::Tensor { name: "(all)".to_owned(), message: error.to_string() };
+        safetensors::serialize(tensors, metadata()).map_err(wrong)
     }
 
     /// Add or replace a tensor.
@@ -129,7 +141,7 @@ impl Weights {
         let wrong = |message: String| ModelError::Tensor { name: name.to_owned(), message };
         let tensor = self.tensors.get(name).ok_or_else(|| wrong("is missing".to_owned()))?;
         if tensor.shape != shape {
-            return Err(wrong(format!("has shape {:?}, the configuration asks for {shape:?}", tensor.shape)));
+            return Err(other_shape(name, &tensor.shape, shape));
         }
         Ok(tensor)
     }
@@ -164,42 +176,153 @@ impl Weights {
     }
 }
 
+fn other_shape(name: &str, has: &[usize], asked: &[usize]) -> ModelError {
+    ModelError::Tensor { name: name.to_owned(), message: format!("has shape {has:?}, the configuration asks for {asked:?}") }
+}
+
+/// transformers refuses files whose metadata does not name the framework.
+fn metadata() -> Option<std::collections::HashMap<String, String>> {
+    Some([("format".to_owned(), "pt".to_owned())].into_iter().collect())
+}
+
+/// A tensor as the library writes it: its bytes exist only while they are written.
+struct AsBytes<'a>(&'a Tensor);
+
+impl View for AsBytes<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+    fn shape(&self) -> &[usize] {
+        &self.0.shape
+    }
+    fn data(&self) -> Cow<'_, [u8]> {
+        self.0.data.iter().flat_map(|x| x.to_le_bytes()).collect()
+    }
+    fn data_len(&self) -> usize {
+        self.0.data.len() * 4
+    }
+}
+
 fn plain_name(name: &str) -> bool {
     !name.is_empty() && !name.contains(['/', '\\', '\0']) && name != "." && !name.contains("..")
 }
 
-/// Parse a whole safetensors file. Everything the header claims is checked against the bytes that are there.
-fn parse(bytes: &[u8]) -> Result<Vec<(String, Tensor)>, String> {
-    let Some((head, rest)) = bytes.split_first_chunk::<8>() else { return Err(format!("{} bytes, no header", bytes.len())) };
-    let header = u64::from_le_bytes(*head);
-    if header > limits::HEADER_BYTES || header > rest.len() as u64 {
-        return Err(format!("declares a header of {header} bytes in a file of {}", bytes.len()));
+/// The weight files of a model folder, their headers read.
+fn shards(dir: &Path) -> Result<Vec<Shard>, ModelError> {
+    let single = dir.join("model.safetensors");
+    let index = dir.join("model.safetensors.index.json");
+    if single.exists() || !index.exists() {
+        return Ok(vec![Shard::open(&single)?]);
     }
+    let wrong = |message: String| ModelError::Weights { path: index.clone(), message };
+    let value = crate::folder::read_json(&index)?;
+    let map = value.get("weight_map").and_then(|map| map.as_object()).ok_or_else(|| wrong("no `weight_map`".to_owned()))?;
+    let mut names: Vec<&str> = Vec::new();
+    for (tensor, shard) in map {
+        let shard = shard.as_str().ok_or_else(|| wrong(format!("the shard of `{tensor}` is no file name")))?;
+        if !plain_name(shard) || !shard.ends_with(".safetensors") {
+            return Err(wrong(format!("the shard of `{tensor}` is `{shard}`, not a file of this folder")));
+        }
+        if !names.contains(&shard) {
+            names.push(shard);
+        }
+    }
+    let shards: Vec<Shard> = names.into_iter().map(|name| Shard::open(&dir.join(name))).collect::<Result<_, _>>()?;
+    match map.keys().find(|name| !shards.iter().any(|shard| shard.parts.iter().any(|(part, _)| part == *name))) {
+        Some(name) => Err(wrong(format!("`{name}` is in none of the shards"))),
+        None => Ok(shards),
+    }
+}
+
+/// Where a tensor stands in its file.
+struct Part {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    /// First byte, from the file's beginning.
+    start: u64,
+    bytes: usize,
+}
+
+/// A safetensors file whose header has been read and checked against the file's size.
+struct Shard {
+    path: PathBuf,
+    file: File,
+    parts: Vec<(String, Part)>,
+}
+
+impl Shard {
+    fn open(path: &Path) -> Result<Self, ModelError> {
+        let mut file = File::open(path).map_err(ModelError::io(path))?;
+        let size = file.metadata().map_err(ModelError::io(path))?.len();
+        let parts = header(&mut file, size).map_err(|message| ModelError::Weights { path: path.to_path_buf(), message })?;
+        Ok(Self { path: path.to_path_buf(), file, parts })
+    }
+
+    /// The elements of a tensor.
+    fn read(&mut self, part: &Part) -> Result<Tensor, ModelError> {
+        /// Bytes read at a time, whole elements of every type.
+        const BLOCK: usize = 1 << 20;
+        self.file.seek(SeekFrom::Start(part.start)).map_err(ModelError::io(&self.path))?;
+        let mut data = Vec::with_capacity(part.shape.iter().product());
+        let mut block = vec![0; BLOCK.min(part.bytes)];
+        let mut left = part.bytes;
+        while left > 0 {
+            let block = &mut block[..BLOCK.min(left)];
+            self.file.read_exact(block).map_err(ModelError::io(&self.path))?;
+            match part.dtype {
+                Dtype::F32 => data.extend(block.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b))),
+                Dtype::BF16 => data.extend(halves(block).map(|bits| f32::from_bits(u32::from(bits) << 16))),
+                _ => data.extend(halves(block).map(f16_to_f32)),
+            }
+            left -= block.len();
+        }
+        Ok(Tensor { shape: part.shape.clone(), data })
+    }
+}
+
+/// The tensors that a safetensors file declares, by name. Everything the header claims is checked against the bytes that are there.
+fn header(file: &mut (impl Read + Seek), size: u64) -> Result<Vec<(String, Part)>, String> {
+    if size > limits::WEIGHT_BYTES {
+        return Err(format!("{size} bytes, the most is {}", limits::WEIGHT_BYTES));
+    }
+    let mut head = [0; 8];
+    file.read_exact(&mut head).map_err(|_| format!("{size} bytes, no header"))?;
+    let length = u64::from_le_bytes(head);
+    if length > limits::HEADER_BYTES || length > size.saturating_sub(8) {
+        return Err(format!("declares a header of {length} bytes in a file of {size}"));
+    }
+    let mut text = vec![0; length as usize];
+    file.read_exact(&mut text).map_err(|error| format!("its header cannot be read: {error}"))?;
     // The library checks overflow, offsets, overlaps, gaps and that shapes times sizes are the bytes.
-    let file = SafeTensors::deserialize(bytes).map_err(|error| error.to_string())?;
-    if file.len() > limits::TENSORS {
-        return Err(format!("{} tensors, the most is {}", file.len(), limits::TENSORS));
+    let parsed: Metadata = serde_json::from_slice(&text).map_err(|error| format!("its header is wrong: {error}"))?;
+    let (declared, there) = (parsed.data_len() as u64, size - 8 - length);
+    if declared != there {
+        return Err(format!("declares {declared} bytes of tensors and holds {there}"));
     }
-    let mut out = Vec::with_capacity(file.len());
-    for (name, view) in file.iter() {
+    let tensors = parsed.tensors();
+    if tensors.len() > limits::TENSORS {
+        return Err(format!("{} tensors, the most is {}", tensors.len(), limits::TENSORS));
+    }
+    let mut out = Vec::with_capacity(tensors.len());
+    for (name, info) in tensors {
         if name.is_empty() || name.len() > 512 || name.contains("..") || name.chars().any(char::is_control) {
-            return Err(format!("tensor name {name:?}"));
+            return Err(format!("{:?} is no name of a tensor", name.chars().take(80).collect::<String>()));
         }
         // BERT checkpoints of older transformers carry the numbers 0, 1, 2, … beside their weights.
-        if name.ends_with("position_ids") && view.dtype() == Dtype::I64 {
+        if name.ends_with("position_ids") && info.dtype == Dtype::I64 {
             continue;
         }
-        if view.shape().len() > limits::RANK {
-            return Err(format!("tensor `{name}` has {} dimensions", view.shape().len()));
+        if info.shape.len() > limits::RANK {
+            return Err(format!("tensor `{name}` has {} dimensions", info.shape.len()));
         }
-        let data = match view.dtype() {
-            Dtype::F32 => view.data().as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect(),
-            Dtype::BF16 => halves(view.data()).map(|bits| f32::from_bits(u32::from(bits) << 16)).collect(),
-            Dtype::F16 => halves(view.data()).map(f16_to_f32).collect(),
-            other => return Err(format!("tensor `{name}` has type {other:?}; f32, f16 and bf16 are read")),
-        };
-        out.push((name.to_owned(), Tensor { shape: view.shape().to_vec(), data }));
+        if !matches!(info.dtype, Dtype::F32 | Dtype::F16 | Dtype::BF16) {
+            return Err(format!("tensor `{name}` has type {:?}; f32, f16 and bf16 are read", info.dtype));
+        }
+        let (from, to) = info.data_offsets;
+        out.push((name, Part { dtype: info.dtype, shape: info.shape.clone(), start: 8 + length + from as u64, bytes: to - from }));
     }
+    // In the order of the file, which is how it is read fastest.
+    out.sort_by(|a, b| (a.1.start, &a.0).cmp(&(b.1.start, &b.0)));
     Ok(out)
 }
 
@@ -224,7 +347,14 @@ fn f16_to_f32(bits: u16) -> f32 {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
+    use std::fs;
+    use std::io::Cursor;
+
     use super::*;
+
+    fn parse(bytes: &[u8]) -> Result<usize, String> {
+        header(&mut Cursor::new(bytes), bytes.len() as u64).map(|parts| parts.len())
+    }
 
     fn sample() -> Weights {
         let mut weights = Weights::default();

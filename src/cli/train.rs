@@ -99,6 +99,15 @@ pub(crate) struct TrainArgs {
     /// Where to train: cpu.
     #[arg(long, default_value = "cpu", value_name = "DEVICE")]
     pub(crate) device: String,
+    /// Say what the run would need (parameters, steps, memory, time) and do nothing else.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Gigabytes that the run may need; what is free without it. A run that would need more is refused before its first step.
+    #[arg(long, value_name = "GB")]
+    pub(crate) memory_limit: Option<f64>,
+    /// Score the held-out examples after every epoch, not only at the end.
+    #[arg(long)]
+    pub(crate) validate_epochs: bool,
     /// Seed of everything random.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
 use serde_json::json;
-use train::{Base, Event, Method, Progress, Summary, TrainConfig};
+use train::{Base, Estimate, Event, Method, Progress, Summary, TrainConfig};
 
 use crate::Outcome;
 use crate::cli::{InspectArgs, MethodName, TrainArgs};
@@ -42,9 +42,64 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
         Some("auto") => true,
         Some(other) => bail!("--resume takes `auto`, not `{other}`: it finds the newest whole checkpoint itself"),
     };
+    config.validate_epochs = args.validate_epochs;
+    config.memory_limit = match args.memory_limit {
+        Some(gb) if gb > 0.0 && gb.is_finite() => Some((gb * 1e9) as u64),
+        Some(gb) => bail!("--memory-limit is {gb}, not above 0"),
+        None => free_memory(),
+    };
+    if args.dry_run {
+        let data = Dataset::read(&args.data).with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
+        plan(&train::dry_run(&config, &base(&args.base)?, &data)?, config.memory_limit, ui)?;
+        return Ok(Outcome::Done);
+    }
     let summary = train_with(&config, &base(&args.base)?, &args.data, &args.out, ui)?;
     print(&summary, &args.out, ui)?;
     Ok(Outcome::Done)
+}
+
+/// Bytes that processes can still have, where the system says: what is available, or what is left of the control group's share.
+fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let available = line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024;
+    let number = |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    let share = number("memory.max").zip(number("memory.current")).map(|(most, used)| most.saturating_sub(used));
+    Some(share.map_or(available, |share| share.min(available)))
+}
+
+/// What `--dry-run` prints.
+fn plan(estimate: &Estimate, limit: Option<u64>, ui: &Ui) -> Result<()> {
+    let gb = |bytes: u64| format!("{:.3} GB", bytes as f64 / 1e9);
+    let memory = estimate.memory;
+    let fits = limit.is_none_or(|limit| memory.peak() <= limit);
+    let mut rows = vec![vec!["the run would have".to_owned(), "value".to_owned()]];
+    let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
+    row("parameters", estimate.parameters.to_string());
+    row("trained parameters", estimate.trained_parameters.to_string());
+    row("examples", estimate.examples.to_string());
+    row("held-out examples", estimate.valid.to_string());
+    row("too long, left out", estimate.too_long.to_string());
+    row("longest example", estimate.longest.to_string());
+    row("tokens an epoch", estimate.tokens.to_string());
+    row("of these trained on", estimate.trained.to_string());
+    row("steps", estimate.steps.to_string());
+    row("tokens in all", estimate.total_tokens.to_string());
+    row("memory", gb(memory.peak()));
+    row("  weights", gb(memory.weights));
+    row("  gradients", gb(memory.gradients));
+    row("  optimizer", gb(memory.optimizer));
+    row("  activations", gb(memory.activations));
+    if let Some(limit) = limit {
+        row("memory free", gb(limit));
+    }
+    row("time", estimate.seconds.map_or("not tried: too large for this machine".to_owned(), seconds));
+    ui.table(&rows);
+    if !fits {
+        ui.say("\nit does not fit: fewer --micro-tokens need fewer activations, --method lora next to no gradients and optimizer");
+    }
+    ui.object(&json!({ "estimate": estimate, "peak_bytes": memory.peak(), "limit_bytes": limit, "fits": fits }));
+    Ok(())
 }
 
 fn base(text: &str) -> Result<Base> {
@@ -74,6 +129,9 @@ pub(crate) fn train_with(config: &TrainConfig, base: &Base, data: &Path, out: &P
 fn print(summary: &Summary, out: &Path, ui: &Ui) -> Result<()> {
     let mut rows = vec![vec!["training".to_owned(), "value".to_owned()]];
     rows.push(vec!["parameters".to_owned(), summary.parameters.to_string()]);
+    if summary.trained_parameters < summary.parameters {
+        rows.push(vec!["trained parameters".to_owned(), summary.trained_parameters.to_string()]);
+    }
     rows.push(vec!["examples".to_owned(), summary.examples.to_string()]);
     rows.push(vec!["steps".to_owned(), summary.steps.to_string()]);
     rows.push(vec!["tokens".to_owned(), summary.tokens.to_string()]);
@@ -82,6 +140,12 @@ fn print(summary: &Summary, out: &Path, ui: &Ui) -> Result<()> {
     if let Some(validation) = &summary.validation {
         rows.push(vec!["held-out loss".to_owned(), format!("{:.4}", validation.loss)]);
         rows.push(vec!["held-out accuracy".to_owned(), format!("{:.4}", validation.accuracy)]);
+        if let Some(share) = validation.exact() {
+            rows.push(vec!["held-out calls exact".to_owned(), format!("{share:.4}")]);
+        }
+        for (tool, score) in &validation.tools {
+            rows.push(vec![format!("  {tool}"), format!("{:.4}", score.share())]);
+        }
     }
     rows.push(vec!["time".to_owned(), seconds(summary.seconds)]);
     ui.table(&rows);
@@ -99,15 +163,21 @@ impl Progress for TrainBar<'_> {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Note(text) => self.ui.say(text),
-            Event::Data { examples, tokens, trained, too_long, parameters, steps, .. } => {
+            Event::Plan(plan) => {
+                let trained = if plan.trained_parameters < plan.parameters {
+                    format!(", {} of them trained", plan.trained_parameters)
+                } else {
+                    String::new()
+                };
                 self.ui.say(format!(
-                    "{examples} examples, {tokens} tokens an epoch ({trained} trained on), {parameters} parameters, {steps} steps"
+                    "{} examples, {} tokens an epoch ({} trained on), {} parameters{trained}, {} steps",
+                    plan.examples, plan.tokens, plan.trained, plan.parameters, plan.steps
                 ));
-                if *too_long > 0 {
-                    self.ui.say(format!("{too_long} examples are longer than the limit and left out"));
+                if plan.too_long > 0 {
+                    self.ui.say(format!("{} examples are longer than the limit and left out", plan.too_long));
                 }
                 self.bar.finish_and_clear();
-                self.bar = self.ui.bar(Some(*steps as u64), "train");
+                self.bar = self.ui.bar(Some(plan.steps as u64), "train");
             }
             Event::Step(step) => {
                 self.bar.set_position(step.step as u64);

@@ -17,6 +17,8 @@ pub(crate) struct Example {
     ids: Vec<u32>,
     /// Positions whose next token is trained.
     rows: Vec<u32>,
+    /// The trained turns: the tool each calls, and how many of `rows` are its.
+    calls: Vec<(String, usize)>,
 }
 
 impl Example {
@@ -27,6 +29,10 @@ impl Example {
     /// Predictions trained.
     pub(crate) fn trained(&self) -> usize {
         self.rows.len()
+    }
+    /// The trained turns: the tool each calls, and how many predictions are its.
+    pub(crate) fn calls(&self) -> &[(String, usize)] {
+        &self.calls
     }
 }
 
@@ -61,9 +67,20 @@ pub(crate) fn tokenise(data: &[Conversation], format: &ChatFormat, config: &Trai
         }
         // A role token comes first and is never trained, so every trained token has one before it.
         let rows = (1..=last).filter(|i| trained[*i]).map(|i| i as u32 - 1).collect();
-        out.examples.push(Example { ids, rows });
+        // For the same reason a run of trained tokens is one turn.
+        let turns = conversation.turns.iter().filter(|turn| turn.trained).map(|turn| tool(&turn.text()).to_owned());
+        let lengths = trained[..=last].chunk_by(|a, b| a == b).filter(|run| run[0]).map(<[bool]>::len);
+        let calls = turns.zip(lengths).collect();
+        out.examples.push(Example { ids, rows, calls });
     }
     Ok(out)
+}
+
+/// The tool that a turn calls: what stands before the first bracket, without the variable it is assigned to.
+fn tool(text: &str) -> &str {
+    let Some((head, _)) = text.split_once('(') else { return "other" };
+    let name = head.rsplit(['=', ' ', '\n']).next().unwrap_or_default();
+    if name.is_empty() { "other" } else { name }
 }
 
 /// The forward passes of one optimizer step, as indices of examples.
@@ -144,7 +161,7 @@ mod tests {
     use super::*;
 
     fn examples(lengths: &[usize]) -> Vec<Example> {
-        lengths.iter().map(|n| Example { ids: (0..=*n as u32).collect(), rows: vec![*n as u32 - 1] }).collect()
+        lengths.iter().map(|n| Example { ids: (0..=*n as u32).collect(), rows: vec![*n as u32 - 1], calls: vec![] }).collect()
     }
 
     #[test]
@@ -171,8 +188,22 @@ mod tests {
     }
 
     #[test]
+    fn turns_are_told_by_the_tool_they_call() {
+        for (text, name) in [
+            ("v0 = get_tail_entity(e0, film.directed_by)", "get_tail_entity"),
+            ("ans = end(v0)", "end"),
+            ("get_relation(e0)", "get_relation"),
+            ("no call at all", "other"),
+            ("", "other"),
+        ] {
+            assert_eq!(tool(text), name);
+        }
+    }
+
+    #[test]
     fn packing_predicts_the_next_token_of_the_same_sequence() {
-        let all = vec![Example { ids: vec![10, 11, 12], rows: vec![0, 1] }, Example { ids: vec![20, 21], rows: vec![0] }];
+        let example = |ids: &[u32], rows: &[u32]| Example { ids: ids.to_vec(), rows: rows.to_vec(), calls: vec![] };
+        let all = vec![example(&[10, 11, 12], &[0, 1]), example(&[20, 21], &[0])];
         let packed = pack(&all, &[1, 0]);
         assert_eq!((packed.ids.as_slice(), packed.segments.as_slice()), ([20, 10, 11].as_slice(), [1, 2].as_slice()));
         assert_eq!((packed.rows.as_slice(), packed.targets.as_slice()), ([0, 1, 2].as_slice(), [21, 11, 12].as_slice()));

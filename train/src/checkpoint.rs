@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use model::atomic::StagedFolder;
-use model::digest::sha256_hex;
+use model::digest::sha256_file;
 use model::{ModelError, Weights};
 use serde::{Deserialize, Serialize};
 
@@ -23,30 +23,38 @@ pub(crate) struct State {
     pub(crate) config: serde_json::Value,
     /// Digest of the tokenised data.
     pub(crate) data: String,
-    /// Digest of the weights.
-    pub(crate) weights: String,
-    /// Digest of the optimizer's state.
-    pub(crate) optimizer: String,
     /// `metrics.jsonl` up to this step.
     pub(crate) metrics: String,
 }
 
 /// Format written by this version.
-pub(crate) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
+const STATE: &str = "state.json";
+/// Digests of the other files, as `sha256sum` writes and checks them.
+const SUMS: &str = "SHA256SUMS";
 
-/// Write `dir/checkpoint-STEP` and remove all but the newest `keep`.
-pub(crate) fn save(dir: &Path, mut state: State, weights: &Weights, optimizer: &Weights, keep: usize) -> Result<PathBuf, TrainError> {
+/// Write `dir/checkpoint-STEP` and remove all but the newest `keep`. `optimizer` is asked for when the weights are on disk, so that only one of
+/// both is held twice at a time.
+pub(crate) fn save(
+    dir: &Path,
+    state: &State,
+    weights: impl FnOnce() -> Weights,
+    optimizer: impl FnOnce() -> Weights,
+    keep: usize,
+) -> Result<PathBuf, TrainError> {
     let path = dir.join(format!("checkpoint-{}", state.step));
-    let (weights, optimizer) = (weights.to_bytes()?, optimizer.to_bytes()?);
-    state.weights = sha256_hex([weights.as_slice()]);
-    state.optimizer = sha256_hex([optimizer.as_slice()]);
     let staged = StagedFolder::new(&path)?;
-    staged.file(WEIGHTS, &weights)?;
-    staged.file(OPTIMIZER, &optimizer)?;
-    staged.file("state.json", &serde_json::to_vec_pretty(&state).unwrap_or_default())?;
+    weights().write_into(&staged, WEIGHTS)?;
+    optimizer().write_into(&staged, OPTIMIZER)?;
+    staged.file(STATE, &serde_json::to_vec_pretty(state).unwrap_or_default())?;
+    let mut sums = String::new();
+    for name in [OPTIMIZER, STATE, WEIGHTS] {
+        sums += &format!("{}  {name}\n", sha256_file(&staged.path().join(name))?);
+    }
+    staged.file(SUMS, sums.as_bytes())?;
     staged.commit()?;
     for (_, old) in list(dir).into_iter().skip(keep) {
         // A checkpoint that cannot be removed costs space, not correctness.
@@ -69,24 +77,32 @@ pub(crate) fn list(dir: &Path) -> Vec<(usize, PathBuf)> {
     all
 }
 
+/// Removes what processes that were killed while saving left in `dir`.
+pub(crate) fn sweep(dir: &Path) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(".partial-")) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// Read one checkpoint.
 pub(crate) fn load(path: &Path) -> Result<(State, Weights, Weights), TrainError> {
-    let file = path.join("state.json");
-    let text = fs::read(&file).map_err(|source| ModelError::Io { path: file.clone(), source })?;
+    let sums = path.join(SUMS);
+    let text = fs::read_to_string(&sums).map_err(|source| ModelError::Io { path: sums.clone(), source })?;
+    for name in [WEIGHTS, OPTIMIZER, STATE] {
+        let file = path.join(name);
+        let found = sha256_file(&file)?;
+        if !text.lines().any(|line| line.split_once("  ") == Some((found.as_str(), name))) {
+            return Err(ModelError::Weights { path: file, message: format!("its digest is not the one in {SUMS}") }.into());
+        }
+    }
+    let file = path.join(STATE);
     let wrong = |message: String| TrainError::Model(ModelError::Json { path: file.clone(), message });
+    let text = fs::read(&file).map_err(|source| ModelError::Io { path: file.clone(), source })?;
     let state: State = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if state.version != VERSION {
         return Err(wrong(format!("version {}, this program writes {VERSION}", state.version)));
     }
-    let read = |name: &str, digest: &str| -> Result<Weights, TrainError> {
-        let path = path.join(name);
-        let bytes = fs::read(&path).map_err(|source| ModelError::Io { path: path.clone(), source })?;
-        if sha256_hex([bytes.as_slice()]) != digest {
-            return Err(ModelError::Weights { path, message: "its digest is not the one in state.json".to_owned() }.into());
-        }
-        Ok(Weights::read(&path)?)
-    };
-    let weights = read(WEIGHTS, &state.weights)?;
-    let optimizer = read(OPTIMIZER, &state.optimizer)?;
-    Ok((state, weights, optimizer))
+    Ok((state, Weights::read(&path.join(WEIGHTS))?, Weights::read(&path.join(OPTIMIZER))?))
 }

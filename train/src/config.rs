@@ -127,6 +127,8 @@ pub struct TrainConfig {
     pub resume: bool,
     /// Validate after every epoch, not only at the end.
     pub validate_epochs: bool,
+    /// Bytes that the run may need; one that would need more is refused before its first step.
+    pub memory_limit: Option<u64>,
     /// Use burn's stock operations instead of our kernels.
     pub stock_ops: bool,
 }
@@ -158,6 +160,7 @@ impl Default for TrainConfig {
             keep_checkpoints: 2,
             resume: false,
             validate_epochs: false,
+            memory_limit: None,
             stock_ops: false,
         }
     }

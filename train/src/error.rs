@@ -4,6 +4,12 @@ use std::path::PathBuf;
 
 use model::ModelError;
 
+use crate::estimate::Memory;
+
+fn gb(bytes: u64) -> f64 {
+    bytes as f64 / 1e9
+}
+
 /// What can stop a training run.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
@@ -16,6 +22,18 @@ pub enum TrainError {
     /// The data leaves nothing to train on, or is not the data a checkpoint was made with.
     #[error("training data: {0}")]
     Data(String),
+    /// The estimate of what the run needs is above what it may have.
+    #[error(
+        "the run needs about {:.2} GB of memory and {:.2} GB are to be had: weights {:.2}, gradients {:.2}, optimizer {:.2}, activations {:.2}; \
+         fewer `micro_tokens` need fewer activations, LoRA needs next to no gradients and optimizer",
+        gb(needs.peak()), gb(*limit), gb(needs.weights), gb(needs.gradients), gb(needs.optimizer), gb(needs.activations)
+    )]
+    Memory {
+        /// What it needs.
+        needs: Memory,
+        /// What it may have.
+        limit: u64,
+    },
     /// The loss is no longer a number.
     #[error("step {step}: the loss is {loss}; try a lower learning rate or more warm-up")]
     Diverged {

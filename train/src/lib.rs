@@ -12,23 +12,30 @@ mod batch;
 mod checkpoint;
 pub mod config;
 pub mod error;
+pub mod estimate;
 pub mod inspect;
 mod kernels;
 pub mod llama;
 mod ops;
 mod optim;
 pub mod progress;
+mod report;
 mod rng;
+mod score;
+mod start;
 mod svg;
+mod tensorboard;
 mod trainer;
 
 pub use config::{LoraConfig, Method, TooLong, TrainConfig};
 pub use error::TrainError;
+pub use estimate::{Estimate, Memory};
 pub use inspect::{Inspected, inspect};
 pub use llama::{Llama, Packed, fresh_weights};
 pub use ops::Compute;
-pub use progress::{Event, Progress, Silent, StepReport, Validation};
-pub use trainer::{Base, Summary, partial_folder, train};
+pub use progress::{Event, Progress, Silent, StepReport, ToolScore, Validation};
+pub use start::Base;
+pub use trainer::{Summary, dry_run, partial_folder, train};
 
 #[cfg(test)]
 mod parity;

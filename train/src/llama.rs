@@ -3,6 +3,7 @@
 //!
 //! Hidden states are flat, `[tokens, hidden]`: a batch is sequences packed one after another, and only attention knows where they end.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
@@ -128,13 +129,13 @@ pub struct Packed {
 }
 
 impl Llama {
-    /// A model from weights, for sequences of up to `positions` tokens.
+    /// A model from weights, which it takes one by one so as not to hold them twice, for sequences of up to `positions` tokens.
     ///
     /// # Errors
     /// When a tensor is missing or has the wrong shape.
     pub fn from_weights(
         config: &ModelConfig,
-        weights: &Weights,
+        weights: Weights,
         compute: Compute,
         positions: usize,
         device: &Device,
@@ -142,12 +143,17 @@ impl Llama {
         if config.head_dim > MAX_HEAD {
             return Err(TrainError::Config(format!("head_dim is {}, the kernels go to {MAX_HEAD}", config.head_dim)));
         }
+        let weights = RefCell::new(weights);
+        let take = |name: &str, shape: &[usize]| -> Result<Vec<f32>, TrainError> {
+            weights.borrow().get(name, shape)?;
+            Ok(weights.borrow_mut().take(name).map(|tensor| tensor.data).unwrap_or_default())
+        };
         let matrix = |name: &str, shape: [usize; 2]| -> Result<Param<Tensor<2>>, TrainError> {
-            let data = weights.get(name, &shape)?.data.clone();
+            let data = take(name, &shape)?;
             Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, shape), device)))
         };
         let vector = |name: String, width: usize| -> Result<Param<Tensor<1>>, TrainError> {
-            let data = weights.get(&name, &[width])?.data.clone();
+            let data = take(&name, &[width])?;
             Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, [width]), device)))
         };
         let linear = |name: String, rows: usize, cols: usize, bias: bool| -> Result<Linear, TrainError> {

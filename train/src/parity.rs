@@ -30,7 +30,7 @@ fn parity_with_transformers() {
         let ids: Vec<u32> = about["ids"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect();
         let n = ids.len();
         let device = Device::flex().autodiff();
-        let mut model = Llama::from_weights(&config, &weights, Compute::Fused, n, &device).unwrap();
+        let mut model = Llama::from_weights(&config, weights, Compute::Fused, n, &device).unwrap();
         let all = Packed { ids: ids.clone(), segments: vec![n], rows: (0..n as u32).collect(), targets: Arc::new(vec![0; n]) };
         let logits = model.logits(&all, &device).into_data().try_to_vec::<f32>().unwrap();
         let logit = difference(&logits, &reference.find("logits").unwrap().data);

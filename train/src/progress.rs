@@ -1,8 +1,11 @@
 //! What a run tells whoever watches it.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+
+use crate::estimate::Estimate;
 
 /// One optimizer step: a line of `metrics.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,8 +34,25 @@ pub struct StepReport {
     pub seconds_left: f64,
 }
 
-/// How well held-out examples are predicted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+/// Calls of one tool in the held-out examples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolScore {
+    /// Calls.
+    pub calls: usize,
+    /// Calls of which every token, the end of the turn included, is the one predicted first.
+    pub exact: usize,
+}
+
+impl ToolScore {
+    /// Share of exact calls.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.exact as f64 / self.calls.max(1) as f64
+    }
+}
+
+/// How well held-out examples are predicted, every token behind the right ones before it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
     /// Steps done.
     pub step: usize,
@@ -42,6 +62,18 @@ pub struct Validation {
     pub accuracy: f64,
     /// Trained tokens.
     pub tokens: usize,
+    /// Trained turns by the tool they call.
+    #[serde(default)]
+    pub tools: BTreeMap<String, ToolScore>,
+}
+
+impl Validation {
+    /// Share of exact calls over all tools; `None` without any.
+    #[must_use]
+    pub fn exact(&self) -> Option<f64> {
+        let all = self.tools.values().fold(ToolScore::default(), |a, b| ToolScore { calls: a.calls + b.calls, exact: a.exact + b.exact });
+        (all.calls > 0).then(|| all.share())
+    }
 }
 
 /// What happens during a run.
@@ -49,25 +81,8 @@ pub struct Validation {
 pub enum Event {
     /// Something the user should know.
     Note(String),
-    /// The data is ready.
-    Data {
-        /// Examples trained on.
-        examples: usize,
-        /// Held-out examples.
-        valid: usize,
-        /// Tokens of one epoch.
-        tokens: usize,
-        /// Of these, trained on.
-        trained: usize,
-        /// Examples left out because they are too long.
-        too_long: usize,
-        /// Examples left out because nothing in them is trained.
-        untrained: usize,
-        /// Parameters of the model.
-        parameters: usize,
-        /// Steps of the whole run.
-        steps: usize,
-    },
+    /// The data is ready, and this is what the run will need.
+    Plan(Estimate),
     /// A step was done.
     Step(StepReport),
     /// Held-out examples were scored.

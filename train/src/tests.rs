@@ -104,7 +104,7 @@ fn fused_gradients_are_those_of_the_stock_operations() {
         let weights = weights(&config);
         for segments in [vec![1, 7, 33, 20, 2], vec![64], vec![5]] {
             let batch = batch(&segments, 50, 2);
-            let model = |compute| Llama::from_weights(&config, &weights, compute, 64, &device()).unwrap();
+            let model = |compute| Llama::from_weights(&config, weights.clone(), compute, 64, &device()).unwrap();
             let (fused, stock) = (gradients(&model(Compute::Fused), &batch), gradients(&model(Compute::Stock), &batch));
             assert!((fused.0 - stock.0).abs() < 1e-5 * stock.0, "{} {}", fused.0, stock.0);
             assert_eq!(fused.1.keys().collect::<Vec<_>>(), stock.1.keys().collect::<Vec<_>>());
@@ -127,7 +127,7 @@ fn gradients_are_the_slope_of_the_loss() {
 fn slopes(config: &ModelConfig) {
     let weights = weights(config);
     let batch = batch(&[9, 14], 50, 3);
-    let model = |weights: &Weights| Llama::from_weights(config, weights, Compute::Fused, 64, &device()).unwrap();
+    let model = |weights: &Weights| Llama::from_weights(config, weights.clone(), Compute::Fused, 64, &device()).unwrap();
     let (_, grads) = gradients(&model(&weights), &batch);
     let mut rng = Rng::new(11);
     for (name, shape) in config.tensors() {
@@ -240,7 +240,7 @@ fn logits_are_those_of_the_definition() {
         let weights = weights(&config);
         for compute in [Compute::Fused, Compute::Stock] {
             let batch = batch(&[3, 40, 1, 17], 50, 1);
-            let model = Llama::from_weights(&config, &weights, compute, 64, &device()).unwrap();
+            let model = Llama::from_weights(&config, weights.clone(), compute, 64, &device()).unwrap();
             let logits = model.logits(&batch, &device()).into_data().try_to_vec::<f32>().unwrap();
             let mut from = 0;
             let mut worst = 0.0_f64;
@@ -289,12 +289,55 @@ fn a_model_learns_to_copy() {
     let dir = tempfile::tempdir().unwrap();
     let config = TrainConfig { epochs: 10, ..quick() };
     let summary = run(&config, &copy_task(500), &dir.path().join("m")).unwrap();
-    let validation = summary.validation.unwrap();
+    let validation = summary.validation.clone().unwrap();
     assert!(validation.accuracy > 0.97 && validation.loss < 0.2, "{summary:?}");
     let folder = ModelFolder::open(&dir.path().join("m")).unwrap();
     assert_eq!(folder.info.templates["kg-agent"], "aa");
     assert_eq!(fs::read_to_string(dir.path().join("m/metrics.jsonl")).unwrap().lines().count(), summary.steps + 1);
     assert!(!partial_folder(&dir.path().join("m")).exists());
+    // 20 held-out turns of no tool: their share is what is exact.
+    assert_eq!(validation.tools.iter().map(|(tool, score)| (tool.as_str(), score.calls)).collect::<Vec<_>>(), [("other", 20)]);
+    assert!(validation.exact().unwrap() > 0.9 && validation.exact().unwrap() <= 1.0, "{validation:?}");
+    let read = |name: &str| fs::read_to_string(dir.path().join("m").join(name)).unwrap();
+    let page = read("report.html");
+    for says in ["held-out calls exact", "learning rate by step", "gradient norm", "tokens a second", "<td>other</td><td>20</td>"] {
+        assert!(page.contains(says), "{says}");
+    }
+    let run: serde_json::Value = serde_json::from_str(&read("run.json")).unwrap();
+    assert_eq!(run["summary"]["steps"], summary.steps);
+    assert_eq!(run["estimate"]["steps"], summary.steps);
+    assert_eq!(run["estimate"]["total_tokens"], summary.tokens);
+    let events: Vec<_> = fs::read_dir(dir.path().join("m/runs")).unwrap().collect();
+    assert_eq!(events.len(), 1);
+}
+
+#[test]
+fn what_a_run_needs_is_known_before_it_and_refused_where_it_is_not_there() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = copy_task(100);
+    let (base, out) = (dir.path().join("base"), dir.path().join("out"));
+    let config = quick();
+    let scratch = Base::Scratch(Preset::Tiny);
+    let full = dry_run(&config, &scratch, &data).unwrap();
+    assert!(full.seconds.unwrap() > 0.0 && full.operations > 0.0 && full.parameters == full.trained_parameters, "{full:?}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a dry run writes nothing");
+    let needs = full.memory;
+    assert_eq!((needs.weights, needs.optimizer), (4 * full.parameters as u64, 8 * full.parameters as u64));
+    let tight = TrainConfig { memory_limit: Some(needs.peak() - 1), ..config.clone() };
+    let error = run(&tight, &data, &base).unwrap_err();
+    assert!(matches!(error, TrainError::Memory { .. }) && error.to_string().contains("micro_tokens"), "{error}");
+    assert!(!base.exists() && !partial_folder(&base).exists());
+    let summary = run(&TrainConfig { memory_limit: Some(needs.peak()), ..config.clone() }, &data, &base).unwrap();
+    assert_eq!((summary.steps, summary.tokens, summary.parameters), (full.steps, full.total_tokens, full.parameters));
+
+    let lora =
+        TrainConfig { method: Method::Lora, lora: LoraConfig { merge: false, ..LoraConfig::default() }, max_steps: Some(2), ..config };
+    let from = Base::Folder(base);
+    let plan = dry_run(&lora, &from, &data).unwrap();
+    train(&lora, &from, &data, &out, &mut Silent, &AtomicBool::new(false)).unwrap();
+    let adapter = Weights::read(&out.join("adapter_model.safetensors")).unwrap();
+    assert_eq!(plan.trained_parameters, adapter.iter().map(|(_, tensor)| tensor.data.len()).sum::<usize>());
+    assert!(plan.memory.optimizer < needs.optimizer / 4 && plan.memory.peak() < needs.peak(), "{plan:?}");
 }
 
 struct StopAt<'a>(usize, &'a AtomicBool, Vec<String>);
@@ -363,7 +406,7 @@ fn a_folder_read_and_written_is_the_same_bytes_and_lora_trains_only_its_factors(
     run(&TrainConfig { max_steps: Some(3), ..quick() }, &data, &base).unwrap();
     let folder = ModelFolder::open(&base).unwrap();
     let weights = folder.weights().unwrap();
-    let model = Llama::from_weights(&folder.config, &weights, Compute::Fused, 64, &device()).unwrap();
+    let model = Llama::from_weights(&folder.config, weights.clone(), Compute::Fused, 64, &device()).unwrap();
     assert_eq!(model.tensors().to_bytes().unwrap(), bytes(&base));
 
     let batch = batch(&[12, 9], 260, 1);

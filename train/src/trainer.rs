@@ -3,44 +3,43 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use burn::tensor::Device;
-use model::adapter::{grow_rows, write_adapter_into};
+use model::adapter::write_adapter_into;
 use model::atomic::StagedFolder;
-use model::{ChatFormat, Dataset, KgAgentInfo, ModelConfig, ModelFolder, Preset, Tokenizer, Weights};
+use model::{ChatFormat, Dataset, KgAgentInfo, ModelFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::batch::{self, Example, Examples, Step};
+use crate::batch::{self, Examples, Step};
 use crate::checkpoint::{self, State};
 use crate::config::{Method, TrainConfig};
-use crate::kernels::cross_entropy::loss_and_grad;
-use crate::llama::{Llama, fresh_weights};
+use crate::estimate::{self, Estimate};
+use crate::llama::Llama;
 use crate::ops::Compute;
 use crate::optim::{self, NamedGrads, Optimizer};
 use crate::progress::{Event, Progress, StepReport, Validation};
-use crate::{TrainError, svg};
+use crate::score::score;
+use crate::start::{Base, Start};
+use crate::tensorboard::EventFile;
+use crate::{TrainError, report};
+
+/// Folder of TensorBoard's event files.
+const EVENTS: &str = "runs";
 
 /// Steps over which the speed is averaged.
 const SPEED_WINDOW: usize = 20;
-
-/// What training starts from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Base {
-    /// Fresh weights and a tokenizer trained on the data.
-    Scratch(Preset),
-    /// A model folder in Hugging Face layout.
-    Folder(PathBuf),
-}
 
 /// What a finished run did.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Steps.
     pub steps: usize,
-    /// Parameters of the model.
+    /// Parameters of the model, corrections included.
     pub parameters: usize,
+    /// Of these, trained.
+    pub trained_parameters: usize,
     /// Examples trained on.
     pub examples: usize,
     /// Tokens read in all.
@@ -63,51 +62,6 @@ pub fn partial_folder(out: &Path) -> PathBuf {
     out.with_file_name(name)
 }
 
-/// What training starts from, in memory.
-struct Start {
-    config: ModelConfig,
-    tokenizer: Tokenizer,
-    weights: Weights,
-    base: String,
-    /// Rows of the embedding that the base brought.
-    base_rows: usize,
-}
-
-impl Start {
-    fn scratch(preset: Preset, config: &TrainConfig, data: &Dataset) -> Result<Self, TrainError> {
-        let texts = data.train.iter().flat_map(|conversation| conversation.turns.iter().map(model::Turn::text));
-        let tokenizer = Tokenizer::train_bpe(texts, config.vocab_size.unwrap_or(preset.vocab_size()))?;
-        let mut shape = preset.config(tokenizer.vocab_size());
-        shape.max_position_embeddings = shape.max_position_embeddings.max(config.max_length);
-        let weights = fresh_weights(&shape, config.seed)?;
-        let base_rows = shape.vocab_size;
-        Self { config: shape, tokenizer, weights, base: format!("scratch:{preset:?}").to_lowercase(), base_rows }.with_control_tokens()
-    }
-
-    fn folder(path: &Path) -> Result<Self, TrainError> {
-        let folder = ModelFolder::open(path)?;
-        let weights = folder.weights()?;
-        let (mut tokenizer, mut config, mut weights) = (folder.tokenizer, folder.config, weights);
-        let mut base_rows = config.vocab_size;
-        if let Some(first) = tokenizer.ensure_control_tokens()? {
-            // Where the base's table is longer than its vocabulary, the new tokens take rows that were never trained.
-            base_rows = base_rows.min(first as usize);
-            config.vocab_size = config.vocab_size.max(tokenizer.vocab_size());
-            for name in ["model.embed_tokens.weight", "lm_head.weight"] {
-                grow_rows(&mut weights, name, base_rows, config.vocab_size)?;
-            }
-        }
-        Self { config, tokenizer, weights, base: path.display().to_string(), base_rows }.with_control_tokens()
-    }
-
-    fn with_control_tokens(mut self) -> Result<Self, TrainError> {
-        let control = self.tokenizer.control()?;
-        self.config.eos_token_ids = vec![control.end];
-        self.config.pad_token_id = Some(control.pad);
-        Ok(self)
-    }
-}
-
 /// Everything a run holds while it goes.
 struct Run<'a> {
     config: &'a TrainConfig,
@@ -120,12 +74,66 @@ struct Run<'a> {
     state: State,
     reports: Vec<StepReport>,
     validations: Vec<Validation>,
+    /// What TensorBoard reads while the run goes.
+    events: Option<EventFile<fs::File>>,
+    /// Unix time at which this process began.
+    began: f64,
+}
+
+/// A run worked out, before weights are read.
+struct Plan {
+    start: Start,
+    train: Examples,
+    valid: Examples,
+    steps: Vec<Vec<Step>>,
+    estimate: Estimate,
+}
+
+impl Plan {
+    fn new(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Self, TrainError> {
+        config.check()?;
+        if config.method == Method::Lora && matches!(base, Base::Scratch(_)) {
+            return Err(TrainError::Config("LoRA corrects a trained base; a model made from scratch is trained in full".to_owned()));
+        }
+        let start = Start::new(base, config, data)?;
+        let format = ChatFormat::new(start.tokenizer.clone())?;
+        let train = batch::tokenise(&data.train, &format, config)?;
+        let valid = batch::tokenise(&data.valid, &format, config)?;
+        if train.examples.is_empty() {
+            let (read, long, untrained) = (data.train.len(), train.too_long, train.untrained);
+            return Err(TrainError::Data(format!(
+                "nothing to train on: {read} examples, {long} too long, {untrained} without a trained turn"
+            )));
+        }
+        let steps: Vec<Vec<Step>> = (0..config.epochs).map(|epoch| batch::plan(&train.examples, epoch, config)).collect();
+        let estimate = estimate::estimate(&start.config, start.base_rows, config, &train, &valid, &steps);
+        if estimate.longest > start.config.context() {
+            let (longest, most) = (estimate.longest, start.config.context());
+            return Err(TrainError::Data(format!("an example has {longest} tokens, the model's positions end at {most}")));
+        }
+        Ok(Self { start, train, valid, steps, estimate })
+    }
+}
+
+/// What [`train`] would need and how long it would take: reads the data and the base's configuration, no weights, writes nothing.
+///
+/// # Errors
+/// As [`train`], short of what only training itself can meet.
+pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Estimate, TrainError> {
+    let mut plan = Plan::new(config, base, data)?;
+    let layer = plan.estimate.memory.activations / plan.start.config.num_hidden_layers as u64 + plan.estimate.memory.weights;
+    if config.memory_limit.is_none_or(|limit| layer < limit) {
+        let device = Device::flex().autodiff();
+        plan.estimate.seconds = estimate::seconds(&plan.estimate, &plan.start.config, config, &plan.train, &plan.steps, &device)?;
+    }
+    Ok(plan.estimate)
 }
 
 /// Train and write a model folder (or an adapter) to `out`, whole or not at all. Until then checkpoints stand in [`partial_folder`].
 ///
 /// # Errors
-/// When configuration, base or data are wrong, the loss diverges, or `stop` is set ([`TrainError::Interrupted`], state saved).
+/// When configuration, base or data are wrong, memory would not do, the loss diverges, or `stop` is set ([`TrainError::Interrupted`], state
+/// saved).
 pub fn train(
     config: &TrainConfig,
     base: &Base,
@@ -134,55 +142,23 @@ pub fn train(
     progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Summary, TrainError> {
-    config.check()?;
-    let start = match base {
-        Base::Scratch(preset) => Start::scratch(*preset, config, data)?,
-        Base::Folder(path) => Start::folder(path)?,
-    };
-    if config.method == Method::Lora && matches!(base, Base::Scratch(_)) {
-        return Err(TrainError::Config("LoRA corrects a trained base; a model made from scratch is trained in full".to_owned()));
+    let Plan { start, train, valid, steps, estimate } = Plan::new(config, base, data)?;
+    progress.event(&Event::Plan(estimate.clone()));
+    if let Some(limit) = config.memory_limit.filter(|limit| estimate.memory.peak() > *limit) {
+        return Err(TrainError::Memory { needs: estimate.memory, limit });
     }
-    let format = ChatFormat::new(start.tokenizer.clone())?;
-    let train = batch::tokenise(&data.train, &format, config)?;
-    let valid = batch::tokenise(&data.valid, &format, config)?;
-    if train.examples.is_empty() {
-        let (read, long, untrained) = (data.train.len(), train.too_long, train.untrained);
-        return Err(TrainError::Data(format!("nothing to train on: {read} examples, {long} too long, {untrained} without a trained turn")));
-    }
-    let plans: Vec<Vec<Step>> = (0..config.epochs).map(|epoch| batch::plan(&train.examples, epoch, config)).collect();
-    let steps: usize = plans.iter().map(Vec::len).sum();
-    let total = config.max_steps.map_or(steps, |most| most.min(steps));
-
     let device = Device::flex().autodiff();
     let compute = if config.stock_ops { Compute::Stock } else { Compute::Fused };
-    let longest = train.examples.iter().chain(&valid.examples).map(Example::len).max().unwrap_or(1);
-    if longest > start.config.context() {
-        let most = start.config.context();
-        return Err(TrainError::Data(format!("an example has {longest} tokens, the model's positions end at {most}")));
-    }
-    let mut model = Llama::from_weights(&start.config, &start.weights, compute, longest, &device)?;
+    let mut model = Llama::from_weights(&start.config, start.weights(config.seed)?, compute, estimate.longest, &device)?;
     if config.method == Method::Lora {
         model = model.with_lora(&config.lora, start.base_rows, config.seed, &device);
     }
-    let sum = |f: fn(&Example) -> usize| train.examples.iter().map(f).sum::<usize>();
-    progress.event(&Event::Data {
-        examples: train.examples.len(),
-        valid: valid.examples.len(),
-        tokens: sum(Example::len),
-        trained: sum(Example::trained),
-        too_long: train.too_long + valid.too_long,
-        untrained: train.untrained + valid.untrained,
-        parameters: start.config.parameters(),
-        steps: total,
-    });
     let state = State {
         version: checkpoint::VERSION,
         step: 0,
         seconds: 0.0,
         config: comparable(config, &start),
         data: batch::digest(&train.examples),
-        weights: String::new(),
-        optimizer: String::new(),
         metrics: String::new(),
     };
     let mut run = Run {
@@ -196,16 +172,26 @@ pub fn train(
         state,
         reports: Vec::new(),
         validations: Vec::new(),
+        events: None,
+        began: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
     };
     run.resume(progress)?;
-    run.go(&plans, total, progress, stop)?;
-    run.finish(&start, data, out)
+    run.watch()?;
+    run.go(&steps, estimate.steps, progress, stop)?;
+    run.finish(&start, &estimate, data, out)
 }
 
 /// The configuration, without what may differ between the parts of one run.
 fn comparable(config: &TrainConfig, start: &Start) -> Value {
-    let same =
-        TrainConfig { resume: false, save_steps: None, save_seconds: None, keep_checkpoints: 1, validate_epochs: false, ..config.clone() };
+    let same = TrainConfig {
+        resume: false,
+        save_steps: None,
+        save_seconds: None,
+        keep_checkpoints: 1,
+        validate_epochs: false,
+        memory_limit: None,
+        ..config.clone()
+    };
     json!({ "train": same, "base": start.base, "model": start.config.to_json() })
 }
 
@@ -219,11 +205,14 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        for (_, path) in checkpoint::list(&self.partial) {
+        checkpoint::sweep(&self.partial);
+        let mut damaged = Vec::new();
+        for (step, path) in checkpoint::list(&self.partial) {
             let (state, weights, optimizer) = match checkpoint::load(&path) {
                 Ok(loaded) => loaded,
                 Err(error) => {
                     progress.event(&Event::Note(format!("{} is damaged and passed over: {error}", path.display())));
+                    damaged.push((step, path));
                     continue;
                 }
             };
@@ -245,9 +234,22 @@ impl Run<'_> {
             }
             progress.event(&Event::Note(format!("continuing after step {} from {}", state.step, path.display())));
             self.state = state;
+            for (step, path) in damaged {
+                // Out of the count of those kept, so that it never pushes out a whole one.
+                let _ = fs::rename(path, self.partial.join(format!("damaged-{step}")));
+            }
             return Ok(());
         }
         progress.event(&Event::Note("no checkpoint to continue from; starting at the beginning".to_owned()));
+        Ok(())
+    }
+
+    /// Opens the event file of this part of the run.
+    fn watch(&mut self) -> Result<(), TrainError> {
+        let dir = self.partial.join(EVENTS);
+        let file = EventFile::create(&dir, self.began).map_err(|source| model::ModelError::Io { path: dir, source })?;
+        self.events = Some(file);
+        self.began -= self.state.seconds;
         Ok(())
     }
 
@@ -276,6 +278,8 @@ impl Run<'_> {
             (report.step, report.total, report.epoch) = (index + 1, total, epoch + 1);
             report.seconds = self.state.seconds;
             progress.event(&Event::Step(report.clone()));
+            // Who only looks on must not stop the run: a full disk is met where a checkpoint is saved.
+            let _ = self.events.as_mut().map(|events| events.step(&report));
             let loss = report.loss;
             self.reports.push(report);
             if !loss.is_finite() {
@@ -337,8 +341,9 @@ impl Run<'_> {
         if self.valid.examples.is_empty() {
             return;
         }
-        let validation = score(&self.model, &self.valid.examples, self.config, self.state.step, &self.device);
-        progress.event(&Event::Validation(validation));
+        let validation = score(&self.model, &self.valid.examples, self.config.micro_tokens, self.state.step, &self.device);
+        let _ = self.events.as_mut().map(|events| events.validation(&validation, self.state.seconds));
+        progress.event(&Event::Validation(validation.clone()));
         self.validations.push(validation);
     }
 
@@ -353,19 +358,21 @@ impl Run<'_> {
     fn save(&mut self) -> Result<PathBuf, TrainError> {
         let mut state = self.state.clone();
         state.metrics = self.metrics();
-        checkpoint::save(&self.partial, state, &self.model.tensors(), &self.optimizer.tensors(), self.config.keep_checkpoints)
+        let keep = self.config.keep_checkpoints;
+        checkpoint::save(&self.partial, &state, || self.model.tensors(), || self.optimizer.tensors(), keep)
     }
 
-    fn finish(self, start: &Start, data: &Dataset, out: &Path) -> Result<Summary, TrainError> {
+    fn finish(self, start: &Start, estimate: &Estimate, data: &Dataset, out: &Path) -> Result<Summary, TrainError> {
         let tokens = self.reports.iter().map(|report| report.tokens).sum();
         let tail = &self.reports[self.reports.len() - self.reports.len().div_ceil(10)..];
         let summary = Summary {
             steps: self.reports.len(),
-            parameters: start.config.parameters(),
+            parameters: estimate.parameters,
+            trained_parameters: estimate.trained_parameters,
             examples: self.train.examples.len(),
             tokens,
             loss: tail.iter().map(|report| report.loss).sum::<f64>() / tail.len().max(1) as f64,
-            validation: self.validations.last().copied(),
+            validation: self.validations.last().cloned(),
             seconds: self.state.seconds,
             tokens_per_second: tokens as f64 / self.state.seconds.max(1e-9),
         };
@@ -377,10 +384,12 @@ impl Run<'_> {
             // Nothing that differs between two equal runs: model folders are compared byte by byte.
             training: json!({
                 "config": self.state.config["train"], "base": start.base, "steps": summary.steps, "examples": summary.examples, "tokens": tokens,
-                "loss": summary.loss, "validation": summary.validation, "kg_hashes": data.kg_hashes,
+                "trained_parameters": summary.trained_parameters, "loss": summary.loss, "validation": summary.validation,
+                "kg_hashes": data.kg_hashes,
             }),
         };
-        let staged = StagedFolder::new(out)?;
+        // Inside the folder of checkpoints, so that a process killed here leaves nothing that the next one does not find.
+        let staged = StagedFolder::within(&self.partial, out)?;
         if self.config.method == Method::Lora && !self.config.lora.merge {
             let mut weights = self.model.whole_tensors()?;
             if start.base_rows == start.config.vocab_size {
@@ -391,14 +400,34 @@ impl Run<'_> {
         } else {
             ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model.merged()?)?;
         }
-        staged.file("metrics.jsonl", self.metrics().as_bytes())?;
-        let points: Vec<(usize, f64)> = self.reports.iter().map(|report| (report.step, report.loss)).collect();
-        let valid: Vec<(usize, f64)> = self.validations.iter().map(|v| (v.step, v.loss)).collect();
-        staged.file("loss.svg", svg::loss_curve(&points, &valid).as_bytes())?;
+        self.write_records(&staged, start, estimate, &summary)?;
         staged.commit()?;
         // The model is in its place; what is left of the run only costs space.
         let _ = fs::remove_dir_all(&self.partial);
         Ok(summary)
+    }
+
+    /// What says how the run went: `metrics.jsonl`, `run.json`, curves, a page, and one event file of the whole run.
+    fn write_records(&self, staged: &StagedFolder, start: &Start, estimate: &Estimate, summary: &Summary) -> Result<(), TrainError> {
+        let run = json!({
+            "program": concat!("kgagent ", env!("CARGO_PKG_VERSION")), "base": start.base, "config": self.config, "data_digest": self.state.data,
+            "threads": rayon::current_num_threads(), "began": self.began, "seconds": summary.seconds, "estimate": estimate, "summary": summary,
+        });
+        staged.file("metrics.jsonl", self.metrics().as_bytes())?;
+        staged.file("run.json", format!("{run:#}\n").as_bytes())?;
+        staged.file("loss.svg", report::loss_curve(&self.reports, &self.validations).as_bytes())?;
+        staged.file("report.html", report::page(&run, summary, &self.reports, &self.validations).as_bytes())?;
+        let dir = staged.path().join(EVENTS);
+        let io = |source| TrainError::Model(model::ModelError::Io { path: dir.clone(), source });
+        let mut events = EventFile::create(&dir, self.began).map_err(io)?;
+        for report in &self.reports {
+            events.step(report).map_err(io)?;
+        }
+        for validation in &self.validations {
+            let seconds = self.reports.iter().find(|report| report.step == validation.step).map_or(0.0, |report| report.seconds);
+            events.validation(validation, seconds).map_err(io)?;
+        }
+        Ok(())
     }
 }
 
@@ -411,26 +440,4 @@ fn differing(a: &Value, b: &Value) -> Option<String> {
         }),
         (a, b) => (a != b).then(String::new),
     }
-}
-
-/// Loss and accuracy on examples, in their order.
-fn score(model: &Llama, examples: &[Example], config: &TrainConfig, step: usize, device: &Device) -> Validation {
-    let vocab = model.config().vocab_size;
-    let (mut loss, mut right, mut tokens) = (0.0, 0, 0);
-    let mut from = 0;
-    while from < examples.len() {
-        let (mut to, mut size) = (from, 0);
-        while to < examples.len() && (to == from || size + examples[to].len() <= config.micro_tokens) {
-            size += examples[to].len();
-            to += 1;
-        }
-        let batch = batch::pack(examples, &(from..to).collect::<Vec<_>>());
-        let mut logits = model.logits(&batch, device).into_data().try_to_vec::<f32>().unwrap_or_default();
-        let (sum, hits) = loss_and_grad(&mut logits, &batch.targets, vocab, 1.0);
-        loss += f64::from(sum);
-        right += hits;
-        tokens += batch.rows.len();
-        from = to;
-    }
-    Validation { step, loss: loss / tokens as f64, accuracy: right as f64 / tokens as f64, tokens }
 }

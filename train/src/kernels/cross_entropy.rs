@@ -7,31 +7,34 @@ use super::lanes::{Lanes as _, dot, exp_sum, map, max, simd};
 /// Rows one task works on: a row is a whole vocabulary.
 const ROWS: usize = 16;
 
-/// Turn `logits` into the gradient of `scale * sum(-ln p(target))` in place; returns that sum (scaled) and how many rows had the target on top.
-pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, scale: f32) -> (f32, usize) {
-    let blocks: Vec<(f64, usize)> = logits
+/// Whether the target is on top, for every row.
+pub(crate) fn hits(logits: &[f32], targets: &[u32], vocab: usize) -> Vec<bool> {
+    logits.par_chunks(vocab).zip(targets).map(|(row, target)| simd!(l => row[*target as usize] >= max(l, row))).collect()
+}
+
+/// Turn `logits` into the gradient of `scale * sum(-ln p(target))` in place; returns that sum (scaled).
+pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, scale: f32) -> f32 {
+    let blocks: Vec<f64> = logits
         .par_chunks_mut(ROWS * vocab)
         .zip(targets.par_chunks(ROWS))
         .map(|(logits, targets)| {
             simd!(l => {
-                let (mut loss, mut right) = (0.0_f64, 0);
+                let mut loss = 0.0_f64;
                 for (row, target) in logits.chunks_exact_mut(vocab).zip(targets) {
                     let target = *target as usize;
                     let top = max(l, row);
                     let own = row[target];
-                    right += usize::from(own >= top);
                     let sum = exp_sum(l, row, top);
                     loss += f64::from(sum.ln() - (own - top));
                     let factor = l.splat(scale / sum);
                     map(l, row, [], #[inline(always)] |x, []| l.mul(x, factor));
                     row[target] -= scale;
                 }
-                (loss, right)
+                loss
             })
         })
         .collect();
-    let (loss, right) = blocks.iter().fold((0.0, 0), |(loss, right), (l, r)| (loss + l, right + r));
-    ((loss * f64::from(scale)) as f32, right)
+    (blocks.iter().sum::<f64>() * f64::from(scale)) as f32
 }
 
 /// Sum of squares, in blocks of fixed size.

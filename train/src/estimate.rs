@@ -1,0 +1,233 @@
+//! What a run will need, worked out before any weights are read: steps, memory, arithmetic and, from a short trial of the kernels, time.
+
+use std::time::Instant;
+
+use burn::tensor::Device;
+use model::ModelConfig;
+use serde::{Deserialize, Serialize};
+
+use crate::TrainError;
+use crate::batch::{self, Examples, Step};
+use crate::config::{LoraConfig, Method, TrainConfig};
+use crate::llama::{Llama, fresh_weights};
+use crate::ops::Compute;
+use crate::optim::{self, NamedGrads, Optimizer};
+
+/// Bytes that a run needs at most, by what they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Parameters.
+    pub weights: u64,
+    /// Their gradients, those that are being summed up included.
+    pub gradients: u64,
+    /// AdamW's moments.
+    pub optimizer: u64,
+    /// What the forward pass keeps for the backward pass, for the largest forward pass of the run.
+    pub activations: u64,
+    /// A copy of the weights or of the moments while a checkpoint is written; not at the same time as activations.
+    pub saving: u64,
+}
+
+impl Memory {
+    /// Bytes at the highest point.
+    #[must_use]
+    pub fn peak(&self) -> u64 {
+        self.weights + self.gradients + self.optimizer + self.activations.max(self.saving)
+    }
+}
+
+/// What a run will need.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Parameters of the model, corrections included.
+    pub parameters: usize,
+    /// Of these, trained.
+    pub trained_parameters: usize,
+    /// Examples trained on.
+    pub examples: usize,
+    /// Held-out examples.
+    pub valid: usize,
+    /// Tokens of one epoch.
+    pub tokens: usize,
+    /// Of these, trained on.
+    pub trained: usize,
+    /// Tokens of the longest example.
+    pub longest: usize,
+    /// Examples left out because they are too long.
+    pub too_long: usize,
+    /// Examples left out because nothing in them is trained.
+    pub untrained: usize,
+    /// Optimizer steps of the whole run.
+    pub steps: usize,
+    /// Tokens of the whole run.
+    pub total_tokens: usize,
+    /// Floating-point operations of the whole run.
+    pub operations: f64,
+    /// Bytes.
+    pub memory: Memory,
+    /// Seconds of the whole run at the speed that a layer of this width was tried at; `None` where it was not tried.
+    pub seconds: Option<f64>,
+}
+
+/// Elements of LoRA's factors.
+fn factors(config: &ModelConfig, lora: &LoraConfig) -> usize {
+    let (hidden, ff) = (config.hidden_size, config.intermediate_size);
+    let (q, kv) = (config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim);
+    let width = |target: &str| match target {
+        "q_proj" | "o_proj" => hidden + q,
+        "k_proj" | "v_proj" => hidden + kv,
+        _ => hidden + ff,
+    };
+    lora.targets.iter().map(|target| width(target) * lora.rank).sum::<usize>() * config.num_hidden_layers
+}
+
+/// Operations of forward and backward passes over one packed batch. A product of `[n, a]` and `[a, b]` is `2nab`; the backward pass has two
+/// of them where both sides have gradients.
+fn operations(config: &ModelConfig, lora: bool, lengths: &[usize], rows: usize) -> f64 {
+    let tokens: usize = lengths.iter().sum();
+    let q = config.num_attention_heads * config.head_dim;
+    let qkv = q + 2 * config.num_key_value_heads * config.head_dim;
+    let layer = config.hidden_size * (qkv + q + 3 * config.intermediate_size);
+    let passes = if lora { 4.0 } else { 6.0 };
+    // Causal attention does half of the square: two products forward, five backward.
+    let squares: f64 = lengths.iter().map(|n| (n * n) as f64).sum();
+    let layers = config.num_hidden_layers as f64;
+    layers * (passes * (layer * tokens) as f64 + 7.0 * squares * q as f64) + passes * (rows * config.vocab_size * config.hidden_size) as f64
+}
+
+/// Bytes kept for the backward pass of a batch of `tokens` with `rows` predictions.
+fn activations(config: &ModelConfig, tokens: usize, rows: usize) -> u64 {
+    let (hidden, ff) = (config.hidden_size, config.intermediate_size);
+    let q = config.num_attention_heads * config.head_dim;
+    let qkv = q + 2 * config.num_key_value_heads * config.head_dim;
+    // The residual stream twice, both norms, q with k and v, attention, gate with up, their product.
+    let token = 4 * hidden + qkv + q + 3 * ff;
+    // The matrices that lie on top of each other are joined for the product.
+    let joined = hidden * (qkv + 2 * ff);
+    // The logits, and in the backward pass the gradients of about one layer.
+    4 * (config.num_hidden_layers * (token * tokens + joined) + rows * (config.vocab_size + 2 * hidden) + 2 * token * tokens) as u64
+}
+
+/// What `plans` will need; `base_rows` as in [`Llama::with_lora`].
+pub(crate) fn estimate(
+    model: &ModelConfig,
+    base_rows: usize,
+    config: &TrainConfig,
+    train: &Examples,
+    valid: &Examples,
+    plans: &[Vec<Step>],
+) -> Estimate {
+    let own = model.parameters();
+    let lora = config.method == Method::Lora;
+    let extra = (model.vocab_size - base_rows) * model.hidden_size * if model.tie_word_embeddings { 1 } else { 2 };
+    let added = if lora { factors(model, &config.lora) } else { 0 };
+    let trained_parameters = if lora { added + extra } else { own };
+    let parameters = own + added;
+    let sum = |f: fn(&batch::Example) -> usize| train.examples.iter().map(f).sum::<usize>();
+    let mut out = Estimate {
+        parameters,
+        trained_parameters,
+        examples: train.examples.len(),
+        valid: valid.examples.len(),
+        tokens: sum(batch::Example::len),
+        trained: sum(batch::Example::trained),
+        longest: train.examples.iter().chain(&valid.examples).map(batch::Example::len).max().unwrap_or(0),
+        too_long: train.too_long + valid.too_long,
+        untrained: train.untrained + valid.untrained,
+        ..Estimate::default()
+    };
+    let (mut summed, mut kept) = (false, 0);
+    for step in plans.iter().flatten().take(config.max_steps.unwrap_or(usize::MAX)) {
+        out.steps += 1;
+        summed |= step.len() > 1;
+        for micro in step {
+            let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
+            let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
+            let tokens = lengths.iter().sum();
+            out.total_tokens += tokens;
+            out.operations += operations(model, lora, &lengths, rows);
+            kept = kept.max(activations(model, tokens, rows));
+        }
+    }
+    let bytes = |n: usize| 4 * n as u64;
+    out.memory = Memory {
+        weights: bytes(parameters),
+        gradients: bytes(trained_parameters) * if summed { 2 } else { 1 },
+        optimizer: 2 * bytes(trained_parameters),
+        activations: kept,
+        saving: bytes(parameters).max(2 * bytes(trained_parameters)),
+    };
+    out
+}
+
+/// Seconds of the run, from one layer of the model's width tried on the first batch's sequences.
+pub(crate) fn seconds(
+    estimate: &Estimate,
+    model: &ModelConfig,
+    config: &TrainConfig,
+    train: &Examples,
+    plans: &[Vec<Step>],
+    device: &Device,
+) -> Result<Option<f64>, TrainError> {
+    let Some(micro) = plans.iter().flatten().flatten().next() else { return Ok(None) };
+    let shape = ModelConfig { num_hidden_layers: 1, ..model.clone() };
+    let batch = batch::pack(&train.examples, micro);
+    let lengths = batch.segments.clone();
+    let longest = lengths.iter().copied().max().unwrap_or(1);
+    let compute = if config.stock_ops { Compute::Stock } else { Compute::Fused };
+    let mut layer = Llama::from_weights(&shape, fresh_weights(&shape, 1)?, compute, longest, device)?;
+    let lora = config.method == Method::Lora;
+    if lora {
+        layer = layer.with_lora(&config.lora, shape.vocab_size, 1, device);
+    }
+    let mut optimizer = Optimizer::new(config);
+    let (mut pass, mut update) = (f64::INFINITY, f64::INFINITY);
+    let mut touched = 1;
+    for _ in 0..3 {
+        let begin = Instant::now();
+        let loss = layer.loss(&batch, 1.0, 1, device);
+        let mut grads = NamedGrads::new();
+        optim::collect(&layer.net, &loss.backward(), &mut grads);
+        pass = pass.min(begin.elapsed().as_secs_f64());
+        touched = grads.values().map(|grad| grad.dims()[0]).sum::<usize>().max(1);
+        let begin = Instant::now();
+        let _ = optim::global_norm(&grads);
+        layer.net = optimizer.step(layer.net.clone(), grads, 1e-9, 1.0);
+        update = update.min(begin.elapsed().as_secs_f64());
+    }
+    let rate = operations(&shape, lora, &lengths, batch.rows.len()) / pass;
+    let updates = estimate.steps as f64 * update * estimate.trained_parameters as f64 / touched as f64;
+    Ok(Some(estimate.operations / rate + updates))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::Preset;
+
+    use super::*;
+
+    #[test]
+    fn factors_are_those_of_the_matrices() {
+        let config = Preset::Small.config(4096);
+        let lora = LoraConfig::default();
+        let expected: usize = config
+            .tensors()
+            .iter()
+            .filter(|(name, _)| name.ends_with("proj.weight"))
+            .map(|(_, shape)| (shape[0] + shape[1]) * lora.rank)
+            .sum();
+        assert_eq!(factors(&config, &lora), expected);
+        let attention = LoraConfig { targets: vec!["k_proj".into(), "o_proj".into()], ..lora };
+        assert!(factors(&config, &attention) < expected / 3);
+    }
+
+    #[test]
+    fn operations_are_six_per_parameter_and_token() {
+        let config = Preset::Small.config(4096);
+        let matrices: usize = config.tensors().iter().filter(|(_, shape)| shape.len() == 2).map(|(_, shape)| shape[0] * shape[1]).sum();
+        let all = operations(&config, false, &[1; 100], 100);
+        assert!((all / (6 * matrices * 100) as f64 - 1.0).abs() < 0.01, "{all}");
+        assert!(operations(&config, true, &[1; 100], 100) < all);
+        assert!(operations(&config, false, &[100], 100) > all);
+    }
+}

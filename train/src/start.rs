@@ -1,0 +1,76 @@
+//! What training starts from.
+
+use std::path::{Path, PathBuf};
+
+use model::adapter::grow_rows;
+use model::{Dataset, ModelConfig, ModelFolder, Preset, Tokenizer, Weights};
+
+use crate::TrainError;
+use crate::config::TrainConfig;
+use crate::llama::fresh_weights;
+
+/// What training starts from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Base {
+    /// Fresh weights and a tokenizer trained on the data.
+    Scratch(Preset),
+    /// A model folder in Hugging Face layout.
+    Folder(PathBuf),
+}
+
+/// A base whose configuration and tokenizer have been read, and whose weights have not.
+pub(crate) struct Start {
+    pub(crate) config: ModelConfig,
+    pub(crate) tokenizer: Tokenizer,
+    /// How files name it.
+    pub(crate) base: String,
+    /// Rows of the embedding that the base brought.
+    pub(crate) base_rows: usize,
+    folder: Option<ModelFolder>,
+}
+
+impl Start {
+    pub(crate) fn new(base: &Base, config: &TrainConfig, data: &Dataset) -> Result<Self, TrainError> {
+        let mut start = match base {
+            Base::Scratch(preset) => Self::scratch(*preset, config, data)?,
+            Base::Folder(path) => Self::folder(path)?,
+        };
+        let control = start.tokenizer.control()?;
+        start.config.eos_token_ids = vec![control.end];
+        start.config.pad_token_id = Some(control.pad);
+        Ok(start)
+    }
+
+    fn scratch(preset: Preset, config: &TrainConfig, data: &Dataset) -> Result<Self, TrainError> {
+        let texts = data.train.iter().flat_map(|conversation| conversation.turns.iter().map(model::Turn::text));
+        let tokenizer = Tokenizer::train_bpe(texts, config.vocab_size.unwrap_or(preset.vocab_size()))?;
+        let mut shape = preset.config(tokenizer.vocab_size());
+        shape.max_position_embeddings = shape.max_position_embeddings.max(config.max_length);
+        let base_rows = shape.vocab_size;
+        Ok(Self { config: shape, tokenizer, base: format!("scratch:{preset:?}").to_lowercase(), base_rows, folder: None })
+    }
+
+    fn folder(path: &Path) -> Result<Self, TrainError> {
+        let folder = ModelFolder::open(path)?;
+        let (mut tokenizer, mut config) = (folder.tokenizer.clone(), folder.config.clone());
+        let mut base_rows = config.vocab_size;
+        if let Some(first) = tokenizer.ensure_control_tokens()? {
+            // Where the base's table is longer than its vocabulary, the new tokens take rows that were never trained.
+            base_rows = base_rows.min(first as usize);
+            config.vocab_size = config.vocab_size.max(tokenizer.vocab_size());
+        }
+        Ok(Self { config, tokenizer, base: path.display().to_string(), base_rows, folder: Some(folder) })
+    }
+
+    /// The weights, with rows for the tokens that the base lacks.
+    pub(crate) fn weights(&self, seed: u64) -> Result<Weights, TrainError> {
+        let Some(folder) = &self.folder else { return fresh_weights(&self.config, seed) };
+        let mut weights = folder.weights()?;
+        if self.base_rows < self.config.vocab_size {
+            for name in ["model.embed_tokens.weight", "lm_head.weight"] {
+                grow_rows(&mut weights, name, self.base_rows, self.config.vocab_size)?;
+            }
+        }
+        Ok(weights)
+    }
+}
