@@ -1,0 +1,93 @@
+//! Confidence intervals by bootstrap, the same in every run.
+
+use serde::{Deserialize, Serialize};
+
+use super::score::{SCORES, Scores};
+
+/// Resamples of the questions.
+const RESAMPLES: usize = 1000;
+/// Share of the resampled means that an interval leaves out on each side: the interval holds 95 %.
+const TAIL: f64 = 0.025;
+
+/// From and to.
+pub type Interval = [f64; 2];
+
+/// A number below `n` (which is at least 1) and the next state: SplitMix64 and multiply-shift.
+pub(super) fn below(state: &mut u64, n: usize) -> usize {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^= z >> 31;
+    ((u128::from(z) * n as u128) >> 64) as usize
+}
+
+/// The 95 % percentile interval of each score's mean over questions drawn with replacement.
+#[must_use]
+pub fn intervals(questions: &[Scores], seed: u64) -> IntervalsOf {
+    let values: Vec<[f64; SCORES.len()]> = questions.iter().map(Scores::values).collect();
+    let means = resampled(&values, seed);
+    let mut intervals = [[0.0; 2]; SCORES.len()];
+    for (score, interval) in intervals.iter_mut().enumerate() {
+        *interval = percentile(means.iter().map(|mean| mean[score]).collect());
+    }
+    IntervalsOf(intervals)
+}
+
+/// The 95 % interval of the difference of one score's means, `a - b`, over the same questions: both are drawn together, so what is hard for
+/// both does not blur the difference.
+#[must_use]
+pub fn difference(a: &[f64], b: &[f64], seed: u64) -> Interval {
+    let values: Vec<[f64; 1]> = a.iter().zip(b).map(|(a, b)| [a - b]).collect();
+    percentile(resampled(&values, seed).into_iter().map(|[mean]| mean).collect())
+}
+
+fn resampled<const N: usize>(values: &[[f64; N]], seed: u64) -> Vec<[f64; N]> {
+    if values.is_empty() {
+        return Vec::new();
+    }
+    let mut state = seed;
+    let one = |_| {
+        let mut sum = [0.0; N];
+        for _ in 0..values.len() {
+            let drawn = &values[below(&mut state, values.len())];
+            for (total, value) in sum.iter_mut().zip(drawn) {
+                *total += value;
+            }
+        }
+        sum.map(|total| total / values.len() as f64)
+    };
+    (0..RESAMPLES).map(one).collect()
+}
+
+fn percentile(mut means: Vec<f64>) -> Interval {
+    means.sort_by(f64::total_cmp);
+    let Some(last) = means.len().checked_sub(1) else { return [0.0; 2] };
+    let at = |share: f64| means[(share * last as f64).round() as usize];
+    [at(TAIL), at(1.0 - TAIL)]
+}
+
+/// An interval for every score, by name in JSON.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IntervalsOf([Interval; SCORES.len()]);
+
+impl IntervalsOf {
+    /// The interval of a score.
+    #[must_use]
+    pub fn get(&self, score: &str) -> Option<Interval> {
+        SCORES.iter().position(|name| *name == score).map(|index| self.0[index])
+    }
+}
+
+impl Serialize for IntervalsOf {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(SCORES.iter().zip(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for IntervalsOf {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let map = std::collections::BTreeMap::<String, Interval>::deserialize(deserializer)?;
+        Ok(Self(SCORES.map(|name| map.get(name).copied().unwrap_or_default())))
+    }
+}

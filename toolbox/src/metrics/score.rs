@@ -1,0 +1,222 @@
+//! The scores of one question.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::text::{fold_tog, kqa_equal, normalise};
+
+/// Draws of the sampled Hits@1 (KG-Agent, appendix A.2).
+const DRAWS: u32 = 100;
+/// What Triad's scorer adds to denominators so that it never divides by nothing.
+const TRIAD_EPSILON: f64 = 1e-5;
+
+macro_rules! scores {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Scores of one question or, averaged, of many; all in `[0, 1]` but for RoG's precision-based F1, which its definition lets exceed 1.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+        pub struct Scores {
+            $($(#[$doc])* #[serde(default)] pub $name: f64,)*
+        }
+
+        /// Names of the scores, in the order of [`Scores::values`].
+        pub const SCORES: [&str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
+
+        impl Scores {
+            /// The scores in the order of [`SCORES`].
+            #[must_use]
+            pub fn values(&self) -> [f64; SCORES.len()] {
+                [$(self.$name),*]
+            }
+
+            /// Scores from their values.
+            #[must_use]
+            pub fn from_values(values: [f64; SCORES.len()]) -> Self {
+                let [$($name),*] = values;
+                Self { $($name),* }
+            }
+        }
+    };
+}
+
+scores! {
+    /// Expected share of hits when one predicted answer is drawn at random: `|predicted ∩ gold| / |predicted|`.
+    hits_at_1,
+    /// The same from 100 draws, as the KG-Agent paper measures it; the draws are fixed by the question's answers.
+    hits_at_1_sampled,
+    /// Whether any predicted answer is gold.
+    hits_any,
+    /// Harmonic mean of precision and recall.
+    f1,
+    /// `|predicted ∩ gold| / |predicted|`.
+    precision,
+    /// `|predicted ∩ gold| / |gold|`.
+    recall,
+    /// Whether the two sets are equal.
+    exact,
+    /// `f1` by label, where an alias of a gold answer counts as that answer.
+    f1_alias,
+    /// `exact` by label, where an alias of a gold answer counts as that answer.
+    exact_alias,
+    /// Hits@1 by label, compared without case and spaces (ODA's headline).
+    em_strict,
+    /// The same where aliases count.
+    em_alias,
+    /// ToG's lenient match: some predicted label contains, or is contained in, some gold label (no empty ones).
+    em_tog,
+    /// Hits@1 by label after the normalisation of open-domain question answering; aliases count.
+    odqa_em,
+    /// KQA Pro's equality of values, for all members.
+    kqa_accuracy,
+    /// WebQSP's F1: an empty gold set is always met.
+    webqsp_f1,
+    /// Triad's precision: rounded, with 1e-5 in the denominator; 0 for an empty gold set.
+    triad_precision,
+    /// Triad's recall.
+    triad_recall,
+    /// Triad's F1.
+    triad_f1,
+    /// RoG's "Hits@1": some gold label occurs in the text of all predictions.
+    rog_hit,
+    /// RoG's accuracy: share of gold labels that occur in the text of all predictions.
+    rog_accuracy,
+    /// RoG's F1 over such occurrences.
+    rog_f1,
+}
+
+/// A set of answers as it is compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answers {
+    /// Comparable terms, or folded labels where labels are all there is.
+    pub ids: BTreeSet<String>,
+    /// What people read, one an answer, in order.
+    pub labels: Vec<String>,
+    /// Of gold answers: other labels, and the label each stands for.
+    #[serde(default)]
+    pub aliases: BTreeMap<String, String>,
+}
+
+impl Answers {
+    /// Answers that are compared by their labels.
+    #[must_use]
+    pub fn of_labels(labels: Vec<String>) -> Self {
+        Self { ids: labels.iter().cloned().collect(), labels, aliases: BTreeMap::new() }
+    }
+}
+
+/// Scores a prediction against gold answers. In our own definitions an empty gold set is met by an empty prediction only; the published
+/// scorers do what they do.
+#[must_use]
+pub fn score(predicted: &Answers, gold: &Answers) -> Scores {
+    let mut scores = own(predicted, gold);
+    let common = predicted.ids.intersection(&gold.ids).count() as f64;
+    scores.webqsp_f1 = if gold.ids.is_empty() { 1.0 } else { scores.f1 };
+    let over = |n: usize| rounded(common / (n as f64 + TRIAD_EPSILON), 4);
+    (scores.triad_precision, scores.triad_recall) = (over(predicted.ids.len()), over(gold.ids.len()));
+    let (p, r) = (scores.triad_precision, scores.triad_recall);
+    scores.triad_f1 = rounded(p * r * 2.0 / (p + r + TRIAD_EPSILON), 3);
+    rog(&mut scores, &predicted.labels, &gold.labels);
+    scores
+}
+
+/// Our own definitions.
+fn own(predicted: &Answers, gold: &Answers) -> Scores {
+    let none = |answers: &Answers| answers.ids.is_empty() && answers.labels.is_empty();
+    if none(gold) || none(predicted) {
+        let one = f64::from(u8::from(none(gold) && none(predicted)));
+        return Scores::from_values([one; SCORES.len()]);
+    }
+    let sets = overlap(&predicted.ids, &gold.ids);
+    let canonical = |label: &String| {
+        let own = fold_tog(label);
+        gold.aliases.iter().find(|(alias, _)| fold_tog(alias) == own).map_or(own, |(_, label)| fold_tog(label))
+    };
+    let by_label = overlap(
+        &predicted.labels.iter().map(canonical).collect::<BTreeSet<_>>(),
+        &gold.labels.iter().map(|label| fold_tog(label)).collect::<BTreeSet<_>>(),
+    );
+    let plain: BTreeSet<String> = gold.labels.iter().map(|label| fold_tog(label)).collect();
+    let aliases = || gold.aliases.iter().filter(|(_, label)| plain.contains(&fold_tog(label))).map(|(alias, _)| alias);
+    let with_aliases: BTreeSet<String> = plain.iter().cloned().chain(aliases().map(|alias| fold_tog(alias))).collect();
+    let open_domain: BTreeSet<String> = gold.labels.iter().chain(aliases()).map(|label| normalise(label)).collect();
+    let share = |hit: &dyn Fn(&String) -> bool| {
+        let hits = predicted.labels.iter().filter(|label| hit(label)).count();
+        if predicted.labels.is_empty() { 0.0 } else { hits as f64 / predicted.labels.len() as f64 }
+    };
+    Scores {
+        hits_at_1: sets.precision,
+        hits_at_1_sampled: sampled(&predicted.ids, &gold.ids),
+        hits_any: truth(sets.precision > 0.0),
+        f1: sets.f1,
+        precision: sets.precision,
+        recall: sets.recall,
+        exact: truth(predicted.ids == gold.ids),
+        f1_alias: by_label.f1,
+        exact_alias: truth(by_label.precision == 1.0 && by_label.recall == 1.0),
+        em_strict: share(&|label| plain.contains(&fold_tog(label))),
+        em_alias: share(&|label| with_aliases.contains(&fold_tog(label))),
+        em_tog: truth(tog_match(&predicted.labels, &plain)),
+        odqa_em: share(&|label| open_domain.contains(&normalise(label))),
+        kqa_accuracy: truth(each_equals_some(&predicted.labels, &gold.labels) && each_equals_some(&gold.labels, &predicted.labels)),
+        ..Scores::default()
+    }
+}
+
+struct Overlap {
+    precision: f64,
+    recall: f64,
+    f1: f64,
+}
+
+/// Precision, recall and F1 of two sets, neither of them empty.
+fn overlap(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> Overlap {
+    let common = predicted.intersection(gold).count() as f64;
+    let (precision, recall) = (common / predicted.len().max(1) as f64, common / gold.len().max(1) as f64);
+    Overlap { precision, recall, f1: if common > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 } }
+}
+
+fn truth(is: bool) -> f64 {
+    f64::from(u8::from(is))
+}
+
+/// The share of hits among [`DRAWS`] draws of a predicted answer.
+fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
+    let members: Vec<bool> = predicted.iter().map(|answer| gold.contains(answer)).collect();
+    if members.is_empty() {
+        return 0.0;
+    }
+    // The seed is a hash (FNV-1a) of both sets, so that a question is drawn for alike in every run.
+    let bytes = predicted.iter().chain(gold).flat_map(|text| text.bytes().chain([0]));
+    let mut state = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hits = (0..DRAWS).filter(|_| members[super::bootstrap::below(&mut state, members.len())]).count();
+    hits as f64 / f64::from(DRAWS)
+}
+
+fn tog_match(predicted: &[String], gold: &BTreeSet<String>) -> bool {
+    let said = |text: &&String| !text.is_empty();
+    let folded: Vec<String> = predicted.iter().map(|label| fold_tog(label)).collect();
+    folded.iter().filter(said).any(|p| gold.iter().filter(said).any(|g| p.contains(g.as_str()) || g.contains(p.as_str())))
+}
+
+fn each_equals_some(these: &[String], those: &[String]) -> bool {
+    these.iter().all(|this| those.iter().any(|that| kqa_equal(this, that)))
+}
+
+/// A number rounded to decimal places as Python's `round` does.
+fn rounded(x: f64, places: usize) -> f64 {
+    format!("{x:.places$}").parse().unwrap_or(x)
+}
+
+/// RoG's scores. Its scripts divide by the number of gold answers; where there are none we give 0.
+fn rog(scores: &mut Scores, predicted: &[String], gold: &[String]) {
+    (scores.rog_hit, scores.rog_accuracy, scores.rog_f1) = (0.0, 0.0, 0.0);
+    if gold.is_empty() {
+        return;
+    }
+    let said = normalise(&predicted.join(" "));
+    let matched = gold.iter().filter(|label| said.contains(&normalise(label))).count() as f64;
+    scores.rog_hit = truth(matched > 0.0);
+    scores.rog_accuracy = matched / gold.len() as f64;
+    let (p, r) = (matched / predicted.len().max(1) as f64, matched / gold.len() as f64);
+    scores.rog_f1 = if predicted.is_empty() || p + r == 0.0 { 0.0 } else { 2.0 * p * r / (p + r) };
+}
