@@ -1,7 +1,7 @@
 """Published scorers written anew from their definitions, to hold kgagent's scores to them. Python standard library only.
 
     python benches/peers/scorers.py check                    # the hand-worked cases of scorers.json
-    python benches/peers/scorers.py random 300 > FILE        # random cases with what these functions give, for toolbox's test
+    python benches/peers/scorers.py random 300 > benches/peers/scorers.random.jsonl   # random cases with what these functions give
 
 Sources: ToG (eval/utils.py, exact_match), RoG (evaluate_results.py), Triad (evaluator.py), KQA Pro baselines (whether_equal), the WebQSP and
 GrailQA evaluation scripts, KG-Agent's appendix A.2 (Hits@1 as the mean over draws, here as its expectation).

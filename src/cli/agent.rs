@@ -16,6 +16,12 @@ pub(crate) enum AgentName {
     KgAgent,
     /// Triad's three roles in four phases.
     Triad,
+    /// The model alone, without the graph.
+    Direct,
+    /// No model: the best one or two relations of the topic entities.
+    Retrieval,
+    /// No model: a beam over paths in the manner of Think-on-Graph (width 3, depth 3).
+    Tog,
 }
 
 impl AgentName {
@@ -24,6 +30,9 @@ impl AgentName {
         match self {
             Self::KgAgent => AgentKind::KgAgent,
             Self::Triad => AgentKind::Triad(triad.options(linked)),
+            Self::Direct => AgentKind::Direct,
+            Self::Retrieval => AgentKind::Retrieval,
+            Self::Tog => AgentKind::Tog,
         }
     }
 }
@@ -112,9 +121,9 @@ pub(crate) struct AskArgs {
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, or scripted:FILE (calls, one a line).
+    /// Model folder, or scripted:FILE (what the model would write, one turn a line); `retrieval` and `tog` need none.
     #[arg(long, value_name = "MODEL")]
-    pub(crate) model: String,
+    pub(crate) model: Option<String>,
     /// The question.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
@@ -140,18 +149,18 @@ pub(crate) struct EvalArgs {
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, or `oracle` (the gold programs).
+    /// Model folder, or `oracle` (the gold programs of kg-agent); `retrieval` and `tog` need none.
     #[arg(long, value_name = "MODEL")]
-    pub(crate) model: String,
+    pub(crate) model: Option<String>,
     /// Where questions come from; as for `datagen gold`.
     #[arg(long, value_name = "FORMAT=PATH")]
     pub(crate) source: String,
-    /// Who answers.
-    #[arg(long, value_enum, default_value = "kg-agent")]
-    pub(crate) agent: AgentName,
+    /// Who answers; several, separated by commas, are measured on the same questions and shown side by side.
+    #[arg(long = "agent", value_enum, value_delimiter = ',', default_value = "kg-agent")]
+    pub(crate) agents: Vec<AgentName>,
     #[command(flatten)]
     pub(crate) triad: TriadArgs,
-    /// Folder to write: metrics.json and predictions.jsonl.
+    /// Folder to write: report.html, metrics.json, predictions.jsonl and predictions.qald.json, in a folder each where there are several agents.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
     /// Where topic entities come from.
@@ -166,6 +175,9 @@ pub(crate) struct EvalArgs {
     /// Seed of the choice under --limit.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Print the papers' results on this data set beside ours, and how the settings differ.
+    #[arg(long)]
+    pub(crate) compare: bool,
     /// Write a trace of every question into this folder of the output.
     #[arg(long)]
     pub(crate) traces: bool,

@@ -25,25 +25,29 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     let ranker = ranking::open(&args.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities)?;
     let agent = args.agent.kind(&args.triad, args.entities.is_empty());
-    let (mut planner, template): (Box<dyn Planner>, Template) = match args.model.strip_prefix("scripted:") {
-        Some(file) => {
-            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-            let calls = text.lines().map(|line| line.trim().trim_end_matches(';').to_owned()).filter(|line| !line.is_empty()).collect();
-            (Box::new(Scripted::new(calls)), Template::of(agent.trained_as()))
-        }
-        None => {
-            let model =
-                Arc::new(LocalModel::open(Path::new(&args.model)).with_context(|| format!("cannot load the model {}", args.model))?);
-            let template = model.template(agent.trained_as())?;
-            if let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info()) {
-                ui.warn(&warning);
+    let name = args.model.as_deref().unwrap_or("none");
+    let (mut planner, template): (Box<dyn Planner>, Template) = match args.model.as_deref() {
+        _ if !agent.needs_model() => (Box::new(Scripted::new(Vec::new())), Template::of(agent.trained_as())),
+        None => bail!("{} needs a model: name one with --model", agent.name()),
+        Some(model) => match model.strip_prefix("scripted:") {
+            Some(file) => {
+                let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+                let calls = text.lines().map(|line| line.trim().trim_end_matches(';').to_owned()).filter(|line| !line.is_empty()).collect();
+                (Box::new(Scripted::new(calls)), Template::of(agent.trained_as()))
             }
-            (Box::new(LocalPlanner::new(&model)), template)
-        }
+            None => {
+                let local = Arc::new(LocalModel::open(Path::new(model)).with_context(|| format!("cannot load the model {model}"))?);
+                let template = local.template(agent.trained_as())?;
+                if let Some(warning) = ranking::mismatch(ranker.as_ref(), local.info()) {
+                    ui.warn(&warning);
+                }
+                (Box::new(LocalPlanner::new(&local)), template)
+            }
+        },
     };
     let exclude = Exclude { nodes: Vec::new(), when: args.exclude_topics.when() };
     let options = ExecOptions { exclude, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
-    let outcome = answer(&agent, &graph, &args.question, &entities, options, &template, planner.as_mut(), &args.model)?;
+    let outcome = answer(&agent, &graph, &args.question, &entities, options, &template, planner.as_mut(), name)?;
     ranking::check(ranker.as_ref())?;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();

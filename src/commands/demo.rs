@@ -141,8 +141,9 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         let evaluated = eval::evaluate(&graph, &questions, &setting, ui)?;
         eval::write(
             &args.out.join("eval").join(name),
-            &evaluated,
+            std::slice::from_ref(&evaluated),
             &json!({ "model": model_dir, "source": source, "entities": "gold" }),
+            &[],
             false,
         )?;
         measured.push((name, evaluated.metrics));

@@ -6,10 +6,9 @@ use toolbox::answer::Answer;
 use toolbox::call::parse_call;
 use toolbox::exec::Session;
 use toolbox::memory::{Conversation, Layout};
-use toolbox::term::NodeId;
-use toolbox::trace::{Event, ResultText, TRACE_VERSION};
+use toolbox::trace::{Event, ResultText};
 
-use super::{AgentKind, Outcome, Task};
+use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
 use crate::planner::{Moment, Planner};
 
@@ -19,7 +18,7 @@ use crate::planner::{Moment, Planner};
 /// # Errors
 /// [`InferError`] when the planner itself fails.
 pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(&task)];
+    let mut events = vec![opening(&task, AgentKind::KgAgent.name())];
     let mut session = Session::new(task.kg, task.question, task.linked, task.must_offer, task.options);
     let mut conversation = Conversation::open(task.template, &session);
     let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
@@ -66,19 +65,4 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
     events.push(Event::Timing { kg: kg_seconds, model: model_seconds });
     let (calls, samples) = (session.steps().len(), conversation.into_samples());
     Ok(Outcome { samples, calls, invalid, asked, tokens, model_seconds, kg_seconds, ..Outcome::new(answer, events) })
-}
-
-fn opening(task: &Task<'_>) -> Event {
-    let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
-    Event::Observe {
-        version: TRACE_VERSION,
-        agent: AgentKind::KgAgent.name().to_owned(),
-        question: task.question.to_owned(),
-        entities: names(&task.linked.entities),
-        kg_hash: task.kg.content_hash().to_owned(),
-        template_hash: task.template.hash(),
-        layout: task.template.layout,
-        planner: task.planner_name.to_owned(),
-        exclude: (names(&task.options.exclude.nodes), task.options.exclude.when),
-    }
 }

@@ -1,7 +1,9 @@
 //! The agents. Each is one way of driving the toolbox with a planner; all take a [`Task`] and give an [`Outcome`], so that one harness measures them.
 
+pub mod direct;
 pub mod kg_agent;
 pub mod triad;
+pub mod walk;
 
 use toolbox::answer::Answer;
 use toolbox::exec::ExecOptions;
@@ -9,7 +11,7 @@ use toolbox::kg::Kg;
 use toolbox::link::Linked;
 use toolbox::memory::{Agent, Template};
 use toolbox::term::NodeId;
-use toolbox::trace::Event;
+use toolbox::trace::{Event, TRACE_VERSION};
 use toolbox::transcript::Turn;
 
 use crate::InferError;
@@ -22,23 +24,44 @@ pub enum AgentKind {
     KgAgent,
     /// Triad's three roles.
     Triad(triad::TriadOptions),
+    /// The model alone, without the graph.
+    Direct,
+    /// No model: the best one or two relations of the topic entities.
+    Retrieval,
+    /// No model: a beam over paths in the manner of Think-on-Graph.
+    Tog,
 }
 
 impl AgentKind {
+    /// All of them, with the options they have by default.
+    #[must_use]
+    pub fn all() -> Vec<Self> {
+        vec![Self::KgAgent, Self::Triad(triad::TriadOptions::default()), Self::Direct, Self::Retrieval, Self::Tog]
+    }
+
     /// The name on the command line, in traces and in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
             Self::KgAgent => "kg-agent",
             Self::Triad(_) => "triad",
+            Self::Direct => "direct",
+            Self::Retrieval => "retrieval",
+            Self::Tog => "tog",
         }
     }
 
-    /// Whose training data its model must have seen.
+    /// Whether it needs a model at all.
+    #[must_use]
+    pub fn needs_model(&self) -> bool {
+        !matches!(self, Self::Retrieval | Self::Tog)
+    }
+
+    /// Whose training data its model must have seen; the baselines, which nothing is trained for, render as the tool loop does.
     #[must_use]
     pub fn trained_as(&self) -> Agent {
         match self {
-            Self::KgAgent => Agent::KgAgent,
+            Self::KgAgent | Self::Direct | Self::Retrieval | Self::Tog => Agent::KgAgent,
             Self::Triad(_) => Agent::Triad,
         }
     }
@@ -46,7 +69,7 @@ impl AgentKind {
     /// The agent of that name, with the options it has by default.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        [Self::KgAgent, Self::Triad(triad::TriadOptions::default())].into_iter().find(|agent| agent.name() == name)
+        Self::all().into_iter().find(|agent| agent.name() == name)
     }
 }
 
@@ -76,6 +99,25 @@ pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner)
     match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),
         AgentKind::Triad(options) => triad::answer(options, task, planner),
+        AgentKind::Direct => direct::answer(&task, planner),
+        AgentKind::Retrieval => walk::answer(agent, walk::Beam::RETRIEVAL, task),
+        AgentKind::Tog => walk::answer(agent, walk::Beam::TOG, task),
+    }
+}
+
+/// The event that opens a trace.
+fn opening(task: &Task<'_>, agent: &str) -> Event {
+    let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
+    Event::Observe {
+        version: TRACE_VERSION,
+        agent: agent.to_owned(),
+        question: task.question.to_owned(),
+        entities: names(&task.linked.entities),
+        kg_hash: task.kg.content_hash().to_owned(),
+        template_hash: task.template.hash(),
+        layout: task.template.layout,
+        planner: task.planner_name.to_owned(),
+        exclude: (names(&task.options.exclude.nodes), task.options.exclude.when),
     }
 }
 

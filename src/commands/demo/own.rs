@@ -88,7 +88,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         .context("no questions were held out; ask for more with --count")?;
     let evaluated = eval::evaluate(&graph, &questions, &setting, ui)?;
     let about = json!({ "model": model_dir, "source": source, "entities": "linked" });
-    eval::write(&args.out.join("eval").join("held-out"), &evaluated, &about, false)?;
+    eval::write(&args.out.join("eval").join("held-out"), std::slice::from_ref(&evaluated), &about, &[], false)?;
     ui.say(format!("4. evaluated on {} held-out questions, entities linked", evaluated.metrics.n));
     laps.lap("evaluate");
 

@@ -4,53 +4,62 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::verify;
-use toolbox::answer::{Answer, AnswerValue};
+use toolbox::answer::{Answer, AnswerValue, Member};
 use toolbox::kg::{Kg, QueryAnswer, QueryLimits, fold};
+use toolbox::metrics::Answers;
+use toolbox::term::Term;
 
-/// Gold answers as comparable texts.
+/// Gold answers, and how predictions are brought into their form.
 pub(super) struct Gold {
-    pub(super) texts: BTreeSet<String>,
-    /// Other texts of an answer, and the one that stands for it.
-    aliases: BTreeMap<String, String>,
+    pub(super) answers: Answers,
     /// Published labels are compared as folded labels; everything else as terms.
-    labels: bool,
+    by_label: bool,
 }
 
 impl Gold {
     pub(super) fn of(graph: &dyn Kg, question: &GoldQuestion) -> Result<Self, String> {
         let only = matches!(question.query, GoldQuery::AnswersOnly { .. });
-        if let Some(answers) = question.answers.as_ref().filter(|_| question.answers_bind || only) {
-            let texts: BTreeSet<String> = answers.iter().map(|answer| fold(answer)).collect();
+        if let Some(labels) = question.answers.as_ref().filter(|_| question.answers_bind || only) {
+            let ids: BTreeSet<String> = labels.iter().map(|answer| fold(answer)).collect();
             // Aliases belong to the one answer there is.
-            let aliases = match (&question.query, texts.first().filter(|_| texts.len() == 1)) {
-                (GoldQuery::AnswersOnly { aliases }, Some(answer)) => aliases.iter().map(|alias| (fold(alias), answer.clone())).collect(),
+            let aliases = match (&question.query, labels.first().filter(|_| ids.len() == 1)) {
+                (GoldQuery::AnswersOnly { aliases }, Some(answer)) => aliases.iter().map(|alias| (alias.clone(), answer.clone())).collect(),
                 _ => BTreeMap::new(),
             };
-            return Ok(Self { texts, aliases, labels: true });
+            return Ok(Self { answers: Answers { ids, labels: labels.clone(), aliases }, by_label: true });
         }
         let query = verify::parsed(question).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))?;
-        let texts = match graph.query(&query, QueryLimits::default()).map_err(|error| error.to_string())? {
-            QueryAnswer::Bool(truth) => BTreeSet::from([truth.to_string()]),
-            QueryAnswer::Rows { rows, .. } => rows.iter().filter_map(|row| row.first()?.as_ref()).map(comparable).collect(),
+        let answers = match graph.query(&query, QueryLimits::default()).map_err(|error| error.to_string())? {
+            QueryAnswer::Bool(truth) => Answers::of_labels(vec![truth.to_string()]),
+            QueryAnswer::Rows { rows, .. } => {
+                let terms: BTreeMap<String, &Term> =
+                    rows.iter().filter_map(|row| row.first()?.as_ref()).map(|term| (comparable(term), term)).collect();
+                let labels = terms.values().map(|term| label(graph, term)).collect();
+                Answers { ids: terms.into_keys().collect(), labels, aliases: BTreeMap::new() }
+            }
         };
-        Ok(Self { texts, aliases: BTreeMap::new(), labels: false })
+        Ok(Self { answers, by_label: false })
     }
 
-    pub(super) fn comparable(&self, answer: &Answer) -> BTreeSet<String> {
-        match &answer.value {
-            AnswerValue::Set(members) if self.labels => {
-                let own = |text: String| self.aliases.get(&text).cloned().unwrap_or(text);
-                members.iter().map(|member| own(fold(&member.label))).collect()
-            }
-            AnswerValue::Set(members) => members.iter().map(|member| comparable(&member.term)).collect(),
-            AnswerValue::Number(number) => BTreeSet::from([number.to_string()]),
-            AnswerValue::Truth(truth) => BTreeSet::from([truth.to_string()]),
-        }
+    /// An answer in the form of the gold ones.
+    pub(super) fn comparable(&self, answer: &Answer) -> Answers {
+        let AnswerValue::Set(members) = &answer.value else { return Answers::of_labels(answer.texts()) };
+        let id = |member: &Member| if self.by_label { fold(&member.label) } else { comparable(&member.term) };
+        Answers { ids: members.iter().map(id).collect(), labels: answer.texts(), aliases: BTreeMap::new() }
     }
 }
 
+/// What people read for a term.
+fn label(graph: &dyn Kg, term: &Term) -> String {
+    if let Some(literal) = term.as_literal() {
+        return literal.lexical.clone();
+    }
+    let node = graph.find(term);
+    node.map_or_else(|| term.to_string(), |node| graph.label(node).unwrap_or_else(|| graph.name(node)))
+}
+
 /// A term as it is compared; whole numbers by value, so that a computed count equals ours.
-fn comparable(term: &toolbox::term::Term) -> String {
+fn comparable(term: &Term) -> String {
     match term.as_literal() {
         Some(literal) if literal.datatype.as_deref().is_some_and(|datatype| datatype.ends_with("#integer")) => literal.lexical.clone(),
         _ => term.to_string(),
@@ -61,10 +70,10 @@ fn comparable(term: &toolbox::term::Term) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use toolbox::answer::{Member, Provenance};
+    use toolbox::answer::Provenance;
     use toolbox::exec::ExcludeWhen;
     use toolbox::metrics::score;
-    use toolbox::term::{Literal, Term};
+    use toolbox::term::Literal;
 
     #[test]
     fn an_alias_counts_as_the_answer_it_stands_for() {
@@ -90,7 +99,13 @@ mod tests {
             let value = AnswerValue::Set(labels.iter().map(member).collect());
             Answer { value, program: Vec::new(), evidence: Vec::new(), provenance: Provenance::Kg, emptied: None }
         };
-        let exact = |labels: &[&str]| score(&gold.comparable(&answer(labels)), &gold.texts).exact;
-        assert_eq!([exact(&["m. sol"]), exact(&["Mira Sol", "M. Sol"]), exact(&["Ivo Sol"])], [1.0, 1.0, 0.0]);
+        let scores = |labels: &[&str]| {
+            let scores = score(&gold.comparable(&answer(labels)), &gold.answers);
+            [scores.exact, scores.em_strict, scores.exact_alias, scores.em_alias]
+        };
+        assert_eq!(scores(&["m. sol"]), [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(scores(&["Mira Sol", "M. Sol"]), [0.0, 0.5, 1.0, 1.0]);
+        assert_eq!(scores(&["mira sol"]), [1.0, 1.0, 1.0, 1.0]);
+        assert_eq!(scores(&["Ivo Sol"]), [0.0; 4]);
     }
 }

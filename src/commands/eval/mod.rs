@@ -1,21 +1,26 @@
 //! `kgagent eval`: measure agents on questions with gold answers.
 //!
-//! [`setting`] says who answers and how questions are put, [`run`](mod@run) puts them and scores the answers against [`gold`], [`write`] and [`table`] show
-//! what came of it. Nothing here knows how an agent works: see [`infer::agent::answer_with`].
+//! [`setting`] says who answers and how questions are put, [`run`](mod@run) puts them and scores the answers against [`gold`], [`write`], [`report`],
+//! [`qald`] and [`table`] show what came of it, [`compare`] sets the papers' results beside it. Nothing here knows how an agent works: see [`infer::agent::answer_with`].
 
+mod compare;
 mod gold;
+mod qald;
+mod report;
 mod run;
 mod setting;
 mod table;
 mod write;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
-use infer::agent::AgentKind;
 use serde_json::json;
+use toolbox::kg::Kg;
+use toolbox::rank::Ranker;
 
 pub(crate) use self::run::evaluate;
 pub(crate) use self::setting::{Planning, Setting};
@@ -24,46 +29,75 @@ pub(crate) use self::write::write;
 
 use super::{datagen as sources, kg, ranking};
 use crate::Outcome;
-use crate::cli::EvalArgs;
+use crate::cli::{EntitySource, EvalArgs};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
-    let exclude = args.exclude_topics.map(crate::cli::ExcludeTopics::when);
-    let setting = Setting::open(
-        args.agent.kind(&args.triad, args.entities == crate::cli::EntitySource::Linked),
-        &args.model,
-        args.entities,
-        exclude,
-        ranking::open(&args.ranking)?,
-    )?;
-    if matches!(setting.planning, Planning::Oracle) && setting.agent != AgentKind::KgAgent {
-        bail!("gold programs are kg-agent's; `--model oracle` cannot answer as {}", setting.agent.name());
-    }
-    if let Planning::Local(model) = &setting.planning
-        && let Some(warning) = ranking::mismatch(setting.ranker.as_ref(), model.info())
-    {
-        ui.warn(&warning);
+    let ranker = ranking::open(&args.ranking)?;
+    let settings = settings(args, &ranker)?;
+    for setting in &settings {
+        if let Planning::Local(model) = &setting.planning
+            && let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info())
+        {
+            ui.warn(&warning);
+            break;
+        }
     }
     let all = sources::read(std::slice::from_ref(&args.source), Some(&graph), &ReadOptions { seed: args.seed, ..ReadOptions::default() })?;
     let questions = limited(all, args.limit, args.seed);
-    if questions.is_empty() {
-        bail!("the source {} has no questions to measure on", args.source);
-    }
+    let Some(first) = questions.first() else { bail!("the source {} has no questions to measure on", args.source) };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
-    let evaluated = pool.install(|| evaluate(&graph, &questions, &setting, ui))?;
-    ranking::check(setting.ranker.as_ref())?;
-    let setting = json!({ "agent": setting.agent.name(), "ranker": setting.ranker.name(), "model": args.model, "source": args.source, "entities": format!("{:?}", args.entities).to_lowercase() });
-    write(&args.out, &evaluated, &setting, args.traces)?;
+    let evaluated =
+        settings.iter().map(|setting| pool.install(|| evaluate(&graph, &questions, setting, ui))).collect::<Result<Vec<_>>>()?;
+    ranking::check(ranker.as_ref())?;
+    let model = args.model.as_deref().unwrap_or("none");
+    let entities = format!("{:?}", args.entities).to_lowercase();
+    let published = if args.compare {
+        let ours = format!(
+            "{} of {} triples, {} questions of {}, {entities} entities, model {model}",
+            args.graph.kg.display(),
+            graph.len(),
+            questions.len(),
+            args.source
+        );
+        compare::beside(&first.source, &evaluated, &ours)?
+    } else {
+        Vec::new()
+    };
+    let setting = json!({ "model": model, "source": args.source, "entities": entities, "ranker": ranker.name(), "graph": graph.content_hash(), "triples": graph.len() });
+    write(&args.out, &evaluated, &setting, &published, args.traces)?;
     table::print(&evaluated, ui);
-    ui.say(format!("\nwritten to {}", args.out.display()));
-    let mut value = serde_json::to_value(&evaluated.metrics)?;
-    value["skipped"] = json!(evaluated.skipped.len());
-    if let Some(linking) = &evaluated.linking {
-        value["linking"] = write::linking_object(linking);
+    if args.compare && published.is_empty() {
+        ui.say(format!("\nno published table is on `{}`", first.source));
     }
-    ui.object(&value);
+    for table in &published {
+        ui.say(format!("\n{}", table.title));
+        ui.table(&table.rows);
+        table.differs.iter().for_each(|line| ui.say(line));
+    }
+    ui.say(format!("\nwritten to {}", args.out.display()));
+    let mut objects = evaluated.iter().map(|one| write::metrics_object(one, &setting)).collect::<Result<Vec<_>>>()?;
+    match objects.len() {
+        1 => ui.object(&objects.remove(0)),
+        _ => ui.object(&json!({ "agents": objects })),
+    }
     Ok(Outcome::Done)
+}
+
+/// The setting of each agent; a model is loaded once for all of them.
+fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
+    let exclude = args.exclude_topics.map(crate::cli::ExcludeTopics::when);
+    let mut loaded = None;
+    let mut settings: Vec<Setting> = Vec::new();
+    let linked = args.entities == EntitySource::Linked;
+    for agent in args.agents.iter().map(|name| name.kind(&args.triad, linked)) {
+        if settings.iter().any(|setting| setting.agent == agent) {
+            bail!("{} is named twice", agent.name());
+        }
+        settings.push(Setting::open(agent, args.model.as_deref(), &mut loaded, args.entities, exclude, Arc::clone(ranker))?);
+    }
+    Ok(settings)
 }
 
 /// At most `limit` questions of each hop count, chosen by a hash of id and seed; the order stays.

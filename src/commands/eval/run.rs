@@ -10,16 +10,17 @@ use datagen::linking::{Linking, gold_entities};
 use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};
 use indicatif::ProgressBar;
-use infer::agent::{AgentKind, Outcome as Answered, Task, answer_with};
+use infer::agent::{AgentKind, Linkable, Outcome as Answered, Survived, Task, answer_with};
 use infer::planner::{Oracle, Planner};
 use rayon::prelude::*;
 use serde::Serialize;
+use toolbox::answer::{AnswerValue, Provenance};
 use toolbox::call::parse_program;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
 use toolbox::metrics::{Metrics, Scored, Scores, score};
-use toolbox::term::NodeId;
+use toolbox::term::{NodeId, RelId};
 
 use super::gold::Gold;
 use super::setting::{Planning, Setting};
@@ -29,27 +30,42 @@ use crate::ui::Ui;
 /// One line of `predictions.jsonl`.
 #[derive(Serialize)]
 pub(super) struct Prediction {
-    id: String,
-    question: String,
-    gold: BTreeSet<String>,
-    predicted: BTreeSet<String>,
-    scores: Scores,
-    program: Vec<String>,
+    pub(super) id: String,
+    pub(super) question: String,
+    pub(super) gold: BTreeSet<String>,
+    pub(super) predicted: BTreeSet<String>,
+    pub(super) gold_labels: Vec<String>,
+    pub(super) predicted_labels: Vec<String>,
+    pub(super) provenance: Provenance,
+    pub(super) scores: Scores,
+    pub(super) program: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    gold_program: Option<bool>,
-    invalid_calls: usize,
+    pub(super) gold_program: Option<bool>,
+    pub(super) calls: usize,
+    pub(super) invalid_calls: usize,
+    pub(super) asked: usize,
+    pub(super) tokens: usize,
+    pub(super) groups: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    emptied: Option<toolbox::answer::Emptied>,
+    pub(super) failure: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) emptied: Option<toolbox::answer::Emptied>,
+    /// For the QALD form, which wants terms.
+    #[serde(skip)]
+    pub(super) value: AnswerValue,
 }
 
 /// What an evaluation gave.
 pub(crate) struct Evaluated {
+    /// The agent's name.
+    pub(super) agent: &'static str,
     pub(crate) metrics: Metrics,
     /// How well entities were found, where they were linked.
     pub(crate) linking: Option<Linking>,
     /// Questions that could not be measured (no gold answer, or for the oracle no verified program), with the reason.
     pub(crate) skipped: Vec<(String, String)>,
     pub(super) predictions: Vec<Prediction>,
+    /// One a prediction.
     pub(super) traces: Vec<Vec<toolbox::trace::Event>>,
 }
 
@@ -70,8 +86,14 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
         .collect();
     bar.finish_and_clear();
     let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
-    let mut evaluated =
-        Evaluated { metrics: Metrics::default(), linking, skipped: Vec::new(), predictions: Vec::new(), traces: Vec::new() };
+    let mut evaluated = Evaluated {
+        agent: setting.agent.name(),
+        metrics: Metrics::default(),
+        linking,
+        skipped: Vec::new(),
+        predictions: Vec::new(),
+        traces: Vec::new(),
+    };
     let mut scored = Vec::new();
     for (question, result) in questions.iter().zip(results) {
         match result? {
@@ -130,32 +152,85 @@ fn one(
     let known = known.filter(|_| setting.agent == AgentKind::KgAgent);
     let program = known.map(|verified| verified.gold.calls.iter().map(ToString::to_string).eq(answered.answer.program.iter().cloned()));
     let predicted = gold.comparable(&answered.answer);
-    let scores = score(&predicted, &gold.texts);
-    let mut groups = Vec::new();
-    groups.extend(question.hops.map(|hops| ("hops".to_owned(), hops.to_string())));
-    groups.extend(question.kind.clone().map(|kind| ("type".to_owned(), kind)));
+    let scores = score(&predicted, &gold.answers);
+    let groups = groups(question);
     let scored = Scored {
         scores,
         answered: !answered.answer.is_none(),
+        from_model: answered.answer.provenance == Provenance::Model,
         calls: answered.calls,
         invalid_calls: answered.invalid,
+        asked: answered.asked,
         tokens: answered.tokens,
         seconds: took.as_secs_f64(),
+        phases: answered.phases.iter().map(|(phase, seconds)| ((*phase).to_owned(), *seconds)).collect(),
+        failure: answered.failure.map(str::to_owned),
+        kept: kept(graph, question, &answered.survived),
         program,
-        groups,
+        groups: groups.clone(),
     };
     let prediction = Prediction {
         id: question.id.clone(),
         question: question.question.clone(),
-        gold: gold.texts,
-        predicted,
+        gold: gold.answers.ids,
+        predicted: predicted.ids,
+        gold_labels: gold.answers.labels,
+        predicted_labels: predicted.labels,
+        provenance: answered.answer.provenance,
         scores,
         program: answered.answer.program.clone(),
         gold_program: program,
+        calls: answered.calls,
         invalid_calls: answered.invalid,
-        emptied: answered.answer.emptied.clone(),
+        asked: answered.asked,
+        tokens: answered.tokens,
+        groups,
+        failure: answered.failure,
+        emptied: answered.answer.emptied,
+        value: answered.answer.value,
     };
     Ok(Ok(One { scored, linking, prediction, events: answered.events }))
+}
+
+/// What a question is measured by: its hops, and its type or (GrailQA) its level of generalisation.
+fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
+    let dimension = if question.source == "grailqa" { "level" } else { "type" };
+    let hops = question.hops.map(|hops| ("hops".to_owned(), hops.to_string()));
+    hops.into_iter().chain(question.kind.clone().map(|kind| (dimension.to_owned(), kind))).collect()
+}
+
+/// How many gold entities, and relations that the gold query names, each stage of linking kept.
+fn kept(graph: &dyn Kg, question: &GoldQuestion, survived: &[Survived]) -> Vec<(String, usize, usize)> {
+    if survived.is_empty() {
+        return Vec::new();
+    }
+    let Ok(query) = verify::parsed(question) else { return Vec::new() };
+    let relations: BTreeSet<RelId> = iris(&query.to_string()).filter_map(|iri| relation(graph, iri)).collect();
+    let entities = gold_entities(graph, question).unwrap_or_default();
+    let one = |stage: &Survived| {
+        let (kept, all) = match stage.what {
+            Linkable::Entities => {
+                let found: Vec<NodeId> = stage.names.iter().filter_map(|name| graph.by_name(name)).collect();
+                (entities.iter().filter(|node| found.contains(node)).count(), entities.len())
+            }
+            Linkable::Relations => {
+                let found: Vec<RelId> = stage.names.iter().filter_map(|name| relation(graph, name)).collect();
+                (relations.iter().filter(|relation| found.contains(relation)).count(), relations.len())
+            }
+        };
+        (stage.stage.to_owned(), kept, all)
+    };
+    survived.iter().map(one).collect()
+}
+
+fn relation(graph: &dyn Kg, name: &str) -> Option<RelId> {
+    let node = graph.by_name(name)?;
+    graph.relations().iter().copied().find(|relation| relation.node() == node)
+}
+
+/// IRIs of a query as it is printed.
+fn iris(query: &str) -> impl Iterator<Item = &str> {
+    query.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(iri, _)| iri).filter(|iri| !iri.contains(' '))
 }
 
 /// The gold program, verified against the gold query on this graph. Published answers do not bind here: how often they differ is part of

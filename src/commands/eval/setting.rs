@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use infer::agent::AgentKind;
-use infer::planner::{LocalModel, LocalPlanner, Planner};
+use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
 use toolbox::exec::ExcludeWhen;
 use toolbox::memory::Template;
 use toolbox::rank::Ranker;
@@ -18,6 +18,8 @@ pub(crate) enum Planning {
     Oracle,
     /// A model folder.
     Local(Arc<LocalModel>),
+    /// The agent needs nobody.
+    Nobody,
 }
 
 impl Planning {
@@ -26,6 +28,7 @@ impl Planning {
         match self {
             Self::Oracle => None,
             Self::Local(model) => Some(Box::new(LocalPlanner::new(model))),
+            Self::Nobody => Some(Box::new(Scripted::new(Vec::new()))),
         }
     }
 
@@ -34,6 +37,7 @@ impl Planning {
         match self {
             Self::Oracle => "oracle",
             Self::Local(_) => "local model",
+            Self::Nobody => "none",
         }
     }
 }
@@ -49,20 +53,34 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// The setting of a model folder, or of `oracle`.
+    /// The setting of an agent with a model folder, with `oracle`, or, where the agent needs none, without a model. A model that has been
+    /// loaded is taken from `loaded`.
     pub(crate) fn open(
         agent: AgentKind,
-        model: &str,
+        model: Option<&str>,
+        loaded: &mut Option<Arc<LocalModel>>,
         entities: EntitySource,
         exclude: Option<ExcludeWhen>,
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
-        let (planning, template) = if model == "oracle" {
-            (Planning::Oracle, Template::of(agent.trained_as()))
-        } else {
-            let model = LocalModel::open(Path::new(model)).with_context(|| format!("cannot load the model {model}"))?;
-            let template = model.template(agent.trained_as())?;
-            (Planning::Local(Arc::new(model)), template)
+        let (planning, template) = match model {
+            _ if !agent.needs_model() => (Planning::Nobody, Template::of(agent.trained_as())),
+            None => bail!("{} needs a model: name one with --model", agent.name()),
+            Some("oracle") if agent != AgentKind::KgAgent => {
+                bail!("gold programs are kg-agent's; `--model oracle` cannot answer as {}", agent.name())
+            }
+            Some("oracle") => (Planning::Oracle, Template::of(agent.trained_as())),
+            Some(name) => {
+                let model = match loaded {
+                    Some(model) => Arc::clone(model),
+                    None => {
+                        let opened = LocalModel::open(Path::new(name)).with_context(|| format!("cannot load the model {name}"))?;
+                        Arc::clone(loaded.insert(Arc::new(opened)))
+                    }
+                };
+                let template = model.template(agent.trained_as())?;
+                (Planning::Local(model), template)
+            }
         };
         Ok(Self { agent, planning, template, entities, exclude, ranker })
     }

@@ -29,13 +29,19 @@ pub(crate) fn head() -> Vec<String> {
     ["questions", "n", "hits@1", "f1", "exact", "program", "answered", "calls", "invalid", "time"].map(str::to_owned).to_vec()
 }
 
-pub(super) fn print(evaluated: &Evaluated, ui: &Ui) {
-    let mut rows = vec![head(), row("all", &evaluated.metrics)];
-    for (dimension, values) in &evaluated.metrics.by {
-        rows.extend(values.iter().map(|(value, metrics)| row(&format!("{dimension} {value}"), metrics)));
+pub(super) fn print(evaluated: &[Evaluated], ui: &Ui) {
+    let several = evaluated.len() > 1;
+    let mut rows = vec![head()];
+    for one in evaluated {
+        let named = |name: String| if several { format!("{} {name}", one.agent) } else { name };
+        rows.push(row(&named("all".to_owned()), &one.metrics));
+        for (dimension, values) in &one.metrics.by {
+            rows.extend(values.iter().map(|(value, metrics)| row(&named(format!("{dimension} {value}")), metrics)));
+        }
     }
     ui.table(&rows);
-    if let Some(linking) = &evaluated.linking {
+    // Entities are linked before an agent is asked, so all have the same.
+    if let Some(linking) = evaluated.first().and_then(|one| one.linking.as_ref()) {
         let mut rows = vec![["entities linked", "n", "recall", "complete", "precision", "a question", "time"].map(str::to_owned).to_vec()];
         rows.push(linking_row("all", linking));
         for (dimension, values) in &linking.by {
@@ -44,8 +50,10 @@ pub(super) fn print(evaluated: &Evaluated, ui: &Ui) {
         ui.say("");
         ui.table(&rows);
     }
-    if let Some((id, reason)) = evaluated.skipped.first() {
-        ui.say(format!("{} questions were not measured, such as {id}: {reason}", evaluated.skipped.len()));
+    for one in evaluated {
+        if let Some((id, reason)) = one.skipped.first() {
+            ui.say(format!("{}: {} questions were not measured, such as {id}: {reason}", one.agent, one.skipped.len()));
+        }
     }
 }
 

@@ -8,28 +8,49 @@ use model::atomic::StagedFolder;
 use serde::Serialize;
 use serde_json::json;
 
+use super::compare::Beside;
 use super::run::Evaluated;
+use super::{qald, report};
 
-/// Writes metrics.json, predictions.jsonl, skipped.jsonl and, if asked for, traces/.
-pub(crate) fn write(out: &Path, evaluated: &Evaluated, setting: &serde_json::Value, traces: bool) -> Result<()> {
+/// Writes what one agent or several came to: report.html, and for each metrics.json, predictions.jsonl, predictions.qald.json, skipped.jsonl and, if asked
+/// for, traces/; those of several lie in a folder each.
+pub(crate) fn write(out: &Path, evaluated: &[Evaluated], setting: &serde_json::Value, published: &[Beside], traces: bool) -> Result<()> {
     let folder = StagedFolder::new(out)?;
+    for one in evaluated {
+        let within = if evaluated.len() == 1 { String::new() } else { format!("{}/", one.agent) };
+        std::fs::create_dir_all(folder.path().join(&within))?;
+        files(&folder, &within, one, setting, traces)?;
+    }
+    folder.file("report.html", report::page(setting, evaluated, published).as_bytes())?;
+    folder.commit()?;
+    Ok(())
+}
+
+/// Metrics with what they were measured under.
+pub(super) fn metrics_object(evaluated: &Evaluated, setting: &serde_json::Value) -> Result<serde_json::Value> {
     let mut metrics = serde_json::to_value(&evaluated.metrics)?;
     metrics["skipped"] = json!(evaluated.skipped.len());
+    metrics["agent"] = json!(evaluated.agent);
     metrics["setting"] = setting.clone();
     if let Some(linking) = &evaluated.linking {
         metrics["linking"] = linking_object(linking);
     }
-    folder.file("metrics.json", &serde_json::to_vec_pretty(&metrics)?)?;
-    folder.file("predictions.jsonl", &lines(&evaluated.predictions)?)?;
+    Ok(metrics)
+}
+
+fn files(folder: &StagedFolder, within: &str, evaluated: &Evaluated, setting: &serde_json::Value, traces: bool) -> Result<()> {
+    folder.file(&format!("{within}metrics.json"), &serde_json::to_vec_pretty(&metrics_object(evaluated, setting)?)?)?;
+    folder.file(&format!("{within}predictions.jsonl"), &lines(&evaluated.predictions)?)?;
+    let qald = qald::document(evaluated.agent, &evaluated.predictions);
+    folder.file(&format!("{within}predictions.qald.json"), &serde_json::to_vec_pretty(&qald)?)?;
     let skipped: Vec<_> = evaluated.skipped.iter().map(|(id, reason)| json!({ "id": id, "reason": reason })).collect();
-    folder.file("skipped.jsonl", &lines(&skipped)?)?;
+    folder.file(&format!("{within}skipped.jsonl"), &lines(&skipped)?)?;
     if traces {
-        std::fs::create_dir(folder.path().join("traces"))?;
+        std::fs::create_dir(folder.path().join(format!("{within}traces")))?;
         for (i, events) in evaluated.traces.iter().enumerate() {
-            folder.file(&format!("traces/{i:06}.jsonl"), &lines(events)?)?;
+            folder.file(&format!("{within}traces/{i:06}.jsonl"), &lines(events)?)?;
         }
     }
-    folder.commit()?;
     Ok(())
 }
 
@@ -43,7 +64,7 @@ fn lines<T: Serialize>(items: &[T]) -> Result<Vec<u8>> {
 }
 
 /// Linking for machines: the counts and what follows from them.
-pub(super) fn linking_object(linking: &Linking) -> serde_json::Value {
+fn linking_object(linking: &Linking) -> serde_json::Value {
     let flat = |linking: &Linking| {
         json!({
             "questions": linking.questions,

@@ -40,7 +40,7 @@ fn read(path: &str) -> String {
 
 #[test]
 fn scores_are_those_worked_by_hand() {
-    let cases: Vec<Case> = serde_json::from_str(&read("../benches/peers/scorers.json")).unwrap();
+    let cases: Vec<Case> = serde_json::from_str(&read("benches/peers/scorers.json")).unwrap();
     let compared = compare(&cases);
     assert!(compared > 120, "only {compared} scores compared");
     let every: std::collections::BTreeSet<&String> = cases.iter().flat_map(|case| case.want.keys()).collect();
@@ -49,7 +49,7 @@ fn scores_are_those_worked_by_hand() {
 
 #[test]
 fn scores_are_those_of_the_published_scorers() {
-    let cases: Vec<Case> = read("tests/data/scorers.random.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cases: Vec<Case> = read("benches/peers/scorers.random.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let compared = compare(&cases);
     assert!(cases.len() >= 300 && compared > 5000, "only {compared} scores of {} cases compared", cases.len());
 }

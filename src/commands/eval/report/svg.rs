@@ -1,0 +1,93 @@
+//! Bar charts as SVG.
+
+use super::escape;
+
+/// One bar: its height and, where there is one, its interval.
+pub(super) type Bar = (f64, Option<[f64; 2]>);
+
+/// Colours that people with colour blindness tell apart, one a series.
+pub(super) const COLOURS: [&str; 7] = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888"];
+
+const HEIGHT: f64 = 160.0;
+const BAR: f64 = 22.0;
+const GAP: f64 = 18.0;
+const LEFT: f64 = 44.0;
+const TOP: f64 = 26.0;
+const FOOT: f64 = 34.0;
+
+/// A chart of groups of bars, one bar a series.
+pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) -> String {
+    let highest =
+        groups.iter().flat_map(|(_, bars)| bars.iter().map(|(value, interval)| interval.map_or(*value, |[_, high]| high.max(*value))));
+    let highest = highest.fold(0.0, f64::max);
+    let top = if highest <= 0.0 { 1.0 } else { rounded_up(highest) };
+    let y = |value: f64| TOP + HEIGHT * (1.0 - value / top);
+    let group_width = BAR * series.len().max(1) as f64 + GAP;
+    let width = LEFT + GAP + group_width * groups.len() as f64;
+    let width = width.max(title.chars().count() as f64 * 8.0);
+    let mut svg = format!(
+        "<svg viewBox=\"0 0 {width:.0} {:.0}\" width=\"{width:.0}\" role=\"img\" aria-label=\"{}\"><text x=\"0\" y=\"14\" class=\"t\">{}</text>",
+        TOP + HEIGHT + FOOT,
+        escape(title),
+        escape(title)
+    );
+    for line in 0..=4 {
+        let value = top * f64::from(line) / 4.0;
+        let at = y(value);
+        svg.push_str(&format!(
+            "<line x1=\"{LEFT}\" x2=\"{width:.0}\" y1=\"{at:.1}\" y2=\"{at:.1}\" class=\"g\"/><text x=\"{:.0}\" y=\"{:.1}\" class=\"a\" text-anchor=\"end\">{}</text>",
+            LEFT - 5.0,
+            at + 4.0,
+            number(value)
+        ));
+    }
+    for (i, (name, values)) in groups.iter().enumerate() {
+        let from = LEFT + GAP + group_width * i as f64;
+        for (j, (value, interval)) in values.iter().enumerate() {
+            let x = from + BAR * j as f64;
+            let colour = COLOURS[j % COLOURS.len()];
+            let what = format!("{name}, {}: {}", series.get(j).copied().unwrap_or_default(), number(*value));
+            svg.push_str(&format!(
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"><title>{}</title></rect>",
+                y(*value),
+                BAR - 3.0,
+                (y(0.0) - y(*value)).max(0.5),
+                escape(&what)
+            ));
+            if let Some([low, high]) = interval {
+                let middle = x + (BAR - 3.0) / 2.0;
+                svg.push_str(&format!(
+                    "<line x1=\"{middle:.1}\" x2=\"{middle:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" class=\"e\"/>",
+                    y(*low),
+                    y(*high)
+                ));
+            }
+        }
+        let middle = from + (group_width - GAP) / 2.0;
+        svg.push_str(&format!(
+            "<text x=\"{middle:.1}\" y=\"{:.1}\" class=\"a\" text-anchor=\"middle\">{}</text>",
+            TOP + HEIGHT + 16.0,
+            escape(name)
+        ));
+    }
+    svg + "</svg>"
+}
+
+/// The next of 1, 2, 5 and 10 times a power of ten; 1 stays 1, so that shares fill their chart.
+fn rounded_up(value: f64) -> f64 {
+    let power = 10_f64.powf(value.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= value - 1e-9).unwrap_or(10.0);
+    step * power
+}
+
+/// A number in as few digits as say it.
+pub(super) fn number(value: f64) -> String {
+    if value >= 100.0 {
+        format!("{value:.0}")
+    } else if value >= 10.0 {
+        format!("{value:.1}")
+    } else {
+        let text = format!("{value:.3}");
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    }
+}
