@@ -1,5 +1,5 @@
 //! Model folders with one thing wrong in each: every one is refused by an error that says what, without a panic and without reading what it claims to hold.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -114,7 +114,7 @@ fn tensors() -> Vec<Case> {
     let spoils: [(&str, &'static str, Spoil); 15] = [
         ("offsets the wrong way round", "header is wrong", |t| t["data_offsets"].as_array_mut().unwrap().reverse()),
         ("an overlap", "header is wrong", |t| {
-            t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap().saturating_sub(4).max(1))
+            t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap().saturating_sub(4).max(1));
         }),
         ("a gap", "header is wrong", |t| t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap() + 4)),
         ("an end beyond the file", "header is wrong", |t| t["data_offsets"][1] = json!(1_u64 << 40)),
@@ -130,7 +130,7 @@ fn tensors() -> Vec<Case> {
         ("integers for numbers", "are read", |t| t["dtype"] = json!("I32")),
         ("nine dimensions", "dimensions", |t| {
             t["shape"] =
-                json!([1, 1, 1, 1, 1, 1, 1, 1, t["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).product::<u64>()])
+                json!([1, 1, 1, 1, 1, 1, 1, 1, t["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).product::<u64>()]);
         }),
     ];
     let mut all = Vec::new();

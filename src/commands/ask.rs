@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use infer::agent::{AgentKind, Outcome as Answered, Task, answer_with};
+use infer::agent::{Outcome as Answered, Task, answer_with};
 use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
 use serde_json::json;
 use toolbox::answer::{Answer, AnswerValue};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     };
     let exclude = Exclude { nodes: Vec::new(), when: args.exclude_topics.when() };
     let options = ExecOptions { exclude, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
-    let outcome = answer(&agent, &graph, &args.question, &entities, options, &template, planner.as_mut(), name)?;
+    let outcome = answer_with(&agent, task(&graph, &args.question, &entities, options, &template, name), planner.as_mut())?;
     ranking::check(ranker.as_ref())?;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();
@@ -60,22 +60,19 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     Ok(if outcome.answer.is_none() { Outcome::Negative } else { Outcome::Done })
 }
 
-/// Runs an agent on one question. The entities are what `options` excludes, where it excludes anything.
-pub(crate) fn answer(
-    agent: &AgentKind,
-    graph: &dyn Kg,
-    question: &str,
+/// A question as a task for an agent. The entities are what `options` excludes, where it excludes anything.
+pub(crate) fn task<'a>(
+    graph: &'a dyn Kg,
+    question: &'a str,
     entities: &[NodeId],
     mut options: ExecOptions,
-    template: &Template,
-    planner: &mut dyn Planner,
-    name: &str,
-) -> Result<Answered> {
+    template: &'a Template,
+    planner_name: &'a str,
+) -> Task<'a> {
     let linked = Linked::new(graph, question, entities);
     options.exclude.nodes.clone_from(&linked.entities);
     options.refuse_statements = true;
-    let task = Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name: name };
-    Ok(answer_with(agent, task, planner)?)
+    Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name }
 }
 
 /// The topic entities: those given, else those that the question mentions.

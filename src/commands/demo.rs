@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use datagen::read::ReadOptions;
-use infer::agent::AgentKind;
+use infer::agent::{AgentKind, answer_with};
 use infer::planner::{LocalModel, LocalPlanner};
 use model::Preset;
 use serde_json::json;
@@ -166,7 +166,8 @@ fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &U
         let entities = ask::topics(graph, question, &[])?;
         let mut planner = LocalPlanner::new(model);
         let options = ExecOptions { exclude: Exclude { nodes: Vec::new(), when: ExcludeWhen::Others }, ..ExecOptions::default() };
-        let outcome = ask::answer(&AgentKind::KgAgent, graph, question, &entities, options, &template, &mut planner, "demo model")?;
+        let outcome =
+            answer_with(&AgentKind::KgAgent, ask::task(graph, question, &entities, options, &template, "demo model"), &mut planner)?;
         let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
         ui.say("");
         ask::print_text(ui, question, &names, &outcome);

@@ -273,6 +273,7 @@ impl Acceptor for PhraseAcceptor {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used)]
 mod tests {
     use super::*;
     use proptest::prelude::*;

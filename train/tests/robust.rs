@@ -1,7 +1,7 @@
 //! Training that is killed, whose checkpoints are cut short, or whose disk is full: it goes on to the weights of the run that nothing happened to.
 //!
 //! A run that must die is this test binary started again with [`PLACE`] set, where [`a_run_to_be_killed`] trains instead of doing nothing.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -100,8 +100,8 @@ pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner)
         AgentKind::KgAgent => kg_agent::answer(task, planner),
         AgentKind::Triad(options) => triad::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),
-        AgentKind::Retrieval => walk::answer(agent, walk::Beam::RETRIEVAL, task),
-        AgentKind::Tog => walk::answer(agent, walk::Beam::TOG, task),
+        AgentKind::Retrieval => walk::answer(agent, walk::Beam::RETRIEVAL, &task),
+        AgentKind::Tog => walk::answer(agent, walk::Beam::TOG, &task),
     }
 }
 

@@ -419,7 +419,7 @@ impl<'s, 'g> Try<'s, 'g> {
             let to = if from.is_none() || matches!(object, End::Entity(_)) { self.nodes(&object, bounds)? } else { None };
             let ranked = candidates::relations(self.session, &self.triples[triple].phrase, from.as_deref(), to.as_deref());
             self.offered.extend(ranked.iter().map(|(link, _)| *link));
-            self.shown = render::cut(self.session, ranked, self.options.shown);
+            self.shown = render::cut(self.session, &ranked, self.options.shown);
             if self.shown.is_empty() {
                 return Err(Failure::NoRelation(self.triples[triple].to_string()));
             }

@@ -44,7 +44,7 @@ pub(super) fn task(task: SubTask) -> Turn {
 
 /// The beginning of a ranking, each candidate as it is selected: `out film.directed_by`, `in …`, seen from the end that is known. What must be shown
 /// (training data) takes the place of the last that need not.
-pub(super) fn cut(session: &Session<'_>, ranked: Vec<(Link, Ranked)>, limit: usize) -> Vec<(Link, String)> {
+pub(super) fn cut(session: &Session<'_>, ranked: &[(Link, Ranked)], limit: usize) -> Vec<(Link, String)> {
     let must = |link: &Link| session.options().must_show.contains(&link.relation);
     let text = |link: &Link, one: &Ranked| {
         (*link, format!("{} {}", if one.candidate.out { "out" } else { "in" }, print_name(&session.relation_name(link.relation))))

@@ -281,7 +281,7 @@ impl<'a, 'g> Maker<'a, 'g> {
 
     fn interval(&mut self, interval: &crate::graph::Interval) -> Option<usize> {
         let kg = self.session.kg();
-        let id = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).map(|node| node.relation());
+        let id = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).map(toolbox::term::NodeId::relation);
         let (from, to) = (id(&interval.from)?, id(&interval.to)?);
         let index = kg.schema().intervals.iter().position(|known| known.from == from && known.to == to)?;
         let subject = self.end(&interval.node)?;

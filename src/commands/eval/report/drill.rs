@@ -99,10 +99,7 @@ fn shown(event: &Event) -> String {
         Event::Call { text, .. } => format!("<li><code>{}</code></li>", escape(text)),
         Event::Result { result, .. } => format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result))),
         Event::Error { message } => format!("<li class=\"x\">{}</li>", escape(message)),
-        Event::Observe { .. } | Event::Tokens { .. } | Event::Memory { .. } => String::new(),
-        end if matches!(end, Event::Answer { .. } | Event::Timing { .. }) => String::new(),
-        // Events of other agents, as they are in the trace.
-        other => format!("<li><code>{}</code></li>", escape(&serde_json::to_string(other).unwrap_or_default())),
+        Event::Observe { .. } | Event::Tokens { .. } | Event::Memory { .. } | Event::Answer { .. } | Event::Timing { .. } => String::new(),
     }
 }
 
