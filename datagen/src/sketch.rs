@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolbox::call::{Arg, Call, HandleKind, Tool};
 use toolbox::exec::Relation;
 use toolbox::kg::Kg;
-use toolbox::link::{Linked, mask};
+use toolbox::link::Linked;
 
 use crate::hash;
 use crate::question::GoldQuestion;
@@ -50,7 +50,7 @@ impl Sketch {
         }
         Self {
             wording: wording(&question.question),
-            masked: masked_words(kg, &question.question, linked),
+            masked: masked_words(&question.question, linked),
             program: hash::number(0, "program", &join(&Call::to_string)),
             shape: hash::number(0, "shape", &join(&|call| masked_call(call, &names).to_string())),
             relations,
@@ -82,8 +82,8 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-fn masked_words(kg: &dyn Kg, question: &str, linked: &Linked) -> String {
-    let mut text = mask(kg, question, &linked.entities, &mut Vec::new());
+fn masked_words(question: &str, linked: &Linked) -> String {
+    let mut text = linked.mask(question);
     // Quotations first: what stands between quotes may be several words.
     for value in linked.values.iter().filter(|value| !value.lexical.is_empty()) {
         text = text.replace(&format!("\"{}\"", value.lexical), "x");

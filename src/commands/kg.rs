@@ -35,15 +35,17 @@ pub(crate) fn load_files(args: &KgLoadArgs, ui: &Ui) -> Result<(FrozenKg, Manife
     if let Some(now) = &args.now {
         settings.now.clone_from(now);
     }
-    let loaded = GraphFolder::load_with(&args.kg, &args.files, &options, &settings, &|progress| match progress {
+    let progress = |progress| match progress {
         Progress::Read(triples) => bar.set_position(triples),
         Progress::Sort => bar.set_message("triples read; sorting and writing"),
-    })?;
+    };
+    let loaded = GraphFolder::load_with(&args.kg, &args.files, &options, &settings, &progress, ui.stop())?;
     bar.finish_and_clear();
     Ok(loaded)
 }
 
 pub(crate) fn load(args: &KgLoadArgs, ui: &Ui) -> Result<Outcome> {
+    ui.catch_interrupts()?;
     let start = Instant::now();
     let (kg, manifest) = load_files(args, ui)?;
     ui.say(format!("{} holds {} triples, loaded in {}", args.kg.display(), kg.len(), seconds(start.elapsed().as_secs_f64())));

@@ -6,7 +6,6 @@ use sha2::{Digest, Sha256};
 
 use crate::call::{Call, HandleKind, print_name, tool_list};
 use crate::exec::{Naming, Observation, Session, Shown, Step, Value};
-use crate::link;
 use crate::text_values;
 use crate::transcript::{Part, Role, Turn};
 
@@ -222,8 +221,7 @@ pub(crate) fn size_word(size: usize) -> &'static str {
 /// `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
 pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
-    let question = link::mask(kg, session.question(), &linked.entities, &mut Vec::new());
-    let question = text_values::mask_values(&question, &linked.values);
+    let question = text_values::mask_values(&linked.mask(session.question()), &linked.values);
     let question = one_line(&question).to_lowercase();
     let question = if naming.relations_by_mention() { session.mentions().marked(&question) } else { question };
     let mut parts = vec![Part::user(question)];

@@ -20,11 +20,12 @@ const PLAIN_WORDS: &[&str] = &[
 pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 8;
     let spans = word_spans(text);
+    let reach: Vec<usize> = (0..spans.len()).map(|start| reach(kg, text, &spans[start..spans.len().min(start + LONGEST)])).collect();
     let mut used = vec![false; spans.len()];
     let mut found: Vec<(usize, Literal)> = Vec::new();
     for length in (1..=LONGEST.min(spans.len())).rev() {
         for start in 0..=spans.len() - length {
-            if used[start..start + length].iter().any(|&used| used) {
+            if length > reach[start] || used[start..start + length].iter().any(|&used| used) {
                 continue;
             }
             let words = with_bracket(text, spans[start].0, spans[start + length - 1].1);
@@ -44,15 +45,7 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
 
 /// The string literal that is spelt like `words`, in their case or one that people change to, and that an attribute has.
 fn text_value(kg: &dyn Kg, words: &str) -> Option<Literal> {
-    let lower = words.to_lowercase();
-    let title: String = lower.split_inclusive([' ', '-']).map(capital).collect();
-    let forms = [words.to_owned(), lower.clone(), capital(&lower), title, words.to_uppercase()];
-    let mut tried: Vec<&String> = Vec::new();
-    for form in &forms {
-        if tried.contains(&form) {
-            continue;
-        }
-        tried.push(form);
+    for form in spellings(words) {
         for lang in [None, Some("en".to_owned())] {
             let literal = Literal { lexical: form.clone(), datatype: None, lang };
             let node = kg.find(&Term::Literal(literal.clone()));
@@ -63,6 +56,31 @@ fn text_value(kg: &dyn Kg, words: &str) -> Option<Literal> {
         }
     }
     None
+}
+
+/// The text as it stands, in small letters, with one or all of its words capital, and in capitals; each once.
+fn spellings(words: &str) -> Vec<String> {
+    let lower = words.to_lowercase();
+    let title: String = lower.split_inclusive([' ', '-']).map(capital).collect();
+    let mut forms = Vec::with_capacity(5);
+    for form in [words.to_owned(), lower.clone(), capital(&lower), title, words.to_uppercase()] {
+        if !forms.contains(&form) {
+            forms.push(form);
+        }
+    }
+    forms
+}
+
+/// How many of these words, from the first, can stand at the beginning of a literal of the graph: longer texts need not be looked up.
+fn reach(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> usize {
+    let (Some(first), mut known) = (spans.first(), 0) else { return 0 };
+    for span in spans {
+        if !spellings(&text[first.0..span.1]).iter().any(|form| kg.begins_literal(form)) {
+            break;
+        }
+        known += 1;
+    }
+    known
 }
 
 /// The span, with the bracket behind it if it closes one inside: `(sw)` ends in its bracket.

@@ -1,11 +1,12 @@
-//! ASK (spec A.2.3 g): the last comparison of the query is judged on the set that everything else allows.
+//! ASK (spec A.2.3 g): the last comparison of the query is judged on the set that everything else allows. Where nothing is compared, what is
+//! asked is whether something is there: some tail other than an entity that, as the graph shows, is none of them.
 
 use toolbox::call::{Arg, Tool};
 use toolbox::kg::spargebra::algebra::Expression;
 use toolbox::term::Term;
 use toolbox::value::Op;
 
-use super::compile::Compiler;
+use super::compile::{Compiler, JudgementKind, Spare};
 use super::exact::{Check, Held};
 use super::view::View;
 use crate::graph::{Edge, Group, Node, Var, algebra, mirrored};
@@ -19,6 +20,20 @@ struct Judged {
     relation: String,
     op: Op,
     value: Against,
+    /// The entity that stands for nothing in a judgement of existence.
+    other: Option<Arg>,
+}
+
+impl Judged {
+    /// As what it is left out when another judgement is tried.
+    fn spare(&self, group: &Group) -> Spare {
+        let kind = match self.value {
+            Against::Constant(_) | Against::Set(_) => JudgementKind::Compared,
+            Against::Within(_) => JudgementKind::Within,
+            Against::Nothing => JudgementKind::Exists,
+        };
+        Spare::Judgement(group.edges[self.edge].order, kind)
+    }
 }
 
 /// The right side of a judgement.
@@ -26,6 +41,10 @@ enum Against {
     Constant(Arg),
     /// A set from a part of the query that nothing else joins with the subject; the tool takes it where it is one value.
     Set(Var),
+    /// Such a set of any size: the subject is first narrowed to what leads into it.
+    Within(Var),
+    /// No comparison: that there is a tail at all.
+    Nothing,
 }
 
 /// Compiles the group of an ASK.
@@ -38,18 +57,33 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     }
     let mut judged: Vec<Judged> =
         (0..group.edges.len()).rev().filter_map(|i| judged(compiler, group, i).transpose()).collect::<Result<_, _>>()?;
-    // Constants first: a set on the right side has to be a single value.
-    judged.sort_by_key(|last| matches!(last.value, Against::Set(_)));
+    judged.extend(existing(compiler, group)?);
+    // Constants first: a set on the right side has to be a single value. Existence last.
+    judged.sort_by_key(|last| match last.value {
+        Against::Constant(_) => 0,
+        Against::Set(_) => 1,
+        Against::Within(_) => 2,
+        Against::Nothing => 3,
+    });
     if judged.is_empty() {
-        // Existence alone, or a class alone, is nothing that judge compares.
+        // A class alone is nothing that judge compares.
         return Err(if group.edges.is_empty() { Refusal::HiddenRelation } else { Refusal::Unsupported });
     }
     let mut reason = Refusal::Disconnected;
     for last in judged {
+        let spare = last.spare(group);
+        if compiler.without.contains(&spare) {
+            continue;
+        }
         let mark = (compiler.calls.len(), compiler.next, compiler.checks.len());
         match sides(compiler, group, &last) {
-            Ok((set, value)) => {
+            Ok((mut set, mut value)) => {
                 let held = held(group, &last, &value);
+                if let (Against::Within(_), Some(other)) = (&last.value, &last.other) {
+                    let leading = compiler.along(Tool::GetHeadEntity, &value, vec![Arg::Name(last.relation.clone())]);
+                    set = compiler.emit(Tool::Intersect, vec![set, leading]);
+                    value = other.clone();
+                }
                 let truth = compiler.along(Tool::Judge, &set, vec![Arg::Name(last.relation), Arg::Op(last.op), value]);
                 if let Some(held) = held {
                     compiler.checks.push(Check { input: set, output: truth.clone(), relation: last.iri, held });
@@ -67,6 +101,31 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     Err(reason)
 }
 
+/// The judgements that something is there: a tail, or one within a set.
+fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refusal> {
+    let entity = group.edges.iter().flat_map(|edge| [&edge.subject, &edge.object]).find_map(|node| match node {
+        Node::Entity(iri) => Some(iri),
+        Node::Var(_) | Node::Literal(_) => None,
+    });
+    let Some(entity) = entity else { return Ok(Vec::new()) };
+    let view = View::new(group, &[], None);
+    let mut found = Vec::new();
+    for (edge, said) in group.edges.iter().enumerate().rev() {
+        let [step] = said.steps.as_slice() else { continue };
+        let (subject, object) = if step.forward { (&said.subject, &said.object) } else { (&said.object, &said.subject) };
+        let Node::Var(var) = object else { continue };
+        let spoken = group.comparisons.iter().any(|comparison| comparison.var == *var)
+            || group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var);
+        if spoken {
+            continue;
+        }
+        let value = if view.is_leaf(*var) { Against::Nothing } else { Against::Within(*var) };
+        let (relation, other) = (compiler.names.relation(&step.relation)?, Some(Arg::Name(compiler.names.iri(entity)?)));
+        found.push(Judged { edge, iri: step.relation.clone(), subject: subject.clone(), relation, op: Op::Ne, value, other });
+    }
+    Ok(found)
+}
+
 /// The comparison that an edge is, if it is one.
 fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option<Judged>, Refusal> {
     let Edge { subject, object, steps, .. } = &group.edges[index];
@@ -81,11 +140,15 @@ fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option
         },
     };
     let relation = compiler.names.relation(&step.relation)?;
-    Ok(Some(Judged { edge: index, iri: step.relation.clone(), subject: subject.clone(), relation, op, value }))
+    Ok(Some(Judged { edge: index, iri: step.relation.clone(), subject: subject.clone(), relation, op, value, other: None }))
 }
 
 /// What the query says of the judgement; nothing where entities are compared.
 fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
+    if last.other.is_some() {
+        // Any tail will do.
+        return Some(Held::Tests { tests: Vec::new(), others: Vec::new() });
+    }
     let edge = &group.edges[last.edge];
     let object = if edge.steps.first()?.forward { &edge.object } else { &edge.subject };
     match object {
@@ -132,7 +195,7 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
     let view = View::new(&rest, compiler.topics, None);
     let mut here = std::collections::BTreeSet::new();
     let mut value = None;
-    if let Against::Set(var) = &last.value {
+    if let Against::Set(var) | Against::Within(var) = &last.value {
         here = view.component(*var);
         if last.subject.var().is_some_and(|subject| here.contains(&subject)) {
             return Err(Refusal::Cycle);
@@ -151,8 +214,9 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
     }
     let value = match (&last.value, value) {
         (Against::Constant(arg), _) => arg.clone(),
-        (Against::Set(_), Some(var)) => compiler.select(&rest, var, None)?,
-        (Against::Set(_), None) => return Err(Refusal::Disconnected),
+        (Against::Nothing, _) => last.other.clone().ok_or(Refusal::Unsupported)?,
+        (Against::Set(_) | Against::Within(_), Some(var)) => compiler.select(&rest, var, None)?,
+        (Against::Set(_) | Against::Within(_), None) => return Err(Refusal::Disconnected),
     };
     let set = match &last.subject {
         Node::Var(var) if facts.is_empty() => compiler.select(&rest, *var, None)?,

@@ -34,6 +34,19 @@ pub(super) enum Spare {
     Step(usize, Step),
     /// One branch of a union, by the order of its first edge.
     Branch(usize),
+    /// What an ASK would be judged by: the edge by its order, and how.
+    Judgement(usize, JudgementKind),
+}
+
+/// How an ASK is judged by one of its edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum JudgementKind {
+    /// The tail is compared.
+    Compared,
+    /// The tail is one of a set.
+    Within,
+    /// There is a tail.
+    Exists,
 }
 
 /// Builds one program.

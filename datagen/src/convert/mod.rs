@@ -8,6 +8,7 @@ mod ask;
 mod compile;
 mod exact;
 mod ground;
+mod limit;
 mod names;
 mod residue;
 mod rows;
@@ -15,9 +16,8 @@ mod union;
 mod view;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use compile::{Compiler, Spare};
+use compile::{Compiler, JudgementKind, Spare};
 use exact::Check;
 use names::Names;
 use residue::Residue;
@@ -26,7 +26,6 @@ use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Observation, Session, Val
 use toolbox::kg::{Kg, spargebra};
 use toolbox::limits::MAX_STEPS;
 use toolbox::link::Linked;
-use toolbox::rank::Ranker;
 use toolbox::term::{Literal, Term};
 use view::View;
 
@@ -69,6 +68,8 @@ pub struct GoldProgram {
 /// The reason for which no program of the thirteen tools says exactly this.
 pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldProgram, Refusal> {
     let vocabulary = Vocabulary::new(context.kg);
+    let unlimited = context.kg.and_then(|kg| limit::unlimited(kg, query));
+    let query = unlimited.as_ref().unwrap_or(query);
     let graph = graph_of(query, context)?;
     let names = Names { kg: context.kg, vocabulary: &vocabulary };
     let mut without = BTreeSet::new();
@@ -159,7 +160,7 @@ impl Trial<'_> {
         // What stands outside of the answer only is left to verification; what is dropped at every step changes the sets on the way.
         let nodes = program.exclude.iter().filter(|_| self.context.exclude == ExcludeWhen::EveryStep).filter_map(|term| self.kg.find(term));
         let exclude = Exclude { nodes: nodes.collect(), when: self.context.exclude };
-        let options = ExecOptions { max_steps: calls.len(), ranker: Arc::new(NoRanking), exclude, ..ExecOptions::default() };
+        let options = ExecOptions { max_steps: calls.len(), lists: false, exclude, ..ExecOptions::default() };
         let mut session = Session::new(self.kg, "", Linked::default(), &[], options);
         let value = run_program(&mut session, &calls).ok()?;
         let assigned = session.steps().iter().filter_map(|step| match &step.observation {
@@ -178,6 +179,24 @@ impl Trial<'_> {
     fn repair(&self, best: &mut Made, without: &mut BTreeSet<Spare>) -> Option<Ran> {
         let mut idle = Vec::new();
         dispensable(&self.graph.group, &mut idle);
+        if self.graph.form == Form::Ask {
+            // What a judgement needs one value of may have several: another one of the query's edges may do, or narrowing first.
+            let mut fewer = BTreeSet::new();
+            for kind in [JudgementKind::Compared, JudgementKind::Within] {
+                let orders: Vec<usize> = self.graph.group.edges.iter().map(|edge| edge.order).rev().collect();
+                for order in orders {
+                    fewer.insert(Spare::Judgement(order, kind));
+                    if let Some(made) = self.program(&fewer)
+                        && let Some(result) = self.run(&made.program)
+                        && result.holds(self.kg, &made.checks) == Ok(true)
+                    {
+                        *best = made;
+                        *without = fewer;
+                        return Some(result);
+                    }
+                }
+            }
+        }
         for spare in idle {
             let fewer = BTreeSet::from([spare]);
             if let Some(made) = self.program(&fewer)
@@ -239,19 +258,6 @@ fn dispensable(group: &Group, into: &mut Vec<Spare>) {
 
 fn checked(program: GoldProgram) -> Result<GoldProgram, Refusal> {
     if program.calls.len() > MAX_STEPS { Err(Refusal::TooLong) } else { Ok(program) }
-}
-
-/// Relation lists are not looked at here, so ranking them would be in vain.
-struct NoRanking;
-
-impl Ranker for NoRanking {
-    fn name(&self) -> String {
-        "none".to_owned()
-    }
-
-    fn score(&self, _: &str, candidates: &[String]) -> Vec<f32> {
-        vec![0.0; candidates.len()]
-    }
 }
 
 /// One program, strict but for what it is to do without.

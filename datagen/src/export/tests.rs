@@ -32,10 +32,13 @@ const DIALOGUE: [(&str, &str); 5] = [
 ];
 
 fn formats() -> Vec<ExportFormat> {
-    let mut all = vec![ExportFormat::ShareGpt, ExportFormat::Alpaca];
-    #[cfg(feature = "parquet")]
-    all.push(ExportFormat::Parquet);
-    all
+    [
+        ExportFormat::ShareGpt,
+        ExportFormat::Alpaca,
+        #[cfg(feature = "parquet")]
+        ExportFormat::Parquet,
+    ]
+    .to_vec()
 }
 
 #[test]

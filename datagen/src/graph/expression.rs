@@ -46,10 +46,24 @@ impl Reader<'_> {
                 let var = self.var(variable.as_str());
                 if group.optional.contains(&var) { Err(Refusal::OptionalAnswer) } else { Ok(()) }
             }
+            Expression::FunctionCall(Function::Regex, arguments) => self.begins_with_year(expression, arguments, group),
             // A positive EXISTS keeps the solutions that the pattern joins with: as sets, the join itself.
             Expression::Exists(pattern) => self.pattern(pattern, group),
             _ => Err(Refusal::Filter),
         }
+    }
+
+    /// `regex(?date, "^1950")`: the dates of a year, which is what comparing with the year means (rule R10). A graph shows whether the
+    /// attribute's values are dates.
+    fn begins_with_year(&mut self, whole: &Expression, arguments: &[Expression], group: &mut Group) -> Result<(), Refusal> {
+        let [of, Expression::Literal(pattern)] = arguments else { return Err(Refusal::Filter) };
+        let year = pattern.value().strip_prefix('^').map(|rest| rest.strip_suffix('-').unwrap_or(rest));
+        let year = year.filter(|year| year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit())).ok_or(Refusal::Filter)?;
+        let Operand::Var(variable) = operand(of)? else { return Err(Refusal::Filter) };
+        let var = self.var(variable.as_str());
+        let test = self.numbered(whole);
+        group.comparisons.push(Comparison { var, op: Op::Eq, value: Literal::xsd(year, "gYear"), test });
+        Ok(())
     }
 
     fn plain_variable(&mut self, expression: &Expression) -> Result<Var, Refusal> {

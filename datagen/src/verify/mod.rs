@@ -134,24 +134,11 @@ impl Verified {
         Session::new(kg, &question.question, self.linked.clone(), &self.must_offer, self.exec_options(options))
     }
 
-    /// The answer of the program. Its calls carry full names, so the order of lists does not matter and is not worked out.
+    /// The answer of the program. Its calls carry full names, so what lists show does not matter and is not worked out.
     fn run(&self, kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Result<Value, (usize, ToolError)> {
-        let options = ExecOptions { ranker: Arc::new(Unranked), ..self.exec_options(options) };
+        let options = ExecOptions { lists: false, ..self.exec_options(options) };
         let mut session = Session::new(kg, &question.question, self.linked.clone(), &self.must_offer, options);
         run_program(&mut session, &self.gold.calls)
-    }
-}
-
-/// Ranks nothing: half of the time of a program goes into ranking lists that only a model reads.
-struct Unranked;
-
-impl Ranker for Unranked {
-    fn name(&self) -> String {
-        "none".to_owned()
-    }
-
-    fn score(&self, _question: &str, candidates: &[String]) -> Vec<f32> {
-        vec![0.0; candidates.len()]
     }
 }
 

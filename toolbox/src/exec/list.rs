@@ -3,7 +3,7 @@
 use super::{Relation, Session, Shown, ToolError};
 use crate::call::Arg;
 use crate::rank::{Asked, Candidate, LeadsTo};
-use crate::term::{NodeId, RelId, Term};
+use crate::term::{NodeId, RelId};
 use crate::value::Kind;
 
 /// A relation in the ranking of all relations of a set.
@@ -60,6 +60,18 @@ impl Session<'_> {
             Arg::List(items) => items.iter().flat_map(|item| self.path(item)).collect(),
             _ => Vec::new(),
         }
+    }
+
+    /// The list that a call shows of a set: the relations it has, or with a second set those that link the two, best first.
+    pub(super) fn list(&self, set: &Arg, from: &[NodeId], second: Option<&[NodeId]>, limit: usize) -> Shown {
+        if !self.options.lists {
+            return Shown::default();
+        }
+        let mut adjacent = self.adjacent(from);
+        if let Some(second) = second {
+            self.keep_between(&mut adjacent, from, second);
+        }
+        self.cut(&self.ranked(&adjacent, &self.path(set)), limit)
     }
 
     /// The relations of a set, out first, each direction in id order.
@@ -140,11 +152,11 @@ impl Session<'_> {
 
     fn leads_to(&self, far: NodeId) -> LeadsTo {
         let kind = self.literals(&[far]).first().map(|literal| Kind::majority([literal]));
-        match (kind, self.kg.term(far)) {
-            (Some(Kind::Int | Kind::Float), _) => LeadsTo::Number,
-            (Some(Kind::Time), _) => LeadsTo::Time,
-            (_, Term::Literal(_)) => LeadsTo::Text,
-            _ if self.kg.label(far).is_none() => LeadsTo::Statement,
+        match kind {
+            Some(Kind::Int | Kind::Float) => LeadsTo::Number,
+            Some(Kind::Time) => LeadsTo::Time,
+            _ if !self.kg.resources().contains(&far.0) => LeadsTo::Text,
+            _ if !self.kg.has_label(far) => LeadsTo::Statement,
             _ => LeadsTo::Thing(self.kg.types(far).into_iter().map(|class| self.kg.name(class)).collect()),
         }
     }

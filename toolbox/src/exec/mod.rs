@@ -7,7 +7,7 @@ mod resolve;
 mod tools;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 pub use error::ToolError;
@@ -153,6 +153,9 @@ pub struct ExecOptions {
     pub exclude: Exclude,
     /// R5: unknown relation or no survivor of a filter gives the input back, as the published code does.
     pub lenient_filters: bool,
+    /// Whether relation lists, offered classes and the question's words are worked out: not where calls carry full names and nobody reads
+    /// what is shown, as in verification. Lists are then empty.
+    pub lists: bool,
     /// Relations shown per list.
     pub shown: usize,
     /// Calls of one question.
@@ -176,6 +179,7 @@ impl Default for ExecOptions {
         Self {
             exclude: Exclude::default(),
             lenient_filters: false,
+            lists: true,
             shown: limits::SHOWN_RELATIONS,
             max_steps: limits::MAX_STEPS,
             deadline: limits::QUESTION_DEADLINE,
@@ -228,7 +232,8 @@ pub struct Session<'g> {
     question: String,
     bare_question: String,
     linked: Linked,
-    mentions: Mentions,
+    /// Made when first asked for: only one way of naming has them.
+    mentions: OnceLock<Mentions>,
     classes: Vec<NodeId>,
     options: ExecOptions,
     variables: Vec<Value>,
@@ -245,16 +250,19 @@ impl<'g> Session<'g> {
     /// Begins a question. `must_offer` are classes that stay in the offer even where the ranking cuts it (training data only).
     #[must_use]
     pub fn new(kg: &'g dyn Kg, question: &str, linked: Linked, must_offer: &[NodeId], options: ExecOptions) -> Self {
-        let bare_question = link::without_mentions(kg, question, &linked.entities);
-        let masked = link::mask(kg, question, &linked.entities, &mut Vec::new());
-        let mentions = Mentions::of(&text_values::mask_values(&masked, &linked.values));
-        let classes = offered_classes(kg, &bare_question, must_offer, options.ranker.as_ref());
+        let (bare_question, classes) = if options.lists {
+            let bare = linked.bare(question);
+            let classes = offered_classes(kg, &bare, must_offer, options.ranker.as_ref());
+            (bare, classes)
+        } else {
+            (question.to_owned(), Vec::new())
+        };
         Self {
             kg,
             question: question.to_owned(),
             bare_question,
             linked,
-            mentions,
+            mentions: OnceLock::new(),
             classes,
             options,
             variables: Vec::new(),
@@ -349,9 +357,11 @@ impl<'g> Session<'g> {
                 self.last_shown = Some(key);
             }
             Observation::Value(value) => {
-                let mut path: Vec<Candidate> = named.args.iter().flat_map(|arg| self.path(arg)).collect();
-                path.extend(done.walked.map(|(relation, out)| self.candidate(relation, out, None)));
-                self.paths.push(path);
+                if self.options.lists {
+                    let mut path: Vec<Candidate> = named.args.iter().flat_map(|arg| self.path(arg)).collect();
+                    path.extend(done.walked.map(|(relation, out)| self.candidate(relation, out, None)));
+                    self.paths.push(path);
+                }
                 self.variables.push(value.clone());
                 self.last_shown = None;
             }
@@ -442,13 +452,13 @@ impl<'g> Session<'g> {
             Relation::Interval(_) => None,
         };
         let named: Vec<Named> = relations.iter().map(|&r| Named { name: self.relation_name(r), label: label(r) }).collect();
-        self.mentions.link(&named)
+        self.mentions().link(&named)
     }
 
     /// The words of the question that may name relations.
     #[must_use]
     pub fn mentions(&self) -> &Mentions {
-        &self.mentions
+        self.mentions.get_or_init(|| Mentions::of(&text_values::mask_values(&self.linked.mask(&self.question), &self.linked.values)))
     }
 
     /// The relation list last shown, if the last call showed one: the "current KG information" of the knowledge memory.

@@ -38,16 +38,13 @@ impl Session<'_> {
         match call.tool {
             Tool::GetRelation => {
                 let from = set(0)?;
-                let mut adjacent = self.adjacent(&from);
-                if args.len() > 1 {
-                    self.keep_between(&mut adjacent, &from, &set(1)?);
-                }
-                let shown = self.cut(&self.ranked(&adjacent, &self.path(&args[0])), self.options.shown);
+                let second = if args.len() > 1 { Some(set(1)?) } else { None };
+                let shown = self.list(&args[0], &from, second.as_deref(), self.options.shown);
                 Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
             }
             Tool::RetrieveRelation => {
                 let from = set(0)?;
-                let shown = self.cut(&self.ranked(&self.adjacent(&from), &self.path(&args[0])), RETRIEVED);
+                let shown = self.list(&args[0], &from, None, RETRIEVED);
                 Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
             }
             Tool::GetHeadEntity | Tool::GetTailEntity => {
@@ -174,6 +171,9 @@ impl Session<'_> {
     }
 
     fn nearest_relations(&self, from: &[NodeId], name: &str) -> Vec<String> {
+        if !self.options.lists {
+            return Vec::new();
+        }
         let mut names: Vec<String> = self.adjacent(from).iter().map(|adjacent| self.relation_name(adjacent.relation)).collect();
         names.sort_unstable();
         names.dedup();

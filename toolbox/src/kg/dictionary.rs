@@ -29,6 +29,14 @@ pub(crate) fn literal_key(out: &mut String, lexical: &str, datatype: &str, lang:
     out.push_str(lang);
 }
 
+/// What the keys of all literals begin with whose text begins so.
+pub(crate) fn literal_prefix(text: &str) -> String {
+    let mut prefix = String::with_capacity(text.len() + 1);
+    prefix.push(LITERAL);
+    prefix.push_str(text);
+    prefix
+}
+
 /// Writes the key of an IRI or blank node over `out`.
 pub(crate) fn node_key(out: &mut String, tag: char, text: &str) {
     out.clear();
@@ -151,10 +159,8 @@ impl<'a> Dictionary<'a> {
         Key(String::from_utf8(key).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
-    /// The id of a key.
-    pub(crate) fn find(self, key: &str) -> Option<u32> {
-        let key = key.as_bytes();
-        // The last block whose first key is not greater.
+    /// The first block whose first key is greater.
+    fn block_behind(self, key: &[u8]) -> u32 {
         let (mut low, mut high) = (0, self.len.div_ceil(BLOCK));
         while low < high {
             let middle = low.midpoint(high);
@@ -164,7 +170,31 @@ impl<'a> Dictionary<'a> {
                 high = middle;
             }
         }
-        let mut keys = Keys::at(self, low.checked_sub(1)?);
+        low
+    }
+
+    /// Whether some key begins so.
+    pub(crate) fn has_prefix(self, prefix: &str) -> bool {
+        let prefix = prefix.as_bytes();
+        let behind = self.block_behind(prefix);
+        if self.head(behind).starts_with(prefix) {
+            return true;
+        }
+        let Some(block) = behind.checked_sub(1) else { return false };
+        let mut keys = Keys::at(self, block);
+        for _ in 0..BLOCK {
+            let Some((_, found)) = keys.next() else { return false };
+            if found >= prefix {
+                return found.starts_with(prefix);
+            }
+        }
+        false
+    }
+
+    /// The id of a key.
+    pub(crate) fn find(self, key: &str) -> Option<u32> {
+        let key = key.as_bytes();
+        let mut keys = Keys::at(self, self.block_behind(key).checked_sub(1)?);
         for _ in 0..BLOCK {
             let (id, found) = keys.next()?;
             match found.cmp(key) {

@@ -9,6 +9,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
@@ -157,10 +158,10 @@ impl GraphFolder {
         options: &LoadOptions,
         progress: &dyn Fn(Progress),
     ) -> Result<(FrozenKg, Manifest), FolderError> {
-        Self::load_with(dir, files, options, &Settings::default(), progress)
+        Self::load_with(dir, files, options, &Settings::default(), progress, &AtomicBool::new(false))
     }
 
-    /// [`GraphFolder::load`] with settings of the graph's owner.
+    /// [`GraphFolder::load`] with settings of the graph's owner. Raising `stop` ends it at the next step, with [`LoadError::Stopped`].
     ///
     /// # Errors
     /// [`FolderError`]; nothing is left behind then, and what was there stays.
@@ -170,17 +171,22 @@ impl GraphFolder {
         options: &LoadOptions,
         settings: &Settings,
         progress: &dyn Fn(Progress),
+        stop: &AtomicBool,
     ) -> Result<(FrozenKg, Manifest), FolderError> {
+        let go_on = || if stop.load(Ordering::Relaxed) { Err(LoadError::Stopped) } else { Ok(()) };
         if let Some(why) = settings.fault() {
             return Err(FolderError::Settings { path: dir.join("manifest.json"), why });
         }
         replace(dir, |fresh, work| {
-            let gathered = load::gather(files, options, Some(work), progress)?;
+            let gathered = load::gather(files, options, Some(work), progress, stop)?;
             progress(Progress::Sort);
+            go_on()?;
             let path = fresh.join(GRAPH);
             let frozen = FrozenKg::freeze(gathered.input, Some(&path), gathered.spilled.then_some(work));
             let kg = frozen.map_err(LoadError::from)?.with_settings(settings.clone());
+            go_on()?;
             LabelIndex::build(&kg, &fresh.join(LABELS))?;
+            go_on()?;
             Ok(describe(&kg, &gathered.sources))
         })
         .and_then(|manifest| Ok((Self::open(dir)?, manifest)))
@@ -277,13 +283,14 @@ fn replace(dir: &Path, fill: impl FnOnce(&Path, &Path) -> Result<Manifest, Folde
         let path = path.to_owned();
         move |source| FolderError::Io { path, source }
     };
-    if dir.file_name().is_none() {
-        return Err(FolderError::Unnamed { path: dir.to_owned() });
-    }
+    let Some(name) = dir.file_name() else { return Err(FolderError::Unnamed { path: dir.to_owned() }) };
     let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     check_target(dir)?;
     fs::create_dir_all(parent).map_err(io(parent))?;
-    let work = tempfile::Builder::new().prefix(".kgagent-").tempdir_in(parent).map_err(io(parent))?;
+    let prefix = format!(".kgagent-{}-", name.to_string_lossy());
+    sweep(parent, &prefix);
+    let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent).map_err(io(parent))?;
+    let lock = lock(work.path()).map_err(io(work.path()))?;
     let fresh = work.path().join("new");
     fs::create_dir(&fresh).map_err(io(&fresh))?;
 
@@ -304,7 +311,31 @@ fn replace(dir: &Path, fill: impl FnOnce(&Path, &Path) -> Result<Manifest, Folde
         return Err(FolderError::Io { path: dir.to_owned(), source });
     }
     sync(parent).map_err(io(parent))?;
+    drop(lock);
     Ok(manifest)
+}
+
+/// Held by the load that works in a folder for as long as it lives.
+const LOCK: &str = "lock";
+
+/// Makes the lock of a folder, which nobody sees before it is held.
+fn lock(work: &Path) -> io::Result<File> {
+    let made = work.join("lock.new");
+    let file = File::create_new(&made)?;
+    file.lock()?;
+    fs::rename(&made, work.join(LOCK))?;
+    Ok(file)
+}
+
+/// Removes what loads into the same folder have left beside it that were killed: a lock that nobody holds shows them.
+fn sweep(parent: &Path, prefix: &str) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)) {
+        if File::open(entry.path().join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
+            // Nothing depends on it: what cannot be removed stays.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// What every version's manifest has.

@@ -58,12 +58,18 @@ pub trait Kg: Send + Sync {
     fn term(&self, node: NodeId) -> Term;
     /// The id of a term, if the graph holds it.
     fn find(&self, term: &Term) -> Option<NodeId>;
+    /// Whether the text of some literal begins so; true where it would cost more to know than to look the whole text up.
+    fn begins_literal(&self, text: &str) -> bool;
     /// The short unique name of a node in calls and prompts (`m.02xt6q`, `dbr:Lisbon`); for a literal its N-Triples form.
     fn name(&self, node: NodeId) -> String;
     /// The node of a name as [`Kg::name`] prints it, or of a full IRI with or without angle brackets.
     fn by_name(&self, name: &str) -> Option<NodeId>;
     /// The display label, one clean line; `None` for nodes without one (a CVT node, rule R22). For a literal its lexical form.
     fn label(&self, node: NodeId) -> Option<String>;
+    /// Whether a node has a [`Kg::label`].
+    fn has_label(&self, node: NodeId) -> bool {
+        self.label(node).is_some()
+    }
     /// Tails `t` of `(s, r, t)`.
     fn tails(&self, s: NodeId, r: RelId) -> Cow<'_, [NodeId]>;
     /// Heads `h` of `(h, r, o)`.

@@ -94,6 +94,9 @@ fn is_reserved(name: &str) -> bool {
 pub(crate) struct Names {
     /// Namespaces whose local names stand alone, most frequent first.
     bare: Vec<String>,
+    /// Set where no node comes from a plain text format: names need not be looked up as such.
+    #[serde(skip)]
+    no_texts: bool,
 }
 
 impl Names {
@@ -118,7 +121,12 @@ impl Names {
         }
         let mut ranked: Vec<(String, usize)> = counts.into_iter().collect();
         ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Self { bare: ranked.into_iter().take(BARE_NAMESPACES).map(|(namespace, _)| namespace).collect() }
+        Self { bare: ranked.into_iter().take(BARE_NAMESPACES).map(|(namespace, _)| namespace).collect(), no_texts: false }
+    }
+
+    /// Notes what is looked up with every name and depends on the graph only.
+    pub(crate) fn prepare(&mut self, dictionary: Dictionary<'_>) {
+        self.no_texts = !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", super::dictionary::IRI));
     }
 
     /// The shortest name that leads back to `id`.
@@ -164,7 +172,9 @@ impl Names {
             super::dictionary::term_key(&mut key, &Term::Literal(literal));
             return dictionary.find(&key);
         }
-        if let Some(id) = dictionary.find_iri(&format!("{TEXT_NAMESPACE}{}", percent_encode(name))) {
+        if !self.no_texts
+            && let Some(id) = dictionary.find_iri(&format!("{TEXT_NAMESPACE}{}", percent_encode(name)))
+        {
             return Some(id);
         }
         if let Some((prefix, local)) = name.split_once(':')

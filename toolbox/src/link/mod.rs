@@ -22,6 +22,8 @@ pub struct Linked {
     pub entities: Vec<NodeId>,
     /// Literals named in the question, in order of mention.
     pub values: Vec<Literal>,
+    /// Where the question mentions each entity, as byte ranges: finding them again for every text made of the question is slow.
+    spans: Vec<Option<(usize, usize)>>,
 }
 
 impl Linked {
@@ -29,19 +31,36 @@ impl Linked {
     /// mentioned by label follow in id order.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
-        let mut places: Vec<(usize, NodeId)> =
-            entities.iter().map(|&node| (mention(kg, question, node).map_or(usize::MAX, |span| span.0), node)).collect();
+        let mut places: Vec<(usize, NodeId, Option<(usize, usize)>)> = entities
+            .iter()
+            .map(|&node| {
+                let span = mention(kg, question, node);
+                (span.map_or(usize::MAX, |span| span.0), node, span)
+            })
+            .collect();
         places.sort_unstable();
         places.dedup_by_key(|place| place.1);
-        let entities: Vec<NodeId> = places.into_iter().map(|place| place.1).collect();
-        let masked = mask(kg, question, &entities, &mut Vec::new());
+        let (entities, spans): (Vec<NodeId>, Vec<_>) = places.into_iter().map(|(_, node, span)| (node, span)).unzip();
+        let masked = masked(question, &replaced(question, &spans));
         let mut values = literals(&masked);
         for value in crate::text_values::texts_of(kg, &masked) {
             if !values.iter().any(|known| known.lexical == value.lexical) {
                 values.push(value);
             }
         }
-        Self { entities, values }
+        Self { entities, values, spans }
+    }
+
+    /// The question that was linked, with each entity's first mention replaced by its handle (see [`mask`]).
+    #[must_use]
+    pub fn mask(&self, question: &str) -> String {
+        masked(question, &replaced(question, &self.spans))
+    }
+
+    /// The question that was linked, without its entity mentions, for rankers.
+    #[must_use]
+    pub fn bare(&self, question: &str) -> String {
+        without(question, &replaced(question, &self.spans))
     }
 
     /// Adds a literal that must be nameable, unless an equal one is there.
@@ -121,10 +140,20 @@ pub(crate) fn find_words(text: &str, needle: &str) -> Option<(usize, usize)> {
 /// receives the replaced byte ranges of the original text.
 #[must_use]
 pub fn mask(kg: &dyn Kg, question: &str, entities: &[NodeId], spans: &mut Vec<(usize, usize)>) -> String {
+    let mentions: Vec<Option<(usize, usize)>> = entities.iter().map(|&node| mention(kg, question, node)).collect();
+    let replaced = replaced(question, &mentions);
+    spans.extend(replaced.iter().map(|&(start, end, _)| (start, end)));
+    masked(question, &replaced)
+}
+
+/// The byte ranges that give way to handles, in order, each with its handle's number.
+fn replaced(question: &str, mentions: &[Option<(usize, usize)>]) -> Vec<(usize, usize, usize)> {
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
-    for (index, &node) in entities.iter().enumerate() {
-        if let Some((mut start, mut end)) = mention(kg, question, node) {
-            if question[..start].ends_with('[') && question[end..].starts_with(']') {
+    for (index, mention) in mentions.iter().enumerate() {
+        if let &Some((mut start, mut end)) = mention
+            && let (Some(before), Some(behind)) = (question.get(..start), question.get(end..))
+        {
+            if before.ends_with('[') && behind.starts_with(']') {
                 start -= 1;
                 end += 1;
             }
@@ -140,26 +169,25 @@ pub fn mask(kg: &dyn Kg, question: &str, entities: &[NodeId], spans: &mut Vec<(u
         }
     }
     kept.sort_unstable();
+    kept
+}
+
+fn masked(question: &str, replaced: &[(usize, usize, usize)]) -> String {
     let mut text = String::with_capacity(question.len());
     let mut at = 0;
-    for (start, end, index) in kept {
+    for &(start, end, index) in replaced {
         text.push_str(&question[at..start]);
         text.push_str(&format!("e{index}"));
-        spans.push((start, end));
         at = end;
     }
     text.push_str(&question[at..]);
     text
 }
 
-/// The question without its entity mentions, for rankers.
-#[must_use]
-pub fn without_mentions(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> String {
-    let mut spans = Vec::new();
-    let _masked = mask(kg, question, entities, &mut spans);
+fn without(question: &str, replaced: &[(usize, usize, usize)]) -> String {
     let mut text = String::with_capacity(question.len());
     let mut at = 0;
-    for (start, end) in spans {
+    for &(start, end, _) in replaced {
         text.push_str(&question[at..start]);
         text.push(' ');
         at = end;

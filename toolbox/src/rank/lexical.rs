@@ -1,7 +1,9 @@
 //! The lexical ranker: no weights, only what a question and a relation have in common: words by stem, rare ones counting more; trigrams;
 //! what the relation leads to against what the question asks for; and what the path to the set has already used up.
 
-use std::sync::{Arc, RwLock};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -61,27 +63,44 @@ youngest earlier later old new age century decade during";
 #[derive(Debug)]
 pub struct LexicalRanker {
     known: RwLock<FxHashMap<String, Arc<Name>>>,
-    person: FxHashSet<String>,
-    place: FxHashSet<String>,
+    person: FxHashSet<u64>,
+    place: FxHashSet<u64>,
+    quantity: FxHashSet<&'static str>,
+    time: FxHashSet<&'static str>,
 }
 
 impl Default for LexicalRanker {
     fn default() -> Self {
-        let stems = |list: &str| list.split(' ').map(stem).collect();
-        Self { known: RwLock::default(), person: stems(PERSON_WORDS), place: stems(PLACE_WORDS) }
+        let stems = |list: &str| list.split(' ').map(|word| mark(&stem(word))).collect();
+        Self {
+            known: RwLock::default(),
+            person: stems(PERSON_WORDS),
+            place: stems(PLACE_WORDS),
+            quantity: QUANTITY_CUES.split(' ').collect(),
+            time: TIME_CUES.split(' ').collect(),
+        }
     }
+}
+
+/// A hash that stands for a text: among the words of all languages no two of 64 bits are expected to meet.
+fn mark(text: &str) -> u64 {
+    // FNV-1a: scores are summed in this order, so it must not change with the compiler.
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A word with what comparing it needs.
 #[derive(Debug)]
 struct Word {
-    stem: String,
+    /// Stands for the word.
+    mark: u64,
+    /// Stands for its stem.
+    stem: u64,
     grams: Vec<[char; 3]>,
 }
 
 impl Word {
     fn of(word: &str) -> Self {
-        Self { stem: stem(word), grams: word_grams(word) }
+        Self { mark: mark(word), stem: mark(&stem(word)), grams: word_grams(word) }
     }
 
     fn likeness(&self, other: &Self) -> f32 {
@@ -120,12 +139,18 @@ impl Name {
     }
 }
 
+thread_local! {
+    /// The question that this thread ranked for last: the lists of one question come one after the other.
+    static LAST: RefCell<Option<(String, Question)>> = const { RefCell::new(None) };
+}
+
 /// A question taken apart.
+#[derive(Clone)]
 struct Question {
-    words: Vec<Word>,
+    words: Rc<[Word]>,
     /// How much of each word is not used up by the path, in `[0, 1]`.
     fresh: Vec<f32>,
-    profile: Profile,
+    profile: Rc<Profile>,
     person: bool,
     place: bool,
     time: bool,
@@ -133,32 +158,44 @@ struct Question {
 }
 
 impl Question {
-    fn of(text: &str) -> Self {
+    fn of(text: &str, ranker: &LexicalRanker) -> Self {
+        LAST.with_borrow_mut(|last| match last {
+            Some((known, question)) if known == text => question.clone(),
+            _ => {
+                let question = Self::new(text, ranker);
+                *last = Some((text.to_owned(), question.clone()));
+                question
+            }
+        })
+    }
+
+    fn new(text: &str, ranker: &LexicalRanker) -> Self {
         let all = words(text);
         let own: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
-        let has = |cues: &str| all.iter().any(|word| cues.split(' ').any(|cue| cue == word));
+        let says = |cues: &[&str]| all.iter().any(|word| cues.contains(&word.as_str()));
+        let has = |cues: &FxHashSet<&str>| all.iter().any(|word| cues.contains(word.as_str()));
         let year = |word: &String| word.len() == 4 && word.parse().is_ok_and(|year: u32| (1000..2100).contains(&year));
         let number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit()) && !year(word);
         Self {
-            profile: Profile::of(&own),
+            profile: Rc::new(Profile::of(&own)),
             fresh: vec![1.0; own.len()],
             words: own.iter().map(|word| Word::of(word)).collect(),
-            person: has("who whom whose"),
-            place: has("where"),
-            time: has(TIME_CUES) || all.iter().any(year),
-            quantity: has(QUANTITY_CUES) || all.iter().any(number),
+            person: says(&["who", "whom", "whose"]),
+            place: says(&["where"]),
+            time: has(&ranker.time) || all.iter().any(year),
+            quantity: has(&ranker.quantity) || all.iter().any(number),
         }
     }
 
     /// Each word of a walked relation uses up the one word of the question that it is most like.
     fn use_up(&mut self, path: &[Arc<Name>]) {
         for name in path {
-            let mut seen: Vec<&str> = Vec::new();
+            let mut seen: Vec<u64> = Vec::new();
             for word in &name.segment {
-                if seen.contains(&word.stem.as_str()) {
+                if seen.contains(&word.stem) {
                     continue;
                 }
-                seen.push(&word.stem);
+                seen.push(word.stem);
                 let mut best = (0.0, None);
                 for (i, mine) in self.words.iter().enumerate() {
                     let like = word.likeness(mine) * self.fresh[i];
@@ -194,31 +231,53 @@ struct Met {
     rarity: f32,
 }
 
-/// Words of a list by stem and trigrams, each compared with the question once.
-#[derive(Default)]
-struct MetWords<'n>(FxHashMap<(&'n str, &'n [[char; 3]]), Met>);
+/// Words of a list by their marks, each compared with the question once.
+type MetWords = FxHashMap<u64, Met>;
 
-impl<'n> MetWords<'n> {
-    fn get(&mut self, question: &Question, word: &'n Word) -> Met {
-        *self.0.entry((&word.stem, &word.grams)).or_insert_with(|| question.meets(word))
+/// Names taken apart: those that are known are looked up under one lock, the others put in under another. Threads that rank at the same
+/// time would spend their time on the lock otherwise.
+struct Names<'r> {
+    ranker: &'r LexicalRanker,
+    known: Option<RwLockReadGuard<'r, FxHashMap<String, Arc<Name>>>>,
+    made: Vec<(String, Arc<Name>)>,
+}
+
+impl Names<'_> {
+    fn get(&mut self, name: &str) -> Arc<Name> {
+        if let Some(found) = self.known.as_ref().and_then(|known| known.get(name)) {
+            return Arc::clone(found);
+        }
+        if let Some((_, made)) = self.made.iter().find(|(other, _)| other == name) {
+            return Arc::clone(made);
+        }
+        let made = Arc::new(Name::of(name));
+        self.made.push((name.to_owned(), Arc::clone(&made)));
+        made
+    }
+}
+
+impl Drop for Names<'_> {
+    fn drop(&mut self) {
+        self.known = None;
+        if self.made.is_empty() {
+            return;
+        }
+        if let Ok(mut known) = self.ranker.known.write() {
+            for (name, made) in self.made.drain(..) {
+                if known.len() < REMEMBERED {
+                    known.insert(name, made);
+                }
+            }
+        }
     }
 }
 
 impl LexicalRanker {
-    fn name(&self, name: &str) -> Arc<Name> {
-        let found = self.known.read().ok().and_then(|known| known.get(name).cloned());
-        found.unwrap_or_else(|| {
-            let made = Arc::new(Name::of(name));
-            if let Ok(mut known) = self.known.write()
-                && known.len() < REMEMBERED
-            {
-                known.insert(name.to_owned(), Arc::clone(&made));
-            }
-            made
-        })
+    fn names(&self) -> Names<'_> {
+        Names { ranker: self, known: self.known.read().ok(), made: Vec::new() }
     }
 
-    fn is_of(&self, kinds: &FxHashSet<String>, parts: &Parts, out: bool) -> bool {
+    fn is_of(&self, kinds: &FxHashSet<u64>, parts: &Parts, out: bool) -> bool {
         let own = parts.own().chain(parts.classes.iter().flat_map(|class| &class.segment));
         let more = parts.name.domain.iter().filter(|_| !out);
         own.chain(more).any(|word| kinds.contains(&word.stem))
@@ -245,11 +304,11 @@ impl Parts {
 
 /// x / (1 + x) of the summed rarity of what is met: more words met are better, each further one less so.
 fn met<'n>(words: impl Iterator<Item = &'n Word>, of: impl Fn(&Word) -> f32) -> f32 {
-    let mut seen: Vec<&str> = Vec::new();
+    let mut seen: Vec<u64> = Vec::new();
     let mut sum = 0.0;
     for word in words {
-        if !seen.contains(&word.stem.as_str()) {
-            seen.push(&word.stem);
+        if !seen.contains(&word.stem) {
+            seen.push(word.stem);
             sum += of(word);
         }
     }
@@ -262,9 +321,10 @@ impl Ranker for LexicalRanker {
     }
 
     fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
-        let question = Question::of(question);
+        let question = Question::of(question, self);
+        let mut names = self.names();
         let score = |text: &String| {
-            let name = self.name(text);
+            let name = names.get(text);
             let share = |words: &mut dyn Iterator<Item = &Word>| {
                 let met: Vec<f32> = words.map(|word| question.meets(word).all).collect();
                 if met.is_empty() { 0.0 } else { met.iter().sum::<f32>() / met.len() as f32 }
@@ -276,39 +336,40 @@ impl Ranker for LexicalRanker {
     }
 
     fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
-        let mut question = Question::of(asked.question);
+        let mut question = Question::of(asked.question, self);
+        let mut names = self.names();
         for walked in asked.path {
-            let label = walked.label.as_ref().map(|label| self.name(label));
-            question.use_up(&[self.name(&walked.name)]);
-            question.use_up(label.as_slice());
+            question.use_up(&[names.get(&walked.name)]);
+            question.use_up(walked.label.as_ref().map(|label| names.get(label)).as_slice());
         }
         let parts: Vec<Parts> = relations
             .iter()
             .map(|relation| Parts {
-                name: self.name(&relation.name),
-                label: relation.label.as_ref().map(|label| self.name(label)),
+                name: names.get(&relation.name),
+                label: relation.label.as_ref().map(|label| names.get(label)),
                 classes: match &relation.leads_to {
-                    LeadsTo::Thing(classes) => classes.iter().map(|class| self.name(class)).collect(),
+                    LeadsTo::Thing(classes) => classes.iter().map(|class| names.get(class)).collect(),
                     _ => Vec::new(),
                 },
             })
             .collect();
+        drop(names);
         let rarity = rarity(&parts);
         let mut known = MetWords::default();
         for word in parts.iter().flat_map(Parts::all) {
-            let met = known.get(&question, word);
-            known.0.insert((&word.stem, &word.grams), Met { rarity: rarity.get(word.stem.as_str()).copied().unwrap_or(1.0), ..met });
+            let rarity = || rarity.get(&word.stem).copied().unwrap_or(1.0);
+            known.entry(word.mark).or_insert_with(|| Met { rarity: rarity(), ..question.meets(word) });
         }
         relations.iter().zip(&parts).map(|(relation, parts)| self.score_one(&question, asked.path, relation, parts, &known)).collect()
     }
 }
 
 /// ln(1 + list length / relations that have the stem), for every stem of a list.
-fn rarity(list: &[Parts]) -> FxHashMap<&str, f32> {
-    let mut count: FxHashMap<&str, (usize, usize)> = FxHashMap::default();
+fn rarity(list: &[Parts]) -> FxHashMap<u64, f32> {
+    let mut count: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
     for (i, parts) in list.iter().enumerate() {
         for word in parts.all() {
-            let (last, count) = count.entry(&word.stem).or_insert((usize::MAX, 0));
+            let (last, count) = count.entry(word.stem).or_insert((usize::MAX, 0));
             if *last != i {
                 (*last, *count) = (i, *count + 1);
             }
@@ -318,8 +379,8 @@ fn rarity(list: &[Parts]) -> FxHashMap<&str, f32> {
 }
 
 impl LexicalRanker {
-    fn score_one(&self, question: &Question, path: &[Candidate], relation: &Candidate, parts: &Parts, known: &MetWords<'_>) -> f32 {
-        let of = |word: &Word| known.0.get(&(word.stem.as_str(), word.grams.as_slice())).copied().unwrap_or_default();
+    fn score_one(&self, question: &Question, path: &[Candidate], relation: &Candidate, parts: &Parts, known: &MetWords) -> f32 {
+        let of = |word: &Word| known.get(&word.mark).copied().unwrap_or_default();
         let fresh = |word: &Word| of(word).fresh * of(word).rarity;
         let (got, total) =
             parts.name.segment.iter().map(of).fold((0.0, 0.0), |(got, total), met| (got + met.all * met.rarity, total + met.rarity));
@@ -327,8 +388,8 @@ impl LexicalRanker {
         score += weight::SEGMENT * if total > 0.0 { got / total } else { 0.0 };
         score += weight::TRIGRAMS * parts.name.profile.cosine(&question.profile);
         let mut classes: Vec<&Word> = parts.classes.iter().flat_map(|class| &class.segment).collect();
-        classes.sort_unstable_by(|a, b| a.stem.cmp(&b.stem));
-        classes.dedup_by(|a, b| a.stem == b.stem);
+        classes.sort_unstable_by_key(|word| word.stem);
+        classes.dedup_by_key(|word| word.stem);
         if !classes.is_empty() {
             score += weight::CLASS * classes.iter().map(|word| question.meets(word).all).sum::<f32>() / classes.len() as f32;
         }

@@ -1,5 +1,9 @@
 //! Words, stems and trigrams of questions and of names. English, and nothing that belongs to one data set.
 
+use std::sync::LazyLock;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
 /// Lower-case words; separators are everything but letters and digits, and changes from lower to upper case.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
@@ -36,7 +40,8 @@ under after before between through during out up down off";
 /// Whether a lower-case word is one of the stop words.
 #[must_use]
 pub fn is_stop(word: &str) -> bool {
-    STOP.split(' ').any(|stop| stop == word)
+    static WORDS: LazyLock<FxHashSet<&str>> = LazyLock::new(|| STOP.split(' ').collect());
+    WORDS.contains(word)
 }
 
 /// The words that are not stop words.
@@ -109,7 +114,16 @@ pub fn stem(word: &str) -> String {
 }
 
 fn family(word: &str) -> Option<&'static str> {
-    FAMILIES.iter().find(|(base, forms)| *base == word || forms.contains(&word)).map(|(base, _)| *base)
+    static BASES: LazyLock<FxHashMap<&str, &str>> = LazyLock::new(|| {
+        let mut bases = FxHashMap::default();
+        for &(base, forms) in FAMILIES {
+            for form in std::iter::once(&base).chain(forms) {
+                bases.entry(*form).or_insert(base);
+            }
+        }
+        bases
+    });
+    BASES.get(word).copied()
 }
 
 /// The different trigrams of a word with its ends marked, sorted.

@@ -34,10 +34,13 @@ use index::distinct;
 use meta::Meta;
 pub use meta::NamedGraph;
 
-use super::dictionary::{Dictionary, Key, Parts, term_key};
+use super::dictionary::{Dictionary, Key, Parts, literal_prefix, term_key};
 use super::{Kg, QueryAnswer, QueryError, QueryLimits, Schema, Settings, hierarchy, label};
 use crate::search::{LabelIndex, SearchError};
 use crate::term::{NodeId, RelId, Term};
+
+/// Sets of up to so many nodes have their relations sorted; for larger ones each relation is marked as seen, which costs a bit a term.
+const FEW: usize = 32;
 
 /// A graph that is read and never changed.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ pub struct FrozenKg {
     meta: Meta,
     /// Relations that no planner sees, sorted.
     hidden: Vec<RelId>,
+    /// Whether labels are wanted in the languages for which the file has them.
+    default_languages: bool,
     /// The classes and all wider ones, where they count.
     wider: Option<Vec<NodeId>>,
     label_index: OnceLock<Result<LabelIndex, SearchError>>,
@@ -97,7 +102,9 @@ impl FrozenKg {
         let meta: Meta =
             serde_json::from_slice(image.section(Section::Meta)).map_err(|error| Damage::Section(format!("section Meta ({error})")))?;
         let hash = image.header.content_hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut kg = Self { image, meta, hidden: Vec::new(), wider: None, label_index: OnceLock::new(), hash };
+        let mut kg = Self { image, meta, hidden: Vec::new(), default_languages: true, wider: None, label_index: OnceLock::new(), hash };
+        kg.meta.names.prepare(kg.image.dictionary());
+        kg.default_languages = kg.meta.schema.settings.languages == Settings::default().languages;
         kg.hidden.clone_from(&kg.meta.schema.hidden);
         kg.hidden.sort_unstable();
         Ok(kg)
@@ -119,6 +126,7 @@ impl FrozenKg {
     /// Sets what the graph's owner wants: label languages, the value of NOW, and so on.
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.default_languages = settings.languages == Settings::default().languages;
         self.meta.schema.settings = settings;
         self.wider = self.meta.schema.settings.subclasses.then(|| hierarchy::wider(&self, self.direct_classes()));
         self
@@ -292,8 +300,16 @@ impl FrozenKg {
 
     /// The relations of a column of many nodes, each with the first node that has it: each is marked once, and only what is found is sorted.
     fn first_of<'a>(&'a self, nodes: &[NodeId], column: impl Fn(NodeId) -> &'a [u32]) -> Vec<(RelId, NodeId)> {
-        let mut seen = vec![0_u64; self.dictionary().len() / 64 + 1];
         let mut found = Vec::new();
+        if nodes.len() <= FEW {
+            found.extend(nodes.iter().flat_map(|&node| distinct(column(node)).map(move |relation| (RelId(relation), node))));
+            found.retain(|(relation, _)| self.hidden.binary_search(relation).is_err());
+            // The first node in the order given, for each.
+            found.sort_by_key(|(relation, _)| *relation);
+            found.dedup_by_key(|(relation, _)| *relation);
+            return found;
+        }
+        let mut seen = vec![0_u64; self.dictionary().len() / 64 + 1];
         for &node in nodes {
             for relation in distinct(column(node)) {
                 if let Some(word) = seen.get_mut(relation as usize / 64)
@@ -380,6 +396,10 @@ impl Kg for FrozenKg {
         self.dictionary().find(&key).map(NodeId)
     }
 
+    fn begins_literal(&self, text: &str) -> bool {
+        self.dictionary().has_prefix(&literal_prefix(text))
+    }
+
     fn name(&self, node: NodeId) -> String {
         if let Ok(at) = self.image.ids(Section::NameIds).binary_search(&node.0) {
             let ends = self.image.ids(Section::NameEnds);
@@ -396,10 +416,16 @@ impl Kg for FrozenKg {
         self.meta.names.find(self.dictionary(), name).map(NodeId)
     }
 
+    fn has_label(&self, node: NodeId) -> bool {
+        let usable = |&id: &u32| id != NONE;
+        // A label in one language is one in any: languages only say which comes first.
+        self.image.ids(Section::Labels).get(node.0 as usize).is_some_and(usable) || self.label(node).is_some()
+    }
+
     fn label(&self, node: NodeId) -> Option<String> {
         let settings = &self.meta.schema.settings;
         // The file has the label in the languages of the default; others are looked up.
-        let known = if settings.languages == Settings::default().languages {
+        let known = if self.default_languages {
             self.image.ids(Section::Labels).get(node.0 as usize).copied().filter(|&id| id != NONE)
         } else {
             self.label_in(node, &settings.languages)
@@ -488,7 +514,7 @@ impl Kg for FrozenKg {
 
     fn types(&self, node: NodeId) -> Vec<NodeId> {
         let mut types: Vec<NodeId> = self.meta.schema.type_relations.iter().flat_map(|&r| self.tails(node, r).into_owned()).collect();
-        types.retain(|class| derive::is_class(self.dictionary(), class.0));
+        types.retain(|class| self.direct_classes().binary_search(class).is_ok());
         types.sort_unstable();
         types.dedup();
         if self.wider.is_some() { hierarchy::wider(self, &types) } else { types }

@@ -15,6 +15,7 @@ mod text;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flate2::bufread::MultiGzDecoder;
 use oxigraph::io::{JsonLdProfileSet, RdfFormat};
@@ -50,6 +51,8 @@ pub enum Format {
     MetaQa,
     /// KQA Pro's graph ([`super::kqapro`]), known by its name `kb.json`; it is read whole.
     KqaPro,
+    /// ODA's subgraphs (`.json`): `{entity: [[head, relation, tail], …]}`, or `{id: label}` for the labels, which come in a file of their own.
+    Oda,
 }
 
 impl Format {
@@ -64,6 +67,7 @@ impl Format {
         ("tsv", Self::Tsv),
         ("metaqa", Self::MetaQa),
         ("kqapro", Self::KqaPro),
+        ("oda", Self::Oda),
     ];
 
     /// The format of a name in [`Format::NAMES`].
@@ -85,6 +89,7 @@ impl Format {
             "ntriples" => Some(Self::NTriples),
             "nquads" => Some(Self::NQuads),
             "xml" | "owl" => Some(Self::RdfXml),
+            "json" => Some(Self::Oda),
             extension => Self::named(extension),
         }
     }
@@ -103,6 +108,7 @@ impl Format {
             Self::RdfXml => stream(shared, place, |sink| rdf::stream(sink, RdfFormat::RdfXml, reader)),
             Self::JsonLd => stream(shared, place, |sink| rdf::stream(sink, json_ld, reader)),
             Self::KqaPro => stream(shared, place, |sink| json::kqapro(sink, reader)),
+            Self::Oda => stream(shared, place, |sink| json::oda(sink, reader)),
         }
     }
 }
@@ -168,14 +174,18 @@ pub enum LoadError {
     },
     /// Neither the name nor the first line tells the format.
     #[error(
-        "{}: unknown graph format; use one of .ttl .nt .nq .trig .rdf .jsonld .tsv (each also .gz), lines of \
-         `subject|relation|object` or `head<TAB>relation<TAB>tail`, or say it with --format (kqapro for KQA Pro's kb.json)",
+        "{}: unknown graph format; use one of .ttl .nt .nq .trig .rdf .jsonld .tsv .json (each also .gz), lines of \
+         `subject|relation|object` or `head<TAB>relation<TAB>tail`, or say it with --format (kqapro for KQA Pro's kb.json, oda for \
+         ODA's subgraphs)",
         path.display()
     )]
     Format {
         /// The file.
         path: PathBuf,
     },
+    /// Loading was told to stop.
+    #[error("loading was interrupted; nothing was written")]
+    Stopped,
     /// The triples could not be brought into order.
     #[error("after the files were read: {0}")]
     Freeze(#[from] FreezeError),
@@ -187,7 +197,7 @@ impl FrozenKg {
     /// # Errors
     /// [`LoadError`] with the file and, for faulty content, the line.
     pub fn load(files: &[PathBuf], options: &LoadOptions, progress: &dyn Fn(Progress)) -> Result<Self, LoadError> {
-        let gathered = gather(files, options, None, progress)?;
+        let gathered = gather(files, options, None, progress, &AtomicBool::new(false))?;
         progress(Progress::Sort);
         Ok(Self::freeze(gathered.input, None, None)?)
     }
@@ -201,19 +211,20 @@ pub(super) struct Gathered {
     pub spilled: bool,
 }
 
-/// Reads all files. With a folder to work in, chunks go there when memory is full.
+/// Reads all files. With a folder to work in, chunks go there when memory is full. Raising `stop` ends it soon.
 pub(super) fn gather(
     files: &[PathBuf],
     options: &LoadOptions,
     work: Option<&Path>,
     progress: &dyn Fn(Progress),
+    stop: &AtomicBool,
 ) -> Result<Gathered, LoadError> {
     use rayon::prelude::*;
     let sources = files.par_iter().map(|path| Source::of(path)).collect::<Result<Vec<_>, _>>()?;
     // Blank nodes carry the rank of their file by content, so that the order in which files are named changes nothing.
     let mut ranks: Vec<usize> = (0..files.len()).collect();
     ranks.sort_by_key(|&i| (&sources[i].sha256, i));
-    let mut shared = Shared::new(options, work);
+    let mut shared = Shared::new(options, work, stop);
     for (i, path) in files.iter().enumerate() {
         let io = |source| LoadError::Io { path: path.to_owned(), source };
         let rank = ranks.iter().position(|&r| r == i).unwrap_or(i);
@@ -228,6 +239,9 @@ pub(super) fn gather(
         };
         let mut reader = std::io::Cursor::new(start).chain(reader);
         let result = format.read(&shared, sink::Place { file: i, rank, progress }, &mut reader);
+        if stop.load(Ordering::Relaxed) {
+            return Err(LoadError::Stopped);
+        }
         if let Some(fault) = shared.worst_fault() {
             return Err(LoadError::Syntax { path: files[fault.file].clone(), line: fault.line, message: fault.message });
         }
@@ -235,6 +249,7 @@ pub(super) fn gather(
             Ok(()) => {}
             Err(Halt::Io(source)) => return Err(io(source)),
             Err(Halt::Faults) => return Err(io(std::io::Error::other("a faulty statement"))),
+            Err(Halt::Stopped) => return Err(LoadError::Stopped),
         }
     }
     progress(Progress::Read(shared.read()));

@@ -21,6 +21,8 @@ const PROGRESS_EVERY: u64 = 65_536;
 pub(in crate::kg) enum Halt {
     /// More faults than are tolerated; [`Shared`] has them.
     Faults,
+    /// Loading was told to stop.
+    Stopped,
     /// The file cannot be read, or a chunk not be written.
     Io(io::Error),
 }
@@ -53,6 +55,7 @@ pub(in crate::kg) struct Place<'a> {
 pub(in crate::kg) struct Shared<'a> {
     pub options: &'a LoadOptions,
     work: Option<&'a Path>,
+    stop: &'a AtomicBool,
     read: AtomicU64,
     spilled: AtomicBool,
     /// Chunks that no thread is filling now.
@@ -68,10 +71,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(options: &'a LoadOptions, work: Option<&'a Path>) -> Self {
+    pub(super) fn new(options: &'a LoadOptions, work: Option<&'a Path>, stop: &'a AtomicBool) -> Self {
         Self {
             options,
             work,
+            stop,
             read: AtomicU64::new(0),
             spilled: AtomicBool::new(false),
             idle: Mutex::default(),
@@ -91,9 +95,9 @@ impl<'a> Shared<'a> {
         if self.options.threads > 0 { self.options.threads } else { rayon::current_num_threads() }
     }
 
-    /// Whether more faults were found than are tolerated.
+    /// Whether more faults were found than are tolerated, or loading was told to stop.
     pub(super) fn halted(&self) -> bool {
-        lock(&self.faults).len() > self.options.max_faults
+        self.stop.load(Ordering::Relaxed) || lock(&self.faults).len() > self.options.max_faults
     }
 
     /// The fault that is one too many, counted in the order of files and lines.
@@ -234,6 +238,9 @@ impl<'a> Sink<'a> {
         self.read += 1;
         if self.read == PROGRESS_EVERY {
             self.count();
+            if self.shared.stop.load(Ordering::Relaxed) {
+                return Err(Halt::Stopped);
+            }
             if self.tells {
                 (self.place.progress)(Progress::Read(self.shared.read()));
             }

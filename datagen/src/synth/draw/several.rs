@@ -1,0 +1,84 @@
+//! Questions about several sets at once: either of two, what two share, and what holds in a year.
+
+use toolbox::term::{Literal, NodeId};
+use toolbox::value::Op;
+
+use super::values::speakable;
+use super::{Ask, Draw, Set, Test};
+use crate::synth::profile::Tail;
+
+impl Draw<'_, '_> {
+    /// Things related to either of two.
+    pub(super) fn union(&mut self, r: usize, s: NodeId, o: NodeId, literal: Option<&Literal>) -> Option<Ask> {
+        let profile = self.profile;
+        let (s2, o2) = *self.rng.pick(&profile.relations[r].sample)?;
+        let (left, right, end) = match literal {
+            Some(value) => {
+                (profile.relations[r].tail == Tail::Text).then_some(())?;
+                let other = profile.kg.term(o2).as_literal()?.clone();
+                (other.lexical != value.lexical && speakable(&other) && speakable(value)).then_some(())?;
+                let class = self.class(s)?;
+                let set = |value: Literal| Set::Class(class).keep(Test::Value { relation: r, op: Op::Eq, value });
+                (set(value.clone()), set(other), s)
+            }
+            None if self.rng.chance(0.5) => {
+                (o != o2).then_some(())?;
+                (self.thing(o)?.walk(r, false), self.thing(o2)?.walk(r, false), s)
+            }
+            None => {
+                (s != s2).then_some(())?;
+                (self.thing(s)?.walk(r, true), self.thing(s2)?.walk(r, true), o)
+            }
+        };
+        match self.list(left, end)? {
+            Ask::List { set, by } => Some(Ask::Either { left: set, right, by }),
+            _ => None,
+        }
+    }
+
+    /// What a thing is related to through a statement whose interval holds in a year.
+    pub(super) fn interval(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+        let profile = self.profile;
+        // The statement is the tail of this edge, or its head.
+        let statement = if profile.is_statement(o) { o } else { s };
+        let kg = profile.kg;
+        let (interval, from) = profile.intervals.iter().enumerate().find_map(|(i, (from, _))| {
+            let from = kg.find(&toolbox::term::Term::Iri(from.clone()))?.relation();
+            let start = kg.tails(statement, from).iter().find_map(|&node| kg.term(node).as_literal().cloned())?;
+            Some((i, start))
+        })?;
+        let year: u32 = from.lexical.get(..4)?.parse().ok()?;
+        let year = year + u32::try_from(self.rng.below(4)).ok()?;
+        let test = Test::During { interval, year };
+        let (set, entry) = if statement == o {
+            (self.thing(s)?.silent(r, true).keep(test), Some(r))
+        } else {
+            let step = self.neighbour(s, None, |profile, other| profile.is_thing(other) && !profile.is_statement(other))?;
+            (self.thing(step.to)?.silent(step.relation, !step.forward).keep(test), Some(step.relation))
+        };
+        if statement == s {
+            (entry != Some(r)).then_some(())?;
+            return self.list(set.walk(r, true), o);
+        }
+        let step = self.neighbour(o, Some(s), |profile, other| profile.is_thing(other) && !profile.is_statement(other))?;
+        self.list(set.walk(step.relation, step.forward), step.to)
+    }
+
+    /// Values or things that two differently described sets share: countries with both old and young singers.
+    pub(super) fn shared(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+        let profile = self.profile;
+        let kg = profile.kg;
+        let heads = kg.heads(profile.relations[r].id, o);
+        let other = *self.rng.pick(&heads)?;
+        if kg.term(o).as_literal().is_some() && profile.relations[r].tail != Tail::Text {
+            return None;
+        }
+        let class = profile.relations[r].heads?;
+        let first = self.attribute_test(s, Some(r))?;
+        let second = self.attribute_test(other, Some(r))?;
+        (first != second).then_some(())?;
+        let second = Set::Class(class).keep(second);
+        let set = Set::Class(class).keep(first).walk(r, true).keep(Test::Is { relation: r, forward: false, set: Box::new(second) });
+        self.list(set, o)
+    }
+}
