@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use toolbox::call::parse_call;
-use toolbox::exec::{ExcludeWhen, Value};
+use toolbox::exec::{ExcludeWhen, Session, Value};
 use toolbox::kg::Kg;
 use toolbox::memory::{Agent, Layout, Template};
 use toolbox::transcript::{Role, Turn};
@@ -110,7 +110,8 @@ impl<'a> Renderer<'a> {
 
     /// One example in the dialogue layout, one a call in the paper layout.
     fn render(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
-        let mut session = verified.session(self.kg, question, self.options);
+        let options = self.template.fit(verified.exec_options(self.options));
+        let mut session = Session::new(self.kg, &question.question, verified.linked.clone(), &verified.must_offer, options);
         let calls = &verified.gold.calls;
         let mut examples = Vec::new();
         let mut turns = self.template.opening(&session);

@@ -15,7 +15,10 @@ pub const MAX_STEPS: usize = 32;
 /// Wall-clock limit of one question's tool calls.
 pub const QUESTION_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Relations shown per `get_relation` (spec A.3: no published value; 40 fits 1,500 tokens with the tool list).
+/// Tokens of a prompt in the paper layout, by estimate (spec A.3: KG-Agent's maximum length).
+pub const PROMPT_TOKENS: usize = 1_500;
+
+/// Relations shown per `get_relation` (spec A.3: no published value; most lists of 40 fit 1,500 tokens with the tool list).
 pub const SHOWN_RELATIONS: usize = 40;
 
 /// Classes offered with a question, best first: the gold class is among the first eight on every set measured.

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::call::{Call, HandleKind, print_name, tool_list};
-use crate::exec::{Naming, Observation, Session, Shown, Step, Value};
-use crate::text_values;
+use crate::exec::{ExecOptions, Naming, Observation, Session, Shown, Step, Value};
 use crate::transcript::{Part, Role, Turn};
+use crate::{limits, text_values, tokens};
 
 /// How a question's steps become samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -118,9 +118,19 @@ impl Template {
     #[must_use]
     pub fn hash(&self) -> String {
         let (layout, agent, naming, toolbox) = (self.layout.name(), self.agent.name(), self.naming, self.toolbox);
-        let text = format!("{}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}", self.agent.version(), tool_list());
+        let mut text = format!("{}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}", self.agent.version(), tool_list());
+        if self.layout == Layout::Paper {
+            text.push_str(&format!("\n{}", limits::PROMPT_TOKENS));
+        }
         let digest = Sha256::digest(text.as_bytes());
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The options of a session whose lists this template shows: in the paper layout they are cut so that a prompt stays within
+    /// [`limits::PROMPT_TOKENS`].
+    #[must_use]
+    pub fn fit(&self, options: ExecOptions) -> ExecOptions {
+        ExecOptions { prompt_tokens: (self.layout == Layout::Paper).then_some(limits::PROMPT_TOKENS), ..options }
     }
 
     /// A call as this template writes it.
@@ -138,7 +148,7 @@ impl Template {
         }
         let user = match self.layout {
             Layout::Dialogue => dialogue_question(session, self.naming),
-            Layout::Paper => paper_question(session),
+            Layout::Paper => paper_question(session, session.current()),
         };
         vec![Turn::shown(Role::System, system), Turn::shown(Role::User, user)]
     }
@@ -279,11 +289,11 @@ fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: Naming) -> V
 }
 
 /// The memory's fields but the toolbox, in the order of spec A.3.
-fn paper_question(session: &Session<'_>) -> Vec<Part> {
+fn paper_question(session: &Session<'_>, current: Option<&Shown>) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
     let mut parts = vec![Part::ours("Question: "), Part::user(one_line(session.question()).to_lowercase())];
     parts.push(Part::ours("\nCurrent KG information: "));
-    match session.current() {
+    match current {
         None => parts.push(Part::ours("none")),
         Some(shown) => {
             for (word, relations) in [("out", &shown.out), ("in", &shown.incoming)] {
@@ -314,6 +324,18 @@ fn paper_question(session: &Session<'_>) -> Vec<Part> {
     }
     parts.push(Part::ours(format!("\n{INSTRUCTION}")));
     parts
+}
+
+/// Tokens, by estimate, of a paper-layout prompt whose last call is this one and whose relation list is empty.
+pub(crate) fn paper_tokens(session: &Session<'_>, call: &Call) -> usize {
+    let question = paper_question(session, Some(&Shown::default()));
+    let toolbox = tokens::estimate(&tool_list()) + tokens::estimate(Agent::KgAgent.name());
+    toolbox + question.iter().map(|part| tokens::estimate(&part.text)).sum::<usize>() + tokens::estimate(&format!("\n{call}"))
+}
+
+/// Tokens, by estimate, that one relation adds to a list of the paper layout.
+pub(crate) fn listed_tokens(name: &str) -> usize {
+    tokens::estimate(&print_name(name)) + tokens::estimate(" | ")
 }
 
 /// A user's text as one clean line.

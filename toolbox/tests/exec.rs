@@ -5,10 +5,12 @@ use std::io::Write;
 
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::call::{Acceptor, CallAcceptor, parse_call, parse_program};
-use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Naming, Session, ToolError, Value, run_program};
+use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Naming, Relation, Session, ToolError, Value, run_program};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use toolbox::limits::PROMPT_TOKENS;
 use toolbox::link::Linked;
 use toolbox::memory::{Conversation, Layout, Template};
+use toolbox::term::{RelId, Term};
 
 /// Players and clubs of our own making, with stints as nameless nodes in between.
 const GRAPH: &str = r#"
@@ -305,4 +307,33 @@ fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
         assert!(text.contains(call), "{text}");
     }
     assert!(s.with_names(&parse_call("v3 = get_tail_entity(v0, m1)").unwrap()).is_err());
+}
+
+#[test]
+fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
+    let iri = |name: String| Term::Iri(format!("http://test.example/{name}"));
+    let relation = |i: usize| format!("somedomain{i:02}.averylongtypenameofmanywords.andaverylongpropertynameofevenmorewords");
+    let kg = MemoryKg::from_triples((0..60).map(|i| [iri("ada".to_owned()), iri(relation(i)), iri(format!("o{i}"))]));
+    let ada = kg.by_name("ada").unwrap();
+    let template = Template::new(Layout::Paper);
+    assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
+    let needed = kg.by_name(&relation(59)).unwrap().relation();
+    let listed = |must_show: &[RelId], fit: bool| {
+        let options = ExecOptions { must_show: must_show.iter().map(|&r| Relation::Plain(r)).collect(), ..ExecOptions::default() };
+        let options = if fit { template.fit(options) } else { options };
+        let mut session = Session::new(&kg, "what of ada", Linked::new(&kg, "what of ada", &[ada]), &[], options);
+        session.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
+        let tokens: usize = template.opening(&session).iter().map(|turn| toolbox::tokens::estimate(&turn.text())).sum();
+        (session.current().unwrap().out.clone(), tokens)
+    };
+    let (all, tokens) = listed(&[], false);
+    assert!(all.len() == 40 && tokens > PROMPT_TOKENS, "{tokens}");
+    let (fitting, tokens) = listed(&[], true);
+    assert!(
+        fitting.len() < 40 && fitting == all[..fitting.len()] && tokens <= PROMPT_TOKENS,
+        "{} relations, {tokens} tokens",
+        fitting.len()
+    );
+    let (with, tokens) = listed(&[needed], true);
+    assert!(tokens <= PROMPT_TOKENS && with.contains(&Relation::Plain(needed)) && !fitting.contains(&Relation::Plain(needed)));
 }

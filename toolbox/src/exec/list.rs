@@ -1,7 +1,8 @@
 //! Relation lists: which relations a set has, how they are ranked, and what a list shows of them (tools E1 and S1, spec A.3 and A.5).
 
 use super::{Relation, Session, Shown, ToolError};
-use crate::call::Arg;
+use crate::call::{Arg, Call};
+use crate::memory;
 use crate::rank::{Asked, Candidate, LeadsTo};
 use crate::term::{NodeId, RelId};
 use crate::value::Kind;
@@ -63,7 +64,7 @@ impl Session<'_> {
     }
 
     /// The list that a call shows of a set: the relations it has, or with a second set those that link the two, best first.
-    pub(super) fn list(&self, set: &Arg, from: &[NodeId], second: Option<&[NodeId]>, limit: usize) -> Shown {
+    pub(super) fn list(&self, call: &Call, from: &[NodeId], second: Option<&[NodeId]>, limit: usize) -> Shown {
         if !self.options.lists {
             return Shown::default();
         }
@@ -71,7 +72,26 @@ impl Session<'_> {
         if let Some(second) = second {
             self.keep_between(&mut adjacent, from, second);
         }
-        self.cut(&self.ranked(&adjacent, &self.path(set)), limit)
+        let path = call.args.first().map(|set| self.path(set)).unwrap_or_default();
+        let ranked = self.ranked(&adjacent, &path);
+        let shown = self.cut(&ranked, limit);
+        match self.options.prompt_tokens {
+            Some(most) => self.fitting(&ranked, shown, limit, most.saturating_sub(memory::paper_tokens(self, call))),
+            None => shown,
+        }
+    }
+
+    /// A list cut until it costs no more tokens than are left of a prompt; one relation stays, and so does whatever must be shown.
+    fn fitting(&self, ranked: &[Ranked], shown: Shown, limit: usize, left: usize) -> Shown {
+        let tokens = |relation: &Relation| memory::listed_tokens(&self.relation_name(*relation));
+        let cost = |shown: &Shown| shown.out.iter().chain(&shown.incoming).map(tokens).sum::<usize>();
+        let must = ranked.iter().filter(|one| self.options.must_show.contains(&one.relation)).count();
+        let (mut shown, mut limit) = (shown, limit.min(ranked.len()));
+        while limit > must.max(1) && cost(&shown) > left {
+            limit -= 1;
+            shown = self.cut(ranked, limit);
+        }
+        shown
     }
 
     /// The relations of a set, out first, each direction in id order.

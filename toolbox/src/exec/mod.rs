@@ -158,6 +158,9 @@ pub struct ExecOptions {
     pub lists: bool,
     /// Relations shown per list.
     pub shown: usize,
+    /// Tokens that a paper-layout prompt may have, by estimate: lists are cut further where it would have more. See
+    /// [`crate::memory::Template::fit`].
+    pub prompt_tokens: Option<usize>,
     /// Calls of one question.
     pub max_steps: usize,
     /// Wall-clock limit of one question's calls.
@@ -181,6 +184,7 @@ impl Default for ExecOptions {
             lenient_filters: false,
             lists: true,
             shown: limits::SHOWN_RELATIONS,
+            prompt_tokens: None,
             max_steps: limits::MAX_STEPS,
             deadline: limits::QUESTION_DEADLINE,
             refuse_statements: false,

@@ -39,12 +39,12 @@ impl Session<'_> {
             Tool::GetRelation => {
                 let from = set(0)?;
                 let second = if args.len() > 1 { Some(set(1)?) } else { None };
-                let shown = self.list(&args[0], &from, second.as_deref(), self.options.shown);
+                let shown = self.list(call, &from, second.as_deref(), self.options.shown);
                 Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
             }
             Tool::RetrieveRelation => {
                 let from = set(0)?;
-                let shown = self.list(&args[0], &from, None, RETRIEVED);
+                let shown = self.list(call, &from, None, RETRIEVED);
                 Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
             }
             Tool::GetHeadEntity | Tool::GetTailEntity => {

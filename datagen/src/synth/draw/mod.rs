@@ -236,7 +236,14 @@ impl Draw<'_, '_> {
                     return Some(ask);
                 }
                 let class = self.class(s)?;
-                let set = Set::Class(class).most(r, self.rng.chance(0.6));
+                let mut base = Set::Class(class);
+                if self.rng.chance(0.25)
+                    && let Some(test) = self.attribute_test(s, Some(r))
+                {
+                    // The most of some only: the highest score among the players from one country.
+                    base = base.keep(test);
+                }
+                let set = base.most(r, self.rng.chance(0.6));
                 match self.rng.below(3) {
                     0 => self.list(set, s),
                     1 => {
