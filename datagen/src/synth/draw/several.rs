@@ -14,8 +14,10 @@ impl Draw<'_, '_> {
         let (s2, o2) = *self.rng.pick(&profile.relations[r].sample)?;
         let (left, right, end) = match literal {
             Some(value) => {
-                (profile.relations[r].tail == Tail::Text).then_some(())?;
                 let other = profile.kg.term(o2).as_literal()?.clone();
+                // Years and small numbers are given as alternatives, measurements are not.
+                let short = |value: &Literal| value.lexical.len() <= 4 && value.lexical.bytes().all(|byte| byte.is_ascii_digit());
+                (profile.relations[r].tail == Tail::Text || (short(value) && short(&other))).then_some(())?;
                 (other.lexical != value.lexical && speakable(&other) && speakable(value)).then_some(())?;
                 let class = self.class(s)?;
                 let set = |value: Literal| Set::Class(class).keep(Test::Value { relation: r, op: Op::Eq, value });

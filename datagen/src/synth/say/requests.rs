@@ -201,7 +201,7 @@ impl Say<'_, '_> {
             let rest: String = np.after[1..].iter().map(|m| format!(" and {}", m.many)).collect();
             return format!("how many {noun} {}{rest}", np.after[0].many);
         }
-        match self.rng.below(12) {
+        match self.rng.below(13) {
             0..=2 => format!("how many {whole} are there"),
             3 => format!("how many {whole} do we have"),
             4 => format!("what is the number of {whole}"),
@@ -211,6 +211,7 @@ impl Say<'_, '_> {
             8 => format!("how many {whole} exist"),
             9 => format!("how many different {whole} are there"),
             10 => format!("give the number of {whole}"),
+            11 => format!("what is the count of {whole}"),
             _ => format!("how many {whole}"),
         }
     }
@@ -257,15 +258,18 @@ impl Say<'_, '_> {
         let same = first.noun == second.noun && !first.proper && first.before == second.before;
         let phrase = match (first.after.first(), second.after.first()) {
             (Some(one), Some(other)) if same => {
-                let one = one.after.clone();
+                let mut one = one.after.clone();
                 let mut other = other.after.clone();
                 // "films directed by A or B": what both begin with is said once.
                 let common = one.split(' ').zip(other.split(' ')).take_while(|(a, b)| a == b).map(|(a, _)| a.len() + 1).sum::<usize>();
-                if self.rng.chance(0.7) && common < other.len() {
+                let once = self.rng.chance(0.7) && common < other.len() && common < one.len();
+                if once {
                     other = other[common..].to_owned();
                 }
-                let either = if joint == "or" && self.rng.chance(0.2) { "either " } else { "" };
-                format!("{} {either}{one} {joint} {other}", plural(&first.noun))
+                if joint == "or" && self.rng.chance(0.3) {
+                    one.insert_str(if once { common } else { 0 }, "either ");
+                }
+                format!("{} {one} {joint} {other}", plural(&first.noun))
             }
             _ => format!("{} {joint} {}", self.text(&first, true, false), self.text(&second, true, true)),
         };
