@@ -86,17 +86,50 @@ fn random_model(dir: &Path, texts: &[String], template: &Template, seed: u64) ->
     Arc::new(LocalModel::open(dir).unwrap())
 }
 
-/// Calls decoded from random weights all parse, name only what is live and end within the budget. The release figure of docs/results.md
-/// is 10,000; the suite takes fewer.
+/// Calls of each kind that the suite decodes; the long test takes 100,000.
 const RANDOM_CALLS: usize = 1_500;
 
-#[test]
-fn random_weights_write_only_valid_calls() {
+/// Has calls written on question after question, holds each to what is live and runs it, until `wanted` have been written; returns how many
+/// questions were ended by the writer.
+fn hold_to_live(
+    kg: &MemoryKg,
+    questions: &[datagen::question::GoldQuestion],
+    template: &Template,
+    wanted: usize,
+    write: &mut dyn FnMut(&infer::planner::Moment<'_, '_>) -> String,
+) -> (usize, usize) {
+    let (mut calls, mut ended) = (0, 0);
+    for question in questions {
+        let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+        let linked = Linked::new(kg, &question.question, &topics);
+        let mut session = Session::new(kg, &question.question, linked, &[], ExecOptions { max_steps: 6, ..ExecOptions::default() });
+        let mut conversation = Conversation::open(template, &session);
+        while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
+            let written = write(&infer::planner::Moment { session: &session, template, turns: conversation.prompt() });
+            let live = session.live(template.naming);
+            let call = parse_call(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
+            for arg in &call.args {
+                if let Arg::Var(index) = arg {
+                    assert!(*index < live.next_var, "{written} names a variable that is not live");
+                }
+            }
+            assert!(CallAcceptor::new(live).accepts(&written), "{written} names something that is not live");
+            session.run(&call).unwrap_or_else(|error| panic!("{written}: {error}"));
+            conversation.record(&session, &written);
+            calls += 1;
+        }
+        assert!(session.answer().is_some() || calls >= wanted, "{} took all its calls and did not end", question.id);
+        ended += usize::from(session.answer().is_some());
+    }
+    (calls, ended)
+}
+
+/// Calls decoded from random weights all parse, name only what is live and end within the budget.
+fn random_weights(wanted: usize) {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
     let texts: Vec<String> = questions.iter().map(|question| question.question.clone()).collect();
     let dir = tempfile::tempdir().unwrap();
-    let wanted = std::env::var("KGAGENT_TEST_CALLS").ok().and_then(|n| n.parse().ok()).unwrap_or(RANDOM_CALLS);
     let dialogues: Vec<Template> = templates().into_iter().filter(|template| template.layout == Layout::Dialogue).collect();
     let (mut calls, mut seed) = (0, 0);
     while calls < wanted {
@@ -104,28 +137,95 @@ fn random_weights_write_only_valid_calls() {
         let template = &dialogues[seed as usize % dialogues.len()];
         let model = random_model(&dir.path().join(seed.to_string()), &texts, template, seed);
         let mut planner = LocalPlanner::new(&model);
-        for question in &questions {
-            let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
-            let linked = Linked::new(&kg, &question.question, &topics);
-            let mut session = Session::new(&kg, &question.question, linked, &[], ExecOptions { max_steps: 6, ..ExecOptions::default() });
-            let mut conversation = Conversation::open(template, &session);
-            while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
-                let moment = infer::planner::Moment { session: &session, template, turns: conversation.prompt() };
-                let written = planner.propose(&moment).unwrap().text;
-                let live = session.live(template.naming);
-                let call = parse_call(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
-                for arg in &call.args {
-                    if let Arg::Var(index) = arg {
-                        assert!(*index < live.next_var, "{written} names a variable that is not live");
-                    }
-                }
-                assert!(CallAcceptor::new(live).accepts(&written), "{written} names something that is not live");
-                session.run(&call).unwrap_or_else(|error| panic!("{written}: {error}"));
-                conversation.record(&session, &written);
-                calls += 1;
-            }
-            assert!(session.answer().is_some() || calls >= wanted, "{} took all its calls and did not end", question.id);
-        }
+        calls += hold_to_live(&kg, &questions, template, wanted - calls, &mut |moment| planner.propose(moment).unwrap().text).0;
     }
     println!("{calls} calls decoded from {seed} random models");
+}
+
+/// The same from logits that no model gives: all equal, no numbers, infinities, everything for the end, noise.
+fn made_up_logits(wanted: usize) {
+    use infer::engine::{Decoder, EngineError, Limits, Sampling, TokenTrie, Vocab, generate};
+
+    struct Logits {
+        kind: usize,
+        state: u64,
+        end: usize,
+        values: Vec<f32>,
+    }
+
+    impl Decoder for Logits {
+        fn next(&mut self, ids: &[u32]) -> Result<&[f32], EngineError> {
+            for (i, value) in self.values.iter_mut().enumerate() {
+                self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let noise = (self.state >> 40) as f32 / (1 << 24) as f32 - 0.5;
+                *value = match self.kind {
+                    0 => 0.0,
+                    1 => f32::NAN,
+                    2 => f32::INFINITY,
+                    3 => f32::NEG_INFINITY,
+                    4 => [f32::NAN, f32::INFINITY, f32::MIN, f32::MAX, -0.0][(i + ids.len()) % 5],
+                    5 if i == self.end => 1e30,
+                    6 => noise * 1e20,
+                    _ => noise,
+                };
+            }
+            Ok(&self.values)
+        }
+
+        fn vocab_size(&self) -> usize {
+            self.values.len()
+        }
+
+        fn max_context(&self) -> usize {
+            4096
+        }
+    }
+
+    let kg = graph();
+    let questions = questions(&kg, "questions.train.jsonl");
+    let texts: Vec<String> = questions.iter().map(|question| question.question.clone()).collect();
+    let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
+    let spelled = infer::engine::vocab_bytes(&serde_json::from_slice(&tokenizer.to_bytes().unwrap()).unwrap());
+    let size = tokenizer.vocab_size();
+    let chat = model::ChatFormat::new(tokenizer).unwrap();
+    let vocab = Vocab { trie: TokenTrie::new(spelled.tokens.into_iter()), end: chat.end_of_turn(), adds_space: spelled.adds_space };
+    let encode = |text: &str| chat.tokenizer().encode(text).unwrap();
+    let dialogues: Vec<Template> = templates().into_iter().filter(|template| template.layout == Layout::Dialogue).collect();
+    let (mut calls, mut ended, mut round) = (0, 0, 0);
+    while calls < wanted {
+        let kind = round % 8;
+        let mut logits = Logits { kind, state: round as u64, end: vocab.end as usize, values: vec![0.0; size] };
+        let sampling = if round % 2 == 0 { Sampling::Greedy } else { Sampling::Temperature { t: 1.0, seed: round as u64 } };
+        let mut write = |moment: &infer::planner::Moment<'_, '_>| {
+            let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
+            let written =
+                generate(&mut logits, &[vocab.end], &acceptor, &encode, &vocab, Limits { max_new_tokens: 256 }, sampling).unwrap();
+            assert!(written.ids.len() <= 256);
+            written.text
+        };
+        // A share of the questions a round, so that a short run sees every kind.
+        let some = &questions[(round * 17) % 200..][..questions.len().min(40)];
+        let (made, finished) = hold_to_live(&kg, some, &dialogues[round % dialogues.len()], wanted - calls, &mut write);
+        (calls, ended, round) = (calls + made, ended + finished, round + 1);
+    }
+    assert!(round >= 8, "only {round} kinds of logits were tried");
+    println!("{calls} calls decoded from made-up logits, {ended} questions ended");
+}
+
+#[test]
+fn random_weights_write_only_valid_calls() {
+    random_weights(RANDOM_CALLS);
+}
+
+#[test]
+fn uniform_and_adversarial_logits_write_only_valid_calls() {
+    made_up_logits(2 * RANDOM_CALLS);
+}
+
+/// `cargo test --release --test agent -- --ignored --nocapture`: the figure of docs/results.md.
+#[test]
+#[ignore = "minutes"]
+fn a_hundred_thousand_calls_are_all_valid() {
+    random_weights(50_000);
+    made_up_logits(50_000);
 }

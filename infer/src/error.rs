@@ -27,4 +27,12 @@ pub enum InferError {
         /// The model's context.
         limit: usize,
     },
+    /// A server failed.
+    #[error("{url}: {message}")]
+    Remote {
+        /// Its base address.
+        url: String,
+        /// What happened.
+        message: String,
+    },
 }

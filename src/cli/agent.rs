@@ -1,10 +1,13 @@
 //! Options of `ask`, `eval` and `replay`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
+use infer::agent::robust::Robust;
 use infer::agent::triad::TriadOptions;
+use infer::planner::{Constraint, RemoteOptions};
 use toolbox::triad;
 
 use super::{KgArg, RankingArgs};
@@ -115,15 +118,99 @@ impl ExcludeTopics {
     }
 }
 
+/// How the kg-agent loop deals with failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ModeName {
+    /// As in the paper: a call that cannot be executed ends the question.
+    Paper,
+    /// An error goes back to the model, at most twice a step; nothing is called twice; see --beam and --answer-types.
+    Robust,
+}
+
+/// The loop of kg-agent.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ModeArgs {
+    /// How the kg-agent loop deals with failure.
+    #[arg(long, value_enum, default_value = "paper")]
+    pub(crate) mode: ModeName,
+    /// Programs kept side by side by log-probability, those that lead to nothing dropped (robust mode).
+    #[arg(long, default_value_t = 1, value_name = "B", value_parser = clap::value_parser!(u8).range(1..=16))]
+    pub(crate) beam: u8,
+    /// Refuse an answer of another kind than the question's first words ask for (robust mode).
+    #[arg(long)]
+    pub(crate) answer_types: bool,
+}
+
+impl ModeArgs {
+    /// The agent in this mode.
+    pub(crate) fn apply(&self, agent: AgentKind) -> AgentKind {
+        match (agent, self.mode) {
+            (AgentKind::KgAgent, ModeName::Robust) => {
+                let usual = Robust::default();
+                AgentKind::KgAgentRobust(Robust { beam: usize::from(self.beam), answer_types: self.answer_types, ..usual })
+            }
+            (agent, _) => agent,
+        }
+    }
+}
+
+/// How a server is told what may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConstraintName {
+    /// Not at all: what comes back is checked, and asked for again at most twice.
+    None,
+    /// llama.cpp's field `grammar`.
+    Grammar,
+    /// vLLM's field `guided_grammar`.
+    GuidedGrammar,
+}
+
+/// A model behind a server (`--model http://HOST:PORT/v1`). The key comes from the environment only: `KGAGENT_API_KEY`.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct RemoteArgs {
+    /// The model's name on the server.
+    #[arg(long, default_value = "default", value_name = "NAME")]
+    pub(crate) served_model: String,
+    /// How the server is told what may be written.
+    #[arg(long, value_enum, default_value = "none")]
+    pub(crate) constraint: ConstraintName,
+    /// Seconds that one turn may take, retries and all.
+    #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+}
+
+impl RemoteArgs {
+    /// What a planner needs to ask this server.
+    pub(crate) fn options(&self, url: &str) -> anyhow::Result<RemoteOptions> {
+        let key = match std::env::var("KGAGENT_API_KEY") {
+            Ok(key) => Some(key),
+            Err(std::env::VarError::NotPresent) => None,
+            Err(error) => anyhow::bail!("KGAGENT_API_KEY: {error}"),
+        };
+        let constraint = match self.constraint {
+            ConstraintName::None => Constraint::None,
+            ConstraintName::Grammar => Constraint::Grammar,
+            ConstraintName::GuidedGrammar => Constraint::GuidedGrammar,
+        };
+        let deadline = Duration::from_secs(self.timeout);
+        Ok(RemoteOptions { model: self.served_model.clone(), key, constraint, deadline, ..RemoteOptions::new(url) })
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct AskArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, or scripted:FILE (what the model would write, one turn a line); `retrieval` and `tog` need none.
+    /// Model folder, http://HOST:PORT/v1 of an OpenAI-compatible server, or scripted:FILE (what the model would write, one turn a line);
+    /// `retrieval` and `tog` need none.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+    #[command(flatten)]
+    pub(crate) mode: ModeArgs,
     /// The question.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
@@ -149,9 +236,14 @@ pub(crate) struct EvalArgs {
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, or `oracle` (the gold programs of kg-agent); `retrieval` and `tog` need none.
+    /// Model folder, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle` (the gold programs of kg-agent); `retrieval` and `tog`
+    /// need none.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
+    #[command(flatten)]
+    pub(crate) mode: ModeArgs,
     /// Where questions come from; as for `datagen gold`.
     #[arg(long, value_name = "FORMAT=PATH")]
     pub(crate) source: String,
@@ -193,4 +285,9 @@ pub(crate) struct ReplayArgs {
     pub(crate) trace: PathBuf,
     #[command(flatten)]
     pub(crate) graph: KgArg,
+    #[command(flatten)]
+    pub(crate) ranking: RankingArgs,
+    /// Decode again with this model folder and compare the tokens too, instead of running the calls that the trace has.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) decode: Option<PathBuf>,
 }

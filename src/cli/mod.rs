@@ -50,7 +50,7 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Run the calls of a trace again and compare every result.
     Replay(ReplayArgs),
-    /// Download a model folder from the Hugging Face hub: the only command that opens a connection.
+    /// Download a model folder from the Hugging Face hub.
     Fetch(FetchArgs),
 }
 

@@ -1,11 +1,10 @@
 //! `kgagent ask`: answer one question, with program, evidence and, where there is no answer, the step that emptied.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use infer::agent::{Outcome as Answered, Task, answer_with};
-use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
+use infer::planner::{Planner, Scripted};
 use serde_json::json;
 use toolbox::answer::{Answer, AnswerValue};
 use toolbox::exec::{Exclude, ExecOptions};
@@ -15,6 +14,7 @@ use toolbox::memory::Template;
 use toolbox::rank::lexical;
 use toolbox::term::NodeId;
 
+use super::eval::Planning;
 use super::{kg, ranking};
 use crate::Outcome;
 use crate::cli::AskArgs;
@@ -24,26 +24,26 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities)?;
-    let agent = args.agent.kind(&args.triad, args.entities.is_empty());
+    let agent = args.mode.apply(args.agent.kind(&args.triad, args.entities.is_empty()));
     let name = args.model.as_deref().unwrap_or("none");
-    let (mut planner, template): (Box<dyn Planner>, Template) = match args.model.as_deref() {
-        _ if !agent.needs_model() => (Box::new(Scripted::new(Vec::new())), Template::of(agent.trained_as())),
-        None => bail!("{} needs a model: name one with --model", agent.name()),
-        Some(model) => match model.strip_prefix("scripted:") {
-            Some(file) => {
-                let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
-                let calls = text.lines().map(|line| line.trim().trim_end_matches(';').to_owned()).filter(|line| !line.is_empty()).collect();
-                (Box::new(Scripted::new(calls)), Template::of(agent.trained_as()))
+    let (mut planner, template): (Box<dyn Planner>, Template) = match name.strip_prefix("scripted:") {
+        Some(file) => {
+            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {file}"))?;
+            let turns = text.lines().map(|line| line.trim().trim_end_matches(';').to_owned()).filter(|line| !line.is_empty()).collect();
+            (Box::new(Scripted::new(turns)), Template::of(agent.trained_as()))
+        }
+        None => {
+            let (planning, template) = Planning::open(&agent, args.model.as_deref(), &args.remote, &mut None)?;
+            if let Planning::Local(model) = &planning
+                && let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info())
+            {
+                ui.warn(&warning);
             }
-            None => {
-                let local = Arc::new(LocalModel::open(Path::new(model)).with_context(|| format!("cannot load the model {model}"))?);
-                let template = local.template(agent.trained_as())?;
-                if let Some(warning) = ranking::mismatch(ranker.as_ref(), local.info()) {
-                    ui.warn(&warning);
-                }
-                (Box::new(LocalPlanner::new(&local)), template)
-            }
-        },
+            let Some(planner) = planning.planner() else {
+                bail!("the oracle replays gold programs, and a question of your own has none; see `eval`")
+            };
+            (planner, template)
+        }
     };
     let exclude = Exclude { nodes: Vec::new(), when: args.exclude_topics.when() };
     let options = ExecOptions { exclude, ranker: Arc::clone(&ranker), ..ExecOptions::default() };

@@ -2,10 +2,12 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use infer::agent::robust::Robust;
 use infer::agent::{AgentKind, Task, answer_with};
-use infer::planner::Scripted;
+use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted};
 use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::kg::Kg;
@@ -14,7 +16,7 @@ use toolbox::memory::Template;
 use toolbox::term::NodeId;
 use toolbox::trace::{self, Event};
 
-use super::kg;
+use super::{kg, ranking};
 use crate::Outcome;
 use crate::cli::ReplayArgs;
 use crate::ui::Ui;
@@ -23,6 +25,7 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let file = File::open(&args.trace).with_context(|| format!("cannot open {}", args.trace.display()))?;
     let events = trace::read(BufReader::new(file)).with_context(|| format!("{} is no trace", args.trace.display()))?;
     let graph = kg::open(&args.graph)?;
+    let ranker = ranking::open(&args.ranking)?;
     let Some(Event::Observe { agent, question, entities, kg_hash, template_hash, planner, exclude, .. }) = events.first() else {
         bail!("{} does not begin with an observe event", args.trace.display());
     };
@@ -36,15 +39,22 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let nodes = |names: &[String]| -> Result<Vec<NodeId>> {
         names.iter().map(|name| graph.by_name(name).with_context(|| format!("the graph has no entity `{name}`"))).collect()
     };
-    let texts = events.iter().filter_map(|event| if let Event::Call { text, .. } = event { Some(text.clone()) } else { None }).collect();
+    let kind = events.iter().find_map(mode).filter(|_| kind.name() == AgentKind::KgAgentRobust(Robust::default()).name()).unwrap_or(kind);
+    let mut planner_again: Box<dyn Planner> = match &args.decode {
+        Some(folder) => {
+            let model = LocalModel::open(folder).with_context(|| format!("cannot load the model {}", folder.display()))?;
+            Box::new(LocalPlanner::new(&Arc::new(model)))
+        }
+        None => Box::new(Scripted::with(written(&events))),
+    };
     // Gold programs may end on statements; whoever else plans may not (rule R22).
     let refuse_statements = planner != "oracle";
     let exclude = Exclude { nodes: nodes(&exclude.0)?, when: exclude.1 };
-    let options = ExecOptions { exclude, refuse_statements, ..ExecOptions::default() };
+    let options = ExecOptions { exclude, refuse_statements, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
     let linked = Linked::new(&graph, question, &nodes(entities)?);
     let task = Task { kg: &graph, question, linked, must_offer: &[], options, template: &template, planner_name: planner };
-    let again = answer_with(&kind, task, &mut Scripted::new(texts))?;
-    let differ = compare(&events, &again.events)?;
+    let again = answer_with(&kind, task, planner_again.as_mut())?;
+    let differ = compare(&events, &again.events, args.decode.is_some())?;
     ui.object(&json!({ "events": events.len(), "equal": differ.is_none(), "first_difference": differ }));
     match differ {
         None => {
@@ -58,11 +68,42 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     }
 }
 
-/// The first event that differs; timings and what only a model can tell (tokens) are not compared.
-fn compare(then: &[Event], now: &[Event]) -> Result<Option<String>> {
+/// The robust loop with the options that a trace names.
+fn mode(event: &Event) -> Option<AgentKind> {
+    let Event::Mode { reasks, beam, answer_types } = event else { return None };
+    Some(AgentKind::KgAgentRobust(Robust { reasks: *reasks, beam: *beam, answer_types: *answer_types }))
+}
+
+/// What was written, in order, each turn with the log-probability that stands before it.
+fn written(events: &[Event]) -> Vec<Proposal> {
+    let mut last = 0.0;
+    let mut turns = Vec::new();
+    for event in events {
+        match event {
+            Event::Tokens { logprob, .. } => last = *logprob,
+            Event::Call { text, .. } => {
+                turns.push(Proposal { text: text.clone(), logprob: std::mem::take(&mut last), ..Proposal::default() })
+            }
+            _ => {}
+        }
+    }
+    turns
+}
+
+/// The first event that differs; timings are not compared, and tokens only where they were decoded again.
+fn compare(then: &[Event], now: &[Event], tokens: bool) -> Result<Option<String>> {
     let comparable = |events: &[Event]| -> Result<Vec<String>, serde_json::Error> {
-        let kept = events.iter().filter(|event| !matches!(event, Event::Timing { .. } | Event::Tokens { .. }));
-        kept.map(serde_json::to_string).collect()
+        let kept = events.iter().filter(|event| match event {
+            Event::Timing { .. } => false,
+            Event::Tokens { .. } => tokens,
+            _ => true,
+        });
+        kept.map(|event| match event {
+            // How many tokens were read anew depends on what the cache held before.
+            Event::Tokens { decided, forced, logprob, .. } => serde_json::to_string(&(decided, forced, logprob)),
+            event => serde_json::to_string(event),
+        })
+        .collect()
     };
     let (then, now) = (comparable(then)?, comparable(now)?);
     for (i, (a, b)) in then.iter().zip(&now).enumerate() {

@@ -11,6 +11,7 @@
 pub mod answer;
 pub mod call;
 pub mod exec;
+pub mod gbnf;
 pub mod journal;
 pub mod kg;
 pub mod limits;

@@ -36,6 +36,20 @@ pub enum Event {
         /// Entities kept out of answers, and where.
         exclude: (Vec<String>, crate::exec::ExcludeWhen),
     },
+    /// How the robust loop deals with failure.
+    Mode {
+        /// Times that a step is asked for again after an error.
+        reasks: usize,
+        /// Programs kept side by side.
+        beam: usize,
+        /// Whether an answer of the wrong kind is refused.
+        answer_types: bool,
+    },
+    /// The programs of a beam after one more call, likeliest first.
+    Beam {
+        /// All of them.
+        ranked: Vec<Ranked>,
+    },
     /// The turns given to the planner since the last prompt.
     Prompt {
         /// The turns.
@@ -88,6 +102,17 @@ pub enum Event {
         /// Seconds in the model.
         model: f64,
     },
+}
+
+/// A program in a beam.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ranked {
+    /// Its last call.
+    pub call: String,
+    /// Log-probability of its calls under the constraint, to four digits.
+    pub logprob: f64,
+    /// Whether it goes on.
+    pub kept: bool,
 }
 
 /// A result in a trace.

@@ -2,6 +2,7 @@
 
 pub mod direct;
 pub mod kg_agent;
+pub mod robust;
 pub mod triad;
 pub mod walk;
 
@@ -22,6 +23,8 @@ use crate::planner::Planner;
 pub enum AgentKind {
     /// The tool loop of KG-Agent.
     KgAgent,
+    /// The same, going on after errors, with several programs side by side.
+    KgAgentRobust(robust::Robust),
     /// Triad's three roles.
     Triad(triad::TriadOptions),
     /// The model alone, without the graph.
@@ -36,7 +39,14 @@ impl AgentKind {
     /// All of them, with the options they have by default.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        vec![Self::KgAgent, Self::Triad(triad::TriadOptions::default()), Self::Direct, Self::Retrieval, Self::Tog]
+        vec![
+            Self::KgAgent,
+            Self::KgAgentRobust(robust::Robust::default()),
+            Self::Triad(triad::TriadOptions::default()),
+            Self::Direct,
+            Self::Retrieval,
+            Self::Tog,
+        ]
     }
 
     /// The name on the command line, in traces and in reports.
@@ -44,6 +54,7 @@ impl AgentKind {
     pub fn name(&self) -> &'static str {
         match self {
             Self::KgAgent => "kg-agent",
+            Self::KgAgentRobust(_) => "kg-agent-robust",
             Self::Triad(_) => "triad",
             Self::Direct => "direct",
             Self::Retrieval => "retrieval",
@@ -57,11 +68,17 @@ impl AgentKind {
         !matches!(self, Self::Retrieval | Self::Tog)
     }
 
+    /// Whether its answer is what a program of calls gives, so that it can be compared with the gold one.
+    #[must_use]
+    pub fn writes_programs(&self) -> bool {
+        matches!(self, Self::KgAgent | Self::KgAgentRobust(_))
+    }
+
     /// Whose training data its model must have seen; the baselines, which nothing is trained for, render as the tool loop does.
     #[must_use]
     pub fn trained_as(&self) -> Agent {
         match self {
-            Self::KgAgent | Self::Direct | Self::Retrieval | Self::Tog => Agent::KgAgent,
+            Self::KgAgent | Self::KgAgentRobust(_) | Self::Direct | Self::Retrieval | Self::Tog => Agent::KgAgent,
             Self::Triad(_) => Agent::Triad,
         }
     }
@@ -98,6 +115,7 @@ pub struct Task<'a> {
 pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),
+        AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
         AgentKind::Triad(options) => triad::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),
         AgentKind::Retrieval => walk::answer(agent, walk::Beam::RETRIEVAL, &task),

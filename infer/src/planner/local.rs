@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use candle_core::{Device, Tensor};
 use model::{ChatFormat, KgAgentInfo, ModelFolder};
-use toolbox::call::CallAcceptor;
 use toolbox::call::accept::Acceptor;
+use toolbox::call::{CallAcceptor, Except};
 use toolbox::memory::{Agent, Template};
 use toolbox::phrase::{Phrase, PhraseAcceptor};
 use toolbox::transcript::{Role, Turn};
@@ -116,6 +116,15 @@ impl LocalPlanner {
 impl Planner for LocalPlanner {
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
         self.decode(moment.turns, &CallAcceptor::new(moment.session.live(moment.template.naming)))
+    }
+
+    fn propose_except(&mut self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Option<Proposal>, InferError> {
+        let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
+        let except = Except::new(&acceptor, refused);
+        if except.is_empty() {
+            return Ok(None);
+        }
+        self.decode(moment.turns, &except).map(Some)
     }
 
     fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {

@@ -1,6 +1,7 @@
-//! Who writes the next call: a local model, the gold program (`oracle`), or given texts (`scripted`), all through the same loop.
+//! Who writes the next call: a local model, a model behind a server, the gold program (`oracle`), or given texts (`scripted`), all through the same loop.
 
 mod local;
+mod remote;
 
 use toolbox::call::Call;
 use toolbox::exec::Session;
@@ -11,6 +12,7 @@ use toolbox::transcript::Turn;
 use crate::InferError;
 
 pub use local::{LocalModel, LocalPlanner};
+pub use remote::{Constraint, RemoteOptions, RemotePlanner};
 
 /// What a planner sees when it must write a call.
 pub struct Moment<'a, 'g> {
@@ -44,6 +46,15 @@ pub trait Planner {
     /// # Errors
     /// [`InferError`] when no call can be written at all.
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError>;
+    /// The next call, and none of `refused`; nothing where nothing else can be written. Planners that are not
+    /// [`constrained`](Self::constrained) may write one of them all the same.
+    ///
+    /// # Errors
+    /// [`InferError`] when no call can be written at all.
+    fn propose_except(&mut self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Option<Proposal>, InferError> {
+        let _ = refused;
+        self.propose(moment).map(Some)
+    }
     /// A turn of the language `phrase`, behind `turns`: what agents other than the tool loop have their model write. Planners that are not
     /// [`constrained`](Self::constrained) may write anything.
     ///
@@ -86,7 +97,7 @@ impl Planner for Oracle {
 
 /// Replays given texts, whatever they are.
 pub struct Scripted {
-    texts: std::vec::IntoIter<String>,
+    turns: std::vec::IntoIter<Proposal>,
     given: usize,
 }
 
@@ -94,12 +105,17 @@ impl Scripted {
     /// Replays `texts`, one a call.
     #[must_use]
     pub fn new(texts: Vec<String>) -> Self {
-        Self { given: texts.len(), texts: texts.into_iter() }
+        Self::with(texts.into_iter().map(|text| Proposal { text, ..Proposal::default() }).collect())
+    }
+
+    /// Replays turns with what they cost and how likely they were.
+    #[must_use]
+    pub fn with(turns: Vec<Proposal>) -> Self {
+        Self { given: turns.len(), turns: turns.into_iter() }
     }
 
     fn next(&mut self) -> Result<Proposal, InferError> {
-        let text = self.texts.next().ok_or(InferError::ScriptEnded { given: self.given })?;
-        Ok(Proposal { text, ..Proposal::default() })
+        self.turns.next().ok_or(InferError::ScriptEnded { given: self.given })
     }
 }
 

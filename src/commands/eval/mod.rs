@@ -91,11 +91,11 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
     let mut loaded = None;
     let mut settings: Vec<Setting> = Vec::new();
     let linked = args.entities == EntitySource::Linked;
-    for agent in args.agents.iter().map(|name| name.kind(&args.triad, linked)) {
+    for agent in args.agents.iter().map(|name| args.mode.apply(name.kind(&args.triad, linked))) {
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
-        settings.push(Setting::open(agent, args.model.as_deref(), &mut loaded, args.entities, exclude, Arc::clone(ranker))?);
+        settings.push(Setting::open(agent, args.model.as_deref(), &args.remote, &mut loaded, args.entities, exclude, Arc::clone(ranker))?);
     }
     Ok(settings)
 }

@@ -149,7 +149,7 @@ fn one(
     let linking = found.and_then(|found| Some((gold_entities(graph, question)?, found, linking_took)));
     let known = known.or_else(|| verified(graph, question).ok());
     // Only the agent that writes programs can write the gold one.
-    let known = known.filter(|_| setting.agent == AgentKind::KgAgent);
+    let known = known.filter(|_| setting.agent.writes_programs());
     let program = known.map(|verified| verified.gold.calls.iter().map(ToString::to_string).eq(answered.answer.program.iter().cloned()));
     let predicted = gold.comparable(&answered.answer);
     let scores = score(&predicted, &gold.answers);

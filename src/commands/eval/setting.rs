@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use infer::agent::AgentKind;
-use infer::planner::{LocalModel, LocalPlanner, Planner, Scripted};
+use infer::planner::{LocalModel, LocalPlanner, Planner, RemotePlanner, Scripted};
 use toolbox::exec::ExcludeWhen;
 use toolbox::memory::Template;
 use toolbox::rank::Ranker;
 
-use crate::cli::EntitySource;
+use crate::cli::{EntitySource, RemoteArgs};
 
 /// Who plans.
 pub(crate) enum Planning {
@@ -18,16 +18,54 @@ pub(crate) enum Planning {
     Oracle,
     /// A model folder.
     Local(Arc<LocalModel>),
+    /// A model behind a server.
+    Remote(RemotePlanner),
     /// The agent needs nobody.
     Nobody,
 }
 
 impl Planning {
+    /// Who plans for an agent, and the template of its turns: a model folder, a server (`http://…`), `oracle`, or nobody where the agent needs none. A
+    /// model that has been loaded is taken from `loaded`.
+    pub(crate) fn open(
+        agent: &AgentKind,
+        model: Option<&str>,
+        remote: &RemoteArgs,
+        loaded: &mut Option<Arc<LocalModel>>,
+    ) -> Result<(Self, Template)> {
+        let usual = Template::of(agent.trained_as());
+        Ok(match model {
+            _ if !agent.needs_model() => (Self::Nobody, usual),
+            None => bail!("{} needs a model: name one with --model", agent.name()),
+            Some("oracle") if *agent != AgentKind::KgAgent => {
+                bail!("gold programs are kg-agent's; `--model oracle` cannot answer as {}", agent.name())
+            }
+            Some("oracle") => (Self::Oracle, usual),
+            Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
+                // A model that was not trained on these dialogues has to read what the tools are.
+                let toolbox = agent.writes_programs();
+                (Self::Remote(RemotePlanner::new(remote.options(url)?)?), Template { toolbox, ..usual })
+            }
+            Some(name) => {
+                let model = match loaded {
+                    Some(model) => Arc::clone(model),
+                    None => {
+                        let opened = LocalModel::open(Path::new(name)).with_context(|| format!("cannot load the model {name}"))?;
+                        Arc::clone(loaded.insert(Arc::new(opened)))
+                    }
+                };
+                let template = model.template(agent.trained_as())?;
+                (Self::Local(model), template)
+            }
+        })
+    }
+
     /// A planner for one thread; none for the oracle, which needs the question first.
-    pub(super) fn planner(&self) -> Option<Box<dyn Planner>> {
+    pub(crate) fn planner(&self) -> Option<Box<dyn Planner>> {
         match self {
             Self::Oracle => None,
             Self::Local(model) => Some(Box::new(LocalPlanner::new(model))),
+            Self::Remote(planner) => Some(Box::new(planner.clone())),
             Self::Nobody => Some(Box::new(Scripted::new(Vec::new()))),
         }
     }
@@ -37,6 +75,7 @@ impl Planning {
         match self {
             Self::Oracle => "oracle",
             Self::Local(_) => "local model",
+            Self::Remote(_) => "remote model",
             Self::Nobody => "none",
         }
     }
@@ -53,35 +92,17 @@ pub(crate) struct Setting {
 }
 
 impl Setting {
-    /// The setting of an agent with a model folder, with `oracle`, or, where the agent needs none, without a model. A model that has been
-    /// loaded is taken from `loaded`.
+    /// The setting of an agent; see [`Planning::open`].
     pub(crate) fn open(
         agent: AgentKind,
         model: Option<&str>,
+        remote: &RemoteArgs,
         loaded: &mut Option<Arc<LocalModel>>,
         entities: EntitySource,
         exclude: Option<ExcludeWhen>,
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
-        let (planning, template) = match model {
-            _ if !agent.needs_model() => (Planning::Nobody, Template::of(agent.trained_as())),
-            None => bail!("{} needs a model: name one with --model", agent.name()),
-            Some("oracle") if agent != AgentKind::KgAgent => {
-                bail!("gold programs are kg-agent's; `--model oracle` cannot answer as {}", agent.name())
-            }
-            Some("oracle") => (Planning::Oracle, Template::of(agent.trained_as())),
-            Some(name) => {
-                let model = match loaded {
-                    Some(model) => Arc::clone(model),
-                    None => {
-                        let opened = LocalModel::open(Path::new(name)).with_context(|| format!("cannot load the model {name}"))?;
-                        Arc::clone(loaded.insert(Arc::new(opened)))
-                    }
-                };
-                let template = model.template(agent.trained_as())?;
-                (Planning::Local(model), template)
-            }
-        };
+        let (planning, template) = Planning::open(&agent, model, remote, loaded)?;
         Ok(Self { agent, planning, template, entities, exclude, ranker })
     }
 }

@@ -132,6 +132,30 @@ impl CallAcceptor {
         state.choices.texts[state.from..state.to].iter().map(|(text, _)| text[state.typed..].to_owned()).collect()
     }
 
+    /// The language as rules: of each, the texts it offers and the rule that goes on behind each; the first is where a call begins. One
+    /// rule stands for all that follows the first set of `intersect` and `union`, so it does not say that they name a set once only.
+    pub(crate) fn rules(&self) -> Vec<Vec<(String, Option<usize>)>> {
+        let mut stages = vec![Stage::Start];
+        let mut rules = Vec::new();
+        while let Some(stage) = stages.get(rules.len()).cloned() {
+            let mut number = |next: &Stage| {
+                let next = match next {
+                    Stage::Done => return None,
+                    Stage::More(tool, chosen) => Stage::More(*tool, chosen[..1].to_vec()),
+                    other => other.clone(),
+                };
+                let known = stages.iter().position(|stage| *stage == next);
+                Some(known.unwrap_or_else(|| {
+                    stages.push(next);
+                    stages.len() - 1
+                }))
+            };
+            let choices = self.choices(&stage);
+            rules.push(choices.texts.iter().map(|(text, next)| (text.clone(), number(next))).collect());
+        }
+        rules
+    }
+
     fn choices(&self, stage: &Stage) -> Arc<Choices> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(choices) = seen.get(stage) {

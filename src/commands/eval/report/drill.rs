@@ -99,7 +99,14 @@ fn shown(event: &Event) -> String {
         Event::Call { text, .. } => format!("<li><code>{}</code></li>", escape(text)),
         Event::Result { result, .. } => format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result))),
         Event::Error { message } => format!("<li class=\"x\">{}</li>", escape(message)),
-        Event::Observe { .. } | Event::Tokens { .. } | Event::Memory { .. } | Event::Answer { .. } | Event::Timing { .. } => String::new(),
+        Event::Beam { ranked } => {
+            let one = |program: &toolbox::trace::Ranked| {
+                let tag = if program.kept { "code" } else { "del" };
+                format!("<{tag}>{}</{tag}> <span class=\"n\">{:.2}</span>", escape(&program.call), program.logprob)
+            };
+            format!("<li>{}</li>", ranked.iter().map(one).collect::<Vec<_>>().join("<br>"))
+        }
+        Event::Mode { .. } | Event::Observe { .. } | Event::Tokens { .. } | Event::Memory { .. } | Event::Answer { .. } | Event::Timing { .. } => String::new(),
     }
 }
 

@@ -1,0 +1,195 @@
+//! A model behind a server: what is sent, and what a server that misbehaves comes to. The server is a thread of the test.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use infer::planner::{Constraint, Planner, RemoteOptions, RemotePlanner};
+use serde_json::{Value, json};
+use toolbox::phrase::Phrase;
+use toolbox::transcript::{Part, Role, Turn};
+
+/// How the server answers one request.
+#[derive(Clone)]
+enum Answer {
+    /// A completion with this text.
+    Say(&'static str),
+    /// A status and a body.
+    Raw(u16, &'static str),
+    /// Half a body, then the connection ends.
+    Close,
+    /// Nothing for as long as the client waits.
+    Hang,
+    /// A body that never ends, in drops.
+    Drip,
+}
+
+/// A server that gives these answers in order and the last one for ever.
+struct Server {
+    url: String,
+    /// Bodies and authorization headers of the requests.
+    seen: Arc<Mutex<Vec<(Value, Option<String>)>>>,
+}
+
+impl Server {
+    fn start(answers: Vec<Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let Ok(stream) = stream else { return };
+                let index = kept.lock().unwrap().len().min(answers.len() - 1);
+                let answer = answers[index].clone();
+                let kept = Arc::clone(&kept);
+                std::thread::spawn(move || serve(stream, &answer, &kept));
+            }
+        });
+        Self { url, seen }
+    }
+
+    fn planner(&self, change: impl FnOnce(&mut RemoteOptions)) -> RemotePlanner {
+        let mut options = RemoteOptions { deadline: Duration::from_secs(20), ..RemoteOptions::new(&self.url) };
+        change(&mut options);
+        RemotePlanner::new(options).unwrap()
+    }
+
+    fn requests(&self) -> usize {
+        self.seen.lock().unwrap().len()
+    }
+}
+
+fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option<String>)>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut length, mut key) = (0, None);
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).unwrap_or(0) == 0 {
+            return;
+        }
+        let Some((name, value)) = line.trim().split_once(':') else {
+            if line.trim().is_empty() {
+                break;
+            }
+            assert!(line.starts_with("POST /v1/chat/completions "), "{line}");
+            continue;
+        };
+        match name.to_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap(),
+            "authorization" => key = Some(value.trim().to_owned()),
+            _ => {}
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    seen.lock().unwrap().push((serde_json::from_slice(&body).unwrap(), key));
+    let send = |stream: &mut TcpStream, status: u16, body: &str| {
+        let _ = write!(stream, "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+    };
+    match answer {
+        Answer::Say(text) => {
+            let body = json!({ "choices": [{ "message": { "role": "assistant", "content": text } }], "usage": { "prompt_tokens": 7, "completion_tokens": 3 } });
+            send(&mut stream, 200, &body.to_string());
+        }
+        Answer::Raw(status, body) => send(&mut stream, *status, body),
+        Answer::Close => {
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{{\"choices\":");
+        }
+        Answer::Hang => std::thread::sleep(Duration::from_secs(60)),
+        Answer::Drip => {
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n");
+            while stream.write_all(b" ").is_ok() {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        }
+    }
+}
+
+fn turns() -> Vec<Turn> {
+    vec![Turn::shown(Role::System, vec![Part::ours("pick one")]), Turn::shown(Role::User, vec![Part::user("red or blue?")])]
+}
+
+fn colours() -> Phrase {
+    Phrase::one_of(["red", "blue"])
+}
+
+#[test]
+fn an_answer_is_taken_and_what_was_sent_is_a_chat() {
+    let server = Server::start(vec![Answer::Say("```\nblue\n```")]);
+    let proposal = server.planner(|options| options.key = Some("secret".to_owned())).write(&turns(), &colours()).unwrap();
+    assert_eq!((proposal.text.as_str(), proposal.read, proposal.decided), ("blue", 7, 3));
+    let seen = server.seen.lock().unwrap();
+    let (body, key) = &seen[0];
+    assert_eq!(body["messages"][1], json!({ "role": "user", "content": "red or blue?" }));
+    assert_eq!((body["temperature"].as_f64(), key.as_deref()), (Some(0.0), Some("Bearer secret")));
+    assert!(body.get("grammar").is_none() && body.get("guided_grammar").is_none());
+}
+
+#[test]
+fn a_server_that_takes_grammars_gets_one() {
+    for (constraint, field) in [(Constraint::Grammar, "grammar"), (Constraint::GuidedGrammar, "guided_grammar")] {
+        let server = Server::start(vec![Answer::Say("red")]);
+        server.planner(|options| options.constraint = constraint).write(&turns(), &colours()).unwrap();
+        assert_eq!(server.seen.lock().unwrap()[0].0[field], "root ::= (\"red\" | \"blue\")\n");
+    }
+}
+
+#[test]
+fn what_cannot_be_used_is_asked_for_again_a_bounded_number_of_times() {
+    let server = Server::start(vec![Answer::Say("green"), Answer::Say("red")]);
+    assert_eq!(server.planner(|_| {}).write(&turns(), &colours()).unwrap().text, "red");
+    let seen = server.seen.lock().unwrap();
+    let messages = seen[1].0["messages"].as_array().unwrap();
+    assert_eq!((seen.len(), messages.len(), &messages[2]["content"]), (2, 4, &json!("green")));
+    drop(seen);
+    // A model that never learns: three requests, and its last word goes to the agent, which refuses it.
+    let server = Server::start(vec![Answer::Say("green")]);
+    assert_eq!(server.planner(|_| {}).write(&turns(), &colours()).unwrap().text, "green");
+    assert_eq!(server.requests(), 3);
+}
+
+#[test]
+fn passing_failures_are_tried_again_and_lasting_ones_are_not() {
+    let server = Server::start(vec![Answer::Raw(503, "loading"), Answer::Close, Answer::Say("red")]);
+    assert_eq!(server.planner(|_| {}).write(&turns(), &colours()).unwrap().text, "red");
+    assert_eq!(server.requests(), 3);
+    for (answer, requests, says) in [
+        (Answer::Raw(401, "no such key"), 1, "status 401: no such key"),
+        (Answer::Raw(500, "out of memory"), 3, "status 500: out of memory (3 tries)"),
+        (Answer::Raw(200, "<html>hello"), 3, "the answer is no JSON: <html>hello"),
+        (Answer::Raw(200, "{\"choices\":[]}"), 3, "has no choices[0].message.content"),
+        (Answer::Raw(302, ""), 1, "status 302"),
+        (Answer::Close, 3, "broke off"),
+    ] {
+        let server = Server::start(vec![answer]);
+        let error = server.planner(|_| {}).write(&turns(), &colours()).unwrap_err().to_string();
+        assert!(error.contains(says) && error.contains(&server.url), "{error}");
+        assert_eq!(server.requests(), requests, "{error}");
+    }
+}
+
+#[test]
+fn a_server_that_hangs_or_drips_is_given_up_at_the_deadline() {
+    for answer in [Answer::Hang, Answer::Drip] {
+        let server = Server::start(vec![answer]);
+        let begun = Instant::now();
+        let error = server.planner(|options| options.deadline = Duration::from_millis(700)).write(&turns(), &colours()).unwrap_err();
+        assert!(error.to_string().contains("700ms"), "{error}");
+        // Generous to a busy machine; for ever is what must not be.
+        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+        assert_eq!(server.requests(), 1);
+    }
+}
+
+#[test]
+fn nobody_there_and_no_http_are_said() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let options = RemoteOptions::new(&format!("http://{closed}/v1"));
+    let error = RemotePlanner::new(options).unwrap().write(&turns(), &colours()).unwrap_err().to_string();
+    assert!(error.contains("no answer") && error.contains("(3 tries)"), "{error}");
+    let error = RemotePlanner::new(RemoteOptions::new("https://example.com/v1")).err().unwrap().to_string();
+    assert!(error.contains("only http://"), "{error}");
+}

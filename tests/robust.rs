@@ -1,0 +1,155 @@
+//! The robust mode of the kg-agent loop: errors go back, nothing is done twice, several programs side by side, traces that replay.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use infer::agent::robust::Robust;
+use infer::agent::{AgentKind, Outcome, Task, answer_with};
+use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted};
+use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
+use toolbox::exec::ExecOptions;
+use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use toolbox::link::Linked;
+use toolbox::memory::{Layout, Template};
+use toolbox::trace::Event;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+}
+
+fn graph() -> MemoryKg {
+    MemoryKg::load(&[data("graph.ttl"), data("ontology.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
+}
+
+const QUESTION: &str = "Where was the partner of Johann Wolfgang von Goethe born?";
+
+fn ask(kg: &MemoryKg, template: &Template, mode: Robust, question: &str, planner: &mut dyn Planner) -> Outcome {
+    let linked = Linked::new(kg, question, &[kg.by_name("goethe").unwrap()]);
+    let task = Task { kg, question, linked, must_offer: &[], options: ExecOptions::default(), template, planner_name: "test" };
+    answer_with(&AgentKind::KgAgentRobust(mode), task, planner).unwrap()
+}
+
+fn scripted(kg: &MemoryKg, mode: Robust, question: &str, texts: &[&str]) -> Outcome {
+    let mut planner = Scripted::new(texts.iter().map(|&text| text.to_owned()).collect());
+    ask(kg, &Template::new(Layout::Dialogue), mode, question, &mut planner)
+}
+
+fn errors(outcome: &Outcome) -> Vec<&str> {
+    outcome.events.iter().filter_map(|event| if let Event::Error { message } = event { Some(message.as_str()) } else { None }).collect()
+}
+
+const LIST: &str = "get_relation(e0)";
+const PARTNER: &str = "v0 = get_tail_entity(e0, people.person.partner)";
+
+#[test]
+fn an_error_goes_back_and_the_next_call_counts() {
+    let kg = graph();
+    let outcome = scripted(
+        &kg,
+        Robust::default(),
+        QUESTION,
+        &[LIST, "v0 = get_tail_entity(e0, no.such.relation)", "what?", PARTNER, "ans = end(v0)"],
+    );
+    assert_eq!(outcome.answer.texts(), ["Christiane Vulpius"]);
+    assert_eq!((outcome.invalid, outcome.asked, outcome.calls), (2, 5, 3));
+    assert!(errors(&outcome)[0].contains("no.such.relation"), "{:?}", errors(&outcome));
+    // The transcript that one would train on has none of the failures.
+    assert!(!format!("{:?}", outcome.samples).contains("no.such.relation"));
+}
+
+#[test]
+fn a_step_is_asked_for_again_twice_and_no_more() {
+    let kg = graph();
+    let outcome = scripted(&kg, Robust::default(), QUESTION, &[LIST, "a", "b", "c", PARTNER]);
+    assert!(outcome.answer.is_none());
+    assert_eq!((outcome.invalid, outcome.asked), (3, 4));
+}
+
+#[test]
+fn nothing_is_done_twice() {
+    let kg = graph();
+    let again = "v1 = get_tail_entity(e0, people.person.partner)";
+    let outcome = scripted(&kg, Robust::default(), QUESTION, &[LIST, PARTNER, again, "ans = end(v0)"]);
+    assert_eq!(outcome.answer.texts(), ["Christiane Vulpius"]);
+    assert_eq!(errors(&outcome).len(), 1, "{:?}", errors(&outcome));
+}
+
+#[test]
+fn an_answer_of_another_kind_is_refused_where_that_is_asked_for() {
+    let kg = graph();
+    let texts = [LIST, PARTNER, "ans = end(v0)", "v1 = count(v0)", "ans = end(v1)"];
+    let question = "How many partners did Johann Wolfgang von Goethe have?";
+    let outcome = scripted(&kg, Robust { answer_types: true, ..Robust::default() }, question, &texts);
+    assert_eq!(outcome.answer.texts(), ["1"]);
+    assert!(errors(&outcome)[0].contains("asks for a number"), "{:?}", errors(&outcome));
+    assert_eq!(scripted(&kg, Robust::default(), question, &texts).answer.texts(), ["Christiane Vulpius"]);
+}
+
+fn random_model(dir: &Path, template: &Template) -> Arc<LocalModel> {
+    let texts: Vec<String> = std::fs::read_to_string(data("questions.train.jsonl")).unwrap().lines().map(str::to_owned).collect();
+    let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
+    let mut config = Preset::Tiny.config(tokenizer.vocab_size());
+    config.num_hidden_layers = 1;
+    let weights = train::fresh_weights(&config, 5).unwrap();
+    let info = KgAgentInfo {
+        templates: [(template.agent.name().to_owned(), template.hash())].into(),
+        layouts: vec!["dialogue".to_owned()],
+        ..KgAgentInfo::default()
+    };
+    ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();
+    Arc::new(LocalModel::open(dir).unwrap())
+}
+
+/// What was decoded, as a script.
+fn written(events: &[Event]) -> Vec<Proposal> {
+    let mut logprobs = events.iter().filter_map(|event| if let Event::Tokens { logprob, .. } = event { Some(*logprob) } else { None });
+    let texts = events.iter().filter_map(|event| if let Event::Call { text, .. } = event { Some(text.clone()) } else { None });
+    texts.map(|text| Proposal { text, logprob: logprobs.next().unwrap(), ..Proposal::default() }).collect()
+}
+
+#[test]
+fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
+    let kg = graph();
+    let dir = tempfile::tempdir().unwrap();
+    let template = Template::new(Layout::Dialogue);
+    let model = random_model(dir.path(), &template);
+    let mode = Robust { beam: 3, ..Robust::default() };
+    let run = || ask(&kg, &template, mode, QUESTION, &mut LocalPlanner::new(&model));
+    let outcome = run();
+    let told = |events: &[Event]| {
+        let kept = events.iter().filter(|event| !matches!(event, Event::Timing { .. } | Event::Tokens { .. }));
+        kept.map(|event| serde_json::to_string(event).unwrap()).collect::<Vec<_>>()
+    };
+    // Weights that know nothing write nothing invalid and nothing twice.
+    assert_eq!(outcome.invalid, 0, "{:?}", errors(&outcome));
+    let beams: Vec<_> =
+        outcome.events.iter().filter_map(|event| if let Event::Beam { ranked } = event { Some(ranked) } else { None }).collect();
+    assert!(!beams.is_empty());
+    for ranked in beams {
+        assert!(ranked.windows(2).all(|pair| pair[0].logprob >= pair[1].logprob));
+        assert!(ranked.iter().filter(|one| one.kept).count() <= 3);
+    }
+    assert_eq!(told(&outcome.events), told(&run().events));
+    let again = ask(&kg, &template, mode, QUESTION, &mut Scripted::with(written(&outcome.events)));
+    assert_eq!(told(&outcome.events), told(&again.events));
+}
+
+#[test]
+fn a_robust_trace_replays_through_the_binary() {
+    let place = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let out = Command::new(env!("CARGO_BIN_EXE_kgagent")).args(args).current_dir(place.path()).output().unwrap();
+        (out.status.code().unwrap(), String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr))
+    };
+    let files = [data("graph.ttl"), data("ontology.ttl")];
+    assert_eq!(run(&["kg", "load", "--kg", "g", files[0].to_str().unwrap(), files[1].to_str().unwrap()]).0, 0);
+    std::fs::write(place.path().join("calls"), format!("{LIST}\nv0 = nonsense(\n{PARTNER}\nans = end(v0)\n")).unwrap();
+    let ask = ["ask", "--kg", "g", "--model", "scripted:calls", "--entity", "goethe", QUESTION, "--trace", "t.jsonl"];
+    assert_eq!(run(&ask).0, 1, "the paper's loop ends at the error");
+    let (code, out) = run(&[&ask[..], &["--mode", "robust"]].concat());
+    assert_eq!(code, 0, "{out}");
+    let (code, out) = run(&["replay", "t.jsonl", "--kg", "g"]);
+    assert_eq!(code, 0, "{out}");
+}

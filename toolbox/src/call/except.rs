@@ -1,0 +1,123 @@
+//! A language without some of its texts: how a planner is kept from writing what has been refused or already done.
+
+use super::accept::Acceptor;
+
+/// The texts of `inner` but for some. Every reachable prefix can still be completed.
+#[derive(Debug)]
+pub struct Except<'a, A> {
+    inner: &'a A,
+    /// The taken-out texts as a trie; the first node is the empty prefix.
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Node {
+    next: Vec<(u8, usize)>,
+    /// A text that is taken out ends here.
+    out: bool,
+    /// Every way on leads to texts that are taken out.
+    dead: bool,
+}
+
+/// A prefix: where it is in the language, and among the texts taken out as long as it is a prefix of one.
+#[derive(Clone, Debug)]
+pub struct ExceptState<S> {
+    inner: S,
+    at: Option<usize>,
+}
+
+impl<'a, A: Acceptor> Except<'a, A> {
+    /// Takes `texts` out of the language of `inner`; those that are not in it change nothing.
+    #[must_use]
+    pub fn new<T: AsRef<str>>(inner: &'a A, texts: impl IntoIterator<Item = T>) -> Self {
+        let mut nodes = vec![Node::default()];
+        for text in texts {
+            let mut at = 0;
+            for &byte in text.as_ref().as_bytes() {
+                let known = nodes[at].next.iter().find(|(next, _)| *next == byte).map(|(_, to)| *to);
+                at = known.unwrap_or_else(|| {
+                    nodes.push(Node::default());
+                    let new = nodes.len() - 1;
+                    nodes[at].next.push((byte, new));
+                    new
+                });
+            }
+            nodes[at].out = true;
+        }
+        let mut made = Self { inner, nodes };
+        made.mark(0, &inner.start());
+        made
+    }
+
+    /// Whether nothing is left.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes[0].dead
+    }
+
+    /// Finds out whether a prefix leads anywhere; the recursion is as deep as the longest text that is taken out.
+    fn mark(&mut self, node: usize, state: &A::State) -> bool {
+        let mut live = self.inner.may_end(state) && !self.nodes[node].out;
+        for byte in 0..=u8::MAX {
+            let Some(next) = self.inner.step(state, byte) else { continue };
+            match self.nodes[node].next.iter().find(|(known, _)| *known == byte).map(|(_, to)| *to) {
+                Some(child) => live |= self.mark(child, &next),
+                None => live = true,
+            }
+        }
+        self.nodes[node].dead = !live;
+        live
+    }
+}
+
+impl<A: Acceptor> Acceptor for Except<'_, A> {
+    type State = ExceptState<A::State>;
+
+    fn start(&self) -> Self::State {
+        ExceptState { inner: self.inner.start(), at: Some(0) }
+    }
+
+    fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
+        let inner = self.inner.step(&state.inner, byte)?;
+        let at = state.at.and_then(|at| self.nodes[at].next.iter().find(|(next, _)| *next == byte).map(|(_, to)| *to));
+        (!at.is_some_and(|at| self.nodes[at].dead)).then_some(ExceptState { inner, at })
+    }
+
+    fn may_end(&self, state: &Self::State) -> bool {
+        self.inner.may_end(&state.inner) && !state.at.is_some_and(|at| self.nodes[at].out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phrase::{Phrase, PhraseAcceptor};
+
+    fn all<A: Acceptor>(acceptor: &A) -> Vec<String> {
+        let mut open = vec![(Vec::new(), acceptor.start())];
+        let mut texts = Vec::new();
+        while let Some((text, state)) = open.pop() {
+            let ways: Vec<_> = (0..=u8::MAX).filter_map(|byte| Some((byte, acceptor.step(&state, byte)?))).collect();
+            assert!(acceptor.may_end(&state) || !ways.is_empty() || text.is_empty(), "{text:?} cannot be completed");
+            if acceptor.may_end(&state) {
+                texts.push(String::from_utf8_lossy(&text).into_owned());
+            }
+            open.extend(ways.into_iter().map(|(byte, next)| (text.iter().copied().chain([byte]).collect(), next)));
+        }
+        texts.sort();
+        texts
+    }
+
+    #[test]
+    fn what_is_taken_out_cannot_be_written_and_all_else_can() {
+        let words = ["a", "ab", "abc", "abd", "b", "bcd", "bce"];
+        let phrase = PhraseAcceptor::new(&Phrase::one_of(words));
+        for bits in 0u32..1 << words.len() {
+            let out: Vec<&str> = words.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, word)| *word).collect();
+            let left: Vec<&str> = words.iter().filter(|word| !out.contains(word)).copied().collect();
+            let except = Except::new(&phrase, out.iter().copied().chain(["zz", "abcx"]));
+            assert_eq!(all(&except), left, "without {out:?}");
+            assert_eq!(except.is_empty(), left.is_empty());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Grammars for servers that hold a model to one: GBNF, which llama.cpp reads as it is and vLLM's and SGLang's back ends read too.
+//!
+//! A grammar may take a little more than the language it is made of (it does not count how often a list names the same thing); whoever uses one checks
+//! what comes back against the language itself.
+
+use crate::call::CallAcceptor;
+use crate::phrase::Phrase;
+
+/// The grammar of the calls that can be made at one moment.
+#[must_use]
+pub fn of_calls(acceptor: &CallAcceptor) -> String {
+    let rules = acceptor.rules();
+    let name = |rule: usize| if rule == 0 { "root".to_owned() } else { format!("r{rule}") };
+    let mut out = String::new();
+    for (i, choices) in rules.iter().enumerate() {
+        let one =
+            |(text, next): &(String, Option<usize>)| next.map_or_else(|| literal(text), |next| format!("{} {}", literal(text), name(next)));
+        out.push_str(&format!("{} ::= {}\n", name(i), choices.iter().map(one).collect::<Vec<_>>().join(" | ")));
+    }
+    out
+}
+
+/// The grammar of a phrase.
+#[must_use]
+pub fn of_phrase(phrase: &Phrase) -> String {
+    format!("root ::= {}\n", expression(phrase))
+}
+
+/// A text as a GBNF literal.
+#[must_use]
+pub fn literal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => out.push_str(&format!("\\x{:02X}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn expression(phrase: &Phrase) -> String {
+    match phrase {
+        Phrase::Text(text) => literal(text),
+        Phrase::Seq(parts) if parts.is_empty() => literal(""),
+        Phrase::Seq(parts) => parts.iter().map(expression).collect::<Vec<_>>().join(" "),
+        Phrase::Any(choices) => format!("({})", choices.iter().map(expression).collect::<Vec<_>>().join(" | ")),
+        Phrase::List { items, separator, min, max } => {
+            let item = format!("({})", items.iter().map(expression).collect::<Vec<_>>().join(" | "));
+            let max = (*max).min(items.len());
+            if max == 0 {
+                return literal("");
+            }
+            let more = format!("({} {item}){{{},{}}}", literal(separator), min.saturating_sub(1), max - 1);
+            if *min == 0 { format!("({item} {more})?") } else { format!("{item} {more}") }
+        }
+        Phrase::Free { min, max, stop } => {
+            let escaped: String = stop.chars().map(|c| format!("\\x{:02X}", u32::from(c))).collect();
+            format!("[^\\x00-\\x1F\\x7F{escaped}]{{{min},{max}}}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::{Live, LiveSet};
+
+    #[test]
+    fn calls_become_rules() {
+        let set = |text: &str, out: &[&str]| LiveSet {
+            text: text.to_owned(),
+            out: out.iter().map(|&r| r.to_owned()).collect(),
+            ..LiveSet::default()
+        };
+        let live = Live { sets: vec![set("e0", &["a.b"])], ..Live::default() };
+        let text = of_calls(&CallAcceptor::new(live));
+        assert!(text.starts_with("root ::= \"ans = end(\" r1 | \"get_relation(\" r2 | \"v0 = count(\" r3"), "{text}");
+        assert!(text.contains(" ::= \"a.b)\"\n"), "{text}");
+        // Every rule that is named is there.
+        let rules = text.lines().count();
+        for name in text.split([' ', '\n']).filter_map(|word| word.strip_prefix('r')).filter_map(|number| number.parse::<usize>().ok()) {
+            assert!(name < rules, "r{name} of {rules}");
+        }
+    }
+
+    #[test]
+    fn phrases_become_gbnf() {
+        let list = Phrase::list(["t0", "t1", "t2"].map(Phrase::text), " ", 1, 2);
+        assert_eq!(of_phrase(&list), "root ::= (\"t0\" | \"t1\" | \"t2\") (\" \" (\"t0\" | \"t1\" | \"t2\")){0,1}\n");
+        let free = Phrase::seq([Phrase::text("say \"\\"), Phrase::free(1, 9, ">")]);
+        assert_eq!(of_phrase(&free), "root ::= \"say \\\"\\\\\" [^\\x00-\\x1F\\x7F\\x3E]{1,9}\n");
+        assert_eq!(of_phrase(&Phrase::maybe(Phrase::text("a"))), "root ::= (\"a\" | \"\")\n");
+    }
+}
