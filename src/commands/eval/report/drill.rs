@@ -106,7 +106,12 @@ fn shown(event: &Event) -> String {
             };
             format!("<li>{}</li>", ranked.iter().map(one).collect::<Vec<_>>().join("<br>"))
         }
-        Event::Mode { .. } | Event::Observe { .. } | Event::Tokens { .. } | Event::Memory { .. } | Event::Answer { .. } | Event::Timing { .. } => String::new(),
+        Event::Mode { .. }
+        | Event::Observe { .. }
+        | Event::Tokens { .. }
+        | Event::Memory { .. }
+        | Event::Answer { .. }
+        | Event::Timing { .. } => String::new(),
     }
 }
 
