@@ -193,3 +193,49 @@ fn nobody_there_and_no_http_are_said() {
     let error = RemotePlanner::new(RemoteOptions::new("https://example.com/v1")).err().unwrap().to_string();
     assert!(error.contains("only http://"), "{error}");
 }
+
+#[test]
+fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
+    let place = tempfile::tempdir().unwrap();
+    let data = |name: &str| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name).display().to_string();
+    let run = |args: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kgagent"));
+        let out = command.args(args).current_dir(place.path()).env("KGAGENT_API_KEY", "from the environment").output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (out.status.code().unwrap(), text(&out.stdout) + &text(&out.stderr))
+    };
+    assert_eq!(run(&["kg", "load", "--kg", "g", &data("graph.ttl"), &data("ontology.ttl")]).0, 0);
+    let calls = ["get_relation(e0)", "`v0 = get_tail_entity(e0, people.person.partner);`", "ans = end(v9)", "ans = end(v0)"];
+    let server = Server::start(calls.map(Answer::Say).to_vec());
+    let question = "Who was the partner of Johann Wolfgang von Goethe?";
+    let ask =
+        ["ask", "--kg", "g", "--model", &server.url, "--served-model", "big", "--constraint", "grammar", "--entity", "goethe", question];
+    let (code, out) = run(&[&ask[..], &["--trace", "t.jsonl"]].concat());
+    assert_eq!(code, 0, "{out}");
+    assert!(out.contains("answer    Christiane Vulpius"), "{out}");
+    let seen = server.seen.lock().unwrap();
+    let (body, key) = &seen[0];
+    assert_eq!((seen.len(), &body["model"], key.as_deref()), (4, &json!("big"), Some("Bearer from the environment")));
+    assert!(
+        body["messages"][0]["content"].as_str().unwrap().contains("get_tail_entity"),
+        "a model that was not trained here reads the tools"
+    );
+    let grammar = |i: usize| seen[i].0["grammar"].as_str().unwrap();
+    assert!(
+        grammar(0).starts_with("root ::= ") && grammar(0).contains("\"get_relation(\"") && grammar(0).contains("\"e0)\""),
+        "{}",
+        grammar(0)
+    );
+    assert!(
+        !grammar(0).contains("people.person.partner") && grammar(1).contains("\"people.person.partner)\""),
+        "only what has been shown is live"
+    );
+    drop(seen);
+    let (code, out) = run(&["replay", "t.jsonl", "--kg", "g"]);
+    assert_eq!(code, 0, "{out}");
+    // A server that only hangs ends the command with an error that names it.
+    let server = Server::start(vec![Answer::Hang]);
+    let (code, out) = run(&["ask", "--kg", "g", "--model", &server.url, "--timeout", "1", "--entity", "goethe", question]);
+    assert_eq!(code, 2, "{out}");
+    assert!(out.contains(&server.url) && out.contains("no answer within 1s"), "{out}");
+}
