@@ -54,8 +54,12 @@ fn expression(phrase: &Phrase) -> String {
             if max == 0 {
                 return literal("");
             }
-            let more = format!("({} {item}){{{},{}}}", literal(separator), min.saturating_sub(1), max - 1);
-            if *min == 0 { format!("({item} {more})?") } else { format!("{item} {more}") }
+            // Not every reader of these grammars takes a repetition of nothing.
+            let more = match max - 1 {
+                0 => String::new(),
+                most => format!(" ({} {item}){{{},{most}}}", literal(separator), min.saturating_sub(1)),
+            };
+            if *min == 0 { format!("({item}{more})?") } else { format!("{item}{more}") }
         }
         Phrase::Free { min, max, stop } => {
             let escaped: String = stop.chars().map(|c| format!("\\x{:02X}", u32::from(c))).collect();
@@ -91,6 +95,7 @@ mod tests {
     fn phrases_become_gbnf() {
         let list = Phrase::list(["t0", "t1", "t2"].map(Phrase::text), " ", 1, 2);
         assert_eq!(of_phrase(&list), "root ::= (\"t0\" | \"t1\" | \"t2\") (\" \" (\"t0\" | \"t1\" | \"t2\")){0,1}\n");
+        assert_eq!(of_phrase(&Phrase::list([Phrase::text("t0")], " ", 1, 1)), "root ::= (\"t0\")\n");
         let free = Phrase::seq([Phrase::text("say \"\\"), Phrase::free(1, 9, ">")]);
         assert_eq!(of_phrase(&free), "root ::= \"say \\\"\\\\\" [^\\x00-\\x1F\\x7F\\x3E]{1,9}\n");
         assert_eq!(of_phrase(&Phrase::maybe(Phrase::text("a"))), "root ::= (\"a\" | \"\")\n");
