@@ -120,7 +120,9 @@ fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refus
             continue;
         }
         let value = if view.is_leaf(*var) { Against::Nothing } else { Against::Within(*var) };
-        let (relation, other) = (compiler.names.relation(&step.relation)?, Some(Arg::Name(compiler.names.iri(entity)?)));
+        // What planners never see, such as a label that is only shown, is judged by nothing.
+        let Ok(relation) = compiler.names.relation(&step.relation) else { continue };
+        let other = Some(Arg::Name(compiler.names.iri(entity)?));
         found.push(Judged { edge, iri: step.relation.clone(), subject: subject.clone(), relation, op: Op::Ne, value, other });
     }
     Ok(found)

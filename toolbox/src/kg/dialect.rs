@@ -367,12 +367,13 @@ fn group(tokens: &mut Vec<Token>) {
     for (i, token) in tokens.iter().enumerate() {
         match token.text.as_str() {
             "{" => {
-                body = body.or(Some(i));
+                // A query that goes wrong may open a bracket before it selects.
+                body = body.or(select.map(|_| i));
                 depth += 1;
             }
             "}" => {
                 depth = depth.saturating_sub(1);
-                close = (depth == 0).then_some(i).or(close);
+                close = (depth == 0 && body.is_some()).then_some(i).or(close);
             }
             _ if depth > 0 => {}
             _ if token.is("select") => select = select.or(Some(i)),

@@ -1,0 +1,138 @@
+//! Fuzzing on a stable toolchain, without coverage: known inputs changed at random (bytes, numbers, pieces of one another) are given to the
+//! functions of `tests/fuzz`. A few hundred each by default; for longer: `KGAGENT_FUZZ_SECONDS=600 KGAGENT_FUZZ_SEED=7 cargo test -p datagen --test fuzz -- --nocapture`.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+#[allow(unreachable_pub)]
+#[path = "../../tests/fuzz/src/lib.rs"]
+mod fuzz;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// Inputs grow no longer than this.
+const LONGEST: usize = 1 << 14;
+
+/// Inputs of one target where no time is given.
+const RUNS: u64 = 300;
+
+/// xorshift64*: no quality is needed beyond being different every time.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
+    }
+}
+
+/// One change of an input.
+fn change(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+    const ODD: &[&[u8]] = &[
+        b"\0",
+        b"\xff",
+        b"\"",
+        b"\\",
+        b"<",
+        b">",
+        b"(",
+        b")",
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b",",
+        b"\n",
+        "é".as_bytes(),
+        b"99999999999999999999",
+        b"-1",
+        b"~",
+    ];
+    let at = random.below(input.len() + 1);
+    let end = (at + 1 + random.below(8)).min(input.len());
+    match random.below(7) {
+        0 if at < input.len() => input[at] ^= 1 << random.below(8),
+        1 if at < end => drop(input.drain(at..end)),
+        2 if at < end => {
+            let again = input[at..end].to_vec();
+            input.splice(at..at, again);
+        }
+        3 => {
+            let piece = ODD[random.below(ODD.len())].to_vec();
+            input.splice(at..at, piece);
+        }
+        4 if !other.is_empty() => {
+            let from = random.below(other.len());
+            let to = (from + 1 + random.below(24)).min(other.len());
+            let end = end.max(at);
+            input.splice(at..end, other[from..to].iter().copied());
+        }
+        5 if at + 4 <= input.len() => {
+            let word = [0, 1, u32::MAX, u32::try_from(random.below(64)).unwrap_or(0)][random.below(4)];
+            input[at..at + 4].copy_from_slice(&word.to_le_bytes());
+        }
+        _ if at < input.len() => input[at] = (random.next() & 0xff) as u8,
+        _ => {}
+    }
+    input.truncate(LONGEST.max(1));
+}
+
+fn number(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().map(|text| text.parse().unwrap())
+}
+
+fn run(name: &str) {
+    let (_, target, inputs) = fuzz::TARGETS.iter().find(|(known, ..)| *known == name).unwrap();
+    let (seconds, seed) = (number("KGAGENT_FUZZ_SECONDS"), number("KGAGENT_FUZZ_SEED").unwrap_or(1));
+    let inputs = inputs();
+    let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let (begun, mut runs, mut slowest) = (Instant::now(), 0_u64, Duration::ZERO);
+    while seconds.map_or(runs < RUNS, |seconds| begun.elapsed() < Duration::from_secs(seconds)) {
+        let mut input = inputs[random.below(inputs.len())].clone();
+        // Inputs as they are first: a law that they break is no matter of chance.
+        let changes = if runs < inputs.len() as u64 { 0 } else { 1 + random.below(12) };
+        if changes == 0 {
+            input.clone_from(&inputs[usize::try_from(runs).unwrap()]);
+        }
+        for _ in 0..changes {
+            change(&mut input, &inputs[random.below(inputs.len())], &mut random);
+        }
+        let one = Instant::now();
+        if catch_unwind(AssertUnwindSafe(|| target(&input))).is_err() {
+            panic!("{name}: run {runs} of seed {seed} panics on {:?}, bytes {input:?}", String::from_utf8_lossy(&input));
+        }
+        runs += 1;
+        slowest = slowest.max(one.elapsed());
+    }
+    println!("{name}: {runs} runs in {:?} without a panic, the slowest {slowest:?}", begun.elapsed());
+}
+
+#[test]
+fn calls_parse_or_say_why_not() {
+    run("call");
+}
+
+#[test]
+fn the_acceptor_leads_to_calls_only() {
+    run("acceptor");
+}
+
+#[test]
+fn queries_convert_or_say_why_not() {
+    run("conversion");
+}
+
+#[test]
+fn question_files_are_read_or_refused() {
+    run("dataset");
+}
+
+#[test]
+fn graph_files_are_opened_or_refused() {
+    run("graph");
+}
