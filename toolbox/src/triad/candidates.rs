@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::fill::{FilledQuery, Link, Pattern, Place};
+use super::fill::{FilledQuery, Link, Pattern};
 use super::solve::{Bounds, Unsolved, solve};
 use super::template::AnswerType;
 use crate::exec::{Ranked, Relation, Session, Value};
@@ -49,22 +49,11 @@ fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
 /// [`Unsolved`] when a bound is reached.
 pub fn linked_nodes(session: &Session<'_>, patterns: &[Pattern], var: &str, bounds: Bounds) -> Result<Option<Vec<NodeId>>, Unsolved> {
     // Only what hangs together with the variable: the rest would multiply its solutions and say nothing about it.
-    let vars = |pattern: &Pattern| -> Vec<String> {
-        let places = match pattern {
-            Pattern::Walk { head, tail, .. } => vec![head, tail],
-            Pattern::Class { member, .. } => vec![member],
-        };
-        let name = |place: &&Place| match place {
-            Place::Var(name) => Some(name.clone()),
-            Place::Node(_) => None,
-        };
-        places.iter().filter_map(name).collect()
-    };
     let mut reached: BTreeSet<String> = BTreeSet::from([var.to_owned()]);
     let mut connected: Vec<usize> = Vec::new();
-    while let Some(next) = (0..patterns.len()).find(|i| !connected.contains(i) && vars(&patterns[*i]).iter().any(|v| reached.contains(v))) {
+    while let Some(next) = (0..patterns.len()).find(|i| !connected.contains(i) && patterns[*i].vars().any(|name| reached.contains(name))) {
         connected.push(next);
-        reached.extend(vars(&patterns[next]));
+        reached.extend(patterns[next].vars().map(ToOwned::to_owned));
     }
     if connected.is_empty() {
         return Ok(None);

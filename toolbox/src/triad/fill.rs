@@ -46,6 +46,33 @@ pub enum Pattern {
         /// The class.
         class: NodeId,
     },
+    /// The variable is this node.
+    Same {
+        /// The variable.
+        var: String,
+        /// The node.
+        node: NodeId,
+    },
+}
+
+impl Pattern {
+    /// The names of its variables, in order.
+    pub fn vars(&self) -> impl Iterator<Item = &str> {
+        let places = match self {
+            Self::Walk { head, tail, .. } => [Some(head), Some(tail)],
+            Self::Class { member, .. } => [Some(member), None],
+            Self::Same { .. } => [None, None],
+        };
+        let own = match self {
+            Self::Same { var, .. } => Some(var.as_str()),
+            Self::Walk { .. } | Self::Class { .. } => None,
+        };
+        let named = places.into_iter().flatten().filter_map(|place| match place {
+            Place::Var(name) => Some(name.as_str()),
+            Place::Node(_) => None,
+        });
+        named.chain(own)
+    }
 }
 
 /// The right side of a condition.
@@ -98,6 +125,9 @@ pub fn fill(
         if let End::Class(class) = triple.object {
             let class = session.classes().get(class).copied().ok_or_else(|| TriadError::End(triple.object.to_string()))?;
             return Ok(Pattern::Class { member: place(&triple.subject)?, class });
+        }
+        if let (true, End::Var(var), Place::Node(node)) = (triple.is_same(), &triple.subject, place(&triple.object)?) {
+            return Ok(Pattern::Same { var: var.clone(), node });
         }
         let link = links.get(index).copied().flatten().ok_or_else(|| TriadError::Unlinked(triple.to_string()))?;
         let (subject, object) = (place(&triple.subject)?, place(&triple.object)?);
@@ -167,6 +197,7 @@ impl FilledQuery {
                 format!("{} {} {}", place(head), crate::call::print_name(&session.relation_name(*relation)), place(tail))
             }
             Pattern::Class { member, class } => format!("{} a {}", place(member), name(*class)),
+            Pattern::Same { var, node } => format!("?{var} is {}", place(&Place::Node(*node))),
         };
         let branch = |patterns: &Vec<Pattern>| patterns.iter().map(pattern).collect::<Vec<_>>().join(" . ");
         let mut text = self.kind.word().to_owned();

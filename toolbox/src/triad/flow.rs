@@ -225,7 +225,7 @@ impl<'s, 'g> Try<'s, 'g> {
             SubTask::Relations(_) => grammar::selection(&texts(), self.options.relations),
             SubTask::Template => {
                 let usable: Vec<bool> =
-                    self.triples.iter().zip(&self.links).map(|(triple, links)| triple.is_class() || !links.is_empty()).collect();
+                    self.triples.iter().zip(&self.links).map(|(triple, links)| triple.is_given() || !links.is_empty()).collect();
                 grammar::template(self.kind, &self.triples, &usable, linked.entities.len(), linked.values.len())
             }
             SubTask::Query => Phrase::one_of((0..self.matched.len()).map(|i| format!("q{i}"))),
@@ -371,7 +371,7 @@ impl<'s, 'g> Try<'s, 'g> {
 
     /// The patterns of the triples linked so far, for each of the best combinations of links.
     fn linked_patterns(&self) -> Vec<Vec<Pattern>> {
-        let done: Vec<usize> = (0..self.triples.len()).filter(|&i| !self.links[i].is_empty() || self.triples[i].is_class()).collect();
+        let done: Vec<usize> = (0..self.triples.len()).filter(|&i| !self.links[i].is_empty() || self.triples[i].is_given()).collect();
         let sizes: Vec<usize> = done.iter().map(|&i| self.links[i].len().max(1)).chain(self.entities.iter().map(Vec::len)).collect();
         let template =
             QueryTemplate { kind: AnswerType::Ask, answer: None, branches: vec![done.clone()], filters: Vec::new(), extreme: None };
@@ -395,7 +395,7 @@ impl<'s, 'g> Try<'s, 'g> {
     /// Asks for the relations of the next triple: those without a variable first, then those of which something is known.
     fn link_next(&mut self) -> Result<(), Failure> {
         loop {
-            let left = |i: &usize| !self.order.contains(i) && !self.triples[*i].is_class();
+            let left = |i: &usize| !self.order.contains(i) && !self.triples[*i].is_given();
             let bounds = self.bounds();
             // Open ends: of equals the triple said first.
             let mut best: Option<(usize, usize)> = None;
@@ -416,7 +416,9 @@ impl<'s, 'g> Try<'s, 'g> {
             let (subject, object) = (self.triples[triple].subject.clone(), self.triples[triple].object.clone());
             let from = self.nodes(&subject, bounds)?;
             // What other triples say of the far end does not rule a relation out: the triples may be alternatives.
-            let to = if from.is_none() || matches!(object, End::Entity(_)) { self.nodes(&object, bounds)? } else { None };
+            // And to a question of yes or no the answer may be that no such relation leads there.
+            let between = self.kind != AnswerType::Ask && matches!(object, End::Entity(_));
+            let to = if from.is_none() || between { self.nodes(&object, bounds)? } else { None };
             let ranked = candidates::relations(self.session, &self.triples[triple].phrase, from.as_deref(), to.as_deref());
             self.offered.extend(ranked.iter().map(|(link, _)| *link));
             self.shown = render::cut(self.session, &ranked, self.options.shown);
@@ -435,12 +437,12 @@ impl<'s, 'g> Try<'s, 'g> {
     /// Whether a triple linked so far speaks of the end.
     fn reached(&self, end: &End) -> bool {
         let speaks = |i: usize| self.triples[i].subject == *end || self.triples[i].object == *end;
-        (0..self.triples.len()).any(|i| (self.order.contains(&i) || self.triples[i].is_class()) && speaks(i))
+        (0..self.triples.len()).any(|i| (self.order.contains(&i) || self.triples[i].is_given()) && speaks(i))
     }
 
     /// Fills the template with the products of candidates and runs them.
     fn run(&mut self, template: &QueryTemplate) -> Result<(), Failure> {
-        let mut used: Vec<usize> = template.branches.iter().flatten().copied().filter(|&i| !self.triples[i].is_class()).collect();
+        let mut used: Vec<usize> = template.branches.iter().flatten().copied().filter(|&i| !self.triples[i].is_given()).collect();
         used.sort_unstable();
         used.dedup();
         let sizes: Vec<usize> = used.iter().map(|&i| self.links[i].len()).chain(self.entities.iter().map(Vec::len)).collect();

@@ -31,7 +31,7 @@ pub use flow::{Ended, Failure, Options, PHASES, Request, SubTask, Try};
 pub use render::FROM_GRAPH;
 pub use solve::{Bounds, Solved, Unsolved, solve};
 pub use template::{AnswerType, Filter, Operand, QueryTemplate};
-pub use triple::{End, IS_A, MAX_TRIPLES, Triple, parse_triples, print_triples};
+pub use triple::{End, IS, IS_A, MAX_TRIPLES, Triple, parse_triples, print_triples};
 
 /// What is wrong with what a model wrote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

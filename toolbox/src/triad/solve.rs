@@ -88,14 +88,6 @@ struct Solver<'s, 'g, 'q> {
     branches: Vec<Branch<'q>>,
 }
 
-/// The places of a pattern.
-fn places(pattern: &Pattern) -> Vec<&Place> {
-    match pattern {
-        Pattern::Walk { head, tail, .. } => vec![head, tail],
-        Pattern::Class { member, .. } => vec![member],
-    }
-}
-
 /// The value of a place in a row, where it has one.
 fn get(place: &Place, vars: &[&str], row: &Row) -> Option<NodeId> {
     match place {
@@ -122,11 +114,11 @@ impl<'q> Solver<'_, '_, 'q> {
         let mut left: Vec<&Pattern> = patterns.iter().collect();
         while !left.is_empty() {
             let cost = |pattern: &&Pattern| {
-                let open =
-                    places(pattern).iter().filter(|place| get(place, &branch.vars, &vec![OPEN; branch.vars.len()]).is_none()).count();
+                let open = pattern.vars().filter(|var| !branch.vars.contains(var)).count();
                 match pattern {
                     Pattern::Walk { relation: Relation::Plain(id), .. } if open == 2 => (3, self.session.kg().uses(*id)),
                     Pattern::Class { .. } if open == 1 => (2, 0),
+                    Pattern::Same { .. } => (0, 0),
                     _ => (open, 0),
                 }
             };
@@ -147,11 +139,8 @@ impl<'q> Solver<'_, '_, 'q> {
         let known = branch.vars.clone();
         let new: Vec<&'q str> = {
             let mut new: Vec<&'q str> = Vec::new();
-            for place in places(pattern) {
-                if let Place::Var(name) = place
-                    && !known.contains(&name.as_str())
-                    && !new.contains(&name.as_str())
-                {
+            for name in pattern.vars() {
+                if !known.contains(&name) && !new.contains(&name) {
                     new.push(name);
                 }
             }
@@ -174,6 +163,11 @@ impl<'q> Solver<'_, '_, 'q> {
                         None => instances.iter().for_each(|&node| add(&[node], &mut branch.rows)),
                     }
                 }
+                Pattern::Same { var, node } => match known.iter().position(|name| name == var) {
+                    Some(column) if row[column] == *node => add(&[], &mut branch.rows),
+                    Some(_) => {}
+                    None => add(&[*node], &mut branch.rows),
+                },
                 Pattern::Walk { head, relation, tail } => match (get(head, &known, &row), get(tail, &known, &row)) {
                     (Some(head), Some(tail)) => {
                         if self.step(head, *relation, true).binary_search(&tail).is_ok() {
@@ -339,6 +333,7 @@ impl<'q> Solver<'_, '_, 'q> {
         let kg = self.session.kg();
         for pattern in branch.patterns {
             match pattern {
+                Pattern::Same { .. } => {}
                 Pattern::Class { member, class } => {
                     let member = get(member, &branch.vars, row);
                     triples.extend(member.map(|member| proof(kg, member, *class)).unwrap_or_default());

@@ -64,6 +64,9 @@ pub(super) fn variable(name: &str) -> Option<String> {
 /// What stands for the relation to a class.
 pub const IS_A: &str = "a";
 
+/// What stands between a variable and the entity that it is: `<?x, is, e0>`.
+pub const IS: &str = "is";
+
 /// A triple with a phrase where the relation will be.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Triple {
@@ -81,6 +84,18 @@ impl Triple {
     #[must_use]
     pub fn is_class(&self) -> bool {
         matches!(self.object, End::Class(_))
+    }
+
+    /// Whether it says which entity its subject is.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.phrase == IS && self.subject.var().is_some() && matches!(self.object, End::Entity(_))
+    }
+
+    /// Whether no relation of the graph has to be found for it.
+    #[must_use]
+    pub fn is_given(&self) -> bool {
+        self.is_class() || self.is_same()
     }
 
     /// Names of its variables.
@@ -124,10 +139,8 @@ pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
     let mut triples = Vec::new();
     for piece in text.split('<').skip(1) {
         let inside = piece.split_once('>').ok_or_else(|| TriadError::Triple(format!("<{piece}")))?.0;
-        let triple: Triple = format!("<{inside}>").parse()?;
-        if !triples.contains(&triple) {
-            triples.push(triple);
-        }
+        // The same triple twice may stand for two relations, or for one in both directions.
+        triples.push(format!("<{inside}>").parse()?);
     }
     if triples.is_empty() || triples.len() > MAX_TRIPLES {
         return Err(TriadError::Count(triples.len()));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use toolbox::exec::{Relation, Session};
 use toolbox::kg::Kg;
 use toolbox::term::{Literal, Term};
-use toolbox::triad::{AnswerType, End, Filter, IS_A, Link, MAX_TRIPLES, Operand, QueryTemplate, Triple};
+use toolbox::triad::{AnswerType, End, Filter, IS, IS_A, Link, MAX_TRIPLES, Operand, QueryTemplate, Triple};
 use toolbox::value::Op;
 
 use crate::graph::{Edge, Form, Group, Node, QueryGraph, Step, Var};
@@ -56,13 +56,22 @@ impl Gold {
 
 /// A group multiplied out into groups without alternatives.
 fn alternatives(group: &Group) -> Option<Vec<Group>> {
-    let beyond = !group.values.is_empty() || !group.labels.is_empty() || !group.choices.is_empty();
+    let beyond = !group.labels.is_empty() || !group.choices.is_empty();
     if beyond || !group.halves.is_empty() || !group.blocks.is_empty() {
         return None;
     }
     let mut plain = group.clone();
     let unions = std::mem::take(&mut plain.unions);
+    let values = std::mem::take(&mut plain.values);
     let mut all = vec![Group { edges: Vec::new(), ..plain.clone() }];
+    for (var, terms) in &values {
+        let with =
+            |group: &Group, term: &Term| Group { values: [&group.values[..], &[(*var, vec![term.clone()])]].concat(), ..group.clone() };
+        all = all.iter().flat_map(|group| terms.iter().map(move |term| with(group, term))).collect();
+        if all.len() > BRANCHES {
+            return None;
+        }
+    }
     for edge in &plain.edges {
         let steps: Vec<&Step> = edge.steps.iter().collect();
         let with = |group: &Group, step: &Step| {
@@ -206,6 +215,13 @@ impl<'a, 'g> Maker<'a, 'g> {
         edges.sort_by_key(|edge| edge.order);
         let mut classes: Vec<&(Node, String)> = group.classes.iter().collect();
         let mut intervals: Vec<_> = group.intervals.iter().collect();
+        for (var, terms) in &group.values {
+            let [Term::Iri(iri)] = &terms[..] else { return None };
+            let object = self.end(&Node::Entity(iri.clone()))?;
+            let triple = Triple { subject: End::Var(self.name(*var)?), phrase: IS.to_owned(), object };
+            used.push(self.push(triple, None));
+            known.push(Node::Var(*var));
+        }
         while !edges.is_empty() || !classes.is_empty() || !intervals.is_empty() {
             if let Some(at) = intervals.iter().position(|interval| is_known(&interval.node, &known)) {
                 let interval = intervals.remove(at);
@@ -326,5 +342,7 @@ fn clean(text: &str) -> Option<String> {
     let kept: String = text.to_lowercase().chars().map(|c| if c.is_control() || "<>,".contains(c) { ' ' } else { c }).collect();
     let phrase: String = kept.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(PHRASE_CHARS).collect();
     let phrase = phrase.trim_end().to_owned();
+    // What says that two are the same is no relation.
+    let phrase = if phrase == IS { format!("{IS} of") } else { phrase };
     (phrase.chars().count() >= 2).then_some(phrase)
 }

@@ -88,7 +88,9 @@ impl<'a> TriadExamples<'a> {
         let share = if verified.abstain { RETRIED_MISSING } else { RETRIED };
         let before = match hash::falls_into(share, 0, "retried", &question.id) {
             true if verified.abstain => {
-                let missing = (0..gold.triples.len()).find(|&i| gold.links[i].is_none_or(|link| !seen(&session, verified, link)))?;
+                let missing = (0..gold.triples.len())
+                    .filter(|&i| !gold.triples[i].is_given())
+                    .find(|&i| gold.links[i].is_none_or(|link| !seen(&session, verified, link)))?;
                 vec![Failure::NoRelation(gold.triples[missing].to_string())]
             }
             true => vec![Failure::NoSolution(String::new())],
