@@ -272,6 +272,24 @@ fn with_two_candidates_each_the_products_run_and_a_query_is_chosen() {
 }
 
 #[test]
+fn of_two_entities_the_one_with_more_is_found() {
+    let kg = graph();
+    let session = session(&kg, "Reds against Blues: which club has more seats", &["reds", "blues"], ExecOptions::default());
+    let options = Options { relations: 1, ..Options::default() };
+    let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
+    let mut attempt = Try::new(&session, &options, entities, Duration::from_secs(10), &[], HashSet::new());
+    let answers =
+        ["<?x, is, e0> <?x, is, e1> <?x, seats, ?n>", "<select>", "out club.seats", "select ?x where t0 t2 or t1 t2 max ?n", "graph"];
+    for text in answers {
+        let request = attempt.request().unwrap();
+        assert!(request.phrase.matches(text), "{text}");
+        attempt.take(text);
+    }
+    let Some(Ended::Answer(_, solved)) = attempt.end() else { panic!("{:?}", attempt.end()) };
+    assert_eq!(solved.value, Value::Set(vec![kg.by_name("blues").unwrap()].into()));
+}
+
+#[test]
 fn what_does_not_fit_ends_the_try_with_its_cause() {
     let kg = graph();
     let options = Options { relations: 1, ..Options::default() };

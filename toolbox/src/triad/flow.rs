@@ -354,6 +354,17 @@ impl<'s, 'g> Try<'s, 'g> {
             End::Entity(index) => Ok(self.entities.get(*index).cloned()),
             End::Class(_) => Ok(None),
             End::Var(var) => {
+                // Which entity a variable is, is said of one alternative each: together they say what it may be.
+                let said = self.triples.iter().filter(|triple| triple.is_same() && triple.subject == *end);
+                let is: Vec<&End> = said.map(|triple| &triple.object).collect();
+                if !is.is_empty() {
+                    let nodes =
+                        is.into_iter().filter_map(|end| if let End::Entity(index) = end { self.entities.get(*index) } else { None });
+                    let mut nodes: Vec<NodeId> = nodes.flatten().copied().collect();
+                    nodes.sort_unstable();
+                    nodes.dedup();
+                    return Ok(Some(nodes));
+                }
                 let mut all: Option<Vec<NodeId>> = None;
                 for patterns in self.linked_patterns() {
                     if let Some(nodes) = candidates::linked_nodes(self.session, &patterns, var, bounds).map_err(Failure::Bounds)? {
@@ -371,7 +382,11 @@ impl<'s, 'g> Try<'s, 'g> {
 
     /// The patterns of the triples linked so far, for each of the best combinations of links.
     fn linked_patterns(&self) -> Vec<Vec<Pattern>> {
-        let done: Vec<usize> = (0..self.triples.len()).filter(|&i| !self.links[i].is_empty() || self.triples[i].is_given()).collect();
+        // Of several entities that a variable may be the first stands for all: no pattern holds of two at once.
+        let again =
+            |i: usize| self.triples[i].is_same() && self.triples[..i].iter().any(|t| t.is_same() && t.subject == self.triples[i].subject);
+        let known = |i: &usize| !self.links[*i].is_empty() || (self.triples[*i].is_given() && !again(*i));
+        let done: Vec<usize> = (0..self.triples.len()).filter(known).collect();
         let sizes: Vec<usize> = done.iter().map(|&i| self.links[i].len().max(1)).chain(self.entities.iter().map(Vec::len)).collect();
         let template =
             QueryTemplate { kind: AnswerType::Ask, answer: None, branches: vec![done.clone()], filters: Vec::new(), extreme: None };
