@@ -1,8 +1,8 @@
 //! What a question came to, as an answer with its query, its triples and, where there is none, the reason.
 
 use super::fill::FilledQuery;
-use super::flow::Failure;
 use super::solve::Solved;
+use super::task::Failure;
 use crate::answer::{Answer, AnswerValue, Emptied, EvidenceTriple, Provenance, member, text};
 use crate::exec::{Session, Value};
 

@@ -1,7 +1,7 @@
 //! Entity selection: which of the nodes of the label index a mention of the question means (spec C.3).
 
-use super::flow::{Request, SubTask};
 use super::render;
+use super::task::{Request, SubTask};
 use crate::call::print_name;
 use crate::kg::Kg;
 use crate::memory::one_line;

@@ -20,6 +20,7 @@ mod flow;
 pub mod grammar;
 mod render;
 mod solve;
+mod task;
 mod template;
 mod triple;
 
@@ -27,9 +28,10 @@ pub use answer::{from_graph, none};
 pub use candidates::{linked_nodes, relations};
 pub use entity::{MEANINGS, entity_request, selected_entities};
 pub use fill::{Bound, FilledQuery, Link, Pattern, Place, fill, products};
-pub use flow::{Ended, Failure, Options, PHASES, Request, SubTask, Try};
+pub use flow::Try;
 pub use render::FROM_GRAPH;
 pub use solve::{Bounds, Solved, Unsolved, solve};
+pub use task::{Ended, Failure, Options, PHASES, Request, SubTask};
 pub use template::{AnswerType, Filter, Operand, QueryTemplate};
 pub use triple::{End, IS, IS_A, MAX_TRIPLES, Triple, parse_triples, print_triples};
 

@@ -1,8 +1,8 @@
 //! The turns of Triad's conversations.
 
 use super::fill::{FilledQuery, Link, Place};
-use super::flow::{Failure, SubTask};
 use super::solve::Solved;
+use super::task::{Failure, SubTask};
 use crate::call::print_name;
 use crate::exec::{Naming, Ranked, Session, Value};
 use crate::memory::{Agent, dialogue_question, size_word};

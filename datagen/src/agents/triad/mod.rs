@@ -1,4 +1,4 @@
-//! Triad's training data (spec C.8 of the sub-tasks): the gold of all seven sub-tasks, derived from the gold query and verified by running the filled
+//! Triad's training data: the gold of all seven sub-tasks, derived from the gold query and verified by running the filled
 //! template, written by answering the very requests that a model gets.
 
 mod gold;
