@@ -55,13 +55,13 @@ pub(crate) enum TriadPart {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TriadArgs {
     /// Triad: most tries at a question (T).
-    #[arg(long, value_name = "T", default_value_t = triad::Options::default().tries)]
+    #[arg(long, value_name = "T", default_value_t = TriadOptions::default().work.tries)]
     pub(crate) tries: usize,
-    /// Triad: most relations selected for a triple (K).
-    #[arg(long, value_name = "K", default_value_t = triad::Options::default().relations)]
+    /// Triad: most relations selected for a triple (K; the paper's is 2).
+    #[arg(long, value_name = "K", default_value_t = TriadOptions::default().work.relations)]
     pub(crate) top_relations: usize,
     /// Triad: most entities selected for a mention (K), where entities are linked.
-    #[arg(long, value_name = "K", default_value_t = triad::Options::default().entities)]
+    #[arg(long, value_name = "K", default_value_t = TriadOptions::default().work.entities)]
     pub(crate) top_entities: usize,
     /// Triad without these parts, separated by commas (ablations).
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]

@@ -83,7 +83,7 @@ impl<'a> TriadExamples<'a> {
             false => Some(self.filled(&gold, verified, &session)?),
             true => None,
         };
-        let two = !verified.abstain && hash::falls_into(TWO_RELATIONS, 0, "relations", &question.id);
+        let two = hash::falls_into(TWO_RELATIONS, 0, "relations", &question.id);
         let options = Options { relations: if two { 2 } else { 1 }, ..Options::default() };
         let share = if verified.abstain { RETRIED_MISSING } else { RETRIED };
         let before = match hash::falls_into(share, 0, "retried", &question.id) {

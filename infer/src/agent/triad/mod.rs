@@ -18,12 +18,19 @@ use crate::InferError;
 use crate::planner::Planner;
 
 /// How Triad works on a question.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TriadOptions {
     /// K, T and the limits.
     pub work: triad::Options,
     /// Whether D selects what the question's mentions mean; off where the entities are given.
     pub select_entities: bool,
+}
+
+impl Default for TriadOptions {
+    /// The paper's limits, but one relation a triple: a model trained for the graph at hand gains nothing from a second (docs/results.md).
+    fn default() -> Self {
+        Self { work: triad::Options { relations: 1, ..triad::Options::default() }, select_entities: false }
+    }
 }
 
 /// What the planner cost, and the trace.
