@@ -20,3 +20,9 @@ pub const RANK: usize = 8;
 
 /// Longest line of a dataset: a dialogue of 32 steps is some tens of kilobytes.
 pub const LINE_BYTES: usize = 16 << 20;
+
+/// Metadata and tensor table of a GGUF file: a vocabulary of 256,000 tokens with merges and its `tokenizer.json` has about 60 MB.
+pub const GGUF_HEADER_BYTES: u64 = 512 << 20;
+
+/// Longest list of numbers in GGUF metadata: one for each token of a vocabulary.
+pub const GGUF_LIST: usize = 1 << 24;

@@ -1,0 +1,336 @@
+//! Products with AVX2, FMA and F16C: some rows of activations against one panel at a time, weights taken apart in registers.
+//!
+//! Four numbers of a row are spread over a register and meet four numbers of each of eight outputs; `maddubs` and `madd` sum pairs, so no
+//! product needs a horizontal sum.
+use std::arch::x86_64::*;
+
+use model::gguf::Format;
+use model::gguf::blocks::K_BLOCK;
+
+use super::super::kernels::PANEL;
+use super::activations::SMALL;
+use super::layout::{Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS};
+use super::{Activations, Chunk, Job, Packed, portable};
+
+/// Runs a product, on plain loops where this machine lacks the instructions.
+pub(super) fn run(packed: &Packed, job: Job<'_>) -> bool {
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
+        // SAFETY: the instructions that `product` may use have just been found on this machine.
+        #[allow(unsafe_code, reason = "the only way from a run-time check to the instructions it found")]
+        unsafe {
+            product(packed, job);
+        }
+    } else {
+        portable::run(packed, job);
+    }
+    true
+}
+
+/// All panels with all rows, `$kernel::<R>` taking `R` rows at a time.
+macro_rules! tiles {
+    ($packed:ident, $job:ident, $kernel:ident) => {{
+        for panel in 0..$job.count {
+            let chunks = $packed.panel($job.first + panel);
+            let mut row = 0;
+            while row + 4 <= $job.rows {
+                let sums = $kernel::<4>(chunks, $job.x, row);
+                (0..4).for_each(|r| store($job, row + r, panel, sums[r]));
+                row += 4;
+            }
+            while row + 2 <= $job.rows {
+                let sums = $kernel::<2>(chunks, $job.x, row);
+                (0..2).for_each(|r| store($job, row + r, panel, sums[r]));
+                row += 2;
+            }
+            if row < $job.rows {
+                let [sums] = $kernel::<1>(chunks, $job.x, row);
+                store($job, row, panel, sums);
+            }
+        }
+    }};
+}
+
+/// All panels with all rows of floats, `$line` making sixteen floats of a chunk.
+macro_rules! float_tiles {
+    ($packed:ident, $job:ident, $line:ident) => {{
+        if $job.rows == 1 {
+            let mut panel = 0;
+            while panel + 4 <= $job.count {
+                float_tile!($packed, $job, $line, 0, panel, 1, 4);
+                panel += 4;
+            }
+            while panel < $job.count {
+                float_tile!($packed, $job, $line, 0, panel, 1, 1);
+                panel += 1;
+            }
+            return;
+        }
+        for panel in 0..$job.count {
+            let mut row = 0;
+            while row + 6 <= $job.rows {
+                float_tile!($packed, $job, $line, row, panel, 6, 1);
+                row += 6;
+            }
+            while row + 2 <= $job.rows {
+                float_tile!($packed, $job, $line, row, panel, 2, 1);
+                row += 2;
+            }
+            if row < $job.rows {
+                float_tile!($packed, $job, $line, row, panel, 1, 1);
+            }
+        }
+    }};
+}
+
+/// `$r` rows with `$p` panels: several independent sums hide the latency of the multiply-add.
+macro_rules! float_tile {
+    ($packed:ident, $job:ident, $line:ident, $row:expr, $panel:expr, $r:literal, $p:literal) => {{
+        let width = $packed.inputs;
+        let panels: [&[Chunk]; $p] = std::array::from_fn(|p| &$packed.panel($job.first + $panel + p)[..width]);
+        let rows: [&[f32]; $r] = std::array::from_fn(|r| &$job.x.plain[($row + r) * width..][..width]);
+        let mut sums = [[[_mm256_setzero_ps(); 2]; $p]; $r];
+        for k in 0..width {
+            for p in 0..$p {
+                let line = $line(&panels[p][k]);
+                for r in 0..$r {
+                    let x = _mm256_set1_ps(rows[r][k]);
+                    sums[r][p] = [_mm256_fmadd_ps(x, line[0], sums[r][p][0]), _mm256_fmadd_ps(x, line[1], sums[r][p][1])];
+                }
+            }
+        }
+        for r in 0..$r {
+            (0..$p).for_each(|p| store($job, $row + r, $panel + p, sums[r][p]));
+        }
+    }};
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+fn product(packed: &Packed, mut job: Job<'_>) {
+    let job = &mut job;
+    match packed.format {
+        Format::F32 => {}
+        Format::F16 => float_tiles!(packed, job, f16_line),
+        Format::Bf16 => float_tiles!(packed, job, bf16_line),
+        Format::Q8_0 => tiles!(packed, job, q8_0),
+        Format::Q4K => tiles!(packed, job, q4k),
+        Format::Q6K => tiles!(packed, job, q6k),
+    }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn load(chunk: &Chunk) -> __m256i {
+    bytemuck::cast(chunk.0)
+}
+
+/// Half of a chunk.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn half(chunk: &Chunk, h: usize) -> __m128i {
+    bytemuck::cast(chunk.0.as_chunks::<16>().0[h])
+}
+
+/// Eight F16 numbers of a chunk.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn halves(chunk: &Chunk, h: usize) -> __m256 {
+    _mm256_cvtph_ps(half(chunk, h))
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn f16_line(chunk: &Chunk) -> [__m256; 2] {
+    [halves(chunk, 0), halves(chunk, 1)]
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn bf16_line(chunk: &Chunk) -> [__m256; 2] {
+    let widen = |h| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(half(chunk, h))));
+    [widen(0), widen(1)]
+}
+
+/// Writes sixteen sums.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn store(job: &mut Job<'_>, row: usize, panel: usize, sums: [__m256; 2]) {
+    let at = row * job.target.row_step + panel * job.target.panel_step;
+    job.out[at..at + PANEL].copy_from_slice(bytemuck::cast_slice::<[f32; 8], f32>(&sums.map(bytemuck::cast)));
+}
+
+/// Four bytes of a row in every group of four.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn spread(four: [i8; 4]) -> __m256i {
+    _mm256_set1_epi32(bytemuck::cast(four))
+}
+
+/// Two 16-bit numbers in every pair.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn spread2(two: [i16; 2]) -> __m256i {
+    _mm256_set1_epi32(bytemuck::cast(two))
+}
+
+type Sums<const R: usize> = [[__m256; 2]; R];
+
+/// Rows with 8-bit weights: bytes widened to 16 bits, pairs summed into 32; a block's sum is exact.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn q8_0<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
+    let blocks = x.width / SMALL;
+    let rows: [&[[i16; SMALL]]; R] = std::array::from_fn(|r| &x.shorts.as_chunks().0[(first + r) * blocks..][..blocks]);
+    let scales: [&[f32]; R] = std::array::from_fn(|r| &x.short_scales[(first + r) * blocks..][..blocks]);
+    let mut out = [[_mm256_setzero_ps(); 2]; R];
+    for (b, block) in chunks.as_chunks::<Q8_CHUNKS>().0[..blocks].iter().enumerate() {
+        let mut sums = [[_mm256_setzero_si256(); 2]; R];
+        let pairs: [&[[i16; 2]; 16]; R] = std::array::from_fn(|r| bytemuck::cast_ref(&rows[r][b]));
+        for t in 0..8 {
+            let four = [load(&block[1 + 2 * t]), load(&block[2 + 2 * t])];
+            let even = four.map(|four| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(four)));
+            let odd = four.map(|four| _mm256_srai_epi16::<8>(four));
+            for r in 0..R {
+                let x = [spread2(pairs[r][2 * t]), spread2(pairs[r][2 * t + 1])];
+                sums[r] = [0, 1].map(|h| _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(even[h], x[0])));
+                sums[r] = [0, 1].map(|h| _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(odd[h], x[1])));
+            }
+        }
+        for h in 0..2 {
+            let d = halves(&block[0], h);
+            for r in 0..R {
+                let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[r][b]));
+                out[r][h] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(sums[r][h]), out[r][h]);
+            }
+        }
+    }
+    out
+}
+
+/// The scales of a group, `[scale, scale]` of each output in its pair of 16-bit numbers; `SIGNED` where they have a sign.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn group_scales<const SIGNED: bool>(chunk: &Chunk, which: usize) -> [__m256i; 2] {
+    let all = _mm256_broadcastsi128_si256(half(chunk, which));
+    let spread = |h: i8| {
+        let (a, b) = (8 * h, 8 * h + 4);
+        // The byte goes to the upper half and is shifted down, which keeps its sign.
+        let mask = _mm256_setr_epi8(
+            -1, a, -1, a, -1, a + 1, -1, a + 1, -1, a + 2, -1, a + 2, -1, a + 3, -1, a + 3,
+            -1, b, -1, b, -1, b + 1, -1, b + 1, -1, b + 2, -1, b + 2, -1, b + 3, -1, b + 3,
+        );
+        let high = _mm256_shuffle_epi8(all, mask);
+        if SIGNED { _mm256_srai_epi16::<8>(high) } else { _mm256_srli_epi16::<8>(high) }
+    };
+    [spread(0), spread(1)]
+}
+
+/// Rows with 4-bit weights. Eight pair products of 15 · 127 · 2 fit into 16 bits, so a group is summed there and widened by its scale.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
+    let blocks = x.width / K_BLOCK;
+    let rows: [&[[[[i8; 4]; 8]; 8]]; R] =
+        std::array::from_fn(|r| bytemuck::cast_slice(&x.bytes.as_chunks::<K_BLOCK>().0[(first + r) * blocks..][..blocks]));
+    let scales: [&[f32]; R] = std::array::from_fn(|r| &x.byte_scales[(first + r) * blocks..][..blocks]);
+    let plain: [&[[[i16; 2]; 4]]; R] =
+        std::array::from_fn(|r| bytemuck::cast_slice(&x.sums32.as_chunks::<8>().0[(first + r) * blocks..][..blocks]));
+    let low = _mm256_set1_epi8(15);
+    let mut out = [[_mm256_setzero_ps(); 2]; R];
+    for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..blocks].iter().enumerate() {
+        let mut sums = [[_mm256_setzero_si256(); 2]; R];
+        let bytes: [&[[[i8; 4]; 8]; 8]; R] = std::array::from_fn(|r| &rows[r][b]);
+        for (s, group) in block[Q4_BITS..].as_chunks::<8>().0.iter().enumerate() {
+            let bytes: [&[[i8; 4]; 8]; R] = std::array::from_fn(|r| &bytes[r][s]);
+            let mut short = [[_mm256_setzero_si256(); 2]; R];
+            for t in 0..8 {
+                let both = load(&group[t]);
+                let q = [_mm256_and_si256(both, low), _mm256_and_si256(_mm256_srli_epi16::<4>(both), low)];
+                for r in 0..R {
+                    let x = spread(bytes[r][t]);
+                    short[r] = [0, 1].map(|h| _mm256_add_epi16(short[r][h], _mm256_maddubs_epi16(q[h], x)));
+                }
+            }
+            let by = group_scales::<false>(&block[Q4_SCALES + s / 2], s % 2);
+            for r in 0..R {
+                sums[r] = [0, 1].map(|h| _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(short[r][h], by[h])));
+            }
+        }
+        let mut least = [[_mm256_setzero_si256(); 2]; R];
+        for p in 0..4 {
+            for h in 0..2 {
+                let minima = _mm256_cvtepu8_epi16(half(&block[Q4_MINIMA + p], h));
+                for r in 0..R {
+                    least[r][h] = _mm256_add_epi32(least[r][h], _mm256_madd_epi16(minima, spread2(plain[r][b][p])));
+                }
+            }
+        }
+        for h in 0..2 {
+            let (d, m) = (halves(&block[0], h), halves(&block[1], h));
+            for r in 0..R {
+                let scale = _mm256_set1_ps(scales[r][b]);
+                out[r][h] = _mm256_fmadd_ps(_mm256_mul_ps(d, scale), _mm256_cvtepi32_ps(sums[r][h]), out[r][h]);
+                out[r][h] = _mm256_fnmadd_ps(_mm256_mul_ps(m, scale), _mm256_cvtepi32_ps(least[r][h]), out[r][h]);
+            }
+        }
+    }
+    out
+}
+
+/// Rows with 6-bit weights, taken as 0 to 63 and corrected by the sums of the activations. Two pair products fit into 16 bits.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
+    let blocks = x.width / K_BLOCK;
+    let rows: [&[[[[i8; 4]; 4]; 16]]; R] =
+        std::array::from_fn(|r| bytemuck::cast_slice(&x.bytes.as_chunks::<K_BLOCK>().0[(first + r) * blocks..][..blocks]));
+    let scales: [&[f32]; R] = std::array::from_fn(|r| &x.byte_scales[(first + r) * blocks..][..blocks]);
+    let plain: [&[[[i16; 2]; 8]]; R] =
+        std::array::from_fn(|r| bytemuck::cast_slice(&x.sums16.as_chunks::<16>().0[(first + r) * blocks..][..blocks]));
+    let (low, high) = (_mm256_set1_epi8(15), _mm256_set1_epi8(0x30));
+    let mut out = [[_mm256_setzero_ps(); 2]; R];
+    for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..blocks].iter().enumerate() {
+        let mut sums = [[_mm256_setzero_si256(); 2]; R];
+        let bytes: [&[[[i8; 4]; 4]; 16]; R] = std::array::from_fn(|r| &rows[r][b]);
+        for s in 0..16 {
+            let by = group_scales::<true>(&block[Q6_SCALES + s / 2], s % 2);
+            let mut tops = [load(&block[Q6_HIGH + 2 * s]), load(&block[Q6_HIGH + 2 * s + 1])];
+            for pair in 0..2 {
+                let mut short = [[_mm256_setzero_si256(); 2]; R];
+                for (t, both) in [(0, load(&block[Q6_LOW + 4 * s + 2 * pair])), (1, load(&block[Q6_LOW + 4 * s + 2 * pair + 1]))] {
+                    let bits = [_mm256_and_si256(both, low), _mm256_and_si256(_mm256_srli_epi16::<4>(both), low)];
+                    let q = [0, 1].map(|h| {
+                        // The lowest two bits of `tops` belong to the numbers at hand.
+                        let top = if t == 0 { _mm256_slli_epi16::<4>(tops[h]) } else { _mm256_slli_epi16::<2>(tops[h]) };
+                        _mm256_or_si256(bits[h], _mm256_and_si256(top, high))
+                    });
+                    for r in 0..R {
+                        let x = spread(bytes[r][s][2 * pair + t]);
+                        short[r] = [0, 1].map(|h| _mm256_add_epi16(short[r][h], _mm256_maddubs_epi16(q[h], x)));
+                    }
+                }
+                for r in 0..R {
+                    sums[r] = [0, 1].map(|h| _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(short[r][h], by[h])));
+                }
+                tops = tops.map(|top| _mm256_srli_epi16::<4>(top));
+            }
+        }
+        let mut offset = [[_mm256_setzero_si256(); 2]; R];
+        for p in 0..8 {
+            let (a, b_) = (half(&block[Q6_SCALES + p], 0), half(&block[Q6_SCALES + p], 1));
+            let pairs = [_mm256_cvtepi8_epi16(_mm_unpacklo_epi8(a, b_)), _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b_))];
+            for r in 0..R {
+                let x = spread2(plain[r][b][p]);
+                offset[r] = [0, 1].map(|h| _mm256_add_epi32(offset[r][h], _mm256_madd_epi16(pairs[h], x)));
+            }
+        }
+        for h in 0..2 {
+            let d = halves(&block[0], h);
+            for r in 0..R {
+                let total = _mm256_sub_epi32(sums[r][h], _mm256_slli_epi32::<5>(offset[r][h]));
+                let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[r][b]));
+                out[r][h] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(total), out[r][h]);
+            }
+        }
+    }
+    out
+}

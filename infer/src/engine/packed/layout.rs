@@ -1,0 +1,165 @@
+//! How blocks lie in a panel. A block's chunks, for outputs `o` of the panel, numbers `k` of the block, groups of four `t = k / 4`, `p = k % 4`:
+//!
+//! | format | chunks | what |
+//! |---|---|---|
+//! | F16, BF16 | 0 | number of output `o` as bytes `2o, 2o + 1` (a block is one number a row) |
+//! | Q8_0 | 0 | scales, F16 |
+//! | | 1 + 2t + o/8 | byte `4(o % 8) + [0, 2, 1, 3][p]`: even bytes, widened in place, are two neighbours, and so are odd ones |
+//! | Q4_K | 0; 1 | block scales; block minima, F16 |
+//! | | 2.. | group scales: byte `16 s + o` |
+//! | | 6 + s/2 | group minima: byte `2o + s % 2` |
+//! | | 10 + t | byte `4(o % 8) + p`: outputs 0 to 7 in the low, 8 to 15 in the high four bits |
+//! | Q6_K | 0 | block scales, F16 |
+//! | | 1.. | group scales: byte `16 s + o` |
+//! | | 9 + t | the low four bits, as in Q4_K |
+//! | | 73 + 2(t/4) + o/8 | the high two bits: byte `4(o % 8) + p`, bits `2(t % 4)` |
+use half::{bf16, f16};
+use model::gguf::Format;
+use model::gguf::blocks::{K_BLOCK, q4k_group, q4k_value, q6k_value};
+
+use super::Chunk;
+
+/// Where a Q8_0 byte of a group of four stands.
+const PAIRED: [usize; 4] = [0, 2, 1, 3];
+/// First chunks of the parts.
+pub(super) const Q4_SCALES: usize = 2;
+pub(super) const Q4_MINIMA: usize = 6;
+pub(super) const Q4_BITS: usize = 10;
+pub(super) const Q6_SCALES: usize = 1;
+pub(super) const Q6_LOW: usize = 9;
+pub(super) const Q6_HIGH: usize = 73;
+/// Chunks of a block.
+pub(super) const Q8_CHUNKS: usize = 17;
+pub(super) const Q4_CHUNKS: usize = 74;
+pub(super) const Q6_CHUNKS: usize = 105;
+
+/// Chunks that a block of sixteen outputs takes.
+pub(super) fn chunks(format: Format) -> usize {
+    match format {
+        Format::F32 => 2,
+        Format::F16 | Format::Bf16 => 1,
+        Format::Q8_0 => Q8_CHUNKS,
+        Format::Q4K => Q4_CHUNKS,
+        Format::Q6K => Q6_CHUNKS,
+    }
+}
+
+fn put16(chunk: &mut Chunk, o: usize, bytes: &[u8]) {
+    chunk.0[2 * o..2 * o + 2].copy_from_slice(bytes);
+}
+
+pub(super) fn bits16(chunk: &Chunk, o: usize) -> u16 {
+    u16::from_le_bytes([chunk.0[2 * o], chunk.0[2 * o + 1]])
+}
+
+fn put_nibble(chunk: &mut Chunk, o: usize, p: usize, value: u8) {
+    chunk.0[4 * (o % 8) + p] |= value << (o / 8 * 4);
+}
+
+fn nibble(chunk: &Chunk, o: usize, p: usize) -> u8 {
+    (chunk.0[4 * (o % 8) + p] >> (o / 8 * 4)) & 15
+}
+
+/// Writes a row of a file's blocks to output `o` of a panel; what was there must be zero.
+pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
+    let blocks = row.chunks_exact(format.block_bytes());
+    for (chunks, block) in panel.chunks_exact_mut(chunks(format)).zip(blocks) {
+        match format {
+            // Never packed: f32 has panels of its own.
+            Format::F32 => {}
+            Format::F16 | Format::Bf16 => put16(&mut chunks[0], o, block),
+            Format::Q8_0 => {
+                put16(&mut chunks[0], o, &block[..2]);
+                for (k, &q) in block[2..].iter().enumerate() {
+                    chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] = q;
+                }
+            }
+            Format::Q4K => {
+                put16(&mut chunks[0], o, &block[..2]);
+                put16(&mut chunks[1], o, &block[2..4]);
+                for s in 0..8 {
+                    let (scale, min) = q4k_group(&block[4..16], s);
+                    chunks[Q4_SCALES + s / 2].0[s % 2 * 16 + o] = scale;
+                    chunks[Q4_MINIMA + s / 2].0[2 * o + s % 2] = min;
+                }
+                for k in 0..K_BLOCK {
+                    put_nibble(&mut chunks[Q4_BITS + k / 4], o, k % 4, q4k_value(block, k));
+                }
+            }
+            Format::Q6K => {
+                put16(&mut chunks[0], o, &block[208..210]);
+                for s in 0..16 {
+                    chunks[Q6_SCALES + s / 2].0[s % 2 * 16 + o] = block[192 + s];
+                }
+                for k in 0..K_BLOCK {
+                    let q = q6k_value(block, k);
+                    put_nibble(&mut chunks[Q6_LOW + k / 4], o, k % 4, q & 15);
+                    chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4] |= (q >> 4) << (k / 4 % 4 * 2);
+                }
+            }
+        }
+    }
+}
+
+/// The numbers of a block as integers, as the file has them.
+pub(super) fn integers(format: Format, chunks: &[Chunk], o: usize, out: &mut [i32]) {
+    for (k, q) in out.iter_mut().enumerate() {
+        *q = match format {
+            Format::F32 | Format::F16 | Format::Bf16 => 0,
+            Format::Q8_0 => i32::from(chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]].cast_signed()),
+            Format::Q4K => i32::from(nibble(&chunks[Q4_BITS + k / 4], o, k % 4)),
+            Format::Q6K => {
+                let high = chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4] >> (k / 4 % 4 * 2) & 3;
+                i32::from(nibble(&chunks[Q6_LOW + k / 4], o, k % 4) | (high << 4))
+            }
+        };
+    }
+}
+
+/// The scale of group `s` of a K block.
+pub(super) fn group_scale(format: Format, chunks: &[Chunk], s: usize, o: usize) -> i32 {
+    match format {
+        Format::Q4K => i32::from(chunks[Q4_SCALES + s / 2].0[s % 2 * 16 + o]),
+        Format::Q6K => i32::from(chunks[Q6_SCALES + s / 2].0[s % 2 * 16 + o].cast_signed()),
+        Format::F32 | Format::F16 | Format::Bf16 | Format::Q8_0 => 1,
+    }
+}
+
+/// The minimum of group `s` of a Q4_K block.
+pub(super) fn group_minimum(chunks: &[Chunk], s: usize, o: usize) -> i32 {
+    i32::from(chunks[Q4_MINIMA + s / 2].0[2 * o + s % 2])
+}
+
+/// The F16 number of output `o` in a chunk.
+pub(super) fn half_of(chunk: &Chunk, o: usize) -> f32 {
+    f16::from_bits(bits16(chunk, o)).to_f32()
+}
+
+/// Output `o` of a panel as numbers.
+pub(super) fn get(format: Format, panel: &[Chunk], o: usize, out: &mut [f32]) {
+    let mut integers_ = [0; K_BLOCK];
+    let block = format.block();
+    for (chunks, out) in panel.chunks_exact(chunks(format)).zip(out.chunks_exact_mut(block)) {
+        let q = &mut integers_[..block];
+        integers(format, chunks, o, q);
+        let d = half_of(&chunks[0], o);
+        match format {
+            Format::F32 => {}
+            Format::F16 => out[0] = d,
+            Format::Bf16 => out[0] = bf16::from_bits(bits16(&chunks[0], o)).to_f32(),
+            Format::Q8_0 => out.iter_mut().zip(q).for_each(|(v, q)| *v = d * *q as f32),
+            Format::Q4K => {
+                let least = half_of(&chunks[1], o);
+                for (k, v) in out.iter_mut().enumerate() {
+                    let scale = d * group_scale(format, chunks, k / 32, o) as f32;
+                    *v = scale * q[k] as f32 - least * group_minimum(chunks, k / 32, o) as f32;
+                }
+            }
+            Format::Q6K => {
+                for (k, v) in out.iter_mut().enumerate() {
+                    *v = d * group_scale(format, chunks, k / 16, o) as f32 * (q[k] - 32) as f32;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Products in plain loops, on any machine: each output's sum in the order that [`packed`](super) promises.
+use half::bf16;
+use model::gguf::Format;
+use model::gguf::blocks::K_BLOCK;
+
+use super::super::kernels::PANEL;
+use super::activations::SMALL;
+use super::{Activations, Chunk, Job, Packed, layout};
+
+/// Runs a product.
+#[cfg_attr(all(target_arch = "x86_64", not(test)), allow(dead_code))]
+pub(super) fn run(packed: &Packed, job: Job<'_>) {
+    let Job { first, count, x, rows, out, target } = job;
+    for panel in 0..count {
+        let chunks = packed.panel(first + panel);
+        for row in 0..rows {
+            let at = row * target.row_step + panel * target.panel_step;
+            for (o, out) in out[at..at + PANEL].iter_mut().enumerate() {
+                *out = one(packed, chunks, o, x, row);
+            }
+        }
+    }
+}
+
+fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize) -> f32 {
+    let format = packed.format;
+    let mut q = [0i32; K_BLOCK];
+    let mut sum = 0.0f32;
+    for (b, chunks) in chunks.chunks_exact(layout::chunks(format)).enumerate() {
+        let at = row * x.width + b * format.block();
+        let d = layout::half_of(&chunks[0], o);
+        layout::integers(format, chunks, o, &mut q[..format.block()]);
+        match format {
+            Format::F32 => {}
+            Format::F16 => sum = x.plain[at].mul_add(d, sum),
+            Format::Bf16 => sum = x.plain[at].mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum),
+            Format::Q8_0 => {
+                let total: i32 = q.iter().zip(&x.shorts[at..at + SMALL]).map(|(q, &x)| q * i32::from(x)).sum();
+                sum = (d * x.short_scales[at / SMALL]).mul_add(total as f32, sum);
+            }
+            Format::Q4K | Format::Q6K => {
+                let group = if format == Format::Q4K { 32 } else { 16 };
+                let bytes = &x.bytes[at..at + K_BLOCK];
+                let scale = x.byte_scales[at / K_BLOCK];
+                let (mut total, mut least) = (0i32, 0i32);
+                for (s, (q, bytes)) in q.chunks_exact(group).zip(bytes.chunks_exact(group)).enumerate() {
+                    let product: i32 = q.iter().zip(bytes).map(|(q, &x)| q * i32::from(x)).sum();
+                    let plain: i32 = bytes.iter().map(|&x| i32::from(x)).sum();
+                    let by = layout::group_scale(format, chunks, s, o);
+                    total += by * product;
+                    least += plain * if format == Format::Q4K { layout::group_minimum(chunks, s, o) } else { by };
+                }
+                if format == Format::Q4K {
+                    sum = (d * scale).mul_add(total as f32, sum);
+                    sum = (-(layout::half_of(&chunks[1], o) * scale)).mul_add(least as f32, sum);
+                } else {
+                    sum = (d * scale).mul_add((total - 32 * least) as f32, sum);
+                }
+            }
+        }
+    }
+    sum
+}
