@@ -61,6 +61,7 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Ask(args) => commands::ask::run(args, &ui),
         Command::Eval(args) => commands::eval::run(args, &ui),
         Command::Replay(args) => commands::replay::run(args, &ui),
+        Command::Export(args) => commands::export::run(args, &ui),
         Command::Fetch(args) => commands::fetch::run(args, &ui),
     }
 }

@@ -5,7 +5,7 @@ use crate::gguf::blocks;
 use crate::{ModelError, Weights};
 
 /// What reads rows: first row, number of rows, and where their bytes are appended.
-type ReadRows<'a> = Box<dyn Fn(usize, usize, &mut Vec<u8>) -> Result<(), ModelError> + 'a>;
+pub type ReadRows<'a> = Box<dyn Fn(usize, usize, &mut Vec<u8>) -> Result<(), ModelError> + 'a>;
 
 /// A tensor that can be read row by row.
 pub struct Stored<'a> {
@@ -17,7 +17,9 @@ pub struct Stored<'a> {
 }
 
 impl<'a> Stored<'a> {
-    pub(crate) fn new(format: Format, shape: Vec<usize>, read: ReadRows<'a>) -> Self {
+    /// A tensor whose rows `read` gives.
+    #[must_use]
+    pub fn new(format: Format, shape: Vec<usize>, read: ReadRows<'a>) -> Self {
         Self { format, shape, read }
     }
 

@@ -2,6 +2,7 @@
 
 mod agent;
 mod datagen;
+mod export;
 mod kg;
 mod train;
 
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use self::agent::*;
 pub(crate) use self::datagen::*;
+pub(crate) use self::export::*;
 pub(crate) use self::kg::*;
 pub(crate) use self::train::*;
 
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Eval(EvalArgs),
     /// Run the calls of a trace again and compare every result.
     Replay(ReplayArgs),
+    /// Write a model for other programs, and compare what was written with it.
+    Export(ExportArgs),
     /// Download a model folder from the Hugging Face hub.
     Fetch(FetchArgs),
 }

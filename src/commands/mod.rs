@@ -4,6 +4,7 @@ pub(crate) mod ask;
 pub(crate) mod datagen;
 pub(crate) mod demo;
 pub(crate) mod eval;
+pub(crate) mod export;
 pub(crate) mod fetch;
 pub(crate) mod kg;
 pub(crate) mod ranking;

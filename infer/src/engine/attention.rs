@@ -10,7 +10,7 @@ const QUERY_ROWS: usize = 24;
 /// Multiply-adds above which heads are spread over threads.
 const SPLIT_ABOVE: usize = 8 << 20;
 
-/// Sizes of one call.
+/// Sizes of one segment: a block of one conversation's rows.
 pub(crate) struct Shape {
     /// Query heads.
     pub(crate) heads: usize,
@@ -22,8 +22,12 @@ pub(crate) struct Shape {
     pub(crate) row: usize,
     /// Position of the block's first row.
     pub(crate) first: usize,
-    /// Rows of the block.
+    /// Rows of the segment.
     pub(crate) rows: usize,
+    /// The segment's first row among all that go through the layer together.
+    pub(crate) begin: usize,
+    /// Rows of the segment whose attention is not needed.
+    pub(crate) skip: usize,
 }
 
 /// Buffers of one key/value head.
@@ -35,7 +39,7 @@ struct Work {
     mixed: Vec<f32>,
 }
 
-/// Buffers of all heads.
+/// Buffers of all heads of all segments.
 #[derive(Default, Clone)]
 pub(crate) struct Scratch(Vec<Work>);
 
@@ -51,12 +55,12 @@ fn rotate(head: &[f32], angles: &[(f32, f32)], scale: f32, out: &mut [f32]) {
     }
 }
 
-/// Rotates the block's keys and writes keys and values into the cache.
+/// Rotates the segment's keys and writes keys and values into its cache.
 pub(crate) fn store(shape: &Shape, layer: usize, qkv: &[f32], angles: &[(f32, f32)], cache: &mut KvCache) {
-    let Shape { heads, kv_heads, dim, .. } = *shape;
+    let Shape { heads, kv_heads, dim, begin, .. } = *shape;
     let mut key = vec![0.0; dim];
-    for (r, row) in qkv.chunks_exact(shape.row).take(shape.rows).enumerate() {
-        let angles = &angles[r * dim / 2..][..dim / 2];
+    for (r, row) in qkv[begin * shape.row..].chunks_exact(shape.row).take(shape.rows).enumerate() {
+        let angles = &angles[(begin + r) * dim / 2..][..dim / 2];
         for head in 0..kv_heads {
             let k = &row[(heads + head) * dim..][..dim];
             let v = &row[(heads + kv_heads + head) * dim..][..dim];
@@ -66,44 +70,47 @@ pub(crate) fn store(shape: &Shape, layer: usize, qkv: &[f32], angles: &[(f32, f3
     }
 }
 
-/// Attention of rows `skip..` of the block; `out` gets `[rows - skip][heads · dim]`.
-#[allow(clippy::too_many_arguments)]
+/// Attention of the rows `skip..` of every segment over its own cache; `out` gets them one after the other, `[row][heads · dim]`.
 pub(crate) fn attend(
-    shape: &Shape,
-    skip: usize,
+    shapes: &[Shape],
     layer: usize,
     qkv: &[f32],
     angles: &[(f32, f32)],
-    cache: &KvCache,
+    caches: &[&KvCache],
     scratch: &mut Scratch,
     out: &mut [f32],
 ) {
-    let Shape { heads, kv_heads, dim, .. } = *shape;
+    let Some(&Shape { heads, kv_heads, dim, .. }) = shapes.first() else { return };
     let group = heads / kv_heads;
-    let rows = shape.rows - skip;
-    scratch.0.resize_with(kv_heads, Work::default);
-    let head = |head: usize, work: &mut Work| work.head(shape, skip, layer, head, qkv, angles, cache);
-    let cost = 2 * heads * dim * rows * (shape.first + shape.rows);
+    scratch.0.resize_with(shapes.len() * kv_heads, Work::default);
+    let head = |(i, work): (usize, &mut Work)| {
+        let segment = i / kv_heads;
+        work.head(&shapes[segment], layer, i % kv_heads, qkv, angles, caches[segment]);
+    };
+    let cost: usize = shapes.iter().map(|s| 2 * heads * dim * (s.rows - s.skip) * (s.first + s.rows)).sum();
     if cost > SPLIT_ABOVE && rayon::current_num_threads() > 1 {
-        scratch.0.par_iter_mut().enumerate().for_each(|(h, work)| head(h, work));
+        scratch.0.par_iter_mut().enumerate().for_each(head);
     } else {
-        scratch.0.iter_mut().enumerate().for_each(|(h, work)| head(h, work));
+        scratch.0.iter_mut().enumerate().for_each(head);
     }
-    let width = cache.value_width();
-    for (h, work) in scratch.0.iter().enumerate() {
-        for r in 0..rows {
-            for g in 0..group {
-                let from = &work.mixed[(r * group + g) * width..][..dim];
-                out[r * heads * dim + (h * group + g) * dim..][..dim].copy_from_slice(from);
+    let mut begin = 0;
+    for ((shape, cache), works) in shapes.iter().zip(caches).zip(scratch.0.chunks_exact(kv_heads)) {
+        let (rows, width) = (shape.rows - shape.skip, cache.value_width());
+        for (h, work) in works.iter().enumerate() {
+            for r in 0..rows {
+                for g in 0..group {
+                    let from = &work.mixed[(r * group + g) * width..][..dim];
+                    out[(begin + r) * heads * dim + (h * group + g) * dim..][..dim].copy_from_slice(from);
+                }
             }
         }
+        begin += rows;
     }
 }
 
 impl Work {
-    #[allow(clippy::too_many_arguments)]
-    fn head(&mut self, shape: &Shape, skip: usize, layer: usize, head: usize, qkv: &[f32], angles: &[(f32, f32)], cache: &KvCache) {
-        let Shape { heads, kv_heads, dim, first, .. } = *shape;
+    fn head(&mut self, shape: &Shape, layer: usize, head: usize, qkv: &[f32], angles: &[(f32, f32)], cache: &KvCache) {
+        let Shape { heads, kv_heads, dim, first, begin, skip, .. } = *shape;
         let group = heads / kv_heads;
         let rows = shape.rows - skip;
         let width = cache.value_width();
@@ -111,8 +118,8 @@ impl Work {
         self.queries.resize(rows * group * dim, 0.0);
         self.mixed.resize(rows * group * width, 0.0);
         for r in 0..rows {
-            let row = &qkv[(r + skip) * shape.row..][..shape.row];
-            let angles = &angles[(r + skip) * dim / 2..][..dim / 2];
+            let row = &qkv[(begin + skip + r) * shape.row..][..shape.row];
+            let angles = &angles[(begin + skip + r) * dim / 2..][..dim / 2];
             for g in 0..group {
                 let query = &row[(head * group + g) * dim..][..dim];
                 rotate(query, angles, scale, &mut self.queries[(r * group + g) * dim..][..dim]);

@@ -50,7 +50,7 @@ pub enum EngineError {
     /// The acceptor let through bytes that are no UTF-8.
     #[error("the acceptor allowed bytes that are not UTF-8: {0:?}")]
     NotUtf8(Vec<u8>),
-    /// candle could not convert a weight.
-    #[error(transparent)]
-    Candle(#[from] candle_core::Error),
+    /// Another thread failed while it took a step for several sessions.
+    #[error("the step that this session shared with others failed in another thread")]
+    Batch,
 }

@@ -3,16 +3,17 @@
 //!
 //! Reference: `LlamaForCausalLM`, `Qwen2ForCausalLM` and `Qwen3ForCausalLM` of transformers; logits agree to 1e-4 in f32. candle reads and converts the weights, the arithmetic is
 //! [`kernels`](super::kernels). K and V are never repeated per query head, no mask is built, and only the last position's logits are computed.
+//! Rows of several conversations can go through the layers together; what comes out for one does not depend on the others.
 use super::EngineError;
 use super::attention::{self, Shape};
 use super::cache::KvCache;
 use super::kernels;
-use super::linear::Linear;
-use candle_core::{DType, Device, Tensor};
-use model::ModelConfig;
+use super::linear::{Linear, Spare};
+use model::gguf::{Format, blocks};
+use model::{ModelConfig, Stored, WeightSource};
 
 /// Rows of a prompt that go through the layers together: enough that a weight is read once for many rows, few enough to stay in cache.
-const PREFILL_ROWS: usize = 96;
+pub(crate) const PREFILL_ROWS: usize = 96;
 
 struct Layer {
     input_norm: Vec<f32>,
@@ -29,7 +30,7 @@ struct Layer {
 pub struct Llama {
     config: ModelConfig,
     /// `None` where the output layer is the table.
-    embeddings: Option<Vec<f32>>,
+    embeddings: Option<Table>,
     layers: Vec<Layer>,
     norm: Vec<f32>,
     head: Linear,
@@ -37,7 +38,21 @@ pub struct Llama {
     amplitude: f32,
 }
 
-/// Buffers of one session's forward pass; they grow to the widest block seen and are reused.
+/// Rows of the embedding as they were stored.
+struct Table {
+    format: Format,
+    bytes: Vec<u8>,
+}
+
+/// Tokens of one conversation that go through the layers with others'.
+pub(crate) struct Segment<'a> {
+    pub(crate) ids: &'a [u32],
+    pub(crate) cache: &'a mut KvCache,
+    /// Where the logits after the last token go, where they are wanted.
+    pub(crate) logits: Option<&'a mut Vec<f32>>,
+}
+
+/// Buffers of a forward pass; they grow to the widest block seen and are reused.
 #[derive(Default, Clone)]
 pub(crate) struct Scratch {
     x: Vec<f32>,
@@ -45,66 +60,62 @@ pub(crate) struct Scratch {
     wide: Vec<f32>,
     act: Vec<f32>,
     narrow: Vec<f32>,
-    spare: Vec<f32>,
+    spare: Spare,
     angles: Vec<(f32, f32)>,
     attention: attention::Scratch,
-    /// Logits of the last position fed.
-    pub(crate) logits: Vec<f32>,
+    logits: Vec<f32>,
 }
 
 impl Llama {
-    /// Builds the model; `get` returns the weight of a name as in a Hugging Face folder (`model.layers.0.self_attn.q_proj.weight`), in any
-    /// float type. Shapes are checked against the configuration.
+    /// Builds the model from weights under the names of a Hugging Face folder (`model.layers.0.self_attn.q_proj.weight`), kept in the format in
+    /// which they are stored. Shapes are checked against the configuration.
     ///
     /// # Errors
     /// A configuration that makes no model; a weight that is missing, has another shape or is not finite.
-    pub fn new(config: ModelConfig, get: &dyn Fn(&str) -> candle_core::Result<Tensor>) -> Result<Self, EngineError> {
+    pub fn new(config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
         config.check().map_err(|error| EngineError::Config(error.to_string()))?;
         let c = &config;
         let (hidden, inter) = (c.hidden_size, c.intermediate_size);
         let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
-        let matrix = |name: &str, rows: usize, columns: usize| read(get, name, &[rows, columns]);
-        let vector = |name: &str, width: usize| read(get, name, &[width]);
-        let table = matrix("model.embed_tokens.weight", c.vocab_size, hidden)?;
+        let vector = |name: &str, width: usize| vector(source, name, width);
         let layer = |i: usize| -> Result<Layer, EngineError> {
             let at = |name: &str| format!("model.layers.{i}.{name}");
-            let q = matrix(&at("self_attn.q_proj.weight"), q_width, hidden)?;
-            let k = matrix(&at("self_attn.k_proj.weight"), kv_width, hidden)?;
-            let v = matrix(&at("self_attn.v_proj.weight"), kv_width, hidden)?;
-            let bias = |has: bool, parts: &[(&str, usize)]| -> Result<Option<Vec<f32>>, EngineError> {
-                let all = || parts.iter().map(|(name, width)| vector(&at(&format!("{name}.bias")), *width)).collect::<Result<Vec<_>, _>>();
-                Ok(has.then(all).transpose()?.map(|all| all.concat()))
+            // Matrices on top of each other, and their biases where the model has them.
+            let linear = |parts: &[(&str, usize)], inputs: usize, biased: bool| -> Result<Linear, EngineError> {
+                let matrix = |&(name, rows): &(&str, usize)| matrix(source, at(&format!("{name}.weight")), rows, inputs);
+                let bias = || parts.iter().map(|(name, width)| vector(&at(&format!("{name}.bias")), *width)).collect::<Result<Vec<_>, _>>();
+                let bias = biased.then(bias).transpose()?.map(|all| all.concat());
+                Linear::load(&parts.iter().map(matrix).collect::<Result<Vec<_>, _>>()?, inputs, bias)
             };
-            let head_norms = if c.qk_norm {
-                Some((vector(&at("self_attn.q_norm.weight"), c.head_dim)?, vector(&at("self_attn.k_norm.weight"), c.head_dim)?))
-            } else {
-                None
-            };
-            let qkv_bias =
-                bias(c.qkv_bias, &[("self_attn.q_proj", q_width), ("self_attn.k_proj", kv_width), ("self_attn.v_proj", kv_width)])?;
-            let o = matrix(&at("self_attn.o_proj.weight"), hidden, q_width)?;
-            let gate = matrix(&at("mlp.gate_proj.weight"), inter, hidden)?;
-            let up = matrix(&at("mlp.up_proj.weight"), inter, hidden)?;
-            let down = matrix(&at("mlp.down_proj.weight"), hidden, inter)?;
+            let head_norm = |name: &str| c.qk_norm.then(|| vector(&at(name), c.head_dim)).transpose();
+            let qkv = [("self_attn.q_proj", q_width), ("self_attn.k_proj", kv_width), ("self_attn.v_proj", kv_width)];
             Ok(Layer {
                 input_norm: vector(&at("input_layernorm.weight"), hidden)?,
-                qkv: Linear::pack(&[&q, &k, &v], hidden, qkv_bias),
-                head_norms,
-                o: Linear::pack(&[&o], q_width, bias(c.o_bias, &[("self_attn.o_proj", hidden)])?),
+                qkv: linear(&qkv, hidden, c.qkv_bias)?,
+                head_norms: head_norm("self_attn.q_norm.weight")?.zip(head_norm("self_attn.k_norm.weight")?),
+                o: linear(&[("self_attn.o_proj", hidden)], q_width, c.o_bias)?,
                 post_norm: vector(&at("post_attention_layernorm.weight"), hidden)?,
-                gate_up: Linear::pack(&[&gate, &up], hidden, bias(c.mlp_bias, &[("mlp.gate_proj", inter), ("mlp.up_proj", inter)])?),
-                down: Linear::pack(&[&down], inter, bias(c.mlp_bias, &[("mlp.down_proj", hidden)])?),
+                gate_up: linear(&[("mlp.gate_proj", inter), ("mlp.up_proj", inter)], hidden, c.mlp_bias)?,
+                down: linear(&[("mlp.down_proj", hidden)], inter, c.mlp_bias)?,
             })
         };
         let layers = (0..c.num_hidden_layers).map(layer).collect::<Result<Vec<_>, _>>()?;
         let norm = vector("model.norm.weight", hidden)?;
+        let table = || matrix(source, "model.embed_tokens.weight".to_owned(), c.vocab_size, hidden);
         let (embeddings, head) = if c.tie_word_embeddings {
-            (None, Linear::pack(&[&table], hidden, None))
+            (None, Linear::load(&[table()?], hidden, None)?)
         } else {
-            (Some(table), Linear::pack(&[&matrix("lm_head.weight", c.vocab_size, hidden)?], hidden, None))
+            let head = matrix(source, "lm_head.weight".to_owned(), c.vocab_size, hidden)?;
+            (Some(Table::load(table()?, hidden)?), Linear::load(&[head], hidden, None)?)
         };
         let (frequencies, amplitude) = (config.inv_freq(), config.rope.amplitude());
         Ok(Self { config, embeddings, layers, norm, head, frequencies, amplitude })
+    }
+
+    /// Bytes of all matrices.
+    pub fn bytes(&self) -> usize {
+        let layer = |l: &Layer| l.qkv.bytes() + l.o.bytes() + l.gate_up.bytes() + l.down.bytes();
+        self.layers.iter().map(layer).sum::<usize>() + self.head.bytes() + self.embeddings.as_ref().map_or(0, |table| table.bytes.len())
     }
 
     /// The shape of the model.
@@ -117,42 +128,61 @@ impl Llama {
         KvCache::new(self.config.num_hidden_layers, self.config.num_key_value_heads, self.config.head_dim)
     }
 
-    /// Runs `ids` after what `cache` holds and leaves the logits of the last one in `scratch.logits`.
-    pub(crate) fn forward(&self, ids: &[u32], cache: &mut KvCache, scratch: &mut Scratch) -> Result<(), EngineError> {
+    /// Whether `ids` can follow `held` tokens.
+    pub(crate) fn check(&self, ids: &[u32], held: usize) -> Result<(), EngineError> {
         let vocab = self.config.vocab_size;
         if let Some(&id) = ids.iter().find(|&&id| id as usize >= vocab) {
             return Err(EngineError::Token { id, vocab });
         }
-        let needed = cache.len() + ids.len();
-        let max = self.config.context();
+        let (needed, max) = (held + ids.len(), self.config.context());
         if needed > max {
             return Err(EngineError::Context { needed, max });
-        }
-        cache.reserve(needed);
-        let blocks = ids.len().div_ceil(PREFILL_ROWS);
-        for (b, block) in ids.chunks(PREFILL_ROWS).enumerate() {
-            self.block(block, b + 1 == blocks, cache, scratch);
         }
         Ok(())
     }
 
-    /// One block of rows through every layer.
-    fn block(&self, ids: &[u32], is_last: bool, cache: &mut KvCache, s: &mut Scratch) {
+    /// Runs `ids`, which have been checked, after what `cache` holds and leaves the logits of the last one in `logits`.
+    pub(crate) fn forward(&self, ids: &[u32], cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
+        cache.reserve(cache.len() + ids.len());
+        let blocks = ids.len().div_ceil(PREFILL_ROWS);
+        for (b, ids) in ids.chunks(PREFILL_ROWS).enumerate() {
+            let logits = (b + 1 == blocks).then_some(&mut *logits);
+            self.block(&mut [Segment { ids, cache: &mut *cache, logits }], scratch);
+        }
+    }
+
+    /// One block of rows through every layer; caches must have room for their segment.
+    pub(crate) fn block(&self, segments: &mut [Segment<'_>], s: &mut Scratch) {
         let c = &self.config;
         let hidden = c.hidden_size;
         let width = hidden.next_multiple_of(kernels::PANEL);
         let eps = c.rms_norm_eps as f32;
-        let first = cache.len();
-        s.size(ids.len(), self);
-        for (row, &id) in s.x.chunks_exact_mut(hidden).zip(ids) {
-            match &self.embeddings {
-                Some(table) => row.copy_from_slice(&table[id as usize * hidden..][..hidden]),
-                None => self.head.row(id as usize, row),
+        let mut rows = segments.iter().map(|segment| segment.ids.len()).sum();
+        s.size(rows, self);
+        s.angles.clear();
+        let mut shapes = Vec::with_capacity(segments.len());
+        let mut done = 0;
+        for segment in segments.iter() {
+            for (row, &id) in s.x[done * hidden..].chunks_exact_mut(hidden).zip(segment.ids) {
+                match &self.embeddings {
+                    Some(table) => table.row(id as usize, row),
+                    None => self.head.row(id as usize, row),
+                }
             }
+            let first = segment.cache.len();
+            self.angles(first, segment.ids.len(), &mut s.angles);
+            shapes.push(Shape {
+                heads: c.num_attention_heads,
+                kv_heads: c.num_key_value_heads,
+                dim: c.head_dim,
+                row: 0,
+                first,
+                rows: segment.ids.len(),
+                begin: done,
+                skip: 0,
+            });
+            done += segment.ids.len();
         }
-        self.angles(first, ids.len(), &mut s.angles);
-        // Rows still needed: after the last layer's keys and values only the row whose logits are read.
-        let mut rows = ids.len();
         for (l, layer) in self.layers.iter().enumerate() {
             kernels::rms_norm(&s.x[..rows * hidden], &layer.input_norm, eps, &mut s.normed);
             layer.qkv.run(&s.normed, rows, &mut s.wide, &mut s.spare);
@@ -168,26 +198,27 @@ impl Llama {
                     }
                 }
             }
-            let shape = Shape {
-                heads: c.num_attention_heads,
-                kv_heads: c.num_key_value_heads,
-                dim: c.head_dim,
-                row: layer.qkv.width(),
-                first,
-                rows,
-            };
-            let mut skip = 0;
-            if l + 1 == self.layers.len() {
-                skip = if is_last { rows - 1 } else { rows };
+            let last = l + 1 == self.layers.len();
+            for (shape, segment) in shapes.iter_mut().zip(segments.iter_mut()) {
+                shape.row = layer.qkv.width();
+                if last {
+                    // After the last layer's keys and values only rows whose logits are read are needed.
+                    shape.skip = if segment.logits.is_some() { shape.rows - 1 } else { shape.rows };
+                }
+                attention::store(shape, l, &s.wide, &s.angles, segment.cache);
             }
-            attention::store(&shape, l, &s.wide, &s.angles, cache);
-            if skip == rows {
-                break;
-            }
-            attention::attend(&shape, skip, l, &s.wide, &s.angles, cache, &mut s.attention, &mut s.act);
-            if skip > 0 {
-                s.x.copy_within(skip * hidden..rows * hidden, 0);
-                rows -= skip;
+            let caches: Vec<&KvCache> = segments.iter().map(|segment| &*segment.cache).collect();
+            attention::attend(&shapes, l, &s.wide, &s.angles, &caches, &mut s.attention, &mut s.act);
+            if last {
+                rows = 0;
+                for shape in shapes.iter().filter(|shape| shape.skip < shape.rows) {
+                    let from = (shape.begin + shape.skip) * hidden;
+                    s.x.copy_within(from..from + hidden, rows * hidden);
+                    rows += 1;
+                }
+                if rows == 0 {
+                    break;
+                }
             }
             layer.o.run(&s.act, rows, &mut s.narrow, &mut s.spare);
             add_rows(&mut s.x, &s.narrow, hidden, width, rows);
@@ -197,18 +228,21 @@ impl Llama {
             layer.down.run(&s.act, rows, &mut s.narrow, &mut s.spare);
             add_rows(&mut s.x, &s.narrow, hidden, width, rows);
         }
-        cache.advance(ids.len());
-        if is_last {
-            kernels::rms_norm(&s.x[..hidden], &self.norm, eps, &mut s.normed);
-            s.logits.resize(self.head.width(), 0.0);
-            self.head.run(&s.normed, 1, &mut s.logits, &mut s.spare);
-            s.logits.truncate(c.vocab_size);
+        segments.iter_mut().for_each(|segment| segment.cache.advance(segment.ids.len()));
+        if rows > 0 {
+            kernels::rms_norm(&s.x[..rows * hidden], &self.norm, eps, &mut s.normed);
+            s.logits.resize(rows * self.head.width(), 0.0);
+            self.head.run(&s.normed, rows, &mut s.logits, &mut s.spare);
+            let wanted = segments.iter_mut().filter_map(|segment| segment.logits.as_mut());
+            for (out, row) in wanted.zip(s.logits.chunks_exact(self.head.width())) {
+                out.clear();
+                out.extend_from_slice(&row[..c.vocab_size]);
+            }
         }
     }
 
     /// Cosine and sine of every position and frequency; the angle is an f32 product as in transformers.
     fn angles(&self, first: usize, rows: usize, out: &mut Vec<(f32, f32)>) {
-        out.clear();
         for position in first..first + rows {
             out.extend(self.frequencies.iter().map(|&f| {
                 let (sin, cos) = (position as f32 * f).sin_cos();
@@ -242,19 +276,46 @@ fn add_rows(x: &mut [f32], y: &[f32], hidden: usize, width: usize, rows: usize) 
     }
 }
 
-/// A weight as f32 values in row-major order, after its shape has been checked.
-fn read(get: &dyn Fn(&str) -> candle_core::Result<Tensor>, name: &str, shape: &[usize]) -> Result<Vec<f32>, EngineError> {
+impl Table {
+    fn load((name, stored): (String, Stored<'_>), width: usize) -> Result<Self, EngineError> {
+        let fail = |reason: String| EngineError::Weight { name: name.clone(), reason };
+        let format = stored.format;
+        let each = format.row_bytes(width).ok_or_else(|| fail(format!("rows of {width} are no whole number of blocks")))?;
+        let rows = stored.shape.first().copied().unwrap_or(0);
+        let mut bytes = Vec::with_capacity(rows * each);
+        stored.rows(0, rows, &mut bytes).map_err(|error| fail(error.to_string()))?;
+        match bytes.chunks_exact(each).position(|row| !blocks::finite(format, row)) {
+            Some(bad) => Err(fail(format!("row {bad} is not finite: a value or scale is NaN or infinite"))),
+            None => Ok(Self { format, bytes }),
+        }
+    }
+
+    fn row(&self, id: usize, out: &mut [f32]) {
+        let each = self.format.row_bytes(out.len()).unwrap_or(0);
+        blocks::dequantise(self.format, &self.bytes[id * each..][..each], out);
+    }
+}
+
+/// A tensor after its shape has been checked.
+fn stored<'a>(source: &'a dyn WeightSource, name: &str, shape: &[usize]) -> Result<Stored<'a>, EngineError> {
     let fail = |reason: String| EngineError::Weight { name: name.to_owned(), reason };
-    let tensor = get(name).map_err(|e| fail(e.to_string()))?;
-    if tensor.dims() != shape {
-        return Err(fail(format!("its shape is {:?}, the configuration asks for {shape:?}", tensor.dims())));
+    let stored = source.open(name).map_err(|error| fail(error.to_string()))?;
+    if stored.shape != shape {
+        return Err(fail(format!("its shape is {:?}, the configuration asks for {shape:?}", stored.shape)));
     }
-    if !tensor.dtype().is_float() {
-        return Err(fail(format!("{:?} is no float type", tensor.dtype())));
+    Ok(stored)
+}
+
+fn matrix(source: &dyn WeightSource, name: String, rows: usize, columns: usize) -> Result<(String, Stored<'_>), EngineError> {
+    let stored = stored(source, &name, &[rows, columns])?;
+    Ok((name, stored))
+}
+
+fn vector(source: &dyn WeightSource, name: &str, width: usize) -> Result<Vec<f32>, EngineError> {
+    let fail = |reason: String| EngineError::Weight { name: name.to_owned(), reason };
+    let values = stored(source, name, &[width])?.values().map_err(|error| fail(error.to_string()))?;
+    match values.iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(fail(format!("value {at} is {}", values[at]))),
+        None => Ok(values),
     }
-    let values = tensor.to_device(&Device::Cpu)?.to_dtype(DType::F32)?.flatten_all()?.to_vec1::<f32>()?;
-    if let Some(at) = values.iter().position(|v| !v.is_finite()) {
-        return Err(fail(format!("value {at} is {}", values[at])));
-    }
-    Ok(values)
 }

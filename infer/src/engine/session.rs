@@ -1,9 +1,9 @@
 //! One conversation's place in a model: which tokens are in the cache, and the logits after the last of them.
+use super::batch::{Batch, Seat};
 use super::cache::KvCache;
 use super::llama::{Llama, Scratch};
 use super::{Decoder, EngineError};
-use candle_core::Tensor;
-use model::ModelConfig;
+use model::{ModelConfig, WeightSource};
 use std::sync::Arc;
 
 /// A loaded model, cheap to clone and to share between threads.
@@ -15,8 +15,17 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Llama::new`].
-    pub fn new(config: ModelConfig, get: &dyn Fn(&str) -> candle_core::Result<Tensor>) -> Result<Self, EngineError> {
-        Ok(Self(Arc::new(Llama::new(config, get)?)))
+    pub fn new(config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
+        Ok(Self(Arc::new(Llama::new(config, source)?)))
+    }
+
+    /// Bytes of the model's matrices: what one token's decoding reads.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    pub(crate) fn model(&self) -> &Arc<Llama> {
+        &self.0
     }
 
     /// The shape of the model.
@@ -32,16 +41,25 @@ pub struct Session {
     ids: Vec<u32>,
     cache: KvCache,
     scratch: Scratch,
-    /// Tokens after which `scratch.logits` stand.
+    logits: Vec<f32>,
+    /// Tokens after which `logits` stand.
     logits_at: usize,
     prefilled: usize,
+    /// Where steps are taken together with other sessions, if they are.
+    seat: Option<Arc<Seat>>,
 }
 
 impl Session {
     /// An empty session.
     pub fn new(engine: &Engine) -> Self {
         let model = Arc::clone(&engine.0);
-        Self { cache: model.cache(), model, ids: Vec::new(), scratch: Scratch::default(), logits_at: 0, prefilled: 0 }
+        let (ids, logits) = (Vec::new(), Vec::new());
+        Self { cache: model.cache(), model, ids, scratch: Scratch::default(), logits, logits_at: 0, prefilled: 0, seat: None }
+    }
+
+    /// An empty session that takes its steps together with the batch's other sessions. Each belongs on a thread of its own.
+    pub fn in_batch(batch: &Arc<Batch>) -> Self {
+        Self { seat: Some(Arc::new(Seat::take(batch))), ..Self::new(batch.engine()) }
     }
 
     /// The tokens held.
@@ -62,7 +80,11 @@ impl Session {
         if ids.is_empty() {
             return Ok(());
         }
-        self.model.forward(ids, &mut self.cache, &mut self.scratch)?;
+        self.model.check(ids, self.cache.len())?;
+        match &self.seat {
+            Some(seat) => seat.run(ids, &mut self.cache, &mut self.logits).inspect_err(|_| self.cache.truncate(self.ids.len()))?,
+            None => self.model.forward(ids, &mut self.cache, &mut self.logits, &mut self.scratch),
+        }
         self.ids.extend_from_slice(ids);
         self.logits_at = self.ids.len();
         self.prefilled += ids.len();
@@ -86,7 +108,7 @@ impl Session {
 
     /// Logits after the last token; empty where nothing has been fed or the last feed failed.
     pub fn logits(&self) -> &[f32] {
-        if self.ids.is_empty() || self.logits_at != self.ids.len() { &[] } else { &self.scratch.logits }
+        if self.ids.is_empty() || self.logits_at != self.ids.len() { &[] } else { &self.logits }
     }
 }
 
@@ -96,7 +118,7 @@ impl Decoder for Session {
             return Err(EngineError::EmptyPrompt);
         }
         self.sync(ids)?;
-        Ok(&self.scratch.logits)
+        Ok(&self.logits)
     }
 
     fn vocab_size(&self) -> usize {

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use candle_core::{Device, Tensor};
-use model::{ChatFormat, KgAgentInfo, ModelFolder};
+use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder};
 use toolbox::call::accept::Acceptor;
 use toolbox::call::{CallAcceptor, Except};
 use toolbox::memory::{Agent, Template};
@@ -13,7 +12,7 @@ use toolbox::transcript::{Role, Turn};
 
 use super::{Moment, Planner, Proposal};
 use crate::InferError;
-use crate::engine::{self, Engine, Limits, Sampling, TokenTrie, Vocab};
+use crate::engine::{self, Batch, Engine, Limits, Sampling, TokenTrie, Vocab};
 
 /// Tokens of one turn: the longest gold call of the published sets has 80, and names can be spelled out.
 const TURN_TOKENS: usize = 256;
@@ -28,24 +27,36 @@ pub struct LocalModel {
 }
 
 impl LocalModel {
-    /// Loads a model folder onto the CPU in f32.
+    /// Loads a model folder, or a GGUF file, onto the CPU. Weights stay in the format in which they are stored.
     ///
     /// # Errors
     /// [`InferError`] names the file that is missing or wrong.
-    pub fn open(dir: &Path) -> Result<Self, InferError> {
-        let folder = ModelFolder::open(dir)?;
-        let weights = folder.weights()?;
-        let get = |name: &str| -> candle_core::Result<Tensor> {
-            let tensor = weights.find(name).ok_or_else(|| candle_core::Error::Msg(format!("no tensor {name}")))?;
-            Tensor::from_slice(&tensor.data, tensor.shape.as_slice(), &Device::Cpu)
+    pub fn open(path: &Path) -> Result<Self, InferError> {
+        let (engine, tokenizer, info) = if path.is_file() {
+            let model = GgufModel::open(path)?;
+            (Engine::new(model.config.clone(), &model)?, model.tokenizer, model.info)
+        } else {
+            let folder = ModelFolder::open(path)?;
+            (Engine::new(folder.config.clone(), &folder.weights()?)?, folder.tokenizer, folder.info)
         };
-        let engine = Engine::new(folder.config.clone(), &get)?;
-        let parsed: serde_json::Value = serde_json::from_slice(&folder.tokenizer.to_bytes()?)
-            .map_err(|error| model::ModelError::Json { path: dir.join("tokenizer.json"), message: error.to_string() })?;
+        let parsed: serde_json::Value = serde_json::from_slice(&tokenizer.to_bytes()?)
+            .map_err(|error| model::ModelError::Json { path: path.join("tokenizer.json"), message: error.to_string() })?;
         let spelled = engine::vocab_bytes(&parsed);
-        let chat = ChatFormat::new(folder.tokenizer)?;
+        let chat = ChatFormat::new(tokenizer)?;
         let vocab = Vocab { trie: TokenTrie::new(spelled.tokens.into_iter()), end: chat.end_of_turn(), adds_space: spelled.adds_space };
-        Ok(Self { engine, chat, vocab, info: folder.info, name: dir.display().to_string() })
+        Ok(Self { engine, chat, vocab, info, name: path.display().to_string() })
+    }
+
+    /// The model itself.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Its chat format.
+    #[must_use]
+    pub fn chat(&self) -> &ChatFormat {
+        &self.chat
     }
 
     /// What the model folder says about its training.
@@ -78,6 +89,13 @@ impl LocalPlanner {
     #[must_use]
     pub fn new(model: &Arc<LocalModel>) -> Self {
         Self { session: engine::Session::new(&model.engine), model: Arc::clone(model), sampling: Sampling::Greedy }
+    }
+
+    /// A planner that decodes greedily, together with the batch's other planners; `batch` must be one of this model's engine. Each belongs on
+    /// a thread of its own.
+    #[must_use]
+    pub fn in_batch(model: &Arc<LocalModel>, batch: &Arc<Batch>) -> Self {
+        Self { session: engine::Session::in_batch(batch), ..Self::new(model) }
     }
 }
 

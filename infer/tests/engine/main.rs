@@ -4,4 +4,5 @@
 mod constraint;
 mod grammar;
 mod logits;
+mod packed;
 mod support;

@@ -1,11 +1,8 @@
 //! Random models, and the same models in plain f64 loops.
 
-use std::collections::HashMap;
-
-use candle_core::{DType, Device, Tensor};
 use infer::engine::Engine;
 use model::rope::RopeScaling;
-use model::{ModelConfig, Preset};
+use model::{ModelConfig, Preset, Tensor, Weights};
 
 /// Small deterministic generator of the tests' own.
 pub(crate) struct Rng(pub(crate) u64);
@@ -28,8 +25,6 @@ impl Rng {
     }
 }
 
-pub(crate) type Weights = HashMap<String, Tensor>;
-
 pub(crate) fn config() -> ModelConfig {
     ModelConfig {
         vocab_size: 300,
@@ -50,21 +45,25 @@ pub(crate) fn random_weights(c: &ModelConfig, seed: u64) -> Weights {
         let base = if name.ends_with("norm.weight") { 1.0 } else { 0.0 };
         let scale = if shape.len() == 2 { 1.5 / (shape[1] as f32).sqrt() } else { 0.2 };
         let values: Vec<f32> = (0..shape.iter().product()).map(|_| base + rng.normal() * scale).collect();
-        (name, Tensor::from_vec(values, shape, &Device::Cpu).unwrap())
+        (name, Tensor { shape, data: values })
     };
-    c.tensors().into_iter().map(|(name, shape)| one(name, shape)).collect()
+    let mut weights = Weights::default();
+    for (name, shape) in c.tensors() {
+        let (name, tensor) = one(name, shape);
+        weights.insert(name, tensor);
+    }
+    weights
 }
 
 pub(crate) fn engine(c: &ModelConfig, weights: &Weights) -> Engine {
-    Engine::new(c.clone(), &|name| weights.get(name).cloned().ok_or_else(|| candle_core::Error::Msg(format!("no {name}")))).unwrap()
+    Engine::new(c.clone(), weights).unwrap()
 }
 
 /// Logits of every position, written from the published formulas in f64 loops; shares nothing with the engine.
 pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<f64>> {
     type M = Vec<Vec<f64>>;
     let values = |name: &str| -> Vec<f64> {
-        let t = weights[name].to_dtype(DType::F32).unwrap().flatten_all().unwrap().to_vec1::<f32>().unwrap();
-        t.into_iter().map(f64::from).collect()
+        weights.find(name).unwrap().data.iter().copied().map(f64::from).collect()
     };
     let matmul = |x: &M, name: &str| -> M {
         let (w, width) = (values(name), x[0].len());
@@ -127,7 +126,7 @@ pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<
         let project = |x: &M, n: &str| {
             let mut y = matmul(x, &at(n));
             let bias = format!("model.layers.{l}.{n}.bias");
-            if weights.contains_key(&bias) {
+            if weights.find(&bias).is_some() {
                 let b = values(&bias);
                 y.iter_mut().for_each(|row| row.iter_mut().zip(&b).for_each(|(v, b)| *v += b));
             }

@@ -50,7 +50,7 @@ impl Activations {
     pub(crate) fn fill(&mut self, formats: impl Iterator<Item = Format> + Clone, x: &[f32], rows: usize, width: usize) {
         let x = &x[..rows * width];
         self.width = width;
-        let mut has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));
+        let has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));
         if has(&[Format::F16, Format::Bf16]) {
             self.plain.clear();
             self.plain.extend_from_slice(x);

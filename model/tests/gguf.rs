@@ -1,0 +1,204 @@
+//! GGUF files: what is written is read back, and no damaged file does harm.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::Path;
+
+use model::gguf::{Format, GgufFile, Recipe, Value, blocks, write};
+use model::rope::{Llama3Scaling, Rope, RopeScaling};
+use model::{Family, GgufModel, KgAgentInfo, ModelConfig, Preset, Tensor, Tokenizer, WeightSource, Weights};
+
+fn tokenizer() -> Tokenizer {
+    Tokenizer::train_bpe(["get_relation(e0) film.directed_by 1987 émile"].iter().cycle().take(50), 300).unwrap()
+}
+
+fn base() -> ModelConfig {
+    ModelConfig { hidden_size: 256, intermediate_size: 512, num_attention_heads: 8, num_key_value_heads: 4, head_dim: 32, ..Preset::Tiny.config(300) }
+}
+
+fn weights(config: &ModelConfig) -> Weights {
+    let mut out = Weights::default();
+    let mut seed = 1u32;
+    for (name, shape) in config.tensors() {
+        let n: usize = shape.iter().product();
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        out.insert(name, Tensor { shape, data: (0..n).map(|_| next()).collect() });
+    }
+    out
+}
+
+fn written(dir: &Path, config: &ModelConfig, weights: &Weights, recipe: Recipe) -> std::path::PathBuf {
+    let path = dir.join(format!("{}.gguf", recipe.name()));
+    let info = KgAgentInfo { ranker: "words".to_owned(), ..KgAgentInfo::default() };
+    write(&path, "test", config, &tokenizer(), &info, weights, recipe).unwrap();
+    path
+}
+
+#[test]
+fn every_recipe_of_every_family_is_read_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = base();
+    let llama3 = Llama3Scaling { factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 8192 };
+    for config in [
+        base.clone(),
+        ModelConfig { tie_word_embeddings: false, qkv_bias: true, o_bias: true, mlp_bias: true, ..base.clone() },
+        ModelConfig { rope: Rope { theta: 5e5, scaling: RopeScaling::Llama3(llama3) }, ..base.clone() },
+        ModelConfig { family: Family::Qwen2, qkv_bias: true, ..base.clone() },
+        ModelConfig { family: Family::Qwen3, qk_norm: true, ..base.clone() },
+        // Rows that are no whole number of blocks of 256: 8 bits instead of 4.
+        Preset::Tiny.config(300),
+    ] {
+        let weights = weights(&config);
+        for recipe in [Recipe::F32, Recipe::F16, Recipe::Q8_0, Recipe::Q4KM] {
+            let model = GgufModel::open(&written(dir.path(), &config, &weights, recipe)).unwrap();
+            assert_eq!(model.config, config);
+            assert_eq!(model.info.ranker, "words");
+            assert_eq!(model.tokenizer.to_bytes().unwrap(), tokenizer().to_bytes().unwrap());
+            for (name, tensor) in weights.iter() {
+                let stored = model.open(name).unwrap();
+                assert_eq!((stored.format, &stored.shape), (recipe.format(&config, name, &tensor.shape), &tensor.shape), "{name}");
+                let (mut bytes, mut want) = (Vec::new(), vec![0.0; tensor.data.len()]);
+                blocks::quantise(stored.format, &tensor.data, &mut bytes);
+                blocks::dequantise(stored.format, &bytes, &mut want);
+                assert_eq!(stored.values().unwrap(), want, "{} {name}", recipe.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_rows_of_q_and_k_stand_as_llama_cpp_wants_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = base();
+    let weights = weights(&config);
+    let q = weights.find("model.layers.1.self_attn.q_proj.weight").unwrap();
+    let row = |file: &GgufFile, row| {
+        let (mut bytes, mut out) = (Vec::new(), vec![0.0; 256]);
+        file.read_rows("blk.1.attn_q.weight", row, 1, &mut bytes).unwrap();
+        blocks::dequantise(Format::F32, &bytes, &mut out);
+        out
+    };
+    let file = GgufFile::open(&written(dir.path(), &config, &weights, Recipe::F32)).unwrap();
+    // In head 2 of width 32 row 5 goes to place 10, and row 16 + 5, its partner in the rotation, to place 11.
+    assert_eq!(row(&file, 64 + 10), q.data[(64 + 5) * 256..][..256]);
+    assert_eq!(row(&file, 64 + 11), q.data[(64 + 21) * 256..][..256]);
+    let qwen = ModelConfig { family: Family::Qwen2, ..config };
+    let file = GgufFile::open(&written(dir.path(), &qwen, &weights, Recipe::F32)).unwrap();
+    assert_eq!(row(&file, 64 + 10), q.data[(64 + 10) * 256..][..256]);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_described_by_its_metadata() {
+    let dir = tempfile::tempdir().unwrap();
+    let llama3 = Llama3Scaling { factor: 32.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 8192 };
+    for config in [
+        ModelConfig { rope: Rope { theta: 5e5, scaling: RopeScaling::Llama3(llama3) }, ..base() },
+        ModelConfig { family: Family::Qwen3, qk_norm: true, tie_word_embeddings: false, ..base() },
+    ] {
+        let path = written(dir.path(), &config, &weights(&config), Recipe::F16);
+        // Our keys under other names: nobody else has them.
+        let bytes = fs::read(&path).unwrap();
+        let text = [(&b"kgagent.config"[..], &b"another.config"[..]), (b"tokenizer.huggingface.json", b"tokenizer.huggingface.nosj")];
+        let bytes = text.iter().fold(bytes, |bytes, (from, to)| replaced(&bytes, from, to));
+        let other = dir.path().join("other.gguf");
+        fs::write(&other, bytes).unwrap();
+        assert!(GgufModel::open(&other).unwrap_err().to_string().contains("tokenizer.json"));
+        fs::write(dir.path().join("tokenizer.json"), tokenizer().to_bytes().unwrap()).unwrap();
+        let model = GgufModel::open(&other).unwrap();
+        let rms_norm_eps = f64::from(config.rms_norm_eps as f32);
+        let eos_token_ids = model.config.eos_token_ids.clone();
+        let initializer_range = model.config.initializer_range;
+        assert_eq!(model.config, ModelConfig { rms_norm_eps, eos_token_ids, initializer_range, ..config });
+        fs::remove_file(dir.path().join("tokenizer.json")).unwrap();
+    }
+}
+
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+    [&bytes[..at], to, &bytes[at + from.len()..]].concat()
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = base();
+    let good = fs::read(written(dir.path(), &config, &weights(&config), Recipe::Q4KM)).unwrap();
+    let path = dir.path().join("damaged.gguf");
+    let open = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        GgufModel::open(&path).map(|_| ()).map_err(|error| error.to_string())
+    };
+    open(&good).unwrap();
+    let find = |what: &[u8]| good.windows(what.len()).position(|window| window == what).unwrap();
+    // Bytes put at a place, and what the message must say.
+    let table = find(b"token_embd.weight") + 17;
+    let u64s = |n: u64| n.to_le_bytes().to_vec();
+    let u32s = |n: u32| n.to_le_bytes().to_vec();
+    let list = find(b"tokenizer.ggml.token_type") + 25;
+    let texts = find(b"tokenizer.ggml.tokens") + 21;
+    let alignment = find(b"general.alignment") + 17;
+    let name = find(b"general.name") + 12;
+    let cases: Vec<(&str, usize, Vec<u8>, &str)> = vec![
+        ("magic", 0, b"GGML".to_vec(), "not a GGUF"),
+        ("version 1", 4, u32s(1), "version 1"),
+        ("big endian", 4, u32s(3u32.swap_bytes()), "version"),
+        ("tensors", 8, u64s(u64::MAX), "tensors are declared"),
+        ("many tensors", 8, u64s(200_000), "tensors"),
+        ("one tensor more", 8, u64s(u64::from_le_bytes(good[8..16].try_into().unwrap()) + 1), ""),
+        ("no tensor", 8, u64s(0), "token_embd"),
+        ("one tensor less", 8, u64s(u64::from_le_bytes(good[8..16].try_into().unwrap()) - 1), ""),
+        ("metadata", 16, u64s(1 << 60), "metadata entries are declared"),
+        ("one entry more", 16, u64s(u64::from_le_bytes(good[16..24].try_into().unwrap()) + 1), ""),
+        ("no metadata", 16, u64s(0), ""),
+        ("key length", 24, u64s(1 << 40), "bytes of text are declared"),
+        ("key length 0", 24, u64s(0), ""),
+        ("type of a value", name, u32s(99), "type 99"),
+        ("text length", name + 4, u64s(u64::MAX), "declared"),
+        ("text that is no UTF-8", name + 12, vec![0xff], "UTF-8"),
+        ("list of lists", texts + 4, u32s(9), "list of lists"),
+        ("list of unknowns", list + 4, u32s(77), "type 77"),
+        ("list length", list + 8, u64s(u64::MAX / 2), "declared"),
+        ("texts length", texts + 8, u64s(1 << 50), "declared"),
+        ("texts one more", texts + 8, u64s(301), ""),
+        ("alignment 0", alignment + 4, u32s(0), "alignment"),
+        ("alignment 24", alignment + 4, u32s(24), "alignment"),
+        ("alignment as float", alignment, u32s(6), "alignment"),
+        ("rank 0", table, u32s(0), "0 dimensions"),
+        ("rank 5", table, u32s(5), "5 dimensions"),
+        ("rank 1", table, u32s(1), ""),
+        ("dimension 0", table + 4, u64s(0), "dimension of 0"),
+        ("dimension 2^63", table + 4, u64s(1 << 63), "dimension"),
+        ("dimension 2^39", table + 12, u64s(1 << 39), "beyond the file"),
+        ("a row of 250", table + 4, u64s(250), "no whole number"),
+        ("twice the rows", table + 12, u64s(600), "overlap"),
+        ("half the rows", table + 12, u64s(150), "shape"),
+        ("unknown type", table + 20, u32s(99), "number 99"),
+        ("a type of ggml's that we lack", table + 20, u32s(2), "number 2"),
+        ("another known type", table + 20, u32s(0), "overlap"),
+        ("offset between", table + 24, u64s(16), "multiple"),
+        ("offset of another", table + 24, u64s(1 << 20), ""),
+        ("offset beyond", table + 24, u64s(1 << 62), "beyond"),
+        ("offset overflow", table + 24, u64s(u64::MAX - 31), "beyond"),
+        ("configuration", find(b"\"hidden_size\":256"), b"\"hidden_size\":512".to_vec(), "shape"),
+        ("configuration text", find(b"{\"architectures"), b"[".to_vec(), "kgagent.config"),
+        ("tensor name", find(b"blk.0.attn_k.weight"), b"blk.9.attn_k.weight".to_vec(), "k_proj"),
+        ("same name twice", find(b"blk.0.attn_k.weight"), b"blk.0.attn_q.weight".to_vec(), "twice"),
+        ("same key twice", find(b"general.file_type"), b"general.alignment".to_vec(), "twice"),
+    ];
+    assert!(cases.len() >= 40);
+    for (what, at, bytes, says) in cases {
+        let mut damaged = good.clone();
+        damaged[at..at + bytes.len()].copy_from_slice(&bytes);
+        let error = open(&damaged).expect_err(what);
+        assert!(error.contains(says) && error.len() < 400, "{what}: {error}");
+    }
+    // Cut anywhere in the header or the weights.
+    let data = good.len() / 40;
+    for cut in (0..good.len()).step_by(data.max(1)).chain(0..64).chain([good.len() - 1]) {
+        assert!(open(&good[..cut]).is_err(), "cut at {cut} of {}", good.len());
+    }
+    assert!(matches!(GgufFile::open(&written(dir.path(), &config, &weights(&config), Recipe::F16)).unwrap().metadata["general.architecture"], Value::Text(ref a) if a == "llama"));
+}
