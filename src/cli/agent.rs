@@ -203,7 +203,7 @@ pub(crate) struct AskArgs {
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, http://HOST:PORT/v1 of an OpenAI-compatible server, or scripted:FILE (what the model would write, one turn a line);
+    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or scripted:FILE (what the model would write, one turn a line);
     /// `retrieval` and `tog` need none.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
@@ -236,7 +236,7 @@ pub(crate) struct EvalArgs {
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle` (the gold programs of kg-agent); `retrieval` and `tog`
+    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle` (the gold programs of kg-agent); `retrieval` and `tog`
     /// need none.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
@@ -273,6 +273,10 @@ pub(crate) struct EvalArgs {
     /// Write a trace of every question into this folder of the output.
     #[arg(long)]
     pub(crate) traces: bool,
+    /// Questions answered together, so that the weights are read once for all of them; without it 16 for models that do not fit into a
+    /// processor's cache, else one a thread. Answers do not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<usize>,
     /// Worker threads; all cores without it.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,

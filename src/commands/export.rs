@@ -93,7 +93,10 @@ fn check(format: ExportFormat, recipe: Recipe, found: &Comparison) -> Result<()>
     }
     let most = most * found.scale.max(1.0);
     if found.largest > most {
-        bail!("the export differs from the model: a logit by {} where {most:.4} is the most that rounding explains; nothing was written", found.largest);
+        bail!(
+            "the export differs from the model: a logit by {} where {most:.4} is the most that rounding explains; nothing was written",
+            found.largest
+        );
     }
     Ok(())
 }
@@ -118,7 +121,9 @@ fn prompts(chat: &ChatFormat, data: Option<&Path>, context: usize) -> Result<Vec
             };
             all.into_iter().step_by(step).take(PROMPTS).map(|conversation| before_last(conversation.turns)).collect()
         }
-        None => QUESTIONS.iter().map(|question| vec![Turn { role: Role::User, parts: vec![Part::user(*question)], trained: false }]).collect(),
+        None => {
+            QUESTIONS.iter().map(|question| vec![Turn { role: Role::User, parts: vec![Part::user(*question)], trained: false }]).collect()
+        }
     };
     let mut prompts = Vec::new();
     for turns in conversations {
@@ -141,7 +146,10 @@ fn modelfile(file: &str, config: &ModelConfig) -> String {
 }
 
 fn card(name: &str, what: &str, found: &Comparison, args: &ExportArgs) -> String {
-    let on = args.data.as_ref().map_or_else(|| "questions that stand in kgagent".to_owned(), |data| format!("conversations of {}", data.display()));
+    let on = args
+        .data
+        .as_ref()
+        .map_or_else(|| "questions that stand in kgagent".to_owned(), |data| format!("conversations of {}", data.display()));
     let pieces = if args.format == ExportFormat::Merged {
         ""
     } else {

@@ -160,7 +160,16 @@ impl Linear {
 
     /// The product of `count` panels from panel `first`; the first of them goes to the beginning of `out`.
     #[allow(clippy::too_many_arguments)]
-    fn multiply(&self, mut first: usize, mut count: usize, x: &[f32], activations: &Activations, rows: usize, out: &mut [f32], target: Target) {
+    fn multiply(
+        &self,
+        mut first: usize,
+        mut count: usize,
+        x: &[f32],
+        activations: &Activations,
+        rows: usize,
+        out: &mut [f32],
+        target: Target,
+    ) {
         let mut done = 0;
         for part in &self.parts {
             if first >= part.panels {

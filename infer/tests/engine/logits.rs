@@ -47,9 +47,7 @@ fn logits_match_the_naive_loops() {
 fn wrong_weights_and_inputs_are_refused() {
     let c = config();
     let weights = random_weights(&c, 3);
-    let build = |c: &ModelConfig, w: &Weights| {
-        Engine::new(c.clone(), w).err().map(|e| e.to_string())
-    };
+    let build = |c: &ModelConfig, w: &Weights| Engine::new(c.clone(), w).err().map(|e| e.to_string());
     let without = |name: &str, other: Option<Tensor>| {
         let mut w = weights.clone();
         let _ = w.take(name);

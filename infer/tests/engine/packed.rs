@@ -68,7 +68,19 @@ const CASES: [(&str, Choice, f64); 7] = [
     ("q4_k", |_| Format::Q4K, 0.1),
     ("q6_k", |_| Format::Q6K, 0.1),
     ("a mixture", |name| if name.contains("v_proj") || name.contains("embed") { Format::Q6K } else { Format::Q4K }, 0.1),
-    ("all kinds", |name| if name.contains("k_proj") { Format::F32 } else if name.contains("up_proj") { Format::Q8_0 } else { Format::F16 }, 3e-4),
+    (
+        "all kinds",
+        |name| {
+            if name.contains("k_proj") {
+                Format::F32
+            } else if name.contains("up_proj") {
+                Format::Q8_0
+            } else {
+                Format::F16
+            }
+        },
+        3e-4,
+    ),
 ];
 
 #[test]

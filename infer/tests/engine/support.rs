@@ -62,9 +62,7 @@ pub(crate) fn engine(c: &ModelConfig, weights: &Weights) -> Engine {
 /// Logits of every position, written from the published formulas in f64 loops; shares nothing with the engine.
 pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<f64>> {
     type M = Vec<Vec<f64>>;
-    let values = |name: &str| -> Vec<f64> {
-        weights.find(name).unwrap().data.iter().copied().map(f64::from).collect()
-    };
+    let values = |name: &str| -> Vec<f64> { weights.find(name).unwrap().data.iter().copied().map(f64::from).collect() };
     let matmul = |x: &M, name: &str| -> M {
         let (w, width) = (values(name), x[0].len());
         x.iter().map(|row| w.chunks(width).map(|w| row.iter().zip(w).map(|(a, b)| a * b).sum()).collect()).collect()

@@ -359,7 +359,9 @@ mod tests {
     fn what_is_quantised_comes_back_close() {
         let values: Vec<f32> = (0..1024u32).map(|i| ((i.wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0).powi(3)).collect();
         let size: f32 = values.iter().map(|v| v * v).sum();
-        for (format, most) in [(Format::F32, 0.0), (Format::F16, 1e-6), (Format::Bf16, 1e-4), (Format::Q8_0, 1e-4), (Format::Q6K, 1e-3), (Format::Q4K, 1e-2)] {
+        for (format, most) in
+            [(Format::F32, 0.0), (Format::F16, 1e-6), (Format::Bf16, 1e-4), (Format::Q8_0, 1e-4), (Format::Q6K, 1e-3), (Format::Q4K, 1e-2)]
+        {
             let mut bytes = Vec::new();
             quantise(format, &values, &mut bytes);
             assert_eq!(Some(bytes.len()), format.row_bytes(values.len()));

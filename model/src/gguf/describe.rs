@@ -237,12 +237,8 @@ fn rope_of_factors(file: &GgufFile, config: &ModelConfig) -> Result<Rope, ModelE
     let mut factors = vec![0.0f32; info.width()];
     super::blocks::dequantise(info.format, &bytes, &mut factors);
     let largest = factors.iter().fold(1.0f32, |m, &f| m.max(f));
-    let scaling = Llama3Scaling {
-        factor: f64::from(largest),
-        low_freq_factor: 1.0,
-        high_freq_factor: 4.0,
-        original_max_position_embeddings: 8192,
-    };
+    let scaling =
+        Llama3Scaling { factor: f64::from(largest), low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 8192 };
     let rope = Rope { theta: config.rope.theta, scaling: RopeScaling::Llama3(scaling) };
     let ours = factors_of(&rope, config.head_dim / 2);
     if ours.len() == factors.len() && ours.iter().zip(&factors).all(|(a, b)| (a - b).abs() <= 1e-3 * b.abs()) {

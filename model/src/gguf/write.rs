@@ -300,7 +300,9 @@ fn vocabulary(config: &ModelConfig, tokenizer: &Tokenizer, json: &[u8]) -> Resul
     let model = &parsed["model"];
     let byte_level = parsed["decoder"].to_string().contains("ByteLevel");
     if model["type"].as_str() != Some("BPE") || !byte_level {
-        return Err(failed("only byte-level BPE can be written as GGUF (export with --format merged and convert with llama.cpp's own script)"));
+        return Err(failed(
+            "only byte-level BPE can be written as GGUF (export with --format merged and convert with llama.cpp's own script)",
+        ));
     }
     let merge = |merge: &Json| match merge {
         Json::String(pair) => Some(pair.clone()),

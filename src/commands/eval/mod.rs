@@ -95,7 +95,8 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
-        settings.push(Setting::open(agent, args.model.as_deref(), &args.remote, &mut loaded, args.entities, exclude, Arc::clone(ranker))?);
+        let setting = Setting::open(agent, args.model.as_deref(), &args.remote, &mut loaded, args.entities, exclude, Arc::clone(ranker))?;
+        settings.push(Setting { batch: args.batch, ..setting });
     }
     Ok(settings)
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use datagen::linking::{Linking, gold_entities};
 use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};
@@ -80,10 +80,16 @@ struct One {
 /// Answers every question and scores the answers, on the current thread pool; results do not depend on its size.
 pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Setting, ui: &Ui) -> Result<Evaluated> {
     let bar = ui.bar(Some(questions.len() as u64), "evaluate");
-    let results: Vec<Result<Result<One, String>>> = questions
-        .par_iter()
-        .map_init(|| setting.planning.planner(), |planner, question| one(graph, question, setting, planner.as_deref_mut(), &bar, ui))
-        .collect();
+    let results: Vec<Result<Result<One, String>>> = match setting.planning.together(setting.batch, questions.len()) {
+        Some(slots) => {
+            let planners = setting.planning.planners(slots, rayon::current_num_threads())?;
+            together(planners, questions.len(), |i, planner| one(graph, &questions[i], setting, Some(planner), &bar, ui))?
+        }
+        None => questions
+            .par_iter()
+            .map_init(|| setting.planning.planner(), |planner, question| one(graph, question, setting, planner.as_deref_mut(), &bar, ui))
+            .collect(),
+    };
     bar.finish_and_clear();
     let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
     let mut evaluated = Evaluated {
@@ -114,6 +120,34 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
     }
     evaluated.metrics = Metrics::of(&scored);
     Ok(evaluated)
+}
+
+/// Does `work` on 0 to `n` with a thread a planner; a planner that is done with one takes the next. Results are in order.
+fn together<T: Send>(
+    planners: Vec<Box<dyn Planner + Send>>,
+    n: usize,
+    work: impl Fn(usize, &mut (dyn Planner + 'static)) -> T + Sync,
+) -> Result<Vec<T>> {
+    let next = AtomicUsize::new(0);
+    let mut done: Vec<(usize, T)> = std::thread::scope(|scope| {
+        let start = |mut planner: Box<dyn Planner + Send>| {
+            let (next, work) = (&next, &work);
+            scope.spawn(move || {
+                let mine = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|i| *i < n);
+                mine.map(|i| (i, work(i, planner.as_mut()))).collect::<Vec<_>>()
+            })
+        };
+        let threads: Vec<_> = planners.into_iter().map(start).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().map_err(|_| anyhow!("a thread that answered questions failed")))
+            .collect::<Result<Vec<_>>>()
+    })?
+    .into_iter()
+    .flatten()
+    .collect();
+    done.sort_by_key(|(i, _)| *i);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
 fn one(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use infer::agent::AgentKind;
+use infer::engine::Batch;
 use infer::planner::{LocalModel, LocalPlanner, Planner, RemotePlanner, Scripted};
 use toolbox::exec::ExcludeWhen;
 use toolbox::memory::Template;
@@ -16,13 +17,18 @@ use crate::cli::{EntitySource, RemoteArgs};
 pub(crate) enum Planning {
     /// The gold programs.
     Oracle,
-    /// A model folder.
+    /// A model folder or file.
     Local(Arc<LocalModel>),
     /// A model behind a server.
     Remote(RemotePlanner),
     /// The agent needs nobody.
     Nobody,
 }
+
+/// Weights up to this size stay in a processor's cache, where threads with a question each are faster than questions together.
+const CACHED: usize = 32 << 20;
+/// Questions answered together where nobody says how many.
+const TOGETHER: usize = 16;
 
 impl Planning {
     /// Who plans for an agent, and the template of its turns: a model folder, a server (`http://…`), `oracle`, or nobody where the agent needs none. A
@@ -70,6 +76,20 @@ impl Planning {
         }
     }
 
+    /// How many of `questions` are answered together; `None` where every thread takes questions of its own.
+    pub(super) fn together(&self, asked: Option<usize>, questions: usize) -> Option<usize> {
+        let Self::Local(model) = self else { return None };
+        let usual = if model.engine().bytes() > CACHED { TOGETHER } else { 1 };
+        Some(asked.unwrap_or(usual).min(questions)).filter(|n| *n > 1)
+    }
+
+    /// Planners that take their steps together, one for each of `n` threads.
+    pub(super) fn planners(&self, n: usize, threads: usize) -> Result<Vec<Box<dyn Planner + Send>>> {
+        let Self::Local(model) = self else { return Ok(Vec::new()) };
+        let batch = Batch::new(model.engine(), threads)?;
+        Ok((0..n).map(|_| Box::new(LocalPlanner::in_batch(model, &batch)) as Box<dyn Planner + Send>).collect())
+    }
+
     /// The name in traces.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -89,6 +109,8 @@ pub(crate) struct Setting {
     pub(crate) entities: EntitySource,
     pub(crate) exclude: Option<ExcludeWhen>,
     pub(crate) ranker: Arc<dyn Ranker>,
+    /// Questions answered together; without it the size of the model decides.
+    pub(crate) batch: Option<usize>,
 }
 
 impl Setting {
@@ -103,6 +125,6 @@ impl Setting {
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
         let (planning, template) = Planning::open(&agent, model, remote, loaded)?;
-        Ok(Self { agent, planning, template, entities, exclude, ranker })
+        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None })
     }
 }

@@ -110,3 +110,117 @@ impl Packed {
         portable::run(self, job);
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use model::gguf::blocks;
+
+    use super::*;
+
+    /// Numbers between -1 and 1.
+    fn numbers(n: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    /// The activations as the integers, or the numbers, that are really multiplied.
+    fn rounded(format: Format, x: &Activations, n: usize) -> Vec<f64> {
+        match format {
+            Format::Q8_0 => (0..n).map(|i| f64::from(x.shorts[i]) * f64::from(x.short_scales[i / 32])).collect(),
+            Format::Q4K | Format::Q6K => (0..n).map(|i| f64::from(x.bytes[i]) * f64::from(x.byte_scales[i / 256])).collect(),
+            Format::F32 | Format::F16 | Format::Bf16 => x.plain[..n].iter().map(|&v| f64::from(v)).collect(),
+        }
+    }
+
+    #[test]
+    fn products_of_all_shapes_are_those_of_loops() {
+        for format in Format::ALL.into_iter().filter(|format| *format != Format::F32) {
+            for (inputs, outputs) in [(1, 16), (3, 16), (7, 100), (11, 1)].map(|(blocks, outputs)| (blocks * format.block(), outputs)) {
+                let weights = numbers(inputs * outputs, 7);
+                let mut raw = Vec::new();
+                blocks::quantise(format, &weights, &mut raw);
+                let mut real = vec![0.0; weights.len()];
+                blocks::dequantise(format, &raw, &mut real);
+                let mut packed = Packed::new(format, inputs, outputs).unwrap();
+                // In two pieces, the border inside a panel.
+                let cut = raw.len() / outputs * (outputs / 3);
+                packed.set_rows(0, &raw[..cut]);
+                packed.set_rows(outputs / 3, &raw[cut..]);
+                for o in 0..outputs {
+                    let mut row = vec![0.0; inputs];
+                    packed.row(o, &mut row);
+                    assert_eq!(row, real[o * inputs..][..inputs], "{} row {o}", format.name());
+                }
+                let width = outputs.next_multiple_of(PANEL);
+                for rows in 1..=9 {
+                    let plain = numbers(rows * inputs, 99);
+                    let mut x = Activations::default();
+                    x.fill(std::iter::once(format), &plain, rows, inputs);
+                    let target = Target { row_step: width, panel_step: PANEL };
+                    let (mut fast, mut slow) = (vec![f32::NAN; rows * width], vec![f32::NAN; rows * width]);
+                    packed.run(Job { first: 0, count: width / PANEL, x: &x, rows, out: &mut fast, target });
+                    packed.run_portable(Job { first: 0, count: width / PANEL, x: &x, rows, out: &mut slow, target });
+                    assert_eq!(fast, slow, "{} {inputs} × {outputs}, {rows} rows", format.name());
+                    let x = rounded(format, &x, rows * inputs);
+                    for (r, row) in fast.chunks_exact(width).enumerate() {
+                        for (o, &got) in row.iter().enumerate().take(outputs) {
+                            let terms = |i: usize| x[r * inputs + i] * f64::from(real[o * inputs + i]);
+                            let want: f64 = (0..inputs).map(terms).sum();
+                            let size: f64 = (0..inputs).map(|i| terms(i).abs()).sum();
+                            assert!((want - f64::from(got)).abs() < 1e-5 * size.max(1e-3), "{}: {want} {got}", format.name());
+                        }
+                        assert!(row[outputs..].iter().all(|v| *v == 0.0));
+                    }
+                    // Rounding the activations costs at most half a step each.
+                    let step = match format {
+                        Format::Q8_0 => 1.0 / 32767.0,
+                        Format::Q4K | Format::Q6K => 1.0 / 127.0,
+                        Format::F32 | Format::F16 | Format::Bf16 => 0.0,
+                    };
+                    assert!(x.iter().zip(&plain).all(|(a, b)| (a - f64::from(*b)).abs() <= 0.5001 * step), "{}", format.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_weights_and_activations_do_not_overflow() {
+        for format in [Format::Q8_0, Format::Q4K, Format::Q6K] {
+            let mut raw = vec![0xff; format.block_bytes() * 16];
+            for row in raw.chunks_exact_mut(format.block_bytes()) {
+                // Scales of one; all else as large as its bits allow.
+                for at in match format {
+                    Format::Q4K => [0, 2],
+                    Format::Q6K => [208, 208],
+                    _ => [0, 0],
+                } {
+                    row[at..at + 2].copy_from_slice(&[0x00, 0x3c]);
+                }
+                if format == Format::Q6K {
+                    row[192..208].fill(0x80);
+                }
+            }
+            let inputs = format.block();
+            let mut packed = Packed::new(format, inputs, 16).unwrap();
+            packed.set_rows(0, &raw);
+            for sign in [1.0, -1.0] {
+                let mut x = Activations::default();
+                x.fill(std::iter::once(format), &vec![sign; inputs], 1, inputs);
+                let mut row = vec![0.0; inputs];
+                packed.row(0, &mut row);
+                let want: f64 = row.iter().map(|v| f64::from(sign) * f64::from(*v)).sum();
+                let target = Target { row_step: 16, panel_step: 16 };
+                let (mut fast, mut slow) = ([0.0; 16], [0.0; 16]);
+                packed.run(Job { first: 0, count: 1, x: &x, rows: 1, out: &mut fast, target });
+                packed.run_portable(Job { first: 0, count: 1, x: &x, rows: 1, out: &mut slow, target });
+                assert_eq!(fast, slow);
+                assert!((want - f64::from(fast[3])).abs() <= 1e-5 * want.abs(), "{}: {want} {}", format.name(), fast[3]);
+            }
+        }
+    }
+}
