@@ -134,6 +134,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         entities: EntitySource::Gold,
         exclude: None,
         ranker: rank::lexical(),
+        batch: None,
     };
     let mut measured = Vec::new();
     for (name, source) in [("new-entities", &new_entities), ("new-wordings", &new_wordings)] {

@@ -82,6 +82,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         entities: EntitySource::Linked,
         exclude: None,
         ranker: rank::lexical(),
+        batch: None,
     };
     let source = format!("jsonl={}", synth.out.join("heldout.jsonl").display());
     let questions = sources::read(std::slice::from_ref(&source), Some(&graph as &dyn Kg), &ReadOptions::default())
