@@ -43,7 +43,7 @@ impl Quantize {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
+pub(crate) struct ModelExportArgs {
     /// Model folder, or the folder of an adapter.
     #[arg(long, value_name = "DIR")]
     pub(crate) model: PathBuf,

@@ -53,7 +53,7 @@ pub(crate) enum Command {
     /// Run the calls of a trace again and compare every result.
     Replay(ReplayArgs),
     /// Write a model for other programs, and compare what was written with it.
-    Export(ExportArgs),
+    Export(ModelExportArgs),
     /// Download a model folder from the Hugging Face hub.
     Fetch(FetchArgs),
 }

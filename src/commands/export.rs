@@ -13,7 +13,7 @@ use model::{ChatFormat, Dataset, ModelConfig, ModelFolder, Part, Role, Turn};
 use serde_json::json;
 
 use crate::Outcome;
-use crate::cli::{ExportArgs, ExportFormat};
+use crate::cli::{ExportFormat, ModelExportArgs};
 use crate::ui::Ui;
 
 /// Conversations compared, and tokens of each.
@@ -30,7 +30,7 @@ const QUESTIONS: [&str; 6] = [
     "Name the languages that are spoken on the island.",
 ];
 
-pub(crate) fn run(args: &ExportArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
     let folder = ModelFolder::open(&args.model).with_context(|| format!("cannot open the model {}", args.model.display()))?;
     let name = args.model.file_name().map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned());
     let staged = StagedFolder::new(&args.out)?;
@@ -48,7 +48,9 @@ pub(crate) fn run(args: &ExportArgs, ui: &Ui) -> Result<Outcome> {
             if args.format == ExportFormat::Ollama {
                 staged.file("Modelfile", modelfile(&file, &folder.config).as_bytes())?;
             }
-            (path, format!("GGUF, {}", recipe.name()))
+            let blocks = folder.config.hidden_size.is_multiple_of(256) && folder.config.intermediate_size.is_multiple_of(256);
+            let note = if recipe == Recipe::Q4KM && !blocks { " (rows that are no multiple of 256 long in Q8_0)" } else { "" };
+            (path, format!("GGUF, {}{note}", recipe.name()))
         }
     };
     let bytes = size(&written)?;
@@ -145,7 +147,7 @@ fn modelfile(file: &str, config: &ModelConfig) -> String {
     )
 }
 
-fn card(name: &str, what: &str, found: &Comparison, args: &ExportArgs) -> String {
+fn card(name: &str, what: &str, found: &Comparison, args: &ModelExportArgs) -> String {
     let on = args
         .data
         .as_ref()
