@@ -222,7 +222,7 @@ fn uniform_and_adversarial_logits_write_only_valid_calls() {
     made_up_logits(2 * RANDOM_CALLS);
 }
 
-/// `cargo test --release --test agent -- --ignored --nocapture`: the figure of docs/results.md.
+/// `cargo test --test agent -- --ignored --nocapture`: the figure of docs/results.md.
 #[test]
 #[ignore = "minutes"]
 fn a_hundred_thousand_calls_are_all_valid() {

@@ -82,7 +82,7 @@ fn written(events: &[Event]) -> Vec<Proposal> {
         match event {
             Event::Tokens { logprob, .. } => last = *logprob,
             Event::Call { text, .. } => {
-                turns.push(Proposal { text: text.clone(), logprob: std::mem::take(&mut last), ..Proposal::default() })
+                turns.push(Proposal { text: text.clone(), logprob: std::mem::take(&mut last), ..Proposal::default() });
             }
             _ => {}
         }

@@ -236,6 +236,7 @@ mod tests {
         let groups = vec![("<1>".to_owned(), vec![(0.5, Some([0.4, 0.6])), (1.0, None)]), ("2".to_owned(), vec![(0.0, None), (0.2, None)])];
         let chart = bars("F1", &["a", "b"], &groups);
         assert_eq!((chart.matches("<rect").count(), chart.matches("class=\"e\"").count()), (4, 1));
-        assert!(chart.contains("&lt;1&gt;") && !chart.contains("<1>"));
+        assert!(chart.contains("&lt;1&gt;") && !chart.contains("<1>") && !chart.contains("rotate"));
+        assert!(bars("F1", &["a"], &[("a name that is too long".to_owned(), vec![(1.0, None)])]).contains("rotate"));
     }
 }

@@ -14,6 +14,8 @@ const GAP: f64 = 18.0;
 const LEFT: f64 = 44.0;
 const TOP: f64 = 26.0;
 const FOOT: f64 = 34.0;
+/// Width of a letter of the names.
+const LETTER: f64 = 6.2;
 
 /// A chart of groups of bars, one bar a series.
 pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) -> String {
@@ -23,11 +25,15 @@ pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) 
     let top = if highest <= 0.0 { 1.0 } else { rounded_up(highest) };
     let y = |value: f64| TOP + HEIGHT * (1.0 - value / top);
     let group_width = BAR * series.len().max(1) as f64 + GAP;
-    let width = LEFT + GAP + group_width * groups.len() as f64;
+    // Names that do not fit under their group stand aslant.
+    let longest = groups.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) as f64 * LETTER;
+    let slant = longest > group_width;
+    let foot = if slant { FOOT + longest * 0.6 } else { FOOT };
+    let width = LEFT + GAP + group_width * groups.len() as f64 + if slant { GAP } else { 0.0 };
     let width = width.max(title.chars().count() as f64 * 8.0);
     let mut svg = format!(
         "<svg viewBox=\"0 0 {width:.0} {:.0}\" width=\"{width:.0}\" role=\"img\" aria-label=\"{}\"><text x=\"0\" y=\"14\" class=\"t\">{}</text>",
-        TOP + HEIGHT + FOOT,
+        TOP + HEIGHT + foot,
         escape(title),
         escape(title)
     );
@@ -63,12 +69,13 @@ pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) 
                 ));
             }
         }
-        let middle = from + (group_width - GAP) / 2.0;
-        svg.push_str(&format!(
-            "<text x=\"{middle:.1}\" y=\"{:.1}\" class=\"a\" text-anchor=\"middle\">{}</text>",
-            TOP + HEIGHT + 16.0,
-            escape(name)
-        ));
+        let (x, y) = (from + (group_width - GAP) / 2.0, TOP + HEIGHT + 16.0);
+        let place = if slant {
+            format!("text-anchor=\"end\" transform=\"rotate(-38 {x:.1} {y:.1})\"")
+        } else {
+            "text-anchor=\"middle\"".to_owned()
+        };
+        svg.push_str(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"a\" {place}>{}</text>", escape(name)));
     }
     svg + "</svg>"
 }
