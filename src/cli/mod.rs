@@ -9,6 +9,7 @@ mod train;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use toolbox::memory::Agent;
 
 pub(crate) use self::agent::*;
 pub(crate) use self::datagen::*;
@@ -72,6 +73,9 @@ pub(crate) struct DemoArgs {
     /// Questions made of a graph given with --graph.
     #[arg(long, default_value_t = 8_000, value_name = "N")]
     pub(crate) count: usize,
+    /// Agents that the one model is trained for and measured as (kg-agent, oda, triad), separated by commas.
+    #[arg(long = "agent", value_parser = Agent::named, value_delimiter = ',', default_value = "kg-agent", value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
     /// A much smaller run that shows every step and reaches no accuracy worth reporting.
     #[arg(long)]
     pub(crate) quick: bool,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, answer_with};
 use infer::planner::{LocalModel, LocalPlanner};
@@ -62,7 +63,7 @@ impl Laps {
 struct Made {
     laps: Laps,
     /// Name and metrics of each evaluation; the first one's metrics are the run's.
-    measured: Vec<(&'static str, Metrics)>,
+    measured: Vec<(String, Metrics)>,
     report: datagen::report::Report,
     summary: train::Summary,
     samples: Vec<serde_json::Value>,
@@ -98,7 +99,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         hold_out: vec![new_entities.clone(), new_wordings.clone()],
         out: Some(data_dir.clone()),
         show: false,
-        agents: vec![Agent::KgAgent],
+        agents: args.agents.clone(),
         layout: LayoutName::Dialogue,
         relations: RelationStyle::Name,
         tool_list: false,
@@ -114,61 +115,86 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     ui.say(format!("2. generated {} verified examples ({} calls) into {}", report.total.examples, report.total.steps, data_dir.display()));
     laps.lap("generate");
 
-    let config = TrainConfig { epochs: if args.quick { 1 } else { EPOCHS }, seed: args.seed, ..TrainConfig::default() };
-    let model_dir = args.out.join("model");
-    let summary = training::train_with(&config, &Base::Scratch(Preset::Tiny), &data_dir, &model_dir, ui)?;
-    ui.say(format!(
-        "3. trained {} parameters on {} tokens ({:.0} tokens/s) into {}",
-        summary.parameters,
-        summary.tokens,
-        summary.tokens_per_second,
-        model_dir.display()
-    ));
+    let (model_dir, local, summary) = train(args, EPOCHS, &data_dir, ui)?;
     laps.lap("train");
 
-    let local = Arc::new(LocalModel::open(&model_dir)?);
-    let setting = Setting {
-        agent: AgentKind::KgAgent,
-        planning: Planning::Local(Arc::clone(&local)),
-        template: local.template(Agent::KgAgent)?,
-        entities: EntitySource::Gold,
-        exclude: None,
-        ranker: rank::lexical(),
-        batch: None,
-    };
     let mut measured = Vec::new();
-    for (name, source) in [("new-entities", &new_entities), ("new-wordings", &new_wordings)] {
-        let questions = sources::read(std::slice::from_ref(source), Some(&graph), &ReadOptions::default())?;
-        let evaluated = eval::evaluate(&graph, &questions, &setting, ui)?;
-        eval::write(
-            &args.out.join("eval").join(name),
-            std::slice::from_ref(&evaluated),
-            &json!({ "model": model_dir, "source": source, "entities": "gold" }),
-            &[],
-            false,
-        )?;
-        measured.push((name, evaluated.metrics));
+    for &agent in &args.agents {
+        let setting = setting(agent, &local, EntitySource::Gold)?;
+        for (name, source) in [("new-entities", &new_entities), ("new-wordings", &new_wordings)] {
+            let questions = sources::read(std::slice::from_ref(source), Some(&graph), &ReadOptions::default())?;
+            let about = json!({ "model": model_dir, "source": source, "entities": "gold" });
+            measured.push((
+                called(args, agent, name),
+                measure(&args.out, &called(args, agent, name), &graph, &questions, &setting, &about, ui)?,
+            ));
+        }
     }
     ui.say(format!("4. evaluated on {} questions with new entities and {} with new wordings", measured[0].1.n, measured[1].1.n));
     laps.lap("evaluate");
 
     ui.say("5. three questions");
-    let samples = samples(&graph, &local, &SAMPLES, ui)?;
+    let samples = samples(args.agents[0], &graph, &local, &SAMPLES, ui)?;
     laps.lap("ask");
     finish(args, &Made { laps, measured, report, summary, samples }, ui)?;
     Ok(Outcome::Done)
 }
 
+/// Trains the model of a demo.
+fn train(args: &DemoArgs, epochs: usize, data: &Path, ui: &Ui) -> Result<(PathBuf, Arc<LocalModel>, train::Summary)> {
+    let config = TrainConfig { epochs: if args.quick { 1 } else { epochs }, seed: args.seed, ..TrainConfig::default() };
+    let model = args.out.join("model");
+    let summary = training::train_with(&config, &Base::Scratch(Preset::Tiny), data, &model, ui)?;
+    ui.say(format!(
+        "3. trained {} parameters on {} tokens ({:.0} tokens/s) into {}",
+        summary.parameters,
+        summary.tokens,
+        summary.tokens_per_second,
+        model.display()
+    ));
+    let local = Arc::new(LocalModel::open(&model)?);
+    Ok((model, local, summary))
+}
+
+/// An agent as `ask` and `eval` run it without further options.
+fn kind(agent: Agent) -> Result<AgentKind> {
+    AgentKind::named(agent.name()).with_context(|| format!("the agent `{}` cannot answer", agent.name()))
+}
+
+fn setting(agent: Agent, model: &Arc<LocalModel>, entities: EntitySource) -> Result<Setting> {
+    let (planning, template) = (Planning::Local(Arc::clone(model)), model.template(agent)?);
+    Ok(Setting { agent: kind(agent)?, planning, template, entities, exclude: None, ranker: rank::lexical(), batch: None })
+}
+
+/// What an evaluation is called: by its questions, and by its agent where there are several.
+fn called(args: &DemoArgs, agent: Agent, questions: &str) -> String {
+    if args.agents.len() == 1 { questions.to_owned() } else { format!("{} {questions}", agent.name()) }
+}
+
+/// Evaluates, and writes what came out below `eval/` of the output.
+fn measure(
+    out: &Path,
+    name: &str,
+    graph: &FrozenKg,
+    questions: &[GoldQuestion],
+    setting: &Setting,
+    about: &serde_json::Value,
+    ui: &Ui,
+) -> Result<Metrics> {
+    let evaluated = eval::evaluate(graph, questions, setting, ui)?;
+    eval::write(&out.join("eval").join(name.replace(' ', "-")), std::slice::from_ref(&evaluated), about, &[], false)?;
+    Ok(evaluated.metrics)
+}
+
 /// Answers questions and prints the answers; gives back what was printed, for the report.
-fn samples(graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &Ui) -> Result<Vec<serde_json::Value>> {
-    let template = model.template(Agent::KgAgent)?;
+fn samples(agent: Agent, graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &Ui) -> Result<Vec<serde_json::Value>> {
+    let (template, agent) = (model.template(agent)?, kind(agent)?);
     let mut shown = Vec::new();
     for &question in questions {
         let entities = ask::topics(graph, question, &[])?;
         let mut planner = LocalPlanner::new(model);
         let options = ExecOptions { exclude: Exclude { nodes: Vec::new(), when: ExcludeWhen::Others }, ..ExecOptions::default() };
-        let outcome =
-            answer_with(&AgentKind::KgAgent, ask::task(graph, question, &entities, options, &template, "demo model"), &mut planner)?;
+        let outcome = answer_with(&agent, ask::task(graph, question, &entities, options, &template, "demo model"), &mut planner)?;
         let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
         ui.say("");
         ask::print_text(ui, question, &names, &outcome);
@@ -183,7 +209,11 @@ fn finish(args: &DemoArgs, made: &Made, ui: &Ui) -> Result<()> {
     let total: f64 = timings.iter().map(|(_, seconds)| seconds).sum();
     let mut metrics = serde_json::to_value(&measured[0].1)?;
     for (name, further) in &measured[1..] {
-        metrics[name.replace('-', "_")] = serde_json::to_value(further)?;
+        metrics[name.replace(['-', ' '], "_")] = serde_json::to_value(further)?;
+    }
+    if args.agents.len() > 1 {
+        // The first evaluation is the run's, and stands under its own name too where names tell agents apart.
+        metrics[measured[0].0.replace(['-', ' '], "_")] = serde_json::to_value(&measured[0].1)?;
     }
     metrics["data"] = serde_json::to_value(&report.total)?;
     metrics["coverage"] = serde_json::to_value(&report.coverage)?;
