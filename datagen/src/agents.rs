@@ -1,6 +1,9 @@
 //! The agents that examples are made for: each turns a verified question into the conversations its model has to hold.
 
+mod oda;
 mod triad;
+
+pub use oda::OdaExamples;
 
 use toolbox::kg::Kg;
 use toolbox::memory::{Agent, Template};
@@ -27,6 +30,6 @@ pub fn examples_of<'a>(kg: &'a dyn Kg, template: &'a Template, options: &'a Veri
     match template.agent {
         Agent::KgAgent => Ok(Box::new(Renderer::new(kg, template, options))),
         Agent::Triad => Ok(Box::new(triad::TriadExamples::new(kg, template, options))),
-        agent @ Agent::Oda => Err(Error::Agent(agent.name())),
+        Agent::Oda => Ok(Box::new(OdaExamples::new(kg, template, options))),
     }
 }

@@ -8,6 +8,8 @@ use infer::agent::AgentKind;
 use infer::agent::robust::Robust;
 use infer::agent::triad::TriadOptions;
 use infer::planner::{Constraint, RemoteOptions};
+use toolbox::observe::ObserveOptions;
+use toolbox::oda::{Form, OdaOptions, Reflection};
 use toolbox::triad;
 
 use super::{KgArg, RankingArgs};
@@ -17,6 +19,8 @@ use super::{KgArg, RankingArgs};
 pub(crate) enum AgentName {
     /// The tool loop of KG-Agent.
     KgAgent,
+    /// Observe, act, reflect.
+    Oda,
     /// Triad's three roles in four phases.
     Triad,
     /// The model alone, without the graph.
@@ -29,9 +33,10 @@ pub(crate) enum AgentName {
 
 impl AgentName {
     /// The agent with its options. `linked` says whether entities were found in the question and not given.
-    pub(crate) fn kind(self, triad: &TriadArgs, linked: bool) -> AgentKind {
+    pub(crate) fn kind(self, oda: &OdaArgs, triad: &TriadArgs, linked: bool) -> AgentKind {
         match self {
             Self::KgAgent => AgentKind::KgAgent,
+            Self::Oda => AgentKind::Oda(oda.options()),
             Self::Triad => AgentKind::Triad(triad.options(linked)),
             Self::Direct => AgentKind::Direct,
             Self::Retrieval => AgentKind::Retrieval,
@@ -81,6 +86,96 @@ impl TriadArgs {
             ..triad::Options::default()
         };
         TriadOptions { work, select_entities: linked }
+    }
+}
+
+/// What an action of ODA finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormName {
+    /// Groups of triples that share near end, relation and direction.
+    Grouped,
+    /// Single triples of single entities.
+    Paper,
+}
+
+/// Who chooses what ODA remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReflectionName {
+    /// The model.
+    Model,
+    /// The triples most like the question.
+    Similarity,
+    /// Any, by the seed.
+    Random,
+    /// Nothing: the model writes down facts that it knows.
+    GeneratedFact,
+}
+
+/// How ODA observes and reflects; other agents pass it over.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct OdaArgs {
+    /// ODA: what an action finds; models are trained on groups.
+    #[arg(long = "oda", value_enum, default_value = "grouped", value_name = "FORM")]
+    pub(crate) form: FormName,
+    /// ODA: observe nothing.
+    #[arg(long)]
+    pub(crate) no_observation: bool,
+    /// ODA: what is shown of an observation, in tokens by estimate.
+    #[arg(long, default_value_t = OdaOptions::default().observation_tokens, value_name = "N")]
+    pub(crate) observation_tokens: usize,
+    /// ODA: hops of an observation (D in the paper).
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) observe_hops: usize,
+    /// ODA: triples kept a hop (N in the paper).
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub(crate) observe_kept: usize,
+    /// ODA: share of the kept triples whose far ends are observed next (P in the paper).
+    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    pub(crate) observe_expanded: f64,
+    /// ODA: observe from heads to tails only, as the paper does.
+    #[arg(long)]
+    pub(crate) observe_forward: bool,
+    /// ODA: rank what is around all task entities together.
+    #[arg(long)]
+    pub(crate) observe_joint: bool,
+    /// ODA: who chooses what is remembered of an action's triples.
+    #[arg(long, value_enum, default_value = "model")]
+    pub(crate) reflection: ReflectionName,
+    /// ODA: groups of triples remembered of one action (K in the paper).
+    #[arg(long, default_value_t = 15, value_name = "N")]
+    pub(crate) reflect_kept: usize,
+    /// ODA: actions before an answer is forced.
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    pub(crate) iterations: usize,
+}
+
+impl OdaArgs {
+    pub(crate) fn options(&self) -> OdaOptions {
+        OdaOptions {
+            form: match self.form {
+                FormName::Grouped => Form::Grouped,
+                FormName::Paper => Form::Paper,
+            },
+            observation: !self.no_observation,
+            observation_tokens: self.observation_tokens,
+            observe: ObserveOptions {
+                hops: self.observe_hops,
+                kept: self.observe_kept,
+                expanded: self.observe_expanded,
+                both_directions: !self.observe_forward,
+                joint: self.observe_joint,
+                ..ObserveOptions::default()
+            },
+            reflection: match self.reflection {
+                ReflectionName::Model => Reflection::Model,
+                ReflectionName::Similarity => Reflection::Similarity,
+                ReflectionName::Random => Reflection::Random,
+                ReflectionName::GeneratedFact => Reflection::GeneratedFact,
+            },
+            kept: self.reflect_kept,
+            iterations: self.iterations,
+            ..OdaOptions::default()
+        }
     }
 }
 
@@ -218,6 +313,8 @@ pub(crate) struct AskArgs {
     #[arg(long, value_enum, default_value = "kg-agent")]
     pub(crate) agent: AgentName,
     #[command(flatten)]
+    pub(crate) oda: OdaArgs,
+    #[command(flatten)]
     pub(crate) triad: TriadArgs,
     /// Topic entity by name or id; without any they are found in the question by label.
     #[arg(long = "entity", value_name = "ID")]
@@ -250,6 +347,8 @@ pub(crate) struct EvalArgs {
     /// Who answers; several, separated by commas, are measured on the same questions and shown side by side.
     #[arg(long = "agent", value_enum, value_delimiter = ',', default_value = "kg-agent")]
     pub(crate) agents: Vec<AgentName>,
+    #[command(flatten)]
+    pub(crate) oda: OdaArgs,
     #[command(flatten)]
     pub(crate) triad: TriadArgs,
     /// Folder to write: report.html, metrics.json, predictions.jsonl and predictions.qald.json, in a folder each where there are several agents.

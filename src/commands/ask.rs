@@ -24,7 +24,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities)?;
-    let agent = args.mode.apply(args.agent.kind(&args.triad, args.entities.is_empty()));
+    let agent = args.mode.apply(args.agent.kind(&args.oda, &args.triad, args.entities.is_empty()));
     let name = args.model.as_deref().unwrap_or("none");
     let (mut planner, template): (Box<dyn Planner>, Template) = match name.strip_prefix("scripted:") {
         Some(file) => {

@@ -20,6 +20,7 @@ pub mod memory;
 pub mod mention;
 pub mod metrics;
 pub mod observe;
+pub mod oda;
 pub mod phrase;
 pub mod rank;
 pub mod search;

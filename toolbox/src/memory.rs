@@ -264,7 +264,7 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
 }
 
 /// `out r0 film.directed_by r1 …`, then `in r2 …`: full names, with handles before them where calls use these.
-fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: Naming) -> Vec<Part> {
+pub(crate) fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: Naming) -> Vec<Part> {
     if shown.is_empty() {
         return vec![Part::ours("none")];
     }

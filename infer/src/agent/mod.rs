@@ -2,6 +2,7 @@
 
 pub mod direct;
 pub mod kg_agent;
+pub mod oda;
 pub mod robust;
 pub mod triad;
 pub mod walk;
@@ -11,6 +12,7 @@ use toolbox::exec::ExecOptions;
 use toolbox::kg::Kg;
 use toolbox::link::Linked;
 use toolbox::memory::{Agent, Template};
+use toolbox::oda::OdaOptions;
 use toolbox::term::NodeId;
 use toolbox::trace::{Event, TRACE_VERSION};
 use toolbox::transcript::Turn;
@@ -25,6 +27,8 @@ pub enum AgentKind {
     KgAgent,
     /// The same, going on after errors, with several programs side by side.
     KgAgentRobust(robust::Robust),
+    /// Observe, act, reflect.
+    Oda(OdaOptions),
     /// Triad's three roles.
     Triad(triad::TriadOptions),
     /// The model alone, without the graph.
@@ -42,6 +46,7 @@ impl AgentKind {
         vec![
             Self::KgAgent,
             Self::KgAgentRobust(robust::Robust::default()),
+            Self::Oda(OdaOptions::default()),
             Self::Triad(triad::TriadOptions::default()),
             Self::Direct,
             Self::Retrieval,
@@ -55,6 +60,7 @@ impl AgentKind {
         match self {
             Self::KgAgent => "kg-agent",
             Self::KgAgentRobust(_) => "kg-agent-robust",
+            Self::Oda(_) => "oda",
             Self::Triad(_) => "triad",
             Self::Direct => "direct",
             Self::Retrieval => "retrieval",
@@ -79,6 +85,7 @@ impl AgentKind {
     pub fn trained_as(&self) -> Agent {
         match self {
             Self::KgAgent | Self::KgAgentRobust(_) | Self::Direct | Self::Retrieval | Self::Tog => Agent::KgAgent,
+            Self::Oda(_) => Agent::Oda,
             Self::Triad(_) => Agent::Triad,
         }
     }
@@ -116,6 +123,7 @@ pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner)
     match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),
         AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
+        AgentKind::Oda(options) => oda::answer(task, options, planner),
         AgentKind::Triad(options) => triad::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),
         AgentKind::Retrieval => walk::answer(agent, walk::Beam::RETRIEVAL, &task),

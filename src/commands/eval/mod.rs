@@ -91,7 +91,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
     let mut loaded = None;
     let mut settings: Vec<Setting> = Vec::new();
     let linked = args.entities == EntitySource::Linked;
-    for agent in args.agents.iter().map(|name| args.mode.apply(name.kind(&args.triad, linked))) {
+    for agent in args.agents.iter().map(|name| args.mode.apply(name.kind(&args.oda, &args.triad, linked))) {
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
+use datagen::agents::OdaExamples;
 use datagen::linking::{Linking, gold_entities};
 use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};
 use indicatif::ProgressBar;
 use infer::agent::{AgentKind, Linkable, Outcome as Answered, Survived, Task, answer_with};
-use infer::planner::{Oracle, Planner};
+use infer::planner::{Oracle, Planner, Scripted};
 use rayon::prelude::*;
 use serde::Serialize;
 use toolbox::answer::{AnswerValue, Provenance};
@@ -285,21 +286,36 @@ fn oracle_answer(
     found: Option<&[NodeId]>,
 ) -> Result<Answered> {
     let reachable = found.is_none_or(|found| verified.linked.entities.iter().all(|node| found.contains(node)));
-    let calls = if reachable { verified.gold.calls.clone() } else { parse_program(GIVE_UP)? };
+    let options = VerifyOptions { ranker: Arc::clone(&setting.ranker), ..VerifyOptions::default() };
+    let mut planner: Box<dyn Planner> = match &setting.agent {
+        AgentKind::Oda(oda) if reachable => {
+            let examples = OdaExamples::new(graph, &setting.template, &options).observing(oda.clone());
+            match examples.ideal(question, verified).map_err(anyhow::Error::msg)? {
+                Some(texts) => Box::new(Scripted::new(texts)),
+                // What ODA has no turns for it cannot answer, whoever plans.
+                None => Box::new(Scripted::new(vec![ODA_GIVES_UP.to_owned()])),
+            }
+        }
+        AgentKind::Oda(_) => Box::new(Scripted::new(vec![ODA_GIVES_UP.to_owned()])),
+        _ if reachable => Box::new(Oracle::new(verified.gold.calls.clone())),
+        _ => Box::new(Oracle::new(parse_program(GIVE_UP)?)),
+    };
     let task = Task {
         kg: graph,
         question: &question.question,
         linked: verified.linked.clone(),
         must_offer: &verified.must_offer,
-        options: verified.exec_options(&VerifyOptions { ranker: Arc::clone(&setting.ranker), ..VerifyOptions::default() }),
+        options: verified.exec_options(&options),
         template: &setting.template,
         planner_name: Planning::Oracle.name(),
     };
-    Ok(answer_with(&AgentKind::KgAgent, task, &mut Oracle::new(calls))?)
+    Ok(answer_with(&setting.agent, task, planner.as_mut())?)
 }
 
 /// The program that ends without an answer.
 const GIVE_UP: &str = "ans = end([])";
+/// The turn of ODA that does the same.
+const ODA_GIVES_UP: &str = "answer none";
 
 fn model_answer(
     graph: &dyn Kg,

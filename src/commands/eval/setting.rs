@@ -43,8 +43,8 @@ impl Planning {
         Ok(match model {
             _ if !agent.needs_model() => (Self::Nobody, usual),
             None => bail!("{} needs a model: name one with --model", agent.name()),
-            Some("oracle") if *agent != AgentKind::KgAgent => {
-                bail!("gold programs are kg-agent's; `--model oracle` cannot answer as {}", agent.name())
+            Some("oracle") if !matches!(agent, AgentKind::KgAgent | AgentKind::Oda(_)) => {
+                bail!("there are gold programs for kg-agent and oda only; `--model oracle` cannot answer as {}", agent.name())
             }
             Some("oracle") => (Self::Oracle, usual),
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {

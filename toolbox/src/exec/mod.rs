@@ -322,6 +322,26 @@ impl<'g> Session<'g> {
     pub fn answer(&self) -> Option<&Value> {
         self.answer.as_ref()
     }
+    /// How many variables are assigned.
+    #[must_use]
+    pub fn variables(&self) -> usize {
+        self.variables.len()
+    }
+    /// The value of a variable.
+    #[must_use]
+    pub fn variable(&self, index: usize) -> Option<&Value> {
+        self.variables.get(index)
+    }
+    /// What ranks relations and classes.
+    #[must_use]
+    pub fn ranker(&self) -> &Arc<dyn Ranker> {
+        &self.options.ranker
+    }
+    /// Relations that this session does not see.
+    #[must_use]
+    pub fn without(&self) -> &[RelId] {
+        &self.options.without
+    }
     /// The first step whose result was the empty set or an empty relation list.
     #[must_use]
     pub fn first_empty(&self) -> Option<usize> {

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use network::{Hop, Link, PathNetwork};
 pub use path::{PathOptions, Paths, paths};
-pub use similarity::{ByRanker, Similarity, StemSimilarity, Stems};
+pub use similarity::{ByRanker, Similarity, StemSimilarity, Stems, similarity_of};
 
 use crate::kg::Kg;
 use crate::term::{NodeId, RelId};

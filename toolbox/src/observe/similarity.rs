@@ -32,6 +32,12 @@ impl Similarity for ByRanker {
     }
 }
 
+/// The similarity that belongs to a ranker: words where it ranks by words, else the ranker itself.
+#[must_use]
+pub fn similarity_of(ranker: &Arc<dyn Ranker>) -> Arc<dyn Similarity> {
+    if ranker.name() == "lexical" { Arc::new(StemSimilarity) } else { Arc::new(ByRanker(Arc::clone(ranker))) }
+}
+
 /// The words of a relation: its label, else its name; behind it nothing is lost, for both rank by words.
 fn relation_text(kg: &dyn Kg, relation: RelId) -> String {
     let name = kg.name(relation.node());

@@ -1,0 +1,264 @@
+//! ODA's examples: an ideal run, derived call by call from the verified program (walks are explored sets and remembered groups, comparisons are
+//! groups narrowed, set tools and the end are what is said of the memory), and kept only if it remembers the program's sets and answers as the
+//! program does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use toolbox::call::{Arg, Call, HandleKind, Target, Tool};
+use toolbox::kg::Kg;
+use toolbox::memory::Template;
+use toolbox::oda::{Awaited, OdaOptions, Reflection, Run};
+
+use super::AgentExamples;
+use crate::example::{Example, Renderer};
+use crate::hash;
+use crate::question::GoldQuestion;
+use crate::verify::{Verified, VerifyOptions};
+
+/// Share of the examples without observations, so that one model serves with and without them.
+const BLIND: f64 = 0.2;
+
+/// Makes ODA's examples.
+pub struct OdaExamples<'a> {
+    kg: &'a dyn Kg,
+    template: &'a Template,
+    verify: &'a VerifyOptions,
+    options: OdaOptions,
+    renderer: Renderer<'a>,
+}
+
+/// Why a program has no ideal run.
+enum Missing {
+    /// ODA's turns cannot say it: no example, and no error.
+    Inexpressible,
+    /// What was written does not run as it should.
+    Failed(String),
+}
+
+impl<'a> OdaExamples<'a> {
+    /// For a graph and a template.
+    #[must_use]
+    pub fn new(kg: &'a dyn Kg, template: &'a Template, verify: &'a VerifyOptions) -> Self {
+        Self { kg, template, verify, options: OdaOptions::default(), renderer: Renderer::new(kg, template, verify) }
+    }
+
+    /// With other options than a run has by default; what is chosen by rule stays the model's here.
+    #[must_use]
+    pub fn observing(self, options: OdaOptions) -> Self {
+        Self { options: OdaOptions { reflection: Reflection::Model, ..options }, ..self }
+    }
+
+    /// The turns of the ideal run of a verified question, as texts; `None` where it has none.
+    ///
+    /// # Errors
+    /// A turn that does not run as derived.
+    pub fn ideal(&self, question: &GoldQuestion, verified: &Verified) -> Result<Option<Vec<String>>, String> {
+        match self.run(question, verified, self.options.clone()) {
+            Ok((_, written)) => Ok(Some(written)),
+            Err(Missing::Inexpressible) => Ok(None),
+            Err(Missing::Failed(why)) => Err(why),
+        }
+    }
+
+    fn run(&self, question: &GoldQuestion, verified: &Verified, options: OdaOptions) -> Result<(Run<'a>, Vec<String>), Missing> {
+        let session = verified.session(self.kg, question, self.verify);
+        let run = Run::open(session, self.template, options);
+        let mut ideal = Ideal { run, said: BTreeMap::new(), written: Vec::new() };
+        ideal.follow(&verified.gold.calls)?;
+        let answer = ideal.run.session().answer();
+        if answer != Some(&verified.value) {
+            return Err(Missing::Failed(format!("the ideal run answers {answer:?} instead of {:?}", verified.value)));
+        }
+        Ok((ideal.run, ideal.written))
+    }
+}
+
+impl AgentExamples for OdaExamples<'_> {
+    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
+        let observation = self.options.observation && !hash::falls_into(BLIND, 0, "blind", &question.id);
+        match self.run(question, verified, OdaOptions { observation, ..self.options.clone() }) {
+            Ok((run, _)) => {
+                let turns = run.into_turns();
+                Ok(vec![self.renderer.example(question, verified, &turns, verified.gold.calls.len())])
+            }
+            Err(Missing::Inexpressible) => Ok(Vec::new()),
+            Err(Missing::Failed(why)) => Err(format!("as oda: {why}")),
+        }
+    }
+}
+
+/// What a variable of the program is in the run.
+#[derive(Clone)]
+enum Said {
+    /// A set, as actions name it.
+    Set(String),
+    /// `count SET` or `judge SET`: only an answer.
+    Scalar(String),
+}
+
+struct Ideal<'g> {
+    run: Run<'g>,
+    said: BTreeMap<u32, Said>,
+    written: Vec<String>,
+}
+
+impl Ideal<'_> {
+    fn follow(&mut self, calls: &[Call]) -> Result<(), Missing> {
+        let mut done: BTreeSet<usize> = BTreeSet::new();
+        for (i, call) in calls.iter().enumerate() {
+            if done.contains(&i) {
+                continue;
+            }
+            match call.tool {
+                Tool::GetRelation if call.args.len() == 1 => self.explore(calls, i, &mut done)?,
+                Tool::GetEntityByType => {
+                    let class = self.run.session().with_handles(call, self.run_naming());
+                    let Some(Arg::Handle(handle)) = class.args.first() else { return Err(Missing::Inexpressible) };
+                    self.set(call, Said::Set(handle.to_string()));
+                }
+                Tool::Intersect | Tool::Union => {
+                    let mut parts = call.args.iter().map(|arg| self.named(arg)).collect::<Result<Vec<_>, _>>()?;
+                    if parts.iter().any(|part| part.contains('(')) {
+                        return Err(Missing::Inexpressible);
+                    }
+                    let (order, _) = self.run.sets();
+                    let place = |part: &String| order.iter().position(|set| set == part);
+                    parts.sort_by_key(place);
+                    parts.dedup();
+                    let said = if parts.len() == 1 { parts.remove(0) } else { format!("{}({})", call.tool.name(), parts.join(", ")) };
+                    self.set(call, Said::Set(said));
+                }
+                Tool::Count => {
+                    let set = self.named(call.args.first().ok_or(Missing::Inexpressible)?)?;
+                    self.set(call, Said::Scalar(format!("count {set}")));
+                }
+                Tool::End => {
+                    let what = match call.args.first() {
+                        Some(Arg::List(items)) if items.is_empty() => "none".to_owned(),
+                        Some(Arg::Var(index)) => match self.said.get(index) {
+                            Some(Said::Set(text) | Said::Scalar(text)) => text.clone(),
+                            None => return Err(Missing::Inexpressible),
+                        },
+                        Some(other) => self.named(other)?,
+                        None => return Err(Missing::Inexpressible),
+                    };
+                    self.write(format!("answer {what}"))?;
+                }
+                // Walks and comparisons belong to the list they were chosen from; what has none is written otherwise here.
+                _ => return Err(Missing::Inexpressible),
+            }
+        }
+        Ok(())
+    }
+
+    fn run_naming(&self) -> toolbox::exec::Naming {
+        self.run.template().naming
+    }
+
+    fn set(&mut self, call: &Call, said: Said) {
+        if let Target::Var(index) = call.target {
+            self.said.insert(index, said);
+        }
+    }
+
+    /// A set argument as actions name it.
+    fn named(&self, arg: &Arg) -> Result<String, Missing> {
+        match arg {
+            Arg::Var(index) => match self.said.get(index) {
+                Some(Said::Set(text)) => Ok(text.clone()),
+                _ => Err(Missing::Inexpressible),
+            },
+            Arg::Name(name) => {
+                let session = self.run.session();
+                let node = session.kg().by_name(name).ok_or(Missing::Inexpressible)?;
+                let at = session.linked().entities.iter().position(|&entity| entity == node).ok_or(Missing::Inexpressible)?;
+                Ok(format!("{}{at}", HandleKind::Entity.letter()))
+            }
+            _ => Err(Missing::Inexpressible),
+        }
+    }
+
+    /// Explores the set of `calls[at]` and remembers what the program does with it, wherever in the program it does it.
+    fn explore(&mut self, calls: &[Call], at: usize, done: &mut BTreeSet<usize>) -> Result<(), Missing> {
+        let set = calls[at].args.first().ok_or(Missing::Inexpressible)?;
+        let of_set = |call: &Call| call.args.first() == Some(set);
+        let walks = |tool| matches!(tool, Tool::GetTailEntity | Tool::GetHeadEntity | Tool::GetEntityByConstraint | Tool::Judge);
+        let uses: Vec<usize> = (at + 1..calls.len()).filter(|i| of_set(&calls[*i]) && walks(calls[*i].tool) && !done.contains(i)).collect();
+        let text = self.named(set)?;
+        // A list that is shown again for a set already explored says nothing new.
+        let again = (at + 1..calls.len()).filter(|&i| of_set(&calls[i]) && calls[i].tool == Tool::GetRelation);
+        done.extend(again);
+        self.write(format!("neighbor {text}"))?;
+        if let (Arg::Var(index), Some(explored)) = (set, self.run.explored()) {
+            // A set made of others has a variable of its own from here on.
+            if text.contains('(') {
+                self.said.insert(*index, Said::Set(explored.to_owned()));
+            }
+        }
+        if uses.is_empty() {
+            return self.write("none".to_owned());
+        }
+        let groups = self.run.groups();
+        let mut picks: Vec<(usize, String, usize)> = Vec::new();
+        for &i in &uses {
+            let (relation, narrowed) = self.group(&calls[i])?;
+            // A relation that nobody in the set has in this direction (`judge` is then false) is nothing that can be remembered.
+            let place = groups.iter().position(|(group, _)| *group == relation).ok_or(Missing::Inexpressible)?;
+            if picks.iter().any(|pick| pick.0 == place) {
+                return Err(Missing::Inexpressible);
+            }
+            picks.push((place, format!("{relation}{narrowed}"), i));
+        }
+        picks.sort_unstable();
+        let before = self.run.session().variables();
+        self.write(picks.iter().map(|pick| pick.1.as_str()).collect::<Vec<_>>().join("; "))?;
+        for (offset, (_, _, i)) in picks.iter().enumerate() {
+            let made = format!("v{}", before + offset);
+            let said = if calls[*i].tool == Tool::Judge { Said::Scalar(format!("judge {made}")) } else { Said::Set(made) };
+            self.set(&calls[*i], said);
+            done.insert(*i);
+        }
+        Ok(())
+    }
+
+    /// The group that a call walks, and what narrows it.
+    fn group(&self, call: &Call) -> Result<(String, String), Missing> {
+        // The call's set is written otherwise here; its other arguments go by handle as everywhere.
+        let mut call = call.clone();
+        let set = self.run.explored().ok_or(Missing::Inexpressible)?;
+        let parsed = toolbox::call::parse_call(&format!("get_relation({set})")).map_err(|error| Missing::Failed(error.to_string()))?;
+        call.args[0] = parsed.args.into_iter().next().ok_or(Missing::Inexpressible)?;
+        let named = self.run.session().with_handles(&call, self.run_naming());
+        let walked = call.tool != Tool::GetHeadEntity;
+        let (relation, out) = match named.args.get(1) {
+            Some(Arg::Inverse(inner)) => (inner.to_string(), !walked),
+            Some(relation) => (relation.to_string(), walked),
+            None => return Err(Missing::Inexpressible),
+        };
+        let relation = if out { relation } else { format!("~{relation}") };
+        let narrowed = match (named.args.get(2), named.args.get(3)) {
+            (None, _) => String::new(),
+            (Some(extreme @ Arg::Extreme(_)), None) => format!(" {extreme}"),
+            (Some(op), Some(value @ Arg::Handle(_))) => format!(" {op} {value}"),
+            _ => return Err(Missing::Inexpressible),
+        };
+        if !narrowed.is_empty() && !out {
+            return Err(Missing::Inexpressible);
+        }
+        Ok((relation, narrowed))
+    }
+
+    /// Writes a turn, which must be in the language of the turn.
+    fn write(&mut self, text: String) -> Result<(), Missing> {
+        if self.run.awaited() == Awaited::Action && self.run.forced() && !text.starts_with("answer") {
+            // More actions than a run has.
+            return Err(Missing::Inexpressible);
+        }
+        if !self.run.phrase().matches(&text) {
+            return Err(Missing::Failed(format!("`{text}` is not what can be written after {:?}", self.written)));
+        }
+        self.run.write(&text).map_err(|error| Missing::Failed(format!("`{text}`: {error}")))?;
+        self.written.push(text);
+        Ok(())
+    }
+}

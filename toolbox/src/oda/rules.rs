@@ -1,0 +1,75 @@
+//! Reflection without a model (ODA table 3): the groups most like the question, or any.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::FxHasher;
+
+use crate::exec::Relation;
+use crate::observe::similarity_of;
+use crate::term::{NodeId, RelId};
+
+use super::run::{Awaited, Run};
+use super::{OdaError, Reflection};
+
+/// Far ends of a group that are compared with the question.
+const COMPARED: usize = 64;
+
+impl Run<'_> {
+    /// The reflection turn as the rule of [`super::OdaOptions::reflection`] writes it; `None` where a model has to write it.
+    ///
+    /// # Errors
+    /// [`OdaError::Ended`] where no reflection is awaited.
+    pub fn reflected_by_rule(&self) -> Result<Option<String>, OdaError> {
+        if self.awaited() != Awaited::Reflection {
+            return Err(OdaError::Ended);
+        }
+        let found = self.found_triples();
+        let groups: Vec<String> = match (self.options().form, self.found_ways()) {
+            (_, ways) if ways > 0 => (0..ways).map(|i| format!("p{i}")).collect(),
+            (super::Form::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
+            (super::Form::Grouped, _) => self.groups().into_iter().map(|(group, _)| group).collect(),
+        };
+        let scores: Vec<f64> = match self.options().reflection {
+            Reflection::Model | Reflection::GeneratedFact => return Ok(None),
+            Reflection::Similarity if !found.is_empty() => found.iter().map(|one| f64::from(one.score)).collect(),
+            Reflection::Similarity => self.likeness(),
+            Reflection::Random => {
+                let number = |(i, _): (usize, &String)| {
+                    let mut hasher = FxHasher::default();
+                    (self.options().seed, self.session().question(), self.actions().len(), i).hash(&mut hasher);
+                    // The upper bits of this hasher are the mixed ones.
+                    (hasher.finish() >> 11) as f64
+                };
+                groups.iter().enumerate().map(number).collect()
+            }
+        };
+        if groups.is_empty() {
+            return Ok(Some("none".to_owned()));
+        }
+        let mut order: Vec<usize> = (0..groups.len()).collect();
+        order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then(a.cmp(&b)));
+        order.truncate(self.options().kept);
+        // A reflection lists groups in the order in which they were shown.
+        order.sort_unstable();
+        Ok(Some(order.into_iter().map(|i| groups[i].as_str()).collect::<Vec<_>>().join("; ")))
+    }
+
+    /// For each group the likeness of its best triple.
+    fn likeness(&self) -> Vec<f64> {
+        let Some((set, shown)) = self.found_relations() else { return vec![0.0; self.found_ways()] };
+        let (kg, members) = (self.session().kg(), self.members(set).unwrap_or_else(|| [].into()));
+        let similarity = similarity_of(self.session().ranker());
+        let relations = shown.out.iter().map(|&r| (r, true)).chain(shown.incoming.iter().map(|&r| (r, false)));
+        let best = |(relation, forward): (Relation, bool)| {
+            let id: RelId = match relation {
+                Relation::Plain(id) => id,
+                Relation::Interval(index) => kg.schema().intervals[index].from,
+            };
+            let far = |node: &NodeId| if forward { kg.tails(*node, id).into_owned() } else { kg.heads(id, *node).into_owned() };
+            let pairs: Vec<(RelId, NodeId)> = members.iter().flat_map(far).take(COMPARED).map(|far| (id, far)).collect();
+            let scores = similarity.scores(kg, self.session().bare_question(), &pairs);
+            scores.into_iter().fold(0.0f32, f32::max)
+        };
+        relations.map(best).map(f64::from).collect()
+    }
+}
