@@ -61,9 +61,10 @@ fn lines(turns: &[Turn]) -> Vec<String> {
 fn ideal_runs_answer_like_their_programs() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
-    let options = GenerateOptions { agents: vec![Agent::Oda], abstain: 0.0, valid: 0.0, ..GenerateOptions::default() };
-    let made = generate(&questions, &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap();
     let check = VerifyOptions { abstain: true, ..VerifyOptions::default() };
+    let options =
+        GenerateOptions { agents: vec![Agent::Oda], abstain: 0.0, valid: 0.0, verify: check.clone(), ..GenerateOptions::default() };
+    let made = generate(&questions, &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap();
     let template = Template::of(Agent::Oda);
     let examples = OdaExamples::new(&kg, &template, &check);
     let (mut verified_questions, mut ideal, mut given_up) = (0, 0, 0);
@@ -76,7 +77,7 @@ fn ideal_runs_answer_like_their_programs() {
         // The training example of this question was made with or without observations.
         let [example] = &examples.examples(question, &verified).unwrap()[..] else { panic!("{} has one dialogue", question.id) };
         let trained: Vec<String> = example.messages.iter().map(|message| format!("{:?}|{}", message.role, message.content)).collect();
-        assert!(made.train.iter().any(|known| known.id == question.id && known.messages == example.messages), "{}", question.id);
+        assert!(made.train.iter().any(|known| (&known.id, &known.messages) == (&example.id, &example.messages)), "{}", question.id);
         let observation = trained.iter().any(|turn| turn.contains("\nsee "));
         let task = Task {
             kg: &kg,
@@ -105,11 +106,11 @@ fn the_capital_of_tokyo() {
     let outcome = scripted(&kg, "What is the capital of Tokyo?", &["tokyo"], &OdaOptions::default(), &turns);
     assert_eq!(outcome.answer.texts(), ["Shinjuku"]);
     let texts: Vec<_> = outcome.answer.evidence.iter().map(|triple| triple.text.join(" ")).collect();
-    assert_eq!(texts, ["Tokyo capital Shinjuku"]);
+    assert_eq!(texts, ["Tokyo capital or administrative centre Shinjuku"]);
     let memory = outcome.events.iter().rev().find_map(|event| if let Event::Memory { history } = event { Some(history) } else { None });
     assert_eq!(memory.unwrap(), &["neighbor e0", "e0 -[location.region.capital]-> v0"]);
     let prompt = outcome.samples[0][1].text();
-    assert!(prompt.contains("\nsee e0 1 location.region.capital Shinjuku"), "{prompt}");
+    assert!(prompt.contains("\nsee e0 1 ") && prompt.contains("location.region.capital Shinjuku"), "{prompt}");
 }
 
 /// Case 2: two actions, one a novel, and what they have in common.
@@ -173,8 +174,8 @@ fn the_cases_with_single_triples() {
     };
     let question = "What is the capital of Tokyo?";
     let lines = shown(question, &["tokyo"], &["neighbor e0"]);
-    assert!(lines[0].starts_with("t0 location.region.capital Shinjuku"), "{lines:?}");
-    let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", "t0", "answer v0"]);
+    let capital = handle(&lines, "location.region.capital Shinjuku");
+    let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", &capital, "answer v0"]);
     assert_eq!((outcome.answer.texts(), outcome.answer.evidence.len()), (vec!["Shinjuku".to_owned()], 1));
 
     let (a, b) = ("norwegian_wood", "one_q84");
@@ -260,7 +261,8 @@ fn reflection_without_a_model() {
         let chosen = outcome.samples[0][4].text();
         assert_eq!(chosen.split("; ").count(), kept.min(chosen.split("; ").count()), "{chosen}");
         if (reflection, kept) == (Reflection::Similarity, 1) {
-            assert_eq!((chosen.as_str(), outcome.answer.texts()), ("location.region.capital", vec!["Shinjuku".to_owned()]));
+            // What is most like the question is of which country Tokyo is the capital: words alone do not tell directions apart.
+            assert_eq!((chosen.as_str(), outcome.answer.texts()), ("~location.country.capital", vec!["Japan".to_owned()]));
         }
     }
     let options = OdaOptions { reflection: Reflection::GeneratedFact, ..OdaOptions::default() };
@@ -302,10 +304,14 @@ fn random_weights_write_only_valid_turns() {
         let outcome = oda::answer(task, &options, &mut planner).unwrap();
         let run = Run::open(Session::new(&kg, &question.question, linked, &[], ExecOptions::default()), &template, options);
         assert_eq!(run.awaited(), Awaited::Action);
-        // Only comparisons of things that do not compare, and answers of statements only, can fail.
+        // What can fail: comparisons of things that do not compare, answers of statements only, and the same sets combined once more.
         for event in &outcome.events {
             if let Event::Error { message } = event {
-                assert!(message.contains("compare") || message.contains("statements"), "{}: {message}", question.id);
+                assert!(
+                    ["compare", "statements", "was done before"].iter().any(|known| message.contains(known)),
+                    "{}: {message}",
+                    question.id
+                );
             }
         }
         turns += outcome.asked;
