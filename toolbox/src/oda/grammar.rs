@@ -44,18 +44,18 @@ impl Run<'_> {
 
     fn action(&self) -> Phrase {
         let (sets, answers) = self.sets();
-        let joined = |tool: &str| {
+        let joined = |tool: &str, sets: &[String]| {
             let parts = sets.iter().map(Phrase::text);
             Phrase::seq([Phrase::text(format!("{tool}(")), Phrase::list(parts, ", ", 2, MAX_ARGS), Phrase::text(")")])
         };
-        let combined = || Phrase::any([joined("intersect"), joined("union")]);
+        let combined = |sets: &[String]| Phrase::any([joined("intersect", sets), joined("union", sets)]);
         let paper = self.options().form == Form::Paper;
         let mut choices = Vec::new();
         if !self.forced() {
             let open = sets.iter().filter(|set| !self.is_explored(set));
             let mut open = vec![Phrase::one_of(open.filter(|set| !paper || self.is_one(set)).map(String::as_str))];
             if !paper {
-                open.push(combined());
+                open.push(combined(&sets));
             }
             let open = Phrase::any(open);
             choices.push(Phrase::seq([Phrase::text("neighbor "), open]));
@@ -63,11 +63,11 @@ impl Run<'_> {
             let pairs = single.iter().enumerate().flat_map(|(i, a)| single[i + 1..].iter().map(move |b| format!("path {a} {b}")));
             choices.extend(pairs.filter(|pair| !self.actions().contains(pair)).map(Phrase::text));
         }
-        let any = || Phrase::any([Phrase::one_of(sets.iter().map(String::as_str)), combined()]);
+        let any = || Phrase::any([Phrase::one_of(sets.iter().map(String::as_str)), combined(&sets)]);
         let answer = Phrase::any([
             Phrase::text("none"),
             Phrase::one_of(answers.iter().map(String::as_str)),
-            combined(),
+            combined(&answers),
             Phrase::seq([Phrase::text("count "), any()]),
             Phrase::seq([Phrase::text("judge "), Phrase::one_of(self.comparisons())]),
         ]);

@@ -27,10 +27,12 @@ mod read;
 mod rules;
 mod run;
 mod see;
+mod selected;
 
 pub use error::OdaError;
 pub use read::{Act, Pick, Say, read_act, read_act_lenient, read_reflection, read_reflection_lenient};
-pub use run::{Awaited, Run, Selected};
+pub use run::{Awaited, Run};
+pub use selected::Selected;
 
 use crate::observe::ObserveOptions;
 

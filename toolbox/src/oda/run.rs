@@ -6,10 +6,11 @@ use crate::answer::Answer;
 use crate::call::{Arg, Call, Tool, parse_call, print_name, tool_list};
 use crate::exec::{EntSet, Observation, Relation, Session, Shown, Value};
 use crate::memory::{Template, dialogue_question, dialogue_relations, size_word};
-use crate::observe::{Link, ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of};
+use crate::observe::{ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of};
 use crate::term::NodeId;
 use crate::transcript::{Part, Role, Turn};
 
+use super::selected::{RULES, Selected};
 use super::{Act, Form, OdaError, OdaOptions, Pick, Reflection, Say, read_act, read_reflection, see};
 
 /// What has to be written next.
@@ -21,26 +22,6 @@ pub enum Awaited {
     Reflection,
     /// Nothing: the question is answered.
     Nothing,
-}
-
-/// A remembered group: the triples along one relation from one set, and the set at their far end (of a narrowed group: its near ends that are
-/// left).
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selected {
-    near: String,
-    /// The relation and what narrows it.
-    pub group: String,
-    far: String,
-}
-
-impl Link for Selected {
-    type End = String;
-    fn near(&self) -> String {
-        self.near.clone()
-    }
-    fn far(&self) -> String {
-        self.far.clone()
-    }
 }
 
 /// What the last action found.
@@ -502,11 +483,3 @@ impl<'g> Run<'g> {
         self.memory.paths().iter().map(line).chain(self.facts.iter().cloned()).collect()
     }
 }
-
-/// What a pretrained model is told in the system turn (spec B.2): the actions, and how to write them.
-const RULES: &str = "Answer a question over a knowledge graph in turns. Choose exactly one action a turn and never one that was taken before:
-neighbor SET            the triples around a set, grouped by relation (~ before a relation: walked from tails to heads)
-path ENTITY ENTITY      how two entities are linked, at most three triples long
-answer SET | answer count SET | answer judge SET | answer none     only when what is remembered suffices
-A SET is an entity e0, a class c0, a result v0, intersect(v0, v1) or union(v0, v1). What can be seen around (see …) is a reference for choosing.
-After neighbor or path write what is worth remembering: relations separated by `; `, each optionally narrowed (= x0, > x0, = e1, argmax, argmin), or none.";
