@@ -25,20 +25,19 @@ impl Run<'_> {
     #[must_use]
     pub fn sets(&self) -> (Vec<String>, Vec<String>) {
         let live = self.session().live(self.naming());
-        let (mut all, mut answers) = (Vec::new(), Vec::new());
+        let (mut all, mut statements) = (Vec::new(), Vec::new());
         for set in live.sets.iter().filter(|set| !set.scalar && !self.is_class_variable(&set.text)) {
             all.push(set.text.clone());
-            if !set.unanswerable {
-                answers.push(set.text.clone());
+            if set.unanswerable {
+                statements.push(set.text.clone());
             }
-        }
-        if self.options().form == Form::Paper {
-            return (all, answers);
         }
         // Entities, classes, results.
         let at = all.iter().position(|set| set.starts_with('v')).unwrap_or(all.len());
-        all.splice(at..at, live.classes.iter().cloned());
-        answers.extend(live.classes);
+        if self.options().form == Form::Grouped {
+            all.splice(at..at, live.classes);
+        }
+        let answers = all.iter().filter(|set| !statements.contains(set)).cloned().collect();
         (all, answers)
     }
 
