@@ -200,8 +200,8 @@ fn local_len(rest: &str) -> usize {
         let next = chars.peek().map_or(' ', |&(_, c)| c);
         let inside = match c {
             '\\' => {
-                chars.next();
-                at = index + 1 + next.len_utf8();
+                // The text may end with it.
+                at = index + 1 + chars.next().map_or(0, |(_, escaped)| escaped.len_utf8());
                 previous = next;
                 continue;
             }

@@ -64,6 +64,7 @@ fn what_is_refused_says_so() {
     assert_eq!(refused("SELECT * { ?s ?p ?o } ORDER BY RAND()"), "RAND");
     assert!(matches!(column(&kg, "INSERT DATA { <x:a> <x:b> <x:c> }"), Err(QueryError::Syntax(_))));
     assert!(matches!(column(&kg, "SELECT"), Err(QueryError::Syntax(_))));
+    assert!(matches!(column(&kg, "SELECT ?x { ?x ns:m.\\"), Err(QueryError::Syntax(_))));
     // A bracket before the SELECT, as a garbled query may have it.
     assert!(matches!(column(&kg, "PREFIX { ?f } SELECT ?x (COUNT(?y) AS ?n) WHERE { ?x ?y ?z }"), Err(QueryError::Syntax(_))));
 }
