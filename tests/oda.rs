@@ -302,7 +302,7 @@ fn random_weights_write_only_valid_turns() {
         };
         let options = OdaOptions { iterations: 3, observation_tokens: 16, ..OdaOptions::default() };
         let outcome = oda::answer(task, &options, &mut planner).unwrap();
-        let run = Run::open(Session::new(&kg, &question.question, linked, &[], ExecOptions::default()), &template, options);
+        let run = Run::open(Session::new(&kg, &question.question, linked, &[], ExecOptions::default()), &template, &options);
         assert_eq!(run.awaited(), Awaited::Action);
         // What can fail: comparisons of things that do not compare, answers of statements only, and the same sets combined once more.
         for event in &outcome.events {

@@ -11,7 +11,7 @@
 use std::time::{Duration, Instant};
 
 use toolbox::kg::{FrozenKg, Kg, LoadOptions};
-use toolbox::link::without_mentions;
+use toolbox::link::Linked;
 use toolbox::observe::{ObserveOptions, PathOptions, StemSimilarity, observe, paths};
 use toolbox::term::NodeId;
 
@@ -28,7 +28,7 @@ fn main() {
         .filter_map(|line| line.split_once('\t'))
         .map(|(question, names)| {
             let nodes: Vec<NodeId> = names.split(' ').filter_map(|name| kg.by_name(name)).collect();
-            (without_mentions(&kg, question, &nodes), nodes)
+            (Linked::new(&kg, question, &nodes).bare(question), nodes)
         })
         .filter(|(_, nodes)| !nodes.is_empty())
         .collect();

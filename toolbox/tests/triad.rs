@@ -11,8 +11,8 @@ use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Relation, Session, Value}
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::triad::{
-    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate, SubTask, Triple, Try, fill, parse_triples,
-    print_triples, products, solve,
+    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate, SubTask, Triple, Try, fill, grammar,
+    parse_triples, print_triples, products, solve,
 };
 use toolbox::value::{Extreme, Op};
 
@@ -287,6 +287,34 @@ fn of_two_entities_the_one_with_more_is_found() {
     }
     let Some(Ended::Answer(_, solved)) = attempt.end() else { panic!("{:?}", attempt.end()) };
     assert_eq!(solved.value, Value::Set(vec![kg.by_name("blues").unwrap()].into()));
+}
+
+#[test]
+fn every_template_that_may_be_written_can_be_filled() {
+    let triples = parse_triples("<e0, stints, ?a> <?a, club, ?x> <?x, seats, ?n>").unwrap();
+    let phrase = grammar::template(AnswerType::Select, &triples, &[true, true, true], 1, 1);
+    for text in
+        ["select ?x where t1", "select ?x where t0 t1 t2 max ?n", "select ?a where t0 or t1 t2", "select ?n where t0 t2 filter ?a = e0"]
+    {
+        assert!(phrase.matches(text), "{text}");
+        let template: QueryTemplate = text.parse().unwrap();
+        assert_eq!(template.check(&triples, 1, 1), Ok(()), "{text}");
+    }
+    for text in [
+        "select ?x where t0",
+        "select ?n where t0 t1",
+        "select ?x where t1 or t0",
+        "select ?x where t2 t1",
+        "select ?y where t1",
+        "ask where t0",
+    ] {
+        assert!(!phrase.matches(text), "{text}");
+    }
+    let closed = parse_triples("<e0, club, e1>").unwrap();
+    assert!(!grammar::answer_type(&closed).matches("<select>") && grammar::answer_type(&closed).matches("<yes or no>"));
+    assert!(grammar::answer_type(&triples).matches("<select>"));
+    let linked = grammar::template(AnswerType::Ask, &triples, &[true, false, true], 1, 0);
+    assert!(linked.matches("ask where t0 t2") && !linked.matches("ask where t0 t1"));
 }
 
 #[test]

@@ -53,14 +53,14 @@ impl<'a> OdaExamples<'a> {
     /// # Errors
     /// A turn that does not run as derived.
     pub fn ideal(&self, question: &GoldQuestion, verified: &Verified) -> Result<Option<Vec<String>>, String> {
-        match self.run(question, verified, self.options.clone()) {
+        match self.run(question, verified, &self.options) {
             Ok((_, written)) => Ok(Some(written)),
             Err(Missing::Inexpressible) => Ok(None),
             Err(Missing::Failed(why)) => Err(why),
         }
     }
 
-    fn run(&self, question: &GoldQuestion, verified: &Verified, options: OdaOptions) -> Result<(Run<'a>, Vec<String>), Missing> {
+    fn run(&self, question: &GoldQuestion, verified: &Verified, options: &OdaOptions) -> Result<(Run<'a>, Vec<String>), Missing> {
         let session = verified.session(self.kg, question, self.verify);
         let run = Run::open(session, self.template, options);
         let mut ideal = Ideal { run, said: BTreeMap::new(), written: Vec::new() };
@@ -76,7 +76,7 @@ impl<'a> OdaExamples<'a> {
 impl AgentExamples for OdaExamples<'_> {
     fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
         let observation = self.options.observation && !hash::falls_into(BLIND, 0, "blind", &question.id);
-        match self.run(question, verified, OdaOptions { observation, ..self.options.clone() }) {
+        match self.run(question, verified, &OdaOptions { observation, ..self.options.clone() }) {
             Ok((run, _)) => {
                 let turns = run.into_turns();
                 Ok(vec![self.renderer.example(question, verified, &turns, verified.gold.calls.len())])

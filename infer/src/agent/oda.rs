@@ -25,7 +25,7 @@ pub fn answer(task: Task<'_>, options: &OdaOptions, planner: &mut dyn Planner) -
     let exec = toolbox::exec::ExecOptions { max_steps: task.options.max_steps.max(CALLS), ..task.options };
     let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec);
     let no_entity = session.linked().entities.is_empty();
-    let mut looped = Loop { run: Run::open(session, task.template, options.clone()), planner, told: Told::default() };
+    let mut looped = Loop { run: Run::open(session, task.template, options), planner, told: Told::default() };
     let mut forced = false;
     let (mut shown, mut steps) = (0, 0);
     while looped.run.awaited() != Awaited::Nothing {

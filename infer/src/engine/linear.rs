@@ -111,7 +111,7 @@ impl Linear {
         let width = self.width();
         let count = width / PANEL;
         let threads = rayon::current_num_threads();
-        spare.activations.fill(self.formats(), x, rows, self.inputs);
+        spare.activations.fill(&self.formats(), x, rows, self.inputs);
         let activations = &spare.activations;
         if threads > 1 && rows * self.inputs * width > SPLIT_ABOVE {
             let each = count.div_ceil(threads * 4);
@@ -145,7 +145,7 @@ impl Linear {
     /// [`run`](Self::run) on the calling thread alone, for callers that give each thread rows of its own.
     pub(crate) fn run_here(&self, x: &[f32], rows: usize, out: &mut [f32]) {
         let mut activations = Activations::default();
-        activations.fill(self.formats(), x, rows, self.inputs);
+        activations.fill(&self.formats(), x, rows, self.inputs);
         let target = Target { row_step: self.width(), panel_step: PANEL };
         self.multiply(0, self.width() / PANEL, x, &activations, rows, out, target);
         self.add_bias(rows, out);

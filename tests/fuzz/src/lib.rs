@@ -17,8 +17,11 @@ use toolbox::term::{Literal, NodeId, Term};
 /// A function that is fuzzed.
 pub type Target = fn(&[u8]);
 
+/// Inputs to begin with.
+pub type Seeds = fn() -> Vec<Vec<u8>>;
+
 /// All of them, with inputs to begin with.
-pub const TARGETS: &[(&str, Target, fn() -> Vec<Vec<u8>>)] = &[
+pub const TARGETS: &[(&str, Target, Seeds)] = &[
     ("call", call, calls),
     ("acceptor", acceptor, calls),
     ("conversion", conversion, queries),

@@ -31,7 +31,7 @@ impl Linked {
     /// mentioned by label follow in id order.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
-        let mut places: Vec<(usize, NodeId, Option<(usize, usize)>)> = entities
+        let mut places: Vec<_> = entities
             .iter()
             .map(|&node| {
                 let span = mention(kg, question, node);
@@ -40,7 +40,7 @@ impl Linked {
             .collect();
         places.sort_unstable();
         places.dedup_by_key(|place| place.1);
-        let (entities, spans): (Vec<NodeId>, Vec<_>) = places.into_iter().map(|(_, node, span)| (node, span)).unzip();
+        let (entities, spans): (Vec<_>, Vec<_>) = places.into_iter().map(|(_, node, span)| (node, span)).unzip();
         let masked = masked(question, &replaced(question, &spans));
         let mut values = literals(&masked);
         for value in crate::text_values::texts_of(kg, &masked) {

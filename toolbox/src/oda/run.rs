@@ -55,12 +55,13 @@ pub struct Run<'g> {
 impl<'g> Run<'g> {
     /// Begins a question: its text and a first observation of its entities.
     #[must_use]
-    pub fn open(session: Session<'g>, template: &Template, options: OdaOptions) -> Self {
+    pub fn open(session: Session<'g>, template: &Template, options: &OdaOptions) -> Self {
         let mut system = vec![Part::ours(template.agent.name())];
         if template.toolbox {
             system.push(Part::ours(format!("\n{RULES}\n{}", tool_list())));
         }
-        let options = OdaOptions { observe: ObserveOptions { without: session.without().to_vec(), ..options.observe.clone() }, ..options };
+        let options =
+            OdaOptions { observe: ObserveOptions { without: session.without().to_vec(), ..options.observe.clone() }, ..options.clone() };
         let tasks: Vec<(String, Vec<NodeId>)> =
             session.linked().entities.iter().enumerate().map(|(i, &node)| (format!("e{i}"), vec![node])).collect();
         let mut user = dialogue_question(&session, template.naming);

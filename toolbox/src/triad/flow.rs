@@ -83,7 +83,7 @@ impl<'s, 'g> Try<'s, 'g> {
         let texts = || self.shown.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>();
         let phrase = match task {
             SubTask::Triples => grammar::triples(linked.entities.len(), self.session.classes().len()),
-            SubTask::Type => grammar::answer_type(),
+            SubTask::Type => grammar::answer_type(&self.triples),
             SubTask::Relations(_) => grammar::selection(&texts(), self.options.relations),
             SubTask::Template => {
                 let usable: Vec<bool> =

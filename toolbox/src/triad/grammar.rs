@@ -45,10 +45,11 @@ pub fn triples(entities: usize, classes: usize) -> Phrase {
     repeated(&triple, " ", MAX_TRIPLES - 1)
 }
 
-/// One of the three answer types.
+/// One of the three answer types; where nothing implicit is spoken of, only yes or no can be asked.
 #[must_use]
-pub fn answer_type() -> Phrase {
-    Phrase::one_of(AnswerType::ALL.map(AnswerType::text))
+pub fn answer_type(triples: &[Triple]) -> Phrase {
+    let open = triples.iter().any(|triple| triple.vars().next().is_some());
+    Phrase::one_of(AnswerType::ALL.into_iter().filter(|kind| open || *kind == AnswerType::Ask).map(AnswerType::text))
 }
 
 /// Up to `most` of the candidates, best first, or none.
@@ -84,6 +85,27 @@ pub fn selected(text: &str, candidates: &[String]) -> Option<Vec<usize>> {
     }
 }
 
+/// Some of the triples, in order.
+fn list(triples: &[usize]) -> Phrase {
+    Phrase::list(triples.iter().map(|i| Phrase::text(format!("t{i}"))), " ", 1, triples.len())
+}
+
+/// Some of the triples in order, one of `speaks` at least: those that speak of what is asked for.
+fn branch(triples: &[usize], speaks: &[usize]) -> Phrase {
+    Phrase::any(speaks.iter().map(|&first| {
+        let before: Vec<usize> = triples.iter().copied().filter(|i| *i < first && !speaks.contains(i)).collect();
+        let after: Vec<usize> = triples.iter().copied().filter(|i| *i > first).collect();
+        let maybe = |triples: &[usize], seq: &dyn Fn(Phrase) -> Phrase| {
+            if triples.is_empty() { Phrase::text("") } else { Phrase::maybe(seq(list(triples))) }
+        };
+        Phrase::seq([
+            maybe(&before, &|some| Phrase::seq([some, Phrase::text(" ")])),
+            Phrase::text(format!("t{first}")),
+            maybe(&after, &|some| Phrase::seq([Phrase::text(" "), some])),
+        ])
+    }))
+}
+
 /// A template of a type over triples that are linked, values and entities.
 #[must_use]
 pub fn template(kind: AnswerType, triples: &[Triple], linked: &[bool], entities: usize, values: usize) -> Phrase {
@@ -92,16 +114,18 @@ pub fn template(kind: AnswerType, triples: &[Triple], linked: &[bool], entities:
     names.sort_unstable();
     names.dedup();
     let var = || vars(names.iter().copied());
-    let branch = Phrase::list(usable().map(|(i, _)| Phrase::text(format!("t{i}"))), " ", 1, triples.len());
     let operand = Phrase::any([Phrase::one_of(handles('x', values)), Phrase::one_of(handles('e', entities)), var()]);
     let op = Phrase::one_of(Op::ALL.map(Op::symbol));
     let filter = Phrase::seq([Phrase::text(" filter "), var(), Phrase::text(" "), op, Phrase::text(" "), operand]);
     let extreme = Phrase::seq([Phrase::one_of([" max ", " min "]), var()]);
-    let mut parts = vec![Phrase::text(kind.word())];
-    if kind != AnswerType::Ask {
-        parts.extend([Phrase::text(" "), var()]);
-    }
-    parts.extend([Phrase::text(" where "), repeated(&branch, " or ", BRANCHES - 1)]);
+    let index: Vec<usize> = usable().map(|(i, _)| i).collect();
+    let whole = |branch: Phrase| Phrase::seq([Phrase::text(" where "), repeated(&branch, " or ", BRANCHES - 1)]);
+    let asked = |name: &&str| {
+        let speaks: Vec<usize> = usable().filter(|(_, triple)| triple.vars().any(|var| var == *name)).map(|(i, _)| i).collect();
+        Phrase::seq([Phrase::text(format!(" ?{name}")), whole(branch(&index, &speaks))])
+    };
+    let body = if kind == AnswerType::Ask { whole(list(&index)) } else { Phrase::any(names.iter().map(asked)) };
+    let mut parts = vec![Phrase::text(kind.word()), body];
     parts.extend([Phrase::maybe(repeated(&filter, "", FILTERS - 1)), Phrase::maybe(extreme)]);
     Phrase::seq(parts)
 }

@@ -209,7 +209,7 @@ impl QueryTemplate {
         let odd = |why: String| Err(TriadError::Template(format!("`{self}`: {why}")));
         let names =
             |branch: &[usize], var: &str| branch.iter().filter_map(|&i| triples.get(i)).any(|triple| triple.vars().any(|v| v == var));
-        let anywhere = |var: &str| self.branches.iter().any(|branch| names(branch, var));
+        let anywhere = |var: &str| triples.iter().any(|triple| triple.vars().any(|name| name == var));
         for branch in &self.branches {
             if branch.is_empty() {
                 return odd("an alternative has no triple".to_owned());

@@ -47,7 +47,7 @@ fn whole(v: f32) -> i32 {
 
 impl Activations {
     /// Takes `rows` rows of `width` values for products with weights in these formats.
-    pub(crate) fn fill(&mut self, formats: impl Iterator<Item = Format> + Clone, x: &[f32], rows: usize, width: usize) {
+    pub(crate) fn fill(&mut self, formats: &(impl Iterator<Item = Format> + Clone), x: &[f32], rows: usize, width: usize) {
         let x = &x[..rows * width];
         self.width = width;
         let has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));

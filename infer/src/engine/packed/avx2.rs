@@ -10,20 +10,19 @@ use model::gguf::blocks::K_BLOCK;
 use super::super::kernels::PANEL;
 use super::activations::SMALL;
 use super::layout::{Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS};
-use super::{Activations, Chunk, Job, Packed, portable};
+use super::{Activations, Chunk, Job, Packed};
 
-/// Runs a product, on plain loops where this machine lacks the instructions.
-pub(super) fn run(packed: &Packed, job: Job<'_>) -> bool {
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
-        // SAFETY: the instructions that `product` may use have just been found on this machine.
-        #[allow(unsafe_code, reason = "the only way from a run-time check to the instructions it found")]
-        unsafe {
-            product(packed, job);
-        }
-    } else {
-        portable::run(packed, job);
+/// Runs a product where this machine has the instructions, else gives it back.
+pub(super) fn run<'a>(packed: &Packed, job: Job<'a>) -> Option<Job<'a>> {
+    if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")) {
+        return Some(job);
     }
-    true
+    // SAFETY: the instructions that `product` may use have just been found on this machine.
+    #[allow(unsafe_code, reason = "the only way from a run-time check to the instructions it found")]
+    unsafe {
+        product(packed, job);
+    }
+    None
 }
 
 /// All panels with all rows, `$kernel::<R>` taking `R` rows at a time.
@@ -287,11 +286,10 @@ fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<
         }
         let mut least = [[_mm256_setzero_si256(); 2]; R];
         for p in 0..4 {
-            for h in 0..2 {
-                let minima = _mm256_cvtepu8_epi16(half(&block[Q4_MINIMA + p], h));
-                for r in 0..R {
-                    least[r][h] = _mm256_add_epi32(least[r][h], _mm256_madd_epi16(minima, spread2(plain[r][b][p])));
-                }
+            let minima = [0, 1].map(|h| _mm256_cvtepu8_epi16(half(&block[Q4_MINIMA + p], h)));
+            for r in 0..R {
+                let x = spread2(plain[r][b][p]);
+                least[r] = [0, 1].map(|h| _mm256_add_epi32(least[r][h], _mm256_madd_epi16(minima[h], x)));
             }
         }
         for h in 0..2 {

@@ -95,7 +95,7 @@ impl Packed {
     }
 
     /// The product in plain loops.
-    #[cfg_attr(not(test), allow(dead_code, reason = "the reference of the tests"))]
+    #[cfg(test)]
     pub(crate) fn run_portable(&self, job: Job<'_>) {
         portable::run(self, job);
     }
@@ -103,10 +103,7 @@ impl Packed {
     /// The product, as fast as this machine can.
     pub(crate) fn run(&self, job: Job<'_>) {
         #[cfg(target_arch = "x86_64")]
-        if avx2::run(self, job) {
-            return;
-        }
-        #[cfg(not(target_arch = "x86_64"))]
+        let Some(job) = avx2::run(self, job) else { return };
         portable::run(self, job);
     }
 }
@@ -160,7 +157,7 @@ mod tests {
                 for rows in 1..=9 {
                     let plain = numbers(rows * inputs, 99);
                     let mut x = Activations::default();
-                    x.fill(std::iter::once(format), &plain, rows, inputs);
+                    x.fill(&std::iter::once(format), &plain, rows, inputs);
                     let target = Target { row_step: width, panel_step: PANEL };
                     let (mut fast, mut slow) = (vec![f32::NAN; rows * width], vec![f32::NAN; rows * width]);
                     packed.run(Job { first: 0, count: width / PANEL, x: &x, rows, out: &mut fast, target });
@@ -210,7 +207,7 @@ mod tests {
             packed.set_rows(0, &raw);
             for sign in [1.0, -1.0] {
                 let mut x = Activations::default();
-                x.fill(std::iter::once(format), &vec![sign; inputs], 1, inputs);
+                x.fill(&std::iter::once(format), &vec![sign; inputs], 1, inputs);
                 let mut row = vec![0.0; inputs];
                 packed.row(0, &mut row);
                 let want: f64 = row.iter().map(|v| f64::from(sign) * f64::from(*v)).sum();
