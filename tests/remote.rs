@@ -26,11 +26,14 @@ enum Answer {
     Drip,
 }
 
+/// Body and authorization header of a request.
+type Request = (Value, Option<String>);
+
 /// A server that gives these answers in order and the last one for ever.
 struct Server {
     url: String,
-    /// Bodies and authorization headers of the requests.
-    seen: Arc<Mutex<Vec<(Value, Option<String>)>>>,
+    /// What it was asked.
+    seen: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Server {
