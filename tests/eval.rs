@@ -95,7 +95,7 @@ fn what_cannot_be_measured_is_said_and_leaves_nothing_behind() {
     let source = format!("jsonl={}", data("questions.new-entities.jsonl").display());
     for (agent, model, says) in [
         ("kg-agent", &[][..], "kg-agent needs a model"),
-        ("direct", &["--model", "oracle"], "gold programs are kg-agent's"),
+        ("direct", &["--model", "oracle"], "there are gold programs for kg-agent and oda only"),
         ("retrieval,retrieval", &[], "retrieval is named twice"),
         ("nobody", &[], "nobody"),
     ] {
