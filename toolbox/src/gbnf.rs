@@ -82,7 +82,7 @@ mod tests {
         };
         let live = Live { sets: vec![set("e0", &["a.b"])], ..Live::default() };
         let text = of_calls(&CallAcceptor::new(live));
-        assert!(text.starts_with("root ::= \"ans = end(\" r1 | \"get_relation(\" r2 | \"v0 = count(\" r3"), "{text}");
+        assert!(text.starts_with("root ::= \"ans = end(\" r1 | \"get_relation(\" r2 | \"retrieve_relation(\" r3"), "{text}");
         assert!(text.contains(" ::= \"a.b)\"\n"), "{text}");
         // Every rule that is named is there.
         let rules = text.lines().count();

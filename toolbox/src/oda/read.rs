@@ -165,7 +165,7 @@ fn read_pick(item: &str) -> Option<Pick> {
     let end = if rest.starts_with('<') { rest.rfind('>')? + 1 } else { rest.find(' ').unwrap_or(rest.len()) };
     let (relation, narrowed) = rest.split_at(end);
     let narrowed = narrowed.strip_prefix(' ').filter(|text| !text.is_empty());
-    let whole = !relation.is_empty() && (narrowed.is_some() || end == rest.len());
+    let whole = !relation.is_empty() && !relation.ends_with(';') && (narrowed.is_some() || end == rest.len());
     whole.then(|| Pick { relation: relation.to_owned(), incoming, narrowed: narrowed.map(str::to_owned) })
 }
 
