@@ -76,3 +76,22 @@ fn a_signal_finishes_the_step_and_saves() {
         assert!(model(signal) == model("whole"), "{signal}");
     }
 }
+
+#[test]
+fn fetch_stays_offline_where_it_is_told_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let fetch = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kgagent"));
+        command.args(["fetch", "some/model"]).env("HF_HUB_OFFLINE", "1").env("HF_HOME", dir.path()).output().unwrap()
+    };
+    let output = fetch();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("HF_HUB_OFFLINE") && said.contains("some/model"), "{said}");
+    let repo = dir.path().join("hub/models--some--model");
+    fs::create_dir_all(repo.join("refs")).unwrap();
+    fs::create_dir_all(repo.join("snapshots/abc")).unwrap();
+    fs::write(repo.join("refs/main"), "abc").unwrap();
+    fs::write(repo.join("snapshots/abc/config.json"), "{}").unwrap();
+    let output = fetch();
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("snapshots/abc"), "{output:?}");
+}
