@@ -33,6 +33,8 @@ const PER_TEMPLATE: usize = 60;
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
 const EPOCHS: usize = 4;
+/// The same where several agents share a model: each question then gives several times the tokens.
+const SHARED: (usize, usize) = (40, 3);
 
 /// Questions shown at the end; the first two are the running examples of the KG-Agent and ODA papers on this graph, the third asks for
 /// something that the graph does not have.
@@ -92,6 +94,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
     let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
     let data_dir = args.out.join("data");
+    let (per_template, epochs) = if args.agents.len() == 1 { (PER_TEMPLATE, EPOCHS) } else { SHARED };
     let generating = GoldArgs {
         graph: KgArg::whole(&loading.kg),
         ranking: RankingArgs { ranker: "lexical".to_owned(), vectors: None },
@@ -106,7 +109,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         limit: None,
         abstain: 0.08,
         scramble: 0.0,
-        per_template: if args.quick { QUICK_PER_TEMPLATE } else { PER_TEMPLATE },
+        per_template: if args.quick { QUICK_PER_TEMPLATE } else { per_template },
         select: SelectArgs::default(),
         seed: args.seed,
         threads: None,
@@ -115,7 +118,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     ui.say(format!("2. generated {} verified examples ({} calls) into {}", report.total.examples, report.total.steps, data_dir.display()));
     laps.lap("generate");
 
-    let (model_dir, local, summary) = train(args, EPOCHS, &data_dir, ui)?;
+    let (model_dir, local, summary) = train(args, epochs, &data_dir, ui)?;
     laps.lap("train");
 
     let mut measured = Vec::new();
