@@ -333,7 +333,7 @@ pub(crate) struct EvalArgs {
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle` (the gold programs of kg-agent); `retrieval` and `tog`
+    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle` (gold programs, of kg-agent and oda); `retrieval` and `tog`
     /// need none.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,

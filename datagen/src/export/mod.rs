@@ -219,5 +219,4 @@ fn json_lines(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

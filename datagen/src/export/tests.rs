@@ -1,4 +1,5 @@
 //! Every layout reads back as the conversations it was made from, and says which line it cannot hold.
+#![allow(clippy::unwrap_used)]
 
 use super::*;
 
