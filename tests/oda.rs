@@ -2,40 +2,27 @@
 //! planner fails, and decoding with random weights.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use common::{graph, questions};
 use datagen::agents::{AgentExamples, OdaExamples};
 use datagen::pipeline::{GenerateOptions, generate};
-use datagen::question::GoldQuestion;
-use datagen::read::{ReadOptions, Source};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Outcome, Task, oda};
 use infer::planner::{LocalModel, LocalPlanner, Scripted};
 use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
 use toolbox::answer::AnswerValue;
 use toolbox::exec::{ExecOptions, Session};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::memory::{Agent, Template};
 use toolbox::oda::{Awaited, Form, OdaOptions, Reflection, Run};
 use toolbox::trace::Event;
 use toolbox::transcript::{Role, Turn};
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
-}
-
-fn graph() -> MemoryKg {
-    MemoryKg::load(&[data("graph.ttl"), data("ontology.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
-}
-
-fn questions(kg: &MemoryKg, name: &str) -> Vec<GoldQuestion> {
-    let source: Source = format!("jsonl={}", data(name).display()).parse().unwrap();
-    source.read(Some(kg), &ReadOptions::default()).unwrap()
-}
 
 fn scripted(kg: &MemoryKg, question: &str, entities: &[&str], options: &OdaOptions, texts: &[&str]) -> Outcome {
     let nodes: Vec<_> = entities.iter().map(|name| kg.by_name(name).unwrap()).collect();

@@ -2,16 +2,18 @@
 //! graphs that mean harm, and what is missing from a graph.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use common::{graph, questions};
 use datagen::example::Example;
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::question::GoldQuestion;
-use datagen::read::{ReadOptions, Source};
 use datagen::verify::{VerifyOptions, verify};
 use infer::InferError;
 use infer::agent::triad::{TriadOptions, answer};
@@ -26,19 +28,6 @@ use toolbox::memory::{Agent, Template};
 use toolbox::phrase::Phrase;
 use toolbox::transcript::{Role, Turn};
 use toolbox::triad::Options;
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
-}
-
-fn graph() -> MemoryKg {
-    MemoryKg::load(&[data("graph.ttl"), data("ontology.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
-}
-
-fn questions(kg: &MemoryKg, name: &str) -> Vec<GoldQuestion> {
-    let source: Source = format!("jsonl={}", data(name).display()).parse().unwrap();
-    source.read(Some(kg), &ReadOptions::default()).unwrap()
-}
 
 fn examples(kg: &MemoryKg, questions: &[GoldQuestion]) -> Vec<Example> {
     let options = GenerateOptions { agents: vec![Agent::Triad], abstain: 0.0, valid: 0.0, ..GenerateOptions::default() };

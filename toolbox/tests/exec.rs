@@ -13,25 +13,13 @@ use toolbox::memory::{Conversation, Layout, Template};
 use toolbox::term::{RelId, Term};
 
 /// Players and clubs of our own making, with stints as nameless nodes in between.
-const GRAPH: &str = r#"
-@prefix : <http://test.example/> .
-@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
-@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
-:ada a :person ; rdfs:label "Ada"@en ; :player.stints :s1, :s2, :s3 .
-:bo a :person ; rdfs:label "Bo"@en ; :player.stints :s4 .
-:s1 :stint.club :reds ; :stint.from "2003-08-01"^^xsd:date ; :stint.to "2009-06-30"^^xsd:date ; :stint.role :captain .
-:s2 :stint.club :blues ; :stint.from "2009-07-01"^^xsd:date .
-:s3 :stint.club :greens ; :stint.to "2001-07-01"^^xsd:date .
-:s4 :stint.club :blues ; :stint.from "2011-02-01"^^xsd:date .
-:captain rdfs:label "Captain"@en .
-:reds a :club ; rdfs:label "Reds"@en ; :club.seats 50000 ; :club.founded "1906"^^xsd:gYear ; :club.city :port .
-:blues a :club ; rdfs:label "Blues"@en ; :club.seats 81000 ; :club.founded "1902-03-06"^^xsd:date ; :club.city :hill .
-:greens a :club ; rdfs:label "Greens"@en ; :club.founded "1906"^^xsd:gYear ; :club.city :port .
-:port a :city ; rdfs:label "Port"@en ; :city.twin :hill .
-:hill a :city ; rdfs:label "Hill"@en .
+const GRAPH: &str = concat!(
+    include_str!("data/players.ttl"),
+    r#"
 :rome a :city ; rdfs:label "Rome"@en ; :city.founded "-0753"^^xsd:gYear .
 :paris a :city ; rdfs:label "Paris"@en ; :city.founded "0250"^^xsd:gYear .
-"#;
+"#
+);
 
 fn graph() -> MemoryKg {
     let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
