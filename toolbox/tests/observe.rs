@@ -225,6 +225,15 @@ fn the_order_of_reflected_triples_decides_the_paths() {
 }
 
 #[test]
+fn an_entity_named_twice_is_observed_once() {
+    let kg = graph(&[(0, 0, 1), (0, 1, 2), (0, 2, 3)]);
+    let from = [kg.find(&Term::Iri("http://x.example/e.river0".to_owned())).unwrap(); 3];
+    let options = ObserveOptions { hops: 1, kept: 2, joint: true, ..ObserveOptions::default() };
+    let observed = observe(&kg, &[&from[..1], &from], "city of birth", &StemSimilarity, &options);
+    assert_eq!(observed.len(), 2, "{observed:?}");
+}
+
+#[test]
 fn a_search_between_hubs_is_cut_and_says_so() {
     let iri = |i: usize| Term::Iri(format!("http://x.example/n{i}"));
     let triples: Vec<_> = (0..400).flat_map(|i| [[iri(1000), iri(0), iri(2 + i)], [iri(2 + i), iri(1), iri(1001)]]).collect();

@@ -83,8 +83,9 @@ pub fn observe(kg: &dyn Kg, tasks: &[&[NodeId]], question: &str, similarity: &dy
         tasks
     };
     for (task, from) in tasks.iter().enumerate() {
-        let mut visited: FxHashSet<NodeId> = from.iter().copied().collect();
-        let mut frontier = from.to_vec();
+        let mut visited: FxHashSet<NodeId> = FxHashSet::default();
+        // Two tasks ranked together may name the same entity, which is one place to look from.
+        let mut frontier: Vec<NodeId> = from.iter().copied().filter(|&node| visited.insert(node)).collect();
         for hop in 1..=options.hops {
             let top = hop_from(kg, &frontier, question, similarity, options);
             frontier = next_frontier(kg, &top, options, &mut visited);
@@ -110,7 +111,7 @@ fn hop_from(kg: &dyn Kg, frontier: &[NodeId], question: &str, similarity: &dyn S
         edges.into_iter().zip(scores).map(|((triple, forward), score)| Observed { triple, forward, score, hop: 0, task: 0 }).collect();
     // A triple met from both ends counts with the better of its scores.
     let order = |a: &Observed, b: &Observed| b.score.total_cmp(&a.score).then(a.triple.cmp(&b.triple)).then(b.forward.cmp(&a.forward));
-    // Sorting the twice kept is enough: among as many there are at least `kept` different triples.
+    // Sorting the twice kept is enough: a triple is met once from each of its two ends, so that among as many there are `kept` different ones.
     let enough = options.kept.saturating_mul(2);
     if ranked.len() > enough && enough > 0 {
         ranked.select_nth_unstable_by(enough - 1, order);
