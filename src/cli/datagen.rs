@@ -123,6 +123,9 @@ pub(crate) struct GoldArgs {
     /// Put the tool list into every dialogue (the paper layout always has it).
     #[arg(long)]
     pub(crate) tool_list: bool,
+    /// Let the tool loop see what lies around a set beside its relations, as ODA does: a few tokens more a step, for dialogues only.
+    #[arg(long, conflicts_with = "scramble")]
+    pub(crate) observe: bool,
     /// Read at most this many questions a source.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,

@@ -66,10 +66,13 @@ pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
 
 /// The questions of a run and how data is made of them.
 fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, GenerateOptions)> {
+    if args.observe && args.layout != LayoutName::Dialogue {
+        bail!("--observe is for the dialogue layout: a paper prompt has no room for it");
+    }
     let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
     let questions = read(&args.sources, Some(graph), &reading)?;
     let options = GenerateOptions {
-        template: template(args.layout, args.relations, args.tool_list),
+        template: Template { observe: args.observe, ..template(args.layout, args.relations, args.tool_list) },
         agents: agents(&args.agents),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranking::open(&args.ranking)?, ..VerifyOptions::default() },
         threads: args.threads.unwrap_or(0),

@@ -106,6 +106,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         layout: LayoutName::Dialogue,
         relations: RelationStyle::Name,
         tool_list: false,
+        observe: false,
         limit: None,
         abstain: 0.08,
         scramble: 0.0,

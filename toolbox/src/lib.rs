@@ -24,6 +24,7 @@ pub mod oda;
 pub mod phrase;
 pub mod rank;
 pub mod search;
+mod see;
 pub mod term;
 pub mod text_values;
 pub mod tokens;

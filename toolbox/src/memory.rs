@@ -6,8 +6,9 @@ use sha2::{Digest, Sha256};
 
 use crate::call::{Call, HandleKind, print_name, tool_list};
 use crate::exec::{ExecOptions, Naming, Observation, Session, Shown, Step, Value};
+use crate::observe::ObserveOptions;
 use crate::transcript::{Part, Role, Turn};
-use crate::{limits, text_values, tokens};
+use crate::{limits, see, text_values, tokens};
 
 /// How a question's steps become samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -86,6 +87,10 @@ pub struct Template {
     /// Whether the system turn carries the tool list. The paper layout always does; in dialogue a model trained from scratch does not need
     /// to read the same 400 tokens with every question, a pretrained one may.
     pub toolbox: bool,
+    /// Whether a list of relations is followed by an observation of the set's surroundings, as ODA sees it (dialogue layout of the tool
+    /// loop only).
+    #[serde(default)]
+    pub observe: bool,
 }
 
 impl Template {
@@ -93,7 +98,7 @@ impl Template {
     #[must_use]
     pub fn new(layout: Layout) -> Self {
         let naming = if layout == Layout::Paper { Naming::Names } else { Naming::Mixed };
-        Self { layout, agent: Agent::KgAgent, naming, toolbox: layout == Layout::Paper }
+        Self { layout, agent: Agent::KgAgent, naming, toolbox: layout == Layout::Paper, observe: false }
     }
 
     /// The template of an agent in the dialogue layout.
@@ -108,7 +113,9 @@ impl Template {
         let dialogue = Self::new(Layout::Dialogue);
         let mut all = vec![Self::new(Layout::Paper)];
         for naming in [Naming::Mixed, Naming::Mentions, Naming::Handles] {
-            all.extend([false, true].map(|toolbox| Self { naming, toolbox, ..dialogue.clone() }));
+            for observe in [false, true] {
+                all.extend([false, true].map(|toolbox| Self { naming, toolbox, observe, ..dialogue.clone() }));
+            }
         }
         all.extend([Agent::Oda, Agent::Triad].map(Self::of));
         all.into_iter().find(|template| template.hash() == hash)
@@ -121,6 +128,9 @@ impl Template {
         let mut text = format!("{}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}", self.agent.version(), tool_list());
         if self.layout == Layout::Paper {
             text.push_str(&format!("\n{}", limits::PROMPT_TOKENS));
+        }
+        if self.observe {
+            text.push_str("\nobserve");
         }
         let digest = Sha256::digest(text.as_bytes());
         digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
@@ -160,7 +170,13 @@ impl Template {
             return None;
         }
         let parts = match &step.observation {
-            Observation::Relations(shown) => dialogue_relations(session, shown, self.naming),
+            Observation::Relations(shown) => {
+                let mut parts = dialogue_relations(session, shown, self.naming);
+                if self.observe {
+                    parts.extend(observed(session, step));
+                }
+                parts
+            }
             Observation::Value(Value::Set(set)) => vec![Part::ours(size_word(set.len()))],
             Observation::Value(Value::Int(_) | Value::Bool(_)) => vec![Part::ours("done")],
             Observation::Answer(_) => return None,
@@ -261,6 +277,15 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
         parts.push(Part::kg(print_name(&kg.name(class))));
     }
     parts
+}
+
+/// What lies around the set whose relations a step has listed; nothing for relations between two sets.
+fn observed(session: &Session<'_>, step: &Step) -> Vec<Part> {
+    let [set] = step.call.args.as_slice() else { return Vec::new() };
+    let Ok(nodes) = session.set(set) else { return Vec::new() };
+    let handle = session.with_handles(&step.call, Naming::Mixed).args.first().map(ToString::to_string).unwrap_or_default();
+    let options = ObserveOptions { without: session.without().to_vec(), ..ObserveOptions::default() };
+    see::lines(session, &[(handle, nodes.to_vec())], &options, see::TOKENS)
 }
 
 /// `out r0 film.directed_by r1 …`, then `in r2 …`: full names, with handles before them where calls use these.

@@ -275,6 +275,31 @@ fn handles_and_names_are_two_spellings_of_one_program() {
 }
 
 #[test]
+fn an_observation_follows_a_list_of_relations_and_nothing_else() {
+    let kg = graph();
+    let template = Template { observe: true, ..Template::new(Layout::Dialogue) };
+    assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
+    let mut s = session(&kg, ExecOptions::default());
+    let told = |s: &mut Session<'_>, template: &Template, call: &str| {
+        let step = s.run(&parse_call(call).unwrap()).unwrap().clone();
+        template.reply(s, &step).unwrap().text()
+    };
+    let list = told(&mut s, &template, "get_relation(ada)");
+    let plain = template_without(&template).reply(&s, &s.steps()[0].clone()).unwrap().text();
+    let rest = list.strip_prefix(&plain).unwrap();
+    // The club two hops on is what the question asks for; the list alone says nothing of it.
+    assert!(rest.starts_with("\nsee e0 ") && rest.contains("stint.club Reds"), "{list}");
+    assert_eq!(told(&mut s, &template, "v0 = get_tail_entity(ada, player.stints)"), "many");
+    assert!(told(&mut s, &template, "get_relation(v0)").contains("\nsee v0 1 "));
+    let blind = ExecOptions { without: vec![kg.by_name("stint.club").unwrap().relation()], ..ExecOptions::default() };
+    assert!(!told(&mut session(&kg, blind), &template, "get_relation(ada)").contains("stint.club"));
+}
+
+fn template_without(observing: &Template) -> Template {
+    Template { observe: false, ..observing.clone() }
+}
+
+#[test]
 fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
     let kg = graph();
     let template = Template { naming: Naming::Mentions, ..Template::new(Layout::Dialogue) };

@@ -147,7 +147,7 @@ impl Session<'_> {
     }
 
     /// A set argument.
-    pub(super) fn set(&self, arg: &Arg) -> Result<super::EntSet, ToolError> {
+    pub(crate) fn set(&self, arg: &Arg) -> Result<super::EntSet, ToolError> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize) {
                 Some(Value::Set(set)) => Ok(set.clone()),

@@ -26,7 +26,6 @@ mod grammar;
 mod read;
 mod rules;
 mod run;
-mod see;
 mod selected;
 
 pub use error::OdaError;
@@ -91,7 +90,7 @@ impl Default for OdaOptions {
             form: Form::Grouped,
             observation: true,
             observe: ObserveOptions::default(),
-            observation_tokens: 32,
+            observation_tokens: crate::see::TOKENS,
             triple_tokens: 256,
             reflection: Reflection::Model,
             iterations: 8,

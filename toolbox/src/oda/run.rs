@@ -7,11 +7,12 @@ use crate::call::{Arg, Call, Tool, parse_call, print_name, tool_list};
 use crate::exec::{EntSet, Observation, Relation, Session, Shown, Value};
 use crate::memory::{Template, dialogue_question, dialogue_relations, size_word};
 use crate::observe::{ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of};
+use crate::see;
 use crate::term::NodeId;
 use crate::transcript::{Part, Role, Turn};
 
 use super::selected::{RULES, Selected};
-use super::{Act, Form, OdaError, OdaOptions, Pick, Reflection, Say, read_act, read_reflection, see};
+use super::{Act, Form, OdaError, OdaOptions, Pick, Reflection, Say, read_act, read_reflection};
 
 /// What has to be written next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,11 @@ enum Found {
     Neighbors { set: String, shown: Shown },
     Paths { from: String, to: String, ways: Vec<Vec<(Relation, bool)>> },
     Triples { set: String, triples: Vec<Observed> },
+}
+
+/// What is shown of an observation, in tokens by estimate: nothing where nothing is observed.
+fn shown_tokens(options: &OdaOptions) -> usize {
+    if options.observation { options.observation_tokens } else { 0 }
 }
 
 /// Different ways between two entities that are shown.
@@ -65,7 +71,7 @@ impl<'g> Run<'g> {
         let tasks: Vec<(String, Vec<NodeId>)> =
             session.linked().entities.iter().enumerate().map(|(i, &node)| (format!("e{i}"), vec![node])).collect();
         let mut user = dialogue_question(&session, template.naming);
-        user.extend(see::lines(&session, &tasks, &options));
+        user.extend(see::lines(&session, &tasks, &options.observe, shown_tokens(&options)));
         let turns = vec![Turn::shown(Role::System, system), Turn::shown(Role::User, user)];
         Self {
             session,
@@ -351,7 +357,7 @@ impl<'g> Run<'g> {
         let walked = made.iter().zip(picks).filter(|(_, pick)| pick.narrowed.is_none()).map(|((far, _), _)| far);
         let tasks: Vec<(String, Vec<NodeId>)> =
             walked.filter_map(|far| Some((far.clone(), self.members(far)?.to_vec()))).filter(|task| !task.1.is_empty()).collect();
-        parts.extend(see::lines(&self.session, &tasks, &self.options));
+        parts.extend(see::lines(&self.session, &tasks, &self.options.observe, shown_tokens(&self.options)));
         Ok(parts)
     }
 

@@ -2,31 +2,32 @@
 
 use crate::call::print_name;
 use crate::exec::Session;
-use crate::observe::{Group, grouped, observe, similarity_of};
+use crate::observe::{Group, ObserveOptions, grouped, observe, similarity_of};
 use crate::term::NodeId;
 use crate::tokens;
 use crate::transcript::Part;
 
-use super::OdaOptions;
+/// What is shown of an observation where nobody says how much, in tokens by estimate ([`crate::tokens`]).
+pub(crate) const TOKENS: usize = 32;
 
 /// Members of a set from which an observation starts: what is around some of them is around the others too.
 const STARTS: usize = 32;
 
 /// Lines for tasks given by handle: `see e0`, then for each hop its number and `relation far-end` pairs. Empty where nothing is shown.
-pub(super) fn lines(session: &Session<'_>, tasks: &[(String, Vec<NodeId>)], options: &OdaOptions) -> Vec<Part> {
-    if !options.observation || options.observation_tokens == 0 || tasks.is_empty() {
+pub(crate) fn lines(session: &Session<'_>, tasks: &[(String, Vec<NodeId>)], options: &ObserveOptions, budget: usize) -> Vec<Part> {
+    if budget == 0 || tasks.is_empty() {
         return Vec::new();
     }
     let kg = session.kg();
     let starts: Vec<&[NodeId]> = tasks.iter().map(|(_, nodes)| &nodes[..nodes.len().min(STARTS)]).collect();
     let similarity = similarity_of(session.ranker());
-    let observed = observe(kg, &starts, session.bare_question(), similarity.as_ref(), &options.observe);
+    let observed = observe(kg, &starts, session.bare_question(), similarity.as_ref(), options);
     let mut groups = grouped(&observed);
     // What has nothing in common with the question would only be read.
     groups.retain(|group| group.score > 0.0);
     // Best first over all tasks and hops; what stands nearer wins ties.
     groups.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.hop.cmp(&b.hop)));
-    let mut left = options.observation_tokens;
+    let mut left = budget;
     let mut kept: Vec<(Group, String, String)> = Vec::new();
     for group in groups {
         let sign = if group.forward { "" } else { "~" };
@@ -39,7 +40,7 @@ pub(super) fn lines(session: &Session<'_>, tasks: &[(String, Vec<NodeId>)], opti
     }
     let mut parts = Vec::new();
     for (task, (handle, _)) in tasks.iter().enumerate() {
-        for hop in 1..=options.observe.hops {
+        for hop in 1..=options.hops {
             let here: Vec<_> = kept.iter().filter(|(group, ..)| (group.task, group.hop) == (task, hop)).collect();
             for (i, (_, relation, far)) in here.iter().enumerate() {
                 parts.push(if i == 0 { Part::ours(format!("\nsee {handle} {hop} ")) } else { Part::ours(", ") });
