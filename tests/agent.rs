@@ -57,6 +57,7 @@ fn the_loop_writes_what_training_reads() {
                 options: verified.exec_options(&VerifyOptions::default()),
                 template: &template,
                 planner_name: "oracle",
+                model_knowledge: false,
             };
             let outcome = kg_agent::answer(task, &mut Oracle::new(verified.gold.calls.clone())).unwrap();
             assert_eq!(outcome.invalid, 0, "{}", question.id);

@@ -34,6 +34,7 @@ fn scripted(kg: &MemoryKg, question: &str, entities: &[&str], options: &OdaOptio
         options: ExecOptions::default(),
         template: &Template::of(Agent::Oda),
         planner_name: "scripted",
+        model_knowledge: false,
     };
     oda::answer(task, options, &mut Scripted::new(texts.iter().map(|text| (*text).to_owned()).collect())).unwrap()
 }
@@ -74,6 +75,7 @@ fn ideal_runs_answer_like_their_programs() {
             options: verified.exec_options(&check),
             template: &template,
             planner_name: "scripted",
+            model_knowledge: false,
         };
         let outcome = oda::answer(task, &OdaOptions { observation, ..OdaOptions::default() }, &mut Scripted::new(texts)).unwrap();
         assert_eq!(outcome.invalid, 0, "{}", question.id);
@@ -286,6 +288,7 @@ fn random_weights_write_only_valid_turns() {
             options: ExecOptions { refuse_statements: true, ..ExecOptions::default() },
             template: &template,
             planner_name: "random",
+            model_knowledge: false,
         };
         let options = OdaOptions { iterations: 3, observation_tokens: 16, ..OdaOptions::default() };
         let outcome = oda::answer(task, &options, &mut planner).unwrap();

@@ -27,7 +27,16 @@ const QUESTION: &str = "Where was the partner of Johann Wolfgang von Goethe born
 
 fn ask(kg: &MemoryKg, template: &Template, mode: Robust, question: &str, planner: &mut dyn Planner) -> Outcome {
     let linked = Linked::new(kg, question, &[kg.by_name("goethe").unwrap()]);
-    let task = Task { kg, question, linked, must_offer: &[], options: ExecOptions::default(), template, planner_name: "test" };
+    let task = Task {
+        kg,
+        question,
+        linked,
+        must_offer: &[],
+        options: ExecOptions::default(),
+        template,
+        planner_name: "test",
+        model_knowledge: false,
+    };
     answer_with(&AgentKind::KgAgentRobust(mode), task, planner).unwrap()
 }
 

@@ -76,7 +76,8 @@ fn run(
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let template = Template::of(Agent::Triad);
-    let task = Task { kg, question, linked, must_offer: &[], options: exec, template: &template, planner_name: "test" };
+    let task =
+        Task { kg, question, linked, must_offer: &[], options: exec, template: &template, planner_name: "test", model_knowledge: false };
     answer(&TriadOptions { work, select_entities: false }, task, planner)
 }
 
@@ -116,6 +117,7 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
             options: exec,
             template: &template,
             planner_name: "gold",
+            model_knowledge: false,
         };
         let outcome = answer(&TriadOptions { work, select_entities: false }, task, &mut Gold::of(&own))
             .unwrap_or_else(|error| panic!("{}: {error}", question.id));
@@ -253,6 +255,7 @@ fn a_missing_relation_ends_in_none_with_its_reason() {
             options: exec,
             template: &template,
             planner_name: "gold",
+            model_knowledge: false,
         };
         let two = example.messages.iter().any(|message| message.content.contains(" top 2"));
         let work = Options { relations: if two { 2 } else { 1 }, tries: 1, ..Options::default() };

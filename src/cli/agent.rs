@@ -31,20 +31,6 @@ pub(crate) enum AgentName {
     Tog,
 }
 
-impl AgentName {
-    /// The agent with its options. `linked` says whether entities were found in the question and not given.
-    pub(crate) fn kind(self, oda: &OdaArgs, triad: &TriadArgs, linked: bool) -> AgentKind {
-        match self {
-            Self::KgAgent => AgentKind::KgAgent,
-            Self::Oda => AgentKind::Oda(oda.options()),
-            Self::Triad => AgentKind::Triad(triad.options(linked)),
-            Self::Direct => AgentKind::Direct,
-            Self::Retrieval => AgentKind::Retrieval,
-            Self::Tog => AgentKind::Tog,
-        }
-    }
-}
-
 /// A part of Triad that can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TriadPart {
@@ -237,14 +223,13 @@ pub(crate) struct ModeArgs {
 }
 
 impl ModeArgs {
-    /// The agent in this mode.
-    pub(crate) fn apply(&self, agent: AgentKind) -> AgentKind {
-        match (agent, self.mode) {
-            (AgentKind::KgAgent, ModeName::Robust) => {
-                let usual = Robust::default();
-                AgentKind::KgAgentRobust(Robust { beam: usize::from(self.beam), answer_types: self.answer_types, ..usual })
+    /// The loop in this mode.
+    fn kind(&self) -> AgentKind {
+        match self.mode {
+            ModeName::Paper => AgentKind::KgAgent,
+            ModeName::Robust => {
+                AgentKind::KgAgentRobust(Robust { beam: usize::from(self.beam), answer_types: self.answer_types, ..Robust::default() })
             }
-            (agent, _) => agent,
         }
     }
 }
@@ -292,30 +277,55 @@ impl RemoteArgs {
     }
 }
 
+/// How a question is answered, whichever way it came.
 #[derive(Debug, Args)]
-pub(crate) struct AskArgs {
+pub(crate) struct AnsweringArgs {
     #[command(flatten)]
     pub(crate) graph: KgArg,
     #[command(flatten)]
     pub(crate) ranking: RankingArgs,
-    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or scripted:FILE (what the model would write, one turn a line);
-    /// `retrieval` and `tog` need none.
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
     #[command(flatten)]
     pub(crate) mode: ModeArgs,
+    #[command(flatten)]
+    pub(crate) oda: OdaArgs,
+    #[command(flatten)]
+    pub(crate) triad: TriadArgs,
+    /// Where the graph has no answer, ask the model for what it knows itself; such an answer says that it is the model's. Without this it is
+    /// "none", with the reason.
+    #[arg(long)]
+    pub(crate) allow_model_knowledge: bool,
+}
+
+impl AnsweringArgs {
+    /// The agent with its options. `linked` says whether entities were found in the question and not given.
+    pub(crate) fn kind(&self, agent: AgentName, linked: bool) -> AgentKind {
+        match agent {
+            AgentName::KgAgent => self.mode.kind(),
+            AgentName::Oda => AgentKind::Oda(self.oda.options()),
+            AgentName::Triad => AgentKind::Triad(self.triad.options(linked)),
+            AgentName::Direct => AgentKind::Direct,
+            AgentName::Retrieval => AgentKind::Retrieval,
+            AgentName::Tog => AgentKind::Tog,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    pub(crate) answering: AnsweringArgs,
+    /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or scripted:FILE (what the model would write, one turn a line);
+    /// `retrieval` and `tog` need none.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
     /// The question.
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
     /// Who answers.
     #[arg(long, value_enum, default_value = "kg-agent")]
     pub(crate) agent: AgentName,
-    #[command(flatten)]
-    pub(crate) oda: OdaArgs,
-    #[command(flatten)]
-    pub(crate) triad: TriadArgs,
     /// Topic entity by name or id; without any they are found in the question by label.
     #[arg(long = "entity", value_name = "ID")]
     pub(crate) entities: Vec<String>,
@@ -330,27 +340,17 @@ pub(crate) struct AskArgs {
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     #[command(flatten)]
-    pub(crate) graph: KgArg,
-    #[command(flatten)]
-    pub(crate) ranking: RankingArgs,
+    pub(crate) answering: AnsweringArgs,
     /// Model folder, GGUF file, http://HOST:PORT/v1 of an OpenAI-compatible server, or `oracle` (gold programs, of kg-agent and oda); `retrieval` and `tog`
     /// need none.
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
-    #[command(flatten)]
-    pub(crate) remote: RemoteArgs,
-    #[command(flatten)]
-    pub(crate) mode: ModeArgs,
     /// Where questions come from; as for `datagen gold`.
     #[arg(long, value_name = "FORMAT=PATH")]
     pub(crate) source: String,
     /// Who answers; several, separated by commas, are measured on the same questions and shown side by side.
     #[arg(long = "agent", value_enum, value_delimiter = ',', default_value = "kg-agent")]
     pub(crate) agents: Vec<AgentName>,
-    #[command(flatten)]
-    pub(crate) oda: OdaArgs,
-    #[command(flatten)]
-    pub(crate) triad: TriadArgs,
     /// Folder to write: report.html, metrics.json, predictions.jsonl and predictions.qald.json, in a folder each where there are several agents.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use infer::agent::{Outcome as Answered, Task, answer_with};
 use infer::planner::{Planner, Scripted};
 use serde_json::json;
-use toolbox::answer::{Answer, AnswerValue};
+use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
@@ -21,10 +21,10 @@ use crate::cli::AskArgs;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
-    let graph = kg::open(&args.graph)?;
-    let ranker = ranking::open(&args.ranking)?;
+    let graph = kg::open(&args.answering.graph)?;
+    let ranker = ranking::open(&args.answering.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities)?;
-    let agent = args.mode.apply(args.agent.kind(&args.oda, &args.triad, args.entities.is_empty()));
+    let agent = args.answering.kind(args.agent, args.entities.is_empty());
     let name = args.model.as_deref().unwrap_or("none");
     let (mut planner, template): (Box<dyn Planner>, Template) = match name.strip_prefix("scripted:") {
         Some(file) => {
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
             (Box::new(Scripted::new(turns)), Template::of(agent.trained_as()))
         }
         None => {
-            let (planning, template) = Planning::open(&agent, args.model.as_deref(), &args.remote, &mut None)?;
+            let (planning, template) = Planning::open(&agent, args.model.as_deref(), &args.answering.remote, &mut None)?;
             if let Planning::Local(model) = &planning
                 && let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info())
             {
@@ -47,7 +47,9 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     };
     let exclude = Exclude { nodes: Vec::new(), when: args.exclude_topics.when() };
     let options = ExecOptions { exclude, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
-    let outcome = answer_with(&agent, task(&graph, &args.question, &entities, options, &template, name), planner.as_mut())?;
+    let task = task(&graph, &args.question, &entities, options, &template, name);
+    let task = Task { model_knowledge: args.answering.allow_model_knowledge, ..task };
+    let outcome = answer_with(&agent, task, planner.as_mut())?;
     ranking::check(ranker.as_ref())?;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();
@@ -72,7 +74,7 @@ pub(crate) fn task<'a>(
     let linked = Linked::new(graph, question, entities);
     options.exclude.nodes.clone_from(&linked.entities);
     options.refuse_statements = true;
-    Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name }
+    Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name, model_knowledge: false }
 }
 
 /// The topic entities: those given, else those that the question mentions.
@@ -109,6 +111,9 @@ pub(crate) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
         ui.say(format!("entities  {}", entities.join(", ")));
     }
     ui.say(format!("answer    {}", answer_text(answer)));
+    if answer.provenance == Provenance::Model {
+        ui.say("source    what the model knows itself; nothing in the graph proves it");
+    }
     for (i, call) in answer.program.iter().enumerate() {
         ui.say(format!("{} {call}", if i == 0 { "program  " } else { "         " }));
     }

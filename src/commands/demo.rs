@@ -160,14 +160,18 @@ fn train(args: &DemoArgs, epochs: usize, data: &Path, ui: &Ui) -> Result<(PathBu
     Ok((model, local, summary))
 }
 
-/// An agent as `ask` and `eval` run it without further options.
-fn kind(agent: Agent) -> Result<AgentKind> {
-    AgentKind::named(agent.name()).with_context(|| format!("the agent `{}` cannot answer", agent.name()))
-}
-
 fn setting(agent: Agent, model: &Arc<LocalModel>, entities: EntitySource) -> Result<Setting> {
     let (planning, template) = (Planning::Local(Arc::clone(model)), model.template(agent)?);
-    Ok(Setting { agent: kind(agent)?, planning, template, entities, exclude: None, ranker: rank::lexical(), batch: None })
+    Ok(Setting {
+        agent: agent.into(),
+        planning,
+        template,
+        entities,
+        exclude: None,
+        ranker: rank::lexical(),
+        batch: None,
+        model_knowledge: false,
+    })
 }
 
 /// What an evaluation is called: by its questions, and by its agent where there are several.
@@ -192,7 +196,7 @@ fn measure(
 
 /// Answers questions and prints the answers; gives back what was printed, for the report.
 fn samples(agent: Agent, graph: &FrozenKg, model: &Arc<LocalModel>, questions: &[&str], ui: &Ui) -> Result<Vec<serde_json::Value>> {
-    let (template, agent) = (model.template(agent)?, kind(agent)?);
+    let (template, agent) = (model.template(agent)?, AgentKind::from(agent));
     let mut shown = Vec::new();
     for &question in questions {
         let entities = ask::topics(graph, question, &[])?;

@@ -5,7 +5,6 @@ use std::io::BufReader;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use infer::agent::robust::Robust;
 use infer::agent::{AgentKind, Task, answer_with};
 use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted};
 use serde_json::json;
@@ -26,10 +25,13 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let events = trace::read(BufReader::new(file)).with_context(|| format!("{} is no trace", args.trace.display()))?;
     let graph = kg::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
-    let Some(Event::Observe { agent, question, entities, kg_hash, template_hash, planner, exclude, .. }) = events.first() else {
+    let Some(Event::Observe { agent, options, model_knowledge, question, entities, kg_hash, template_hash, planner, exclude, .. }) =
+        events.first()
+    else {
         bail!("{} does not begin with an observe event", args.trace.display());
     };
-    let Some(kind) = AgentKind::named(agent) else { bail!("the trace is of the agent `{agent}`, which this version does not have") };
+    let kind = AgentKind::traced(agent, options)
+        .map_err(|error| anyhow::anyhow!("the trace is of the agent `{agent}` with options that this version does not have: {error}"))?;
     if kg_hash != graph.content_hash() {
         bail!("the trace was made on the graph {kg_hash}, this folder holds {}", graph.content_hash());
     }
@@ -39,7 +41,6 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let nodes = |names: &[String]| -> Result<Vec<NodeId>> {
         names.iter().map(|name| graph.by_name(name).with_context(|| format!("the graph has no entity `{name}`"))).collect()
     };
-    let kind = events.iter().find_map(mode).filter(|_| kind.name() == AgentKind::KgAgentRobust(Robust::default()).name()).unwrap_or(kind);
     let mut planner_again: Box<dyn Planner> = match &args.decode {
         Some(folder) => {
             let model = LocalModel::open(folder).with_context(|| format!("cannot load the model {}", folder.display()))?;
@@ -50,9 +51,18 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     // Gold programs may end on statements; whoever else plans may not (rule R22).
     let refuse_statements = planner != "oracle";
     let exclude = Exclude { nodes: nodes(&exclude.0)?, when: exclude.1 };
-    let options = ExecOptions { exclude, refuse_statements, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
+    let exec = ExecOptions { exclude, refuse_statements, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
     let linked = Linked::new(&graph, question, &nodes(entities)?);
-    let task = Task { kg: &graph, question, linked, must_offer: &[], options, template: &template, planner_name: planner };
+    let task = Task {
+        kg: &graph,
+        question,
+        linked,
+        must_offer: &[],
+        options: exec,
+        template: &template,
+        planner_name: planner,
+        model_knowledge: *model_knowledge,
+    };
     let again = answer_with(&kind, task, planner_again.as_mut())?;
     let differ = compare(&events, &again.events, args.decode.is_some())?;
     ui.object(&json!({ "events": events.len(), "equal": differ.is_none(), "first_difference": differ }));
@@ -66,12 +76,6 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
             Ok(Outcome::Negative)
         }
     }
-}
-
-/// The robust loop with the options that a trace names.
-fn mode(event: &Event) -> Option<AgentKind> {
-    let Event::Mode { reasks, beam, answer_types } = event else { return None };
-    Some(AgentKind::KgAgentRobust(Robust { reasks: *reasks, beam: *beam, answer_types: *answer_types }))
 }
 
 /// What was written, in order, each turn with the log-probability that stands before it.

@@ -9,7 +9,7 @@ use crate::exec::{Observation, Session, Step, Value};
 use crate::transcript::Turn;
 
 /// Version of the event format; readers refuse others.
-pub const TRACE_VERSION: u32 = 1;
+pub const TRACE_VERSION: u32 = 2;
 
 /// One event of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,12 @@ pub enum Event {
         version: u32,
         /// The agent.
         agent: String,
+        /// Its options; null for an agent that has none.
+        #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+        options: serde_json::Value,
+        /// Whether the model's own knowledge was allowed where the graph has no answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        model_knowledge: bool,
         /// The question.
         question: String,
         /// Linked entities by name.
@@ -35,15 +41,6 @@ pub enum Event {
         planner: String,
         /// Entities kept out of answers, and where.
         exclude: (Vec<String>, crate::exec::ExcludeWhen),
-    },
-    /// How the robust loop deals with failure.
-    Mode {
-        /// Times that a step is asked for again after an error.
-        reasks: usize,
-        /// Programs kept side by side.
-        beam: usize,
-        /// Whether an answer of the wrong kind is refused.
-        answer_types: bool,
     },
     /// The programs of a beam after one more call, likeliest first.
     Beam {

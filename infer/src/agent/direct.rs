@@ -22,7 +22,22 @@ const LONGEST: usize = 160;
 /// # Errors
 /// [`InferError`] when the planner fails.
 pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(task, AgentKind::Direct.name())];
+    let nothing = Answer {
+        value: AnswerValue::Set(Vec::new()),
+        program: Vec::new(),
+        evidence: Vec::new(),
+        provenance: Provenance::None,
+        emptied: None,
+    };
+    instead(task.kg, task.question, Outcome::new(nothing, vec![opening(task, &AgentKind::Direct)]), planner)
+}
+
+/// The outcome with what the model knows itself in place of the answer that the graph did not have. What was tried and why it came to nothing
+/// stays with the answer.
+///
+/// # Errors
+/// [`InferError`] when the planner fails.
+pub(super) fn instead(kg: &dyn Kg, question: &str, mut outcome: Outcome, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let turns = vec![
         Turn::shown(
             Role::System,
@@ -30,8 +45,9 @@ pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Inf
                 "Answer the question from what you know, in a few words: a name, a number, yes or no. Separate several answers by ` | `.",
             )],
         ),
-        Turn::shown(Role::User, vec![Part::user(task.question)]),
+        Turn::shown(Role::User, vec![Part::user(question)]),
     ];
+    let events = &mut outcome.events;
     events.push(Event::Prompt { turns: turns.clone() });
     let begun = Instant::now();
     let written = planner.write(&turns, &Phrase::free(1, LONGEST, ""))?;
@@ -39,15 +55,17 @@ pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Inf
     if planner.constrained() {
         events.push(Event::Tokens { read: written.read, decided: written.decided, forced: written.forced, logprob: written.logprob });
     }
-    events.push(Event::Call { step: 1, text: written.text.clone() });
-    let value = read(task.kg, &written.text);
+    outcome.asked += 1;
+    events.push(Event::Call { step: outcome.asked, text: written.text.clone() });
+    let value = read(kg, &written.text);
     let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
-    let provenance = if none { Provenance::None } else { Provenance::Model };
-    let answer = Answer { value, program: Vec::new(), evidence: Vec::new(), provenance, emptied: None };
-    events.push(Event::Answer { answer: Box::new(answer.clone()) });
+    outcome.answer.value = value;
+    outcome.answer.provenance = if none { Provenance::None } else { Provenance::Model };
+    events.push(Event::Answer { answer: Box::new(outcome.answer.clone()) });
     events.push(Event::Timing { kg: 0.0, model: model_seconds });
-    let tokens = written.read + written.decided + written.forced;
-    Ok(Outcome { asked: 1, tokens, model_seconds, ..Outcome::new(answer, events) })
+    outcome.tokens += written.read + written.decided + written.forced;
+    outcome.model_seconds += model_seconds;
+    Ok(outcome)
 }
 
 /// What a text says: a truth value, a number, or names.

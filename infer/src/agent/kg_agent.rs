@@ -18,7 +18,7 @@ use crate::planner::{Moment, Planner};
 /// # Errors
 /// [`InferError`] when the planner itself fails.
 pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(&task, AgentKind::KgAgent.name())];
+    let mut events = vec![opening(&task, &AgentKind::KgAgent)];
     let mut session = Session::new(task.kg, task.question, task.linked, task.must_offer, task.template.fit(task.options));
     let mut conversation = Conversation::open(task.template, &session);
     let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);

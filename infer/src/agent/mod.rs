@@ -7,6 +7,7 @@ pub mod robust;
 pub mod triad;
 pub mod walk;
 
+use serde::{Deserialize, Serialize};
 use toolbox::answer::Answer;
 use toolbox::exec::ExecOptions;
 use toolbox::kg::Kg;
@@ -21,7 +22,8 @@ use crate::InferError;
 use crate::planner::Planner;
 
 /// Which agent answers. A further agent is a variant here (with its options, where it has any) and an arm in [`answer_with`].
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "agent", content = "options", rename_all = "kebab-case")]
 pub enum AgentKind {
     /// The tool loop of KG-Agent.
     KgAgent,
@@ -40,20 +42,6 @@ pub enum AgentKind {
 }
 
 impl AgentKind {
-    /// All of them, with the options they have by default.
-    #[must_use]
-    pub fn all() -> Vec<Self> {
-        vec![
-            Self::KgAgent,
-            Self::KgAgentRobust(robust::Robust::default()),
-            Self::Oda(OdaOptions::default()),
-            Self::Triad(triad::TriadOptions::default()),
-            Self::Direct,
-            Self::Retrieval,
-            Self::Tog,
-        ]
-    }
-
     /// The name on the command line, in traces and in reports.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -90,10 +78,29 @@ impl AgentKind {
         }
     }
 
-    /// The agent of that name, with the options it has by default.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::all().into_iter().find(|agent| agent.name() == name)
+    /// The agent of a name with options as a trace has them ([`Event::Observe`]).
+    ///
+    /// # Errors
+    /// What is wrong with the name or the options, in words.
+    pub fn traced(name: &str, options: &serde_json::Value) -> Result<Self, String> {
+        serde_json::from_value(serde_json::json!({ "agent": name, "options": options })).map_err(|error| error.to_string())
+    }
+
+    /// Its options as a trace has them.
+    fn options(&self) -> serde_json::Value {
+        // Options are plain numbers and names; there is no way for them not to be JSON.
+        serde_json::to_value(self).ok().and_then(|mut whole| whole.get_mut("options").map(serde_json::Value::take)).unwrap_or_default()
+    }
+}
+
+impl From<Agent> for AgentKind {
+    /// The agent that is trained for, with the options it has by default.
+    fn from(agent: Agent) -> Self {
+        match agent {
+            Agent::KgAgent => Self::KgAgent,
+            Agent::Oda => Self::Oda(OdaOptions::default()),
+            Agent::Triad => Self::Triad(triad::TriadOptions::default()),
+        }
     }
 }
 
@@ -113,6 +120,9 @@ pub struct Task<'a> {
     pub template: &'a Template,
     /// The planner's name, for the trace.
     pub planner_name: &'a str,
+    /// Whether the model is asked for what it knows itself where the graph has no answer (Triad's advisor, ODA's answer): such an answer says
+    /// that it is the model's.
+    pub model_knowledge: bool,
 }
 
 /// Answers one question with an agent.
@@ -120,7 +130,8 @@ pub struct Task<'a> {
 /// # Errors
 /// [`InferError`] when the planner itself fails; a question without an answer is an [`Outcome`].
 pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    match agent {
+    let (kg, question, may_know) = (task.kg, task.question, task.model_knowledge && agent.needs_model());
+    let outcome = match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),
         AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
         AgentKind::Oda(options) => oda::answer(task, options, planner),
@@ -128,15 +139,21 @@ pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner)
         AgentKind::Direct => direct::answer(&task, planner),
         AgentKind::Retrieval => walk::answer(agent, walk::Beam::RETRIEVAL, &task),
         AgentKind::Tog => walk::answer(agent, walk::Beam::TOG, &task),
+    }?;
+    if may_know && outcome.answer.is_none() && *agent != AgentKind::Direct {
+        return direct::instead(kg, question, outcome, planner);
     }
+    Ok(outcome)
 }
 
 /// The event that opens a trace.
-fn opening(task: &Task<'_>, agent: &str) -> Event {
+fn opening(task: &Task<'_>, agent: &AgentKind) -> Event {
     let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
     Event::Observe {
         version: TRACE_VERSION,
-        agent: agent.to_owned(),
+        agent: agent.name().to_owned(),
+        options: agent.options(),
+        model_knowledge: task.model_knowledge,
         question: task.question.to_owned(),
         entities: names(&task.linked.entities),
         kg_hash: task.kg.content_hash().to_owned(),
@@ -215,5 +232,24 @@ impl Outcome {
             survived: Vec::new(),
             failure: None,
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_names_an_agent_with_all_its_options() {
+        let robust = robust::Robust { beam: 4, ..robust::Robust::default() };
+        let blind = OdaOptions { observation: false, kept: 3, ..OdaOptions::default() };
+        let plain = Agent::ALL.map(AgentKind::from);
+        let others =
+            [AgentKind::KgAgentRobust(robust), AgentKind::Oda(blind), AgentKind::Direct, AgentKind::Retrieval, AgentKind::Tog];
+        for agent in plain.iter().chain(&others) {
+            assert_eq!(AgentKind::traced(agent.name(), &agent.options()).as_ref(), Ok(agent));
+        }
+        assert!(AgentKind::traced("nobody", &serde_json::Value::Null).unwrap_err().contains("nobody"));
     }
 }

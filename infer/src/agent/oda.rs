@@ -7,7 +7,7 @@ use toolbox::exec::Session;
 use toolbox::oda::{Act, Awaited, OdaOptions, Run, Say, read_act_lenient, read_reflection_lenient};
 use toolbox::trace::{Event, ResultText};
 
-use super::{Outcome, Task, opening};
+use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
 use crate::planner::{Planner, Proposal};
 
@@ -21,7 +21,7 @@ const CALLS: usize = 160;
 /// # Errors
 /// [`InferError`] when the planner itself fails.
 pub fn answer(task: Task<'_>, options: &OdaOptions, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(&task, toolbox::memory::Agent::Oda.name())];
+    let mut events = vec![opening(&task, &AgentKind::Oda(options.clone()))];
     let exec = toolbox::exec::ExecOptions { max_steps: task.options.max_steps.max(CALLS), ..task.options };
     let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec);
     let no_entity = session.linked().entities.is_empty();

@@ -4,6 +4,7 @@
 
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use toolbox::answer::Answer;
 use toolbox::call::{Call, Target, Tool, parse_call};
 use toolbox::exec::{Observation, Session, Value, lists_relations};
@@ -17,7 +18,7 @@ use crate::InferError;
 use crate::planner::{Moment, Planner};
 
 /// How the loop deals with failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Robust {
     /// Times that a step is asked for again after an error.
     pub reasks: usize,
@@ -64,8 +65,7 @@ struct Count {
 pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let begun = Instant::now();
     let beam = mode.beam.max(1);
-    let mut events = vec![opening(task, super::AgentKind::KgAgentRobust(mode).name())];
-    events.push(Event::Mode { reasks: mode.reasks, beam: mode.beam, answer_types: mode.answer_types });
+    let mut events = vec![opening(task, &super::AgentKind::KgAgentRobust(mode))];
     let mut count = Count::default();
     let mut open = vec![Program::default()];
     let mut ended: Vec<Program> = Vec::new();

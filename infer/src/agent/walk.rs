@@ -56,7 +56,7 @@ impl Path {
 /// # Errors
 /// None of its own: a question without a path has no answer.
 pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome, InferError> {
-    let mut events = vec![opening(task, agent.name())];
+    let mut events = vec![opening(task, agent)];
     let begun = Instant::now();
     let fresh = || Session::new(task.kg, task.question, task.linked.clone(), task.must_offer, task.options.clone());
     let mut beams: Vec<Path> = Vec::new();

@@ -33,8 +33,8 @@ use crate::cli::{EntitySource, EvalArgs};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
-    let graph = kg::open(&args.graph)?;
-    let ranker = ranking::open(&args.ranking)?;
+    let graph = kg::open(&args.answering.graph)?;
+    let ranker = ranking::open(&args.answering.ranking)?;
     let settings = settings(args, &ranker)?;
     for setting in &settings {
         if let Planning::Local(model) = &setting.planning
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     let published = if args.compare {
         let ours = format!(
             "{} of {} triples, {} questions of {}, {entities} entities, model {model}",
-            args.graph.kg.display(),
+            args.answering.graph.kg.display(),
             graph.len(),
             questions.len(),
             args.source
@@ -91,12 +91,13 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
     let mut loaded = None;
     let mut settings: Vec<Setting> = Vec::new();
     let linked = args.entities == EntitySource::Linked;
-    for agent in args.agents.iter().map(|name| args.mode.apply(name.kind(&args.oda, &args.triad, linked))) {
+    for agent in args.agents.iter().map(|&name| args.answering.kind(name, linked)) {
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
-        let setting = Setting::open(agent, args.model.as_deref(), &args.remote, &mut loaded, args.entities, exclude, Arc::clone(ranker))?;
-        settings.push(Setting { batch: args.batch, ..setting });
+        let setting =
+            Setting::open(agent, args.model.as_deref(), &args.answering.remote, &mut loaded, args.entities, exclude, Arc::clone(ranker))?;
+        settings.push(Setting { batch: args.batch, model_knowledge: args.answering.allow_model_knowledge, ..setting });
     }
     Ok(settings)
 }

@@ -308,6 +308,7 @@ fn oracle_answer(
         options: verified.exec_options(&options),
         template: &setting.template,
         planner_name: Planning::Oracle.name(),
+        model_knowledge: false,
     };
     Ok(answer_with(&setting.agent, task, planner.as_mut())?)
 }
@@ -344,6 +345,7 @@ fn model_answer(
         options,
         template: &setting.template,
         planner_name: setting.planning.name(),
+        model_knowledge: setting.model_knowledge,
     };
     Ok(answer_with(&setting.agent, task, planner)?)
 }

@@ -111,6 +111,8 @@ pub(crate) struct Setting {
     pub(crate) ranker: Arc<dyn Ranker>,
     /// Questions answered together; without it the size of the model decides.
     pub(crate) batch: Option<usize>,
+    /// Whether the model may answer by itself where the graph has no answer.
+    pub(crate) model_knowledge: bool,
 }
 
 impl Setting {
@@ -125,6 +127,6 @@ impl Setting {
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
         let (planning, template) = Planning::open(&agent, model, remote, loaded)?;
-        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None })
+        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None, model_knowledge: false })
     }
 }

@@ -8,6 +8,7 @@ mod path;
 mod similarity;
 
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 
 pub use network::{Hop, Link, PathNetwork};
 pub use path::{PathOptions, Paths, paths};
@@ -20,7 +21,7 @@ use crate::term::{NodeId, RelId};
 pub type Triple = (NodeId, RelId, NodeId);
 
 /// How far and how much is observed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObserveOptions {
     /// Hops, D in the paper.
     pub hops: usize,
@@ -34,7 +35,8 @@ pub struct ObserveOptions {
     pub joint: bool,
     /// Whether literals, which cannot be expanded, use up places of the next frontier.
     pub literals_take_places: bool,
-    /// Relations that are not seen.
+    /// Relations that are not seen: the session's, and no option of a run.
+    #[serde(skip)]
     pub without: Vec<RelId>,
 }
 

@@ -33,10 +33,12 @@ pub use read::{Act, Pick, Say, read_act, read_act_lenient, read_reflection, read
 pub use run::{Awaited, Run};
 pub use selected::Selected;
 
+use serde::{Deserialize, Serialize};
+
 use crate::observe::ObserveOptions;
 
 /// Who chooses what is remembered of an action's triples (ODA table 3).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reflection {
     /// The model.
@@ -51,7 +53,7 @@ pub enum Reflection {
 }
 
 /// What an action finds and a reflection takes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// Groups of triples that share near end, relation and direction.
@@ -62,7 +64,7 @@ pub enum Form {
 }
 
 /// How a run observes, reflects and ends.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OdaOptions {
     /// What actions find.
     pub form: Form,

@@ -1,5 +1,7 @@
 //! The sub-tasks, how they are worked on, and how a try can end.
 
+use serde::{Deserialize, Serialize};
+
 use super::TriadError;
 use super::fill::FilledQuery;
 use super::solve::{Solved, Unsolved};
@@ -42,7 +44,7 @@ impl SubTask {
 pub const PHASES: [&str; 4] = ["parsing", "linking", "querying", "answering"];
 
 /// How a question is worked on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// Most relations selected for a triple (K).
     pub relations: usize,

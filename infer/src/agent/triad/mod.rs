@@ -4,21 +4,22 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use toolbox::exec::{Relation, Session};
 use toolbox::kg::Kg;
 use toolbox::limits::QUERY_DEADLINE;
 use toolbox::link;
 use toolbox::term::{NodeId, RelId};
-use toolbox::trace::{Event, TRACE_VERSION};
+use toolbox::trace::Event;
 use toolbox::transcript::Turn;
 use toolbox::triad::{self, Ended, Failure, PHASES, Request, SubTask, Try};
 
-use super::{AgentKind, Linkable, Outcome, Survived, Task};
+use super::{AgentKind, Linkable, Outcome, Survived, Task, opening};
 use crate::InferError;
 use crate::planner::Planner;
 
 /// How Triad works on a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TriadOptions {
     /// K, T and the limits.
     pub work: triad::Options,
@@ -74,7 +75,7 @@ impl Asked<'_> {
 /// [`InferError`] when the planner itself fails.
 pub fn answer(options: &TriadOptions, task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let begun = Instant::now();
-    let opening = opening(&task);
+    let opening = opening(&task, &AgentKind::Triad(options.clone()));
     let mut asked = Asked {
         planner,
         events: vec![opening],
@@ -236,19 +237,4 @@ fn select_entity(
         None => asked.invalid += 1,
     }
     Ok(())
-}
-
-fn opening(task: &Task<'_>) -> Event {
-    let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
-    Event::Observe {
-        version: TRACE_VERSION,
-        agent: AgentKind::Triad(TriadOptions::default()).name().to_owned(),
-        question: task.question.to_owned(),
-        entities: names(&task.linked.entities),
-        kg_hash: task.kg.content_hash().to_owned(),
-        template_hash: task.template.hash(),
-        layout: task.template.layout,
-        planner: task.planner_name.to_owned(),
-        exclude: (names(&task.options.exclude.nodes), task.options.exclude.when),
-    }
 }

@@ -106,12 +106,7 @@ fn shown(event: &Event) -> String {
             };
             format!("<li>{}</li>", ranked.iter().map(one).collect::<Vec<_>>().join("<br>"))
         }
-        Event::Mode { .. }
-        | Event::Observe { .. }
-        | Event::Tokens { .. }
-        | Event::Memory { .. }
-        | Event::Answer { .. }
-        | Event::Timing { .. } => String::new(),
+        Event::Observe { .. } | Event::Tokens { .. } | Event::Memory { .. } | Event::Answer { .. } | Event::Timing { .. } => String::new(),
     }
 }
 
