@@ -1,40 +1,28 @@
 //! The loop from end to end on small graphs, without training: transcripts, traces, constrained decoding with random weights.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+mod common;
+
 use std::sync::atomic::AtomicBool;
 
+use common::{graph, questions, random_model};
 use datagen::pipeline::{GenerateOptions, generate};
-use datagen::read::{ReadOptions, Source};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Task, kg_agent};
-use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
-use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
+use infer::planner::{LocalPlanner, Oracle, Planner};
+use model::Tokenizer;
 use toolbox::call::{Arg, CallAcceptor, parse_call};
 use toolbox::exec::{ExecOptions, Naming, Session};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::memory::{Conversation, Layout, Template};
 use toolbox::transcript::Turn;
 
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
-}
-
-fn graph() -> MemoryKg {
-    MemoryKg::load(&[data("graph.ttl"), data("ontology.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
-}
-
-fn questions(kg: &MemoryKg, name: &str) -> Vec<datagen::question::GoldQuestion> {
-    let source: Source = format!("jsonl={}", data(name).display()).parse().unwrap();
-    source.read(Some(kg), &ReadOptions::default()).unwrap()
-}
-
-/// The dialogue template under every naming that it can have, and the paper's.
+/// The dialogue template under every naming that it can have and with observations, and the paper's.
 fn templates() -> Vec<Template> {
     let dialogue = |naming| Template { naming, ..Template::new(Layout::Dialogue) };
-    vec![dialogue(Naming::Mixed), dialogue(Naming::Mentions), dialogue(Naming::Handles), Template::new(Layout::Paper)]
+    let observing = Template { observe: true, ..dialogue(Naming::Mixed) };
+    vec![dialogue(Naming::Mixed), dialogue(Naming::Mentions), dialogue(Naming::Handles), observing, Template::new(Layout::Paper)]
 }
 
 /// Feeding a gold program through the loop gives the training transcript byte for byte, in both layouts.
@@ -71,20 +59,6 @@ fn the_loop_writes_what_training_reads() {
         }
         assert!(compared > 150, "only {compared} samples compared in {form}");
     }
-}
-
-fn random_model(dir: &Path, texts: &[String], template: &Template, seed: u64) -> Arc<LocalModel> {
-    let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
-    let mut config = Preset::Tiny.config(tokenizer.vocab_size());
-    config.num_hidden_layers = 1;
-    let weights = train::fresh_weights(&config, seed).unwrap();
-    let info = KgAgentInfo {
-        templates: [(template.agent.name().to_owned(), template.hash())].into(),
-        layouts: vec!["dialogue".to_owned()],
-        ..KgAgentInfo::default()
-    };
-    ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();
-    Arc::new(LocalModel::open(dir).unwrap())
 }
 
 /// Calls of each kind that the suite decodes; the long test takes 100,000.
@@ -129,14 +103,13 @@ fn hold_to_live(
 fn random_weights(wanted: usize) {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
-    let texts: Vec<String> = questions.iter().map(|question| question.question.clone()).collect();
     let dir = tempfile::tempdir().unwrap();
     let dialogues: Vec<Template> = templates().into_iter().filter(|template| template.layout == Layout::Dialogue).collect();
     let (mut calls, mut seed) = (0, 0);
     while calls < wanted {
         seed += 1;
         let template = &dialogues[seed as usize % dialogues.len()];
-        let model = random_model(&dir.path().join(seed.to_string()), &texts, template, seed);
+        let model = random_model(&dir.path().join(seed.to_string()), template, seed);
         let mut planner = LocalPlanner::new(&model);
         calls += hold_to_live(&kg, &questions, template, wanted - calls, &mut |moment| planner.propose(moment).unwrap().text).0;
     }

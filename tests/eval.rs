@@ -67,6 +67,24 @@ fn agents_are_measured_side_by_side_and_every_run_writes_the_same() {
 }
 
 #[test]
+fn what_is_withheld_is_missed_by_gold_programs_and_walked_around_by_baselines() {
+    let place = tempfile::tempdir().unwrap();
+    load(place.path(), &[data("graph.ttl"), data("ontology.ttl")], &[]);
+    let source = format!("jsonl={}", data("questions.new-entities.jsonl").display());
+    let args = ["eval", "--kg", "graph", "--agent", "kg-agent,tog", "--model", "oracle", "--source", &source, "--withhold", "--out", "out"];
+    let (json, err, code) = run(place.path(), &[&args[..], &["--json"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let made: Value = serde_json::from_str(&json).unwrap();
+    let [oracle, tog] = [0, 1].map(|agent| &made["agents"][agent]);
+    let count = |of: &Value, what: &str| of[what].as_u64().unwrap();
+    assert!(count(oracle, "n") >= 50, "{oracle}");
+    assert_eq!((count(oracle, "abstained"), oracle["exact"].as_f64()), (count(oracle, "n"), Some(1.0)));
+    // The same measure fails whoever answers with what is left.
+    assert!(count(tog, "answered") > count(tog, "n") / 2, "{tog}");
+    assert_eq!(tog["exact"].as_f64(), Some(count(tog, "abstained") as f64 / count(tog, "n") as f64));
+}
+
+#[test]
 fn published_results_stand_beside_ours_and_hostile_labels_stay_text() {
     let place = tempfile::tempdir().unwrap();
     fs::write(

@@ -5,16 +5,14 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use common::{graph, questions};
+use common::{graph, questions, random_model};
 use datagen::agents::{AgentExamples, OdaExamples};
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Outcome, Task, oda};
-use infer::planner::{LocalModel, LocalPlanner, Scripted};
-use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
+use infer::planner::{LocalPlanner, Scripted};
 use toolbox::answer::AnswerValue;
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::kg::{Kg, MemoryKg};
@@ -266,16 +264,9 @@ fn reflection_without_a_model() {
 fn random_weights_write_only_valid_turns() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
-    let texts: Vec<String> = questions.iter().map(|question| question.question.clone()).collect();
     let dir = tempfile::tempdir().unwrap();
-    let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
-    let mut config = Preset::Tiny.config(tokenizer.vocab_size());
-    config.num_hidden_layers = 1;
-    let weights = train::fresh_weights(&config, 5).unwrap();
     let template = Template::of(Agent::Oda);
-    let info = KgAgentInfo { templates: [("oda".to_owned(), template.hash())].into(), ..KgAgentInfo::default() };
-    ModelFolder::write(&dir.path().join("model"), &config, &tokenizer, &info, &weights).unwrap();
-    let mut planner = LocalPlanner::new(&Arc::new(LocalModel::open(&dir.path().join("model")).unwrap()));
+    let mut planner = LocalPlanner::new(&random_model(dir.path(), &template, 5));
     let mut turns = 0;
     for question in questions.iter().step_by(12) {
         let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();

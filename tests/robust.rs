@@ -1,27 +1,19 @@
 //! The robust mode of the kg-agent loop: errors go back, nothing is done twice, several programs side by side, traces that replay.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::Arc;
+mod common;
 
+use std::process::Command;
+
+use common::{data, graph, random_model};
 use infer::agent::robust::Robust;
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
-use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted};
-use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
+use infer::planner::{LocalPlanner, Planner, Proposal, Scripted};
 use toolbox::exec::ExecOptions;
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::memory::{Layout, Template};
 use toolbox::trace::Event;
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
-}
-
-fn graph() -> MemoryKg {
-    MemoryKg::load(&[data("graph.ttl"), data("ontology.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
-}
 
 const QUESTION: &str = "Where was the partner of Johann Wolfgang von Goethe born?";
 
@@ -96,21 +88,6 @@ fn an_answer_of_another_kind_is_refused_where_that_is_asked_for() {
     assert_eq!(scripted(&kg, Robust::default(), question, &texts).answer.texts(), ["Christiane Vulpius"]);
 }
 
-fn random_model(dir: &Path, template: &Template) -> Arc<LocalModel> {
-    let texts: Vec<String> = std::fs::read_to_string(data("questions.train.jsonl")).unwrap().lines().map(str::to_owned).collect();
-    let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
-    let mut config = Preset::Tiny.config(tokenizer.vocab_size());
-    config.num_hidden_layers = 1;
-    let weights = train::fresh_weights(&config, 5).unwrap();
-    let info = KgAgentInfo {
-        templates: [(template.agent.name().to_owned(), template.hash())].into(),
-        layouts: vec!["dialogue".to_owned()],
-        ..KgAgentInfo::default()
-    };
-    ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();
-    Arc::new(LocalModel::open(dir).unwrap())
-}
-
 /// What was decoded, as a script.
 fn written(events: &[Event]) -> Vec<Proposal> {
     let mut logprobs = events.iter().filter_map(|event| if let Event::Tokens { logprob, .. } = event { Some(*logprob) } else { None });
@@ -123,7 +100,7 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
     let kg = graph();
     let dir = tempfile::tempdir().unwrap();
     let template = Template::new(Layout::Dialogue);
-    let model = random_model(dir.path(), &template);
+    let model = random_model(dir.path(), &template, 5);
     let mode = Robust { beam: 3, ..Robust::default() };
     let run = || ask(&kg, &template, mode, QUESTION, &mut LocalPlanner::new(&model));
     let outcome = run();

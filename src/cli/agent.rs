@@ -366,6 +366,10 @@ pub(crate) struct EvalArgs {
     /// Seed of the choice under --limit.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Take out of every question's view one relation that its gold program needs: the right answer is then that there is none. Questions that
+    /// something else in the graph would still answer are left out.
+    #[arg(long)]
+    pub(crate) withhold: bool,
     /// Print the papers' results on this data set beside ours, and how the settings differ.
     #[arg(long)]
     pub(crate) compare: bool,

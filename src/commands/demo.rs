@@ -171,6 +171,7 @@ fn setting(agent: Agent, model: &Arc<LocalModel>, entities: EntitySource) -> Res
         ranker: rank::lexical(),
         batch: None,
         model_knowledge: false,
+        withhold: false,
     })
 }
 

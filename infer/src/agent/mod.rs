@@ -245,8 +245,7 @@ mod tests {
         let robust = robust::Robust { beam: 4, ..robust::Robust::default() };
         let blind = OdaOptions { observation: false, kept: 3, ..OdaOptions::default() };
         let plain = Agent::ALL.map(AgentKind::from);
-        let others =
-            [AgentKind::KgAgentRobust(robust), AgentKind::Oda(blind), AgentKind::Direct, AgentKind::Retrieval, AgentKind::Tog];
+        let others = [AgentKind::KgAgentRobust(robust), AgentKind::Oda(blind), AgentKind::Direct, AgentKind::Retrieval, AgentKind::Tog];
         for agent in plain.iter().chain(&others) {
             assert_eq!(AgentKind::traced(agent.name(), &agent.options()).as_ref(), Ok(agent));
         }

@@ -41,6 +41,11 @@ impl Gold {
         Ok(Self { answers, by_label: false })
     }
 
+    /// Where the right answer is that there is none.
+    pub(super) fn nothing() -> Self {
+        Self { answers: Answers::default(), by_label: false }
+    }
+
     /// An answer in the form of the gold ones.
     pub(super) fn comparable(&self, answer: &Answer) -> Answers {
         let AnswerValue::Set(members) = &answer.value else { return Answers::of_labels(answer.texts()) };

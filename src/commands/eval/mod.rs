@@ -97,7 +97,12 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
         }
         let setting =
             Setting::open(agent, args.model.as_deref(), &args.answering.remote, &mut loaded, args.entities, exclude, Arc::clone(ranker))?;
-        settings.push(Setting { batch: args.batch, model_knowledge: args.answering.allow_model_knowledge, ..setting });
+        settings.push(Setting {
+            batch: args.batch,
+            withhold: args.withhold,
+            model_knowledge: args.answering.allow_model_knowledge,
+            ..setting
+        });
     }
     Ok(settings)
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow, bail};
 use datagen::agents::OdaExamples;
+use datagen::hash;
 use datagen::linking::{Linking, gold_entities};
 use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};
@@ -163,10 +164,15 @@ fn one(
         bail!("interrupted");
     }
     bar.inc(1);
-    let gold = match Gold::of(graph, question) {
+    let taken = match setting.withhold.then(|| withheld(graph, question)).transpose() {
+        Ok(taken) => taken,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let gold = match if taken.is_some() { Ok(Gold::nothing()) } else { Gold::of(graph, question) } {
         Ok(gold) => gold,
         Err(reason) => return Ok(Err(reason)),
     };
+    let without = taken.as_ref().map(|taken| taken.without.clone()).unwrap_or_default();
     let begun = Instant::now();
     let found = match setting.entities {
         EntitySource::Gold => None,
@@ -174,8 +180,8 @@ fn one(
     };
     let linking_took = begun.elapsed();
     let (answered, known) = match planner {
-        Some(planner) => (model_answer(graph, question, setting, found.as_deref(), planner)?, None),
-        None => match verified(graph, question) {
+        Some(planner) => (model_answer(graph, question, setting, found.as_deref(), without, planner)?, taken),
+        None => match taken.map_or_else(|| verified(graph, question), Ok) {
             Ok(verified) => (oracle_answer(graph, question, setting, &verified, found.as_deref())?, Some(verified)),
             Err(reason) => return Ok(Err(reason)),
         },
@@ -276,6 +282,14 @@ fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String>
     verify::verify(graph, &free, &options).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))
 }
 
+/// The gold program with a relation that it needs taken away, so that it ends without an answer.
+fn withheld(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
+    let verified = verified(graph, question)?;
+    let choice = hash::number(0, "withhold", &question.id);
+    verify::abstention(graph, question, &verified, &VerifyOptions::default(), choice)
+        .ok_or_else(|| "nothing can be taken away from it that leaves no other way to an answer".to_owned())
+}
+
 /// Replays the gold program. With linked entities it can only be written where all of its entities are linked; elsewhere the oracle gives up,
 /// so that its score is the best that any planner can reach on them.
 fn oracle_answer(
@@ -323,6 +337,7 @@ fn model_answer(
     question: &GoldQuestion,
     setting: &Setting,
     found: Option<&[NodeId]>,
+    without: Vec<RelId>,
     planner: &mut dyn Planner,
 ) -> Result<Answered> {
     let entities = match found {
@@ -334,6 +349,7 @@ fn model_answer(
     let options = ExecOptions {
         exclude: Exclude { nodes: linked.entities.clone(), when },
         refuse_statements: true,
+        without,
         ranker: Arc::clone(&setting.ranker),
         ..ExecOptions::default()
     };

@@ -113,6 +113,8 @@ pub(crate) struct Setting {
     pub(crate) batch: Option<usize>,
     /// Whether the model may answer by itself where the graph has no answer.
     pub(crate) model_knowledge: bool,
+    /// Whether a relation that the question needs is taken out of the agent's view.
+    pub(crate) withhold: bool,
 }
 
 impl Setting {
@@ -127,6 +129,6 @@ impl Setting {
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
         let (planning, template) = Planning::open(&agent, model, remote, loaded)?;
-        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None, model_knowledge: false })
+        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None, model_knowledge: false, withhold: false })
     }
 }
