@@ -418,18 +418,20 @@ mod tests {
         "-?(00|19|20)[0-9]{2}(-0[1-9](-[12][0-8](T1[0-9]:[0-5][0-9]:[0-5][0-9])?)?)?".prop_map(|t| Literal::xsd(t, "dateTime"))
     }
 
-    fn any_pair() -> impl Strategy<Value = (Literal, Literal, Kind)> {
+    fn timeless_pair() -> impl Strategy<Value = (Literal, Literal, Kind)> {
         prop_oneof![
             (numbers(), numbers()).prop_map(|(a, b)| (a, b, Kind::Float)),
-            (times(), times()).prop_map(|(a, b)| (a, b, Kind::Time)),
             ("[a-cA-C_ ]{0,4}", "[a-cA-C_ ]{0,4}").prop_map(|(a, b)| (Literal::plain(a), Literal::plain(b), Kind::Text)),
         ]
     }
 
+    fn any_pair() -> impl Strategy<Value = (Literal, Literal, Kind)> {
+        prop_oneof![timeless_pair(), (times(), times()).prop_map(|(a, b)| (a, b, Kind::Time))]
+    }
+
     proptest! {
         #[test]
-        fn trichotomy_of_numbers_and_texts((a, b, kind) in any_pair()) {
-            prop_assume!(kind != Kind::Time);
+        fn trichotomy_of_numbers_and_texts((a, b, kind) in timeless_pair()) {
             let held = [Op::Lt, Op::Eq, Op::Gt].iter().filter(|op| compare(&a, **op, &b, kind)).count();
             prop_assert_eq!(held, 1);
             prop_assert_eq!(compare(&a, Op::Le, &b, kind), !compare(&a, Op::Gt, &b, kind));
@@ -474,9 +476,8 @@ mod tests {
         }
 
         #[test]
-        fn sort_keys_sort_as_values((a, b, kind) in any_pair()) {
-            prop_assume!(kind == Kind::Float);
-            prop_assert_eq!(sort_key(&a) < sort_key(&b), compare(&a, Op::Lt, &b, kind));
+        fn sort_keys_sort_as_values((a, b) in (numbers(), numbers())) {
+            prop_assert_eq!(sort_key(&a) < sort_key(&b), compare(&a, Op::Lt, &b, Kind::Float));
         }
     }
 }
