@@ -1,13 +1,19 @@
 //! A model behind a server: what is sent, and what a server that misbehaves comes to. The server is a thread of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use infer::planner::{Constraint, Planner, RemoteOptions, RemotePlanner};
+use common::{graph, questions};
+use datagen::pipeline::{GenerateOptions, generate};
+use infer::planner::{Constraint, Planner, RemoteOptions, RemotePlanner, shots};
 use serde_json::{Value, json};
+use toolbox::memory::Agent;
 use toolbox::phrase::Phrase;
 use toolbox::transcript::{Part, Role, Turn};
 
@@ -241,4 +247,37 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     let (code, out) = run(&["ask", "--kg", "g", "--model", &server.url, "--timeout", "1", "--entity", "goethe", question]);
     assert_eq!(code, 2, "{out}");
     assert!(out.contains(&server.url) && out.contains("no answer within 1s"), "{out}");
+}
+
+/// The worked examples in the crate are conversations that data generation makes today, some of every agent, and stand between the rules and the question.
+#[test]
+fn a_served_model_reads_rules_and_worked_examples_first() {
+    let kg = graph();
+    let options = GenerateOptions { agents: Agent::ALL.to_vec(), seed: 1, valid: 0.0, ..GenerateOptions::default() };
+    let made = generate(&questions(&kg, "questions.train.jsonl"), &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap().train;
+    let texts = |turns: &[Turn]| turns.iter().map(|turn| (turn.role, turn.text())).collect::<Vec<_>>();
+    for agent in Agent::ALL {
+        let own: Vec<Vec<(Role, String)>> = made
+            .iter()
+            .filter(|example| example.agent == agent)
+            .map(|example| example.messages.iter().skip(1).map(|message| (message.role, message.content.clone())).collect())
+            .collect();
+        let all = shots(agent, usize::MAX).unwrap();
+        assert!(all.len() >= 8, "{agent:?}");
+        for shot in &all {
+            assert!(own.contains(&texts(shot)), "{agent:?}: no longer what is rendered: {:?}", shot[0].text());
+        }
+        let server = Server::start(vec![Answer::Say("red")]);
+        let asked = [Turn::shown(Role::System, vec![Part::ours(agent.name())]), turns().remove(1)];
+        server.planner(|options| options.shots = 2).write(&asked, &colours()).unwrap();
+        let seen = server.seen.lock().unwrap();
+        let messages = seen[0].0["messages"].as_array().unwrap();
+        let content = |i: usize| messages[i]["content"].as_str().unwrap();
+        assert!(content(0).starts_with(agent.name()) && content(0).contains("Answer a question over a knowledge graph"));
+        assert!(content(1).starts_with(&all[0][0].text()), "{}", content(1));
+        assert!(content(messages.len() - 1).ends_with("red or blue?"));
+        assert!(messages.windows(2).all(|pair| pair[0]["role"] != pair[1]["role"]), "they take turns");
+        let written = |shots: &[Vec<Turn>]| shots.iter().flatten().filter(|turn| turn.role == Role::Assistant).count();
+        assert_eq!(messages.iter().filter(|message| message["role"] == "assistant").count(), written(&all[..2]));
+    }
 }

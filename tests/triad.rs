@@ -22,6 +22,7 @@ use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::memory::{Agent, Template};
 use toolbox::phrase::Phrase;
+use toolbox::term::NodeId;
 use toolbox::transcript::{Role, Turn};
 use toolbox::triad::Options;
 
@@ -66,14 +67,13 @@ impl Planner for Gold {
 fn run(
     kg: &MemoryKg,
     question: &str,
-    linked: Linked,
+    (linked, must_offer): (Linked, &[NodeId]),
     exec: ExecOptions,
     work: Options,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let template = Template::of(Agent::Triad);
-    let task =
-        Task { kg, question, linked, must_offer: &[], options: exec, template: &template, planner_name: "test", model_knowledge: false };
+    let task = Task { kg, question, linked, must_offer, options: exec, template: &template, planner_name: "test", model_knowledge: false };
     answer(&TriadOptions { work, select_entities: false }, task, planner)
 }
 
@@ -101,21 +101,9 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
         if plain {
             continue;
         }
-        let mut exec = verified.exec_options(&VerifyOptions::default());
-        exec.must_show.clone_from(&verified.must_show);
+        let exec = verified.exec_options(&VerifyOptions::default());
         let work = Options { relations: if two { 2 } else { 1 }, tries: 1, ..Options::default() };
-        let template = Template::of(Agent::Triad);
-        let task = Task {
-            kg: &kg,
-            question: &question.question,
-            linked: verified.linked.clone(),
-            must_offer: &verified.must_offer,
-            options: exec,
-            template: &template,
-            planner_name: "gold",
-            model_knowledge: false,
-        };
-        let outcome = answer(&TriadOptions { work, select_entities: false }, task, &mut Gold::of(&own))
+        let outcome = run(&kg, &question.question, (verified.linked.clone(), &verified.must_offer), exec, work, &mut Gold::of(&own))
             .unwrap_or_else(|error| panic!("{}: {error}", question.id));
         match (&outcome.answer.value, &verified.value) {
             (AnswerValue::Set(members), Value::Set(nodes)) => {
@@ -147,7 +135,7 @@ fn random_weights_write_only_what_can_be_read() {
             let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
             let linked = Linked::new(&kg, &question.question, &topics);
             // A template may say nothing of what it asks for: that much no grammar of ours rules out. All else reads back.
-            let outcome = run(&kg, &question.question, linked, ExecOptions::default(), Options::default(), &mut planner).unwrap();
+            let outcome = run(&kg, &question.question, (linked, &[]), ExecOptions::default(), Options::default(), &mut planner).unwrap();
             written += outcome.asked;
         }
     }
@@ -171,20 +159,10 @@ fn a_missing_relation_ends_in_none_with_its_reason() {
         let verified = verify(&kg, question, &VerifyOptions::default()).unwrap();
         let mut exec = verified.exec_options(&VerifyOptions::default());
         exec.without = example.without.iter().map(|name| kg.by_name(name).unwrap().relation()).collect();
-        let template = Template::of(Agent::Triad);
-        let task = Task {
-            kg: &kg,
-            question: &question.question,
-            linked: verified.linked.clone(),
-            must_offer: &verified.must_offer,
-            options: exec,
-            template: &template,
-            planner_name: "gold",
-            model_knowledge: false,
-        };
         let two = example.messages.iter().any(|message| message.content.contains(" top 2"));
         let work = Options { relations: if two { 2 } else { 1 }, tries: 1, ..Options::default() };
-        let outcome = answer(&TriadOptions { work, select_entities: false }, task, &mut Gold::of(&[example])).unwrap();
+        let outcome =
+            run(&kg, &question.question, (verified.linked.clone(), &verified.must_offer), exec, work, &mut Gold::of(&[example])).unwrap();
         assert_eq!(outcome.answer.provenance, Provenance::None);
         assert_eq!(outcome.failure, Some("no relation"));
         assert!(outcome.answer.emptied.unwrap().why.starts_with("not in the graph: no relation of the graph fits <"));

@@ -27,6 +27,9 @@ pub enum InferError {
         /// The model's context.
         limit: usize,
     },
+    /// The worked examples of this crate do not read.
+    #[error("the worked examples are damaged: {0}")]
+    Shots(String),
     /// A server failed.
     #[error("{url}: {message}")]
     Remote {

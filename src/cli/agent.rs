@@ -257,6 +257,9 @@ pub(crate) struct RemoteArgs {
     /// Seconds that one turn may take, retries and all.
     #[arg(long, default_value_t = 120, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub(crate) timeout: u64,
+    /// Worked examples that a served model is shown before the question; there are eight an agent.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    pub(crate) shots: usize,
 }
 
 impl RemoteArgs {
@@ -273,7 +276,7 @@ impl RemoteArgs {
             ConstraintName::GuidedGrammar => Constraint::GuidedGrammar,
         };
         let deadline = Duration::from_secs(self.timeout);
-        Ok(RemoteOptions { model: self.served_model.clone(), key, constraint, deadline, ..RemoteOptions::new(url) })
+        Ok(RemoteOptions { model: self.served_model.clone(), key, constraint, deadline, shots: self.shots, ..RemoteOptions::new(url) })
     }
 }
 

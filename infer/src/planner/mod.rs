@@ -2,6 +2,7 @@
 
 mod local;
 mod remote;
+mod shots;
 
 use toolbox::call::Call;
 use toolbox::exec::Session;
@@ -13,6 +14,7 @@ use crate::InferError;
 
 pub use local::{LocalModel, LocalPlanner};
 pub use remote::{Constraint, RemoteOptions, RemotePlanner};
+pub use shots::shots;
 
 /// What a planner sees when it must write a call.
 pub struct Moment<'a, 'g> {

@@ -10,9 +10,11 @@ use serde_json::{Value, json};
 use toolbox::call::CallAcceptor;
 use toolbox::call::accept::Acceptor;
 use toolbox::gbnf;
+use toolbox::memory::Agent;
 use toolbox::phrase::Phrase;
-use toolbox::transcript::{Role, Turn};
+use toolbox::transcript::{Part, Role, Turn};
 
+use super::shots::{instructions, shots};
 use super::{Moment, Planner, Proposal};
 use crate::InferError;
 
@@ -56,6 +58,8 @@ pub struct RemoteOptions {
     pub reasks: usize,
     /// Most tokens of one turn.
     pub max_tokens: usize,
+    /// Worked examples before the question.
+    pub shots: usize,
 }
 
 impl RemoteOptions {
@@ -71,6 +75,7 @@ impl RemoteOptions {
             retries: 2,
             reasks: 2,
             max_tokens: 256,
+            shots: 0,
         }
     }
 }
@@ -126,7 +131,7 @@ impl RemotePlanner {
         examples: &dyn Fn() -> Vec<String>,
     ) -> Result<Proposal, InferError> {
         let deadline = Instant::now() + self.options.deadline;
-        let mut messages: Vec<Value> = turns.iter().map(message).collect();
+        let mut messages = messages(turns, self.options.shots)?;
         let mut proposal = Proposal::default();
         let grammar = (self.options.constraint != Constraint::None).then(grammar);
         for ask in 0..=self.options.reasks {
@@ -248,14 +253,31 @@ impl RemotePlanner {
     }
 }
 
-/// A turn as the servers take it. What tools answer comes as the user's words: the role `tool` belongs to another protocol.
-fn message(turn: &Turn) -> Value {
-    let role = match turn.role {
-        Role::System => "system",
-        Role::User | Role::Tool => "user",
-        Role::Assistant => "assistant",
+/// Turns as servers take them, what the agent's turns mean and worked examples before them. What tools answer comes as the user's words: the role
+/// `tool` belongs to another protocol; and as many servers want user and assistant to take turns, what one says in a row is one message.
+fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
+    let system = turns.first().filter(|turn| turn.role == Role::System).map(Turn::text);
+    let agent = system.as_deref().and_then(|text| Agent::named(text.lines().next()?).ok());
+    let mut said: Vec<(&str, String)> = Vec::new();
+    let mut say = |turn: &Turn| {
+        let role = match turn.role {
+            Role::System => "system",
+            Role::User | Role::Tool => "user",
+            Role::Assistant => "assistant",
+        };
+        match said.last_mut().filter(|last| last.0 == role) {
+            Some(last) => last.1.push_str(&format!("\n{}", turn.text())),
+            None => said.push((role, turn.text())),
+        }
     };
-    json!({ "role": role, "content": turn.text() })
+    let mut rest = turns;
+    if let (Some(agent), [first, others @ ..]) = (agent, turns) {
+        say(&Turn { parts: [first.parts.clone(), vec![Part::ours(format!("\n{}", instructions(agent)))]].concat(), ..first.clone() });
+        shots(agent, examples)?.iter().flatten().for_each(&mut say);
+        rest = others;
+    }
+    rest.iter().for_each(&mut say);
+    Ok(said.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect())
 }
 
 /// The first line that says something, without the fences and quotes that chat models put around code.

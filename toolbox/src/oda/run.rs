@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::answer::Answer;
-use crate::call::{Arg, Call, Tool, parse_call, print_name, tool_list};
+use crate::call::{Arg, Call, Tool, parse_call, print_name};
 use crate::exec::{EntSet, Observation, Relation, Session, Shown, Value};
 use crate::memory::{Template, dialogue_question, dialogue_relations, size_word};
 use crate::observe::{ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of};
@@ -11,7 +11,7 @@ use crate::see;
 use crate::term::NodeId;
 use crate::transcript::{Part, Role, Turn};
 
-use super::selected::{RULES, Selected};
+use super::selected::Selected;
 use super::{Act, Form, OdaError, OdaOptions, Pick, Reflection, Say, read_act, read_reflection};
 
 /// What has to be written next.
@@ -62,17 +62,13 @@ impl<'g> Run<'g> {
     /// Begins a question: its text and a first observation of its entities.
     #[must_use]
     pub fn open(session: Session<'g>, template: &Template, options: &OdaOptions) -> Self {
-        let mut system = vec![Part::ours(template.agent.name())];
-        if template.toolbox {
-            system.push(Part::ours(format!("\n{RULES}\n{}", tool_list())));
-        }
         let options =
             OdaOptions { observe: ObserveOptions { without: session.without().to_vec(), ..options.observe.clone() }, ..options.clone() };
         let tasks: Vec<(String, Vec<NodeId>)> =
             session.linked().entities.iter().enumerate().map(|(i, &node)| (format!("e{i}"), vec![node])).collect();
         let mut user = dialogue_question(&session, template.naming);
         user.extend(see::lines(&session, &tasks, &options.observe, shown_tokens(&options)));
-        let turns = vec![Turn::shown(Role::System, system), Turn::shown(Role::User, user)];
+        let turns = vec![Turn::shown(Role::System, vec![Part::ours(template.agent.name())]), Turn::shown(Role::User, user)];
         Self {
             session,
             template: template.clone(),
