@@ -82,3 +82,88 @@ fn what_cannot_be_exported_leaves_nothing() {
     assert!(String::from_utf8_lossy(&run.stderr).contains("model.safetensors"));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the model is there");
 }
+
+/// What stands behind `key` in a line of a configuration, at any depth; quoted texts as they are meant.
+fn said(text: &str, key: &str) -> Option<serde_json::Value> {
+    let line = text.lines().find_map(|line| line.trim_start().trim_start_matches("- ").strip_prefix(key)?.strip_prefix(": "))?;
+    Some(serde_json::from_str(line).unwrap_or_else(|_| line.into()))
+}
+
+#[test]
+fn an_export_for_axolotl_reads_what_was_written_and_trains_on_the_agents_turns_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
+    fs::create_dir(&data).unwrap();
+    let turns = |result: &str| {
+        serde_json::json!([
+            { "role": "system", "content": "kg-agent" }, { "role": "user", "content": "what \"is\" e0?\n" },
+            { "role": "assistant", "content": "get_relation(e0)" }, { "role": "tool", "content": result }, { "role": "assistant", "content": "ans = end(e0)" },
+        ])
+    };
+    let line = |result: &str| {
+        serde_json::json!({ "messages": turns(result), "id": "q", "agent": "kg-agent", "template_hash": "aa", "layout": "dialogue" })
+            .to_string()
+            + "\n"
+    };
+    let write = |result: &str| {
+        fs::write(data.join("train.jsonl"), line("out é") + &line(result)).unwrap();
+        fs::write(data.join("valid.jsonl"), line("out")).unwrap();
+    };
+    write(&"r0 ".repeat(3000));
+    let export = |more: &[&str]| {
+        let common = ["datagen", "export", "--data", data.to_str().unwrap(), "--out", out.to_str().unwrap(), "--trainer", "axolotl"];
+        kgagent(&[&common[..], more].concat())
+    };
+    let sharegpt = ["--format", "sharegpt", "--base", "org/model-70b"];
+    let run = export(&sharegpt);
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+
+    for (name, own) in [("axolotl.yaml", "output_dir"), ("axolotl-lora.yaml", "lora_r")] {
+        let text = fs::read_to_string(out.join(name)).unwrap();
+        let says = |key: &str| said(&text, key).unwrap_or_else(|| panic!("{name} has no {key}"));
+        assert!(!says(own).is_null());
+        assert_eq!(says("base_model"), "org/model-70b");
+        assert_eq!(says("chat_template_jinja"), model::tokenizer::CHAT_TEMPLATE);
+        assert_eq!((says("eos_token"), says("roles_to_train")), ("<|end|>".into(), "[assistant]".into()));
+        assert_eq!((says("train_on_inputs"), says("train_on_eos")), (false.into(), "turn".into()));
+        // 9,000 characters of a result are at most 4,500 tokens.
+        assert_eq!(says("sequence_len"), 8192);
+        let deepspeed: serde_json::Value =
+            serde_json::from_slice(&fs::read(out.join(says("deepspeed").as_str().unwrap())).unwrap()).unwrap();
+        assert_eq!(deepspeed["zero_optimization"]["stage"], 3);
+        assert!(text.contains(&format!("axolotl train {name}\n")));
+
+        // The records, read as the configuration says, are the conversations.
+        let roles: Vec<(&str, String)> = ["system", "user", "assistant", "tool"]
+            .map(|role| (role, says(role).as_str().unwrap().trim_matches(['[', ']']).to_owned()))
+            .to_vec();
+        let (role, content) = (says("role"), says("content"));
+        for (file, results) in [("train.jsonl", vec!["out é".to_owned(), "r0 ".repeat(3000)]), ("valid.jsonl", vec!["out".to_owned()])] {
+            assert!(text.contains(&format!("- path: {file}\n")));
+            let records = fs::read_to_string(out.join(file)).unwrap();
+            assert_eq!(records.lines().count(), results.len());
+            for (record, result) in records.lines().zip(results) {
+                let record: serde_json::Value = serde_json::from_str(record).unwrap();
+                let system = serde_json::json!({ "role": "system", "content": record[says("field_system").as_str().unwrap()] });
+                let rest = record[says("field_messages").as_str().unwrap()].as_array().unwrap().iter().map(|turn| {
+                    let from = turn[role.as_str().unwrap()].as_str().unwrap();
+                    let role = roles.iter().find(|(_, source)| source == from).unwrap().0;
+                    serde_json::json!({ "role": role, "content": turn[content.as_str().unwrap()] })
+                });
+                assert_eq!(serde_json::Value::from_iter([system].into_iter().chain(rest)), turns(&result));
+            }
+        }
+    }
+    let info: KgAgentInfo = serde_json::from_slice(&fs::read(out.join("kgagent.json")).unwrap()).unwrap();
+    assert_eq!((info.templates["kg-agent"].as_str(), info.agents), ("aa", vec!["kg-agent".to_owned()]));
+
+    fs::remove_dir_all(&out).unwrap();
+    for (args, says) in [(&["--format", "alpaca", "--base", "m"][..], "sharegpt"), (&["--format", "sharegpt"], "--base")] {
+        let run = export(args);
+        assert!(run.status.code() == Some(2) && String::from_utf8_lossy(&run.stderr).contains(says));
+    }
+    write("a <|end|> in the graph");
+    let run = export(&sharegpt);
+    assert!(run.status.code() == Some(2) && String::from_utf8_lossy(&run.stderr).contains("<|end|>"));
+    assert!(!out.exists());
+}

@@ -52,6 +52,29 @@ fn a_dry_run_says_what_training_then_does() {
     assert!(!dir.path().join("large").exists() && !dir.path().join("large.partial").exists());
 }
 
+#[test]
+fn a_device_or_precision_that_is_not_to_be_had_is_said_and_checkpointing_needs_less() {
+    let dir = place();
+    let refused = |more: &[&str]| {
+        let output = train(dir.path(), "model", more).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{more:?}");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    if !cfg!(feature = "cuda") {
+        assert!(refused(&["--device", "cuda"]).contains("cargo build --release --features cuda"));
+        assert!(refused(&["--device", "cuda", "--dry-run"]).contains("--features cuda"));
+    }
+    assert!(refused(&["--precision", "bf16"]).contains("--device cuda"));
+    assert!(refused(&["--device", "tpu"]).contains("cpu, cuda"));
+    let activations = |more: &[&str]| {
+        let output = train(dir.path(), "model", &[&["--dry-run", "--json"], more].concat()).output().unwrap();
+        let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+        plan["estimate"]["memory"]["activations"].as_u64().unwrap()
+    };
+    assert!(activations(&["--gradient-checkpointing"]) < activations(&[]));
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "nothing was written");
+}
+
 /// Sends `signal` once the first checkpoint is there.
 #[cfg(unix)]
 #[test]

@@ -37,6 +37,13 @@ pub(crate) enum ExportName {
     Parquet,
 }
 
+/// A trainer for models that are trained elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TrainerName {
+    /// Axolotl with DeepSpeed ZeRO-3: all weights, or LoRA.
+    Axolotl,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     /// Dataset folder (made by `datagen`).
@@ -48,6 +55,12 @@ pub(crate) struct ExportArgs {
     /// Folder to write.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
+    /// Write configurations for this trainer beside the data (with `--format sharegpt`).
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) trainer: Option<TrainerName>,
+    /// Model that the configurations are for: a folder, or ORG/NAME of the Hugging Face hub.
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) base: Option<String>,
 }
 
 /// What ranks relations and classes.

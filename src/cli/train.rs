@@ -40,6 +40,24 @@ pub(crate) enum MethodName {
     Lora,
 }
 
+/// What computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceName {
+    /// The CPU.
+    Cpu,
+    /// The first NVIDIA GPU (builds with `--features cuda`; CUDA_VISIBLE_DEVICES says which is first).
+    Cuda,
+}
+
+/// Numbers of matrix products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrecisionName {
+    /// 32 bits.
+    F32,
+    /// bfloat16 products; trained weights, norms, softmax and the loss stay f32.
+    Bf16,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct TrainArgs {
     /// Dataset folder (made by `datagen`).
@@ -96,13 +114,19 @@ pub(crate) struct TrainArgs {
     /// Vocabulary of a model made from scratch.
     #[arg(long, value_name = "N")]
     pub(crate) vocab_size: Option<usize>,
-    /// Where to train: cpu.
-    #[arg(long, default_value = "cpu", value_name = "DEVICE")]
-    pub(crate) device: String,
+    /// Where to train.
+    #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: DeviceName,
+    /// Numbers of matrix products: f32 on the CPU and bf16 on a GPU without it.
+    #[arg(long, value_enum, value_name = "NUMBERS")]
+    pub(crate) precision: Option<PrecisionName>,
+    /// Keep only the layers' inputs for the backward pass and compute the rest again there: less memory, about a third more arithmetic.
+    #[arg(long)]
+    pub(crate) gradient_checkpointing: bool,
     /// Say what the run would need (parameters, steps, memory, time) and do nothing else.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Gigabytes that the run may need; what is free without it. A run that would need more is refused before its first step.
+    /// Gigabytes that the run may need on its device; what is free there without it. A run that would need more is refused before its first step.
     #[arg(long, value_name = "GB")]
     pub(crate) memory_limit: Option<f64>,
     /// Score the held-out examples after every epoch, not only at the end.

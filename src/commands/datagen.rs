@@ -12,16 +12,17 @@ use datagen::report::{Counts, Report};
 use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::synth::{Coverage, SynthOptions};
 use datagen::verify::VerifyOptions;
+use model::Dataset;
 use serde_json::json;
 use toolbox::exec::Naming;
 use toolbox::kg::Kg;
 use toolbox::memory::{Agent, Template};
 
-use super::{kg, ranking};
+use super::{axolotl, kg, ranking};
 use crate::Outcome;
 use crate::cli::{
     CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SparqlArgs, SplitName, SynthArgs,
-    UnitName,
+    TrainerName, UnitName,
 };
 use crate::ui::{Ui, seconds};
 
@@ -337,7 +338,14 @@ pub(crate) fn export(args: &ExportArgs, ui: &Ui) -> Result<Outcome> {
         ExportName::Alpaca => ExportFormat::Alpaca,
         ExportName::Parquet => ExportFormat::Parquet,
     };
-    let done = datagen::export::export(&args.data, format, &args.out)?;
+    let beside = match (args.trainer, &args.base) {
+        (None, _) => Vec::new(),
+        (Some(_), _) if format != ExportFormat::ShareGpt => bail!("--trainer goes with --format sharegpt, which its configuration reads"),
+        (Some(_), None) => bail!("--trainer takes --base, the model that is to be trained, such as meta-llama/Llama-3.1-70B"),
+        (Some(TrainerName::Axolotl), Some(base)) => axolotl::files(&Dataset::read(&args.data)?, base)?,
+    };
+    let mut done = datagen::export::export_with(&args.data, format, &args.out, &beside)?;
+    done.files.extend(beside.iter().map(|(name, _)| (*name).to_owned()));
     ui.say(format!("{} examples to train on and {} to validate with, read back as they were", done.train, done.valid));
     done.files.iter().for_each(|file| ui.say(args.out.join(file).display().to_string()));
     ui.object(&serde_json::to_value(&done)?);

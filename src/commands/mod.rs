@@ -1,6 +1,7 @@
 //! The commands, one file each; what several need stands here.
 
 pub(crate) mod ask;
+mod axolotl;
 pub(crate) mod datagen;
 pub(crate) mod demo;
 pub(crate) mod eval;

@@ -6,23 +6,29 @@ use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
 use serde_json::json;
-use train::{Base, Estimate, Event, Method, Progress, Summary, TrainConfig};
+use train::{Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig};
 
 use crate::Outcome;
-use crate::cli::{InspectArgs, MethodName, TrainArgs};
+use crate::cli::{DeviceName, InspectArgs, MethodName, PrecisionName, TrainArgs};
 use crate::ui::{Ui, seconds};
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
-    if args.device != "cpu" {
-        bail!("this build trains on the cpu; `{}` is not available in it", args.device);
-    }
     let recipe = TrainConfig::recipe(&args.recipe);
     let Some(mut config) = recipe else { bail!("there is no recipe `{}`; there are default, finetune and paper", args.recipe) };
     config.method = match args.method {
         MethodName::Full => Method::Full,
         MethodName::Lora => Method::Lora,
     };
+    config.processor = match args.device {
+        DeviceName::Cpu => Processor::Cpu,
+        DeviceName::Cuda => Processor::Cuda,
+    };
+    config.precision = args.precision.map(|name| match name {
+        PrecisionName::F32 => Precision::F32,
+        PrecisionName::Bf16 => Precision::Bf16,
+    });
+    config.gradient_checkpointing = args.gradient_checkpointing;
     let lora = &mut config.lora;
     lora.rank = args.lora_rank.unwrap_or(lora.rank);
     lora.alpha = args.lora_alpha.unwrap_or(lora.alpha);
@@ -46,7 +52,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
     config.memory_limit = match args.memory_limit {
         Some(gb) if gb > 0.0 && gb.is_finite() => Some((gb * 1e9) as u64),
         Some(gb) => bail!("--memory-limit is {gb}, not above 0"),
-        None => free_memory(),
+        None => train::device::memory(config.processor)?.or_else(free_memory),
     };
     if args.dry_run {
         let data = Dataset::read(&args.data).with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
@@ -96,7 +102,7 @@ fn plan(estimate: &Estimate, limit: Option<u64>, ui: &Ui) -> Result<()> {
     row("time", estimate.seconds.map_or("not tried: too large for this machine".to_owned(), seconds));
     ui.table(&rows);
     if !fits {
-        ui.say("\nit does not fit: fewer --micro-tokens need fewer activations, --method lora next to no gradients and optimizer");
+        ui.say("\nit does not fit: fewer --micro-tokens or --gradient-checkpointing need fewer activations, --method lora next to no gradients and optimizer");
     }
     ui.object(&json!({ "estimate": estimate, "peak_bytes": memory.peak(), "limit_bytes": limit, "fits": fits }));
     Ok(())

@@ -4,6 +4,7 @@ use model::adapter::{AdapterConfig, TARGETS};
 use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
+use crate::device::{Precision, Processor};
 
 /// Which weights are trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +130,13 @@ pub struct TrainConfig {
     pub validate_epochs: bool,
     /// Bytes that the run may need; one that would need more is refused before its first step.
     pub memory_limit: Option<u64>,
-    /// Use burn's stock operations instead of our kernels.
+    /// What computes.
+    pub processor: Processor,
+    /// Numbers of matrix products; by default f32 on the CPU and bf16 on a GPU.
+    pub precision: Option<Precision>,
+    /// Keep only the layers' inputs for the backward pass and compute the rest again there: less memory, a third more arithmetic.
+    pub gradient_checkpointing: bool,
+    /// Use burn's stock operations on the CPU too, instead of our kernels.
     pub stock_ops: bool,
 }
 
@@ -161,6 +168,9 @@ impl Default for TrainConfig {
             resume: false,
             validate_epochs: false,
             memory_limit: None,
+            processor: Processor::Cpu,
+            precision: None,
+            gradient_checkpointing: false,
             stock_ops: false,
         }
     }
@@ -211,6 +221,9 @@ impl TrainConfig {
             }
         }
         self.lora.check()?;
+        if self.precision == Some(Precision::Bf16) && self.processor == Processor::Cpu && !self.stock_ops {
+            return bad("`precision` bf16 is for GPUs (`--device cuda`); the CPU's kernels compute in f32".to_owned());
+        }
         let share = 0.0..=1.0;
         for (name, value, range) in [
             ("learning_rate", self.learning_rate, 1e-12..=10.0),

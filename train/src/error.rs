@@ -16,6 +16,9 @@ pub enum TrainError {
     /// The configuration asks for something impossible.
     #[error("training configuration: {0}")]
     Config(String),
+    /// The device that was asked for is not there or cannot do what the run needs.
+    #[error("{0}")]
+    Device(String),
     /// A model folder, dataset or checkpoint could not be read or written.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -25,7 +28,7 @@ pub enum TrainError {
     /// The estimate of what the run needs is above what it may have.
     #[error(
         "the run needs about {:.2} GB of memory and {:.2} GB are to be had: weights {:.2}, gradients {:.2}, optimizer {:.2}, activations {:.2}; \
-         fewer `micro_tokens` need fewer activations, LoRA needs next to no gradients and optimizer",
+         fewer `micro_tokens` or `gradient_checkpointing` need fewer activations, LoRA needs next to no gradients and optimizer",
         gb(needs.peak()), gb(*limit), gb(needs.weights), gb(needs.gradients), gb(needs.optimizer), gb(needs.activations)
     )]
     Memory {

@@ -6,12 +6,13 @@ use burn::tensor::Device;
 use model::ModelConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::TrainError;
 use crate::batch::{self, Examples, Step};
 use crate::config::{LoraConfig, Method, TrainConfig};
+use crate::device::{Precision, Processor};
 use crate::llama::{Llama, fresh_weights};
 use crate::ops::Compute;
 use crate::optim::{self, NamedGrads, Optimizer};
+use crate::{TrainError, device, stock};
 
 /// Bytes that a run needs at most, by what they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -95,8 +96,18 @@ fn operations(config: &ModelConfig, lora: bool, lengths: &[usize], rows: usize) 
     layers * (passes * (layer * tokens) as f64 + 7.0 * squares * q as f64) + passes * (rows * config.vocab_size * config.hidden_size) as f64
 }
 
-/// Bytes kept for the backward pass of a batch of `tokens` with `rows` predictions.
-fn activations(config: &ModelConfig, tokens: usize, rows: usize) -> u64 {
+/// Bytes that a forward pass keeps for the backward pass, by when they are held.
+struct Kept {
+    /// By one layer.
+    layer: u64,
+    /// By the output layer and the loss.
+    head: u64,
+    /// While the backward pass goes through a layer.
+    passing: u64,
+}
+
+/// What the kernels keep of `tokens` with `rows` predictions.
+fn kept_by_kernels(config: &ModelConfig, tokens: usize, rows: usize) -> Kept {
     let (hidden, ff) = (config.hidden_size, config.intermediate_size);
     let q = config.num_attention_heads * config.head_dim;
     let qkv = q + 2 * config.num_key_value_heads * config.head_dim;
@@ -105,7 +116,47 @@ fn activations(config: &ModelConfig, tokens: usize, rows: usize) -> u64 {
     // The matrices that lie on top of each other are joined for the product.
     let joined = hidden * (qkv + 2 * ff);
     // The logits, and in the backward pass the gradients of about one layer.
-    4 * (config.num_hidden_layers * (token * tokens + joined) + rows * (config.vocab_size + 2 * hidden) + 2 * token * tokens) as u64
+    let bytes = |n: usize| 4 * n as u64;
+    Kept { layer: bytes(token * tokens + joined), head: bytes(rows * (config.vocab_size + 2 * hidden)), passing: bytes(2 * token * tokens) }
+}
+
+/// What burn's own operations keep of sequences of these lengths.
+fn kept_by_operations(config: &ModelConfig, precision: Precision, lora: bool, lengths: &[usize], rows: usize) -> Kept {
+    let (hidden, ff) = (config.hidden_size, config.intermediate_size);
+    let q = config.num_attention_heads * config.head_dim;
+    let qkv = q + 2 * config.num_key_value_heads * config.head_dim;
+    let (bytes, width) = (|n: usize| n as u64, precision.bytes());
+    let tokens: usize = lengths.iter().sum();
+    let blocks = stock::blocks(lengths);
+    let places: usize = blocks.iter().map(|(len, members)| len * members.len()).sum();
+    let scores: usize = blocks.iter().map(|(len, members)| len * len * members.len()).sum::<usize>() * config.num_attention_heads;
+    // In f32 the residual stream twice and both norms before their weights; then, in the run's precision, both norms, the input of the output
+    // projection, gate, its sigmoid, their product, up, and what they make together.
+    let streams = 16 * bytes(hidden * tokens) + width * bytes((2 * hidden + q + 5 * ff) * tokens);
+    // Queries, keys and values of the padded blocks, exponentials in f32 and shares.
+    let attention = width * bytes(qkv * places) + (4 + width) * bytes(scores);
+    // Trained matrices are multiplied as copies in the run's precision.
+    let copied = if precision == Precision::F32 || lora { 0 } else { width };
+    Kept {
+        layer: streams + attention + copied * bytes(hidden * (qkv + q + 3 * ff)),
+        head: (4 * 4 + width) * bytes(rows * config.vocab_size) + copied * bytes(hidden * config.vocab_size),
+        passing: streams + 12 * bytes(scores),
+    }
+}
+
+/// Bytes kept for the backward pass of sequences of these lengths with `rows` predictions, at the highest point.
+fn activations(model: &ModelConfig, config: &TrainConfig, lengths: &[usize], rows: usize) -> u64 {
+    let tokens: usize = lengths.iter().sum();
+    let kept = match device::compute(config) {
+        Compute::Fused => kept_by_kernels(model, tokens, rows),
+        Compute::Stock(precision) => kept_by_operations(model, precision, config.method == Method::Lora, lengths, rows),
+    };
+    let layers = model.num_hidden_layers as u64;
+    if config.gradient_checkpointing {
+        layers * 4 * (model.hidden_size * tokens) as u64 + kept.layer.max(kept.head) + kept.passing
+    } else {
+        layers * kept.layer + kept.head + kept.passing
+    }
 }
 
 /// What `plans` will need; `base_rows` as in [`Llama::with_lora`].
@@ -143,19 +194,24 @@ pub(crate) fn estimate(
         for micro in step {
             let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
             let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
-            let tokens = lengths.iter().sum();
-            out.total_tokens += tokens;
-            out.operations += operations(model, lora, &lengths, rows);
-            kept = kept.max(activations(model, tokens, rows));
+            out.total_tokens += lengths.iter().sum::<usize>();
+            out.operations += operations(model, lora, &lengths, rows) * if config.gradient_checkpointing { 4.0 / 3.0 } else { 1.0 };
+            kept = kept.max(activations(model, config, &lengths, rows));
         }
     }
     let bytes = |n: usize| 4 * n as u64;
+    // A frozen base is held in the precision of the run.
+    let held = match device::compute(config) {
+        Compute::Stock(precision) if lora => precision.bytes(),
+        _ => 4,
+    };
     out.memory = Memory {
-        weights: bytes(parameters),
+        weights: held * own as u64 + bytes(added),
         gradients: bytes(trained_parameters) * if summed { 2 } else { 1 },
         optimizer: 2 * bytes(trained_parameters),
         activations: kept,
-        saving: bytes(parameters).max(2 * bytes(trained_parameters)),
+        // A GPU's weights are copied into the machine's own memory.
+        saving: if config.processor == Processor::Cpu { bytes(parameters).max(2 * bytes(trained_parameters)) } else { 0 },
     };
     out
 }
@@ -174,8 +230,7 @@ pub(crate) fn seconds(
     let batch = batch::pack(&train.examples, micro);
     let lengths = batch.segments.clone();
     let longest = lengths.iter().copied().max().unwrap_or(1);
-    let compute = if config.stock_ops { Compute::Stock } else { Compute::Fused };
-    let mut layer = Llama::from_weights(&shape, fresh_weights(&shape, 1)?, compute, longest, device)?;
+    let mut layer = Llama::from_weights(&shape, fresh_weights(&shape, 1)?, device::compute(config), longest, device)?;
     let lora = config.method == Method::Lora;
     if lora {
         layer = layer.with_lora(&config.lora, shape.vocab_size, 1, device);
@@ -185,14 +240,15 @@ pub(crate) fn seconds(
     let mut touched = 1;
     for _ in 0..3 {
         let begin = Instant::now();
-        let loss = layer.loss(&batch, 1.0, 1, device);
         let mut grads = NamedGrads::new();
-        optim::collect(&layer.net, &loss.backward(), &mut grads);
+        layer.gradients(&batch, 1.0, 1, device, &mut grads);
+        device.sync().map_err(|error| TrainError::Device(error.to_string()))?;
         pass = pass.min(begin.elapsed().as_secs_f64());
         touched = grads.values().map(|grad| grad.dims()[0]).sum::<usize>().max(1);
         let begin = Instant::now();
-        let _ = optim::global_norm(&grads);
+        let _ = optim::global_norm(&grads, layer.compute);
         layer.net = optimizer.step(layer.net.clone(), grads, 1e-9, 1.0);
+        device.sync().map_err(|error| TrainError::Device(error.to_string()))?;
         update = update.min(begin.elapsed().as_secs_f64());
     }
     let rate = operations(&shape, lora, &lengths, batch.rows.len()) / pass;
@@ -229,5 +285,18 @@ mod tests {
         assert!((all / (6 * matrices * 100) as f64 - 1.0).abs() < 0.01, "{all}");
         assert!(operations(&config, true, &[1; 100], 100) < all);
         assert!(operations(&config, false, &[100], 100) > all);
+    }
+
+    #[test]
+    fn computing_layers_again_keeps_one_layer_and_bf16_keeps_less() {
+        let model = ModelConfig { num_hidden_layers: 16, ..Preset::Small.config(4096) };
+        let kept = |config: &TrainConfig| activations(&model, config, &[500, 300, 20], 400);
+        let (kernels, stock) = (TrainConfig::default(), TrainConfig { stock_ops: true, ..TrainConfig::default() });
+        let bf16 = TrainConfig { precision: Some(Precision::Bf16), ..stock.clone() };
+        for config in [&kernels, &stock, &bf16] {
+            let again = kept(&TrainConfig { gradient_checkpointing: true, ..config.clone() });
+            assert!(3 * again < kept(config), "{again} {}", kept(config));
+        }
+        assert!(kept(&bf16) < kept(&stock) && kept(&kernels) < kept(&bf16));
     }
 }

@@ -1,7 +1,7 @@
 //! LLaMA-family training in burn: from scratch, full fine-tuning, LoRA; on packed sequences, with checkpoints that continue to the same bytes.
 //!
 //! ```text
-//! model::Dataset ──▶ batch ──▶ llama (ops, kernels) ──▶ optim ──▶ checkpoint, model::ModelFolder
+//! model::Dataset ──▶ batch ──▶ llama, forward (ops: kernels | stock) ──▶ optim ──▶ checkpoint, model::ModelFolder
 //!                                   └───────── trainer: the loop ─────────┘
 //! ```
 //!
@@ -11,8 +11,10 @@
 mod batch;
 mod checkpoint;
 pub mod config;
+pub mod device;
 pub mod error;
 pub mod estimate;
+mod forward;
 pub mod inspect;
 mod kernels;
 pub mod llama;
@@ -23,11 +25,13 @@ mod report;
 mod rng;
 mod score;
 mod start;
+mod stock;
 mod svg;
 mod tensorboard;
 mod trainer;
 
 pub use config::{LoraConfig, Method, TooLong, TrainConfig};
+pub use device::{Precision, Processor};
 pub use error::TrainError;
 pub use estimate::{Estimate, Memory};
 pub use inspect::{Inspected, inspect};

@@ -1,88 +1,88 @@
 //! The LLaMA family in burn: grouped-query attention, rotary embedding, RMS norm, SwiGLU. Fields are named as Hugging Face names tensors
 //! and hold them in its layout, so that a folder read and written again is the same bytes.
 //!
-//! Hidden states are flat, `[tokens, hidden]`: a batch is sequences packed one after another, and only attention knows where they end.
+//! This file has the tensors, from where they come and to where they go; [`crate::forward`] what is computed with them.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::tensor::{Device, Int, Tensor, TensorData};
+use burn::tensor::{DType, Device, FloatDType, Tensor, TensorData};
 use model::adapter::{TARGETS, merge};
 use model::{ModelConfig, Weights};
 
 use crate::TrainError;
 use crate::config::LoraConfig;
-use crate::kernels::attention::{AttentionShape, MAX_HEAD, RopeTable};
-use crate::ops::{self, Compute};
+use crate::kernels::attention::{MAX_HEAD, RopeTable};
+use crate::ops::Compute;
 use crate::rng::Rng;
 
 /// A matrix `[out, in]`, with a bias where the family has one and a low-rank correction where it is fine-tuned by LoRA.
 #[derive(Module, Debug)]
 pub struct Linear {
-    weight: Param<Tensor<2>>,
-    bias: Option<Param<Tensor<1>>>,
-    lora_a: Option<Param<Tensor<2>>>,
-    lora_b: Option<Param<Tensor<2>>>,
+    pub(crate) weight: Param<Tensor<2>>,
+    pub(crate) bias: Option<Param<Tensor<1>>>,
+    pub(crate) lora_a: Option<Param<Tensor<2>>>,
+    pub(crate) lora_b: Option<Param<Tensor<2>>>,
 }
 
 /// A norm's weight.
 #[derive(Module, Debug)]
 pub struct Norm {
-    weight: Param<Tensor<1>>,
+    pub(crate) weight: Param<Tensor<1>>,
 }
 
 /// The embedding, `[vocab, hidden]`.
 #[derive(Module, Debug)]
 pub struct Embedding {
-    weight: Param<Tensor<2>>,
+    pub(crate) weight: Param<Tensor<2>>,
     /// Rows of tokens that the base did not have: trained while the rest is frozen.
-    extra: Option<Param<Tensor<2>>>,
+    pub(crate) extra: Option<Param<Tensor<2>>>,
 }
 
 /// Attention.
 #[derive(Module, Debug)]
 pub struct Attention {
-    q_proj: Linear,
-    k_proj: Linear,
-    v_proj: Linear,
-    o_proj: Linear,
-    q_norm: Option<Norm>,
-    k_norm: Option<Norm>,
+    pub(crate) q_proj: Linear,
+    pub(crate) k_proj: Linear,
+    pub(crate) v_proj: Linear,
+    pub(crate) o_proj: Linear,
+    pub(crate) q_norm: Option<Norm>,
+    pub(crate) k_norm: Option<Norm>,
 }
 
 /// Feed-forward part.
 #[derive(Module, Debug)]
 pub struct Mlp {
-    gate_proj: Linear,
-    up_proj: Linear,
-    down_proj: Linear,
+    pub(crate) gate_proj: Linear,
+    pub(crate) up_proj: Linear,
+    pub(crate) down_proj: Linear,
 }
 
 /// One decoder layer.
 #[derive(Module, Debug)]
 pub struct Layer {
-    input_layernorm: Norm,
-    self_attn: Attention,
-    post_attention_layernorm: Norm,
-    mlp: Mlp,
+    pub(crate) input_layernorm: Norm,
+    pub(crate) self_attn: Attention,
+    pub(crate) post_attention_layernorm: Norm,
+    pub(crate) mlp: Mlp,
 }
 
 /// Everything below the output layer.
 #[derive(Module, Debug)]
 pub struct Body {
-    embed_tokens: Embedding,
-    layers: Vec<Layer>,
-    norm: Norm,
+    pub(crate) embed_tokens: Embedding,
+    pub(crate) layers: Vec<Layer>,
+    pub(crate) norm: Norm,
 }
 
 /// The tensors of a model.
 #[derive(Module, Debug)]
 pub struct Net {
-    model: Body,
-    lm_head: Option<Linear>,
+    pub(crate) model: Body,
+    pub(crate) lm_head: Option<Linear>,
     /// Rows of the output layer for the tokens of [`Embedding::extra`], where it is not the embedding.
-    lm_extra: Option<Param<Tensor<2>>>,
+    pub(crate) lm_extra: Option<Param<Tensor<2>>>,
 }
 
 /// A model: its tensors and the constants that make them one.
@@ -90,29 +90,11 @@ pub struct Net {
 pub struct Llama {
     /// The tensors.
     pub net: Net,
-    config: ModelConfig,
-    rope: Arc<RopeTable>,
-    compute: Compute,
-    lora_scale: f32,
-    lora_dropout: f32,
-}
-
-/// Dropout of one forward pass: masks follow from the seed and the place in the model, so a resumed run draws the same ones.
-#[derive(Clone, Copy, Debug)]
-struct Dropout {
-    share: f32,
-    seed: u64,
-}
-
-impl Dropout {
-    /// `x` with a share of its elements zero and the others scaled up to keep the mean.
-    fn apply(self, x: &Tensor<2>, place: usize) -> Tensor<2> {
-        let shape = x.dims();
-        let mut rng = Rng::new(self.seed ^ (place as u64 + 1).wrapping_mul(0x9e6c_63d0_876a_46ad));
-        let kept = 1.0 / (1.0 - self.share);
-        let mask: Vec<f32> = (0..shape[0] * shape[1]).map(|_| if rng.uniform() < self.share { 0.0 } else { kept }).collect();
-        x.clone() * Tensor::from_data(TensorData::new(mask, shape), &x.device())
-    }
+    pub(crate) config: ModelConfig,
+    pub(crate) rope: Arc<RopeTable>,
+    pub(crate) compute: Compute,
+    pub(crate) lora_scale: f32,
+    pub(crate) lora_dropout: f32,
 }
 
 /// Sequences packed one after another, and the predictions to be made in them.
@@ -140,6 +122,32 @@ impl Llama {
         positions: usize,
         device: &Device,
     ) -> Result<Self, TrainError> {
+        Self::build(config, weights, compute, positions, device, FloatDType::F32)
+    }
+
+    /// The same for a base that stays frozen: its matrices are held in the precision that they are multiplied in.
+    ///
+    /// # Errors
+    /// As [`Llama::from_weights`].
+    pub(crate) fn from_frozen(
+        config: &ModelConfig,
+        weights: Weights,
+        compute: Compute,
+        positions: usize,
+        device: &Device,
+    ) -> Result<Self, TrainError> {
+        let held = if let Compute::Stock(precision) = compute { precision.dtype() } else { FloatDType::F32 };
+        Self::build(config, weights, compute, positions, device, held)
+    }
+
+    fn build(
+        config: &ModelConfig,
+        weights: Weights,
+        compute: Compute,
+        positions: usize,
+        device: &Device,
+        held: FloatDType,
+    ) -> Result<Self, TrainError> {
         if config.head_dim > MAX_HEAD {
             return Err(TrainError::Config(format!("head_dim is {}, the kernels go to {MAX_HEAD}", config.head_dim)));
         }
@@ -150,7 +158,7 @@ impl Llama {
         };
         let matrix = |name: &str, shape: [usize; 2]| -> Result<Param<Tensor<2>>, TrainError> {
             let data = take(name, &shape)?;
-            Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, shape), device)))
+            Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, shape), (device, DType::from(held)))))
         };
         let vector = |name: String, width: usize| -> Result<Param<Tensor<1>>, TrainError> {
             let data = take(&name, &[width])?;
@@ -233,129 +241,17 @@ impl Llama {
         if base_rows < vocab {
             let split = |weight: &mut Param<Tensor<2>>| -> Param<Tensor<2>> {
                 let all = weight.val();
-                let part = |from: usize, rows: usize| Tensor::from_data(all.clone().narrow(0, from, rows).into_data(), device);
-                *weight = Param::from_tensor(part(0, base_rows)).no_grad();
-                Param::from_tensor(part(base_rows, vocab - base_rows))
+                let part = |from: usize, rows: usize, kind: DType| {
+                    Tensor::from_data(all.clone().narrow(0, from, rows).into_data(), (device, kind))
+                };
+                *weight = Param::from_tensor(part(0, base_rows, all.dtype())).no_grad();
+                Param::from_tensor(part(base_rows, vocab - base_rows, DType::F32))
             };
             let embedding = &mut self.net.model.embed_tokens;
             embedding.extra = Some(split(&mut embedding.weight));
             self.net.lm_extra = self.net.lm_head.as_mut().map(|head| split(&mut head.weight));
         }
         self
-    }
-
-    /// The product with matrices that lie on top of each other. `dropout` is that of the corrections' input, with its place in the model.
-    fn project(&self, x: &Tensor<2>, parts: &[&Linear], dropout: Option<(Dropout, usize)>) -> Tensor<2> {
-        let weights: Vec<Tensor<2>> = parts.iter().map(|linear| linear.weight.val()).collect();
-        let weight = if let [one] = weights.as_slice() { one.clone() } else { Tensor::cat(weights, 0) };
-        let mut y = ops::linear(self.compute, x.clone(), weight);
-        // The projections that go together have biases together.
-        let biases: Vec<Tensor<1>> = parts.iter().filter_map(|linear| Some(linear.bias.as_ref()?.val())).collect();
-        if !biases.is_empty() {
-            y = y + Tensor::cat(biases, 0).unsqueeze();
-        }
-        if parts.iter().all(|linear| linear.lora_a.is_none()) {
-            return y;
-        }
-        let dropped = dropout.map_or_else(|| x.clone(), |(dropout, place)| dropout.apply(x, place));
-        let correction = |linear: &&Linear| match (&linear.lora_a, &linear.lora_b) {
-            (Some(a), Some(b)) => {
-                let low = ops::linear(self.compute, dropped.clone(), a.val());
-                ops::linear(self.compute, low, b.val()).mul_scalar(self.lora_scale)
-            }
-            _ => Tensor::zeros([x.dims()[0], linear.weight.val().dims()[0]], &x.device()),
-        };
-        y + Tensor::cat(parts.iter().map(correction).collect(), 1)
-    }
-
-    /// RMS norms of the single heads of q and k, where the family has them.
-    fn norm_heads(&self, qkv: Tensor<2>, attention: &Attention) -> Tensor<2> {
-        let (Some(q_norm), Some(k_norm)) = (&attention.q_norm, &attention.k_norm) else { return qkv };
-        let ([tokens, width], d) = (qkv.dims(), self.config.head_dim);
-        let (heads, kv_heads) = (self.config.num_attention_heads, self.config.num_key_value_heads);
-        let part = |from: usize, count: usize, norm: &Norm| {
-            let x = qkv.clone().narrow(1, from * d, count * d).reshape([tokens * count, d]);
-            ops::rms_norm(self.compute, x, norm.weight.val(), self.config.rms_norm_eps as f32).reshape([tokens, count * d])
-        };
-        let values = (heads + kv_heads) * d;
-        Tensor::cat(vec![part(0, heads, q_norm), part(heads, kv_heads, k_norm), qkv.clone().narrow(1, values, width - values)], 1)
-    }
-
-    /// Final hidden states of `rows` of a packed batch, normalised: `[rows, hidden]`.
-    fn hidden(&self, batch: &Packed, dropout: Option<Dropout>, device: &Device) -> Tensor<2> {
-        let shape = Arc::new(AttentionShape {
-            heads: self.config.num_attention_heads,
-            kv_heads: self.config.num_key_value_heads,
-            head_dim: self.config.head_dim,
-            segments: batch.segments.clone(),
-            rope: Arc::clone(&self.rope),
-        });
-        let eps = self.config.rms_norm_eps as f32;
-        let norm = |x: Tensor<2>, norm: &Norm| ops::rms_norm(self.compute, x, norm.weight.val(), eps);
-        let rows: Vec<i64> = batch.rows.iter().map(|row| i64::from(*row)).collect();
-        let count = rows.len();
-        let rows = Tensor::<1, Int>::from_data(TensorData::new(rows, [count]), device);
-        let mut x = self.embed(&batch.ids, device);
-        let at = |layer: usize, part: usize| dropout.map(|dropout| (dropout, layer * 4 + part));
-        let last = self.net.model.layers.len().saturating_sub(1);
-        for (i, layer) in self.net.model.layers.iter().enumerate() {
-            let (attn, mlp) = (&layer.self_attn, &layer.mlp);
-            let y = norm(x.clone(), &layer.input_layernorm);
-            let y = self.norm_heads(self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj], at(i, 0)), attn);
-            let mut y = ops::attend(self.compute, y, &shape);
-            if i == last {
-                // Beyond the last attention a row feeds nothing but its own prediction.
-                x = x.select(0, rows.clone());
-                y = y.select(0, rows.clone());
-            }
-            x = x + self.project(&y, &[&attn.o_proj], at(i, 1));
-            let y = norm(x.clone(), &layer.post_attention_layernorm);
-            let y = ops::gated(self.compute, self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(i, 2)));
-            x = x + self.project(&y, &[&mlp.down_proj], at(i, 3));
-        }
-        norm(x, &self.net.model.norm)
-    }
-
-    /// Embeddings of tokens, `[tokens, hidden]`.
-    fn embed(&self, ids: &[u32], device: &Device) -> Tensor<2> {
-        let embedding = &self.net.model.embed_tokens;
-        let base = embedding.weight.val().dims()[0];
-        let rows = |of: &dyn Fn(usize) -> usize| {
-            let rows: Vec<i64> = ids.iter().map(|id| of(*id as usize) as i64).collect();
-            Tensor::<1, Int>::from_data(TensorData::new(rows, [ids.len()]), device)
-        };
-        let Some(extra) = &embedding.extra else { return embedding.weight.val().select(0, rows(&|id| id)) };
-        let is_new: Vec<f32> = ids.iter().map(|id| f32::from(u8::from(*id as usize >= base))).collect();
-        let is_new = Tensor::<2>::from_data(TensorData::new(is_new, [ids.len(), 1]), device);
-        let old = embedding.weight.val().select(0, rows(&|id| if id < base { id } else { 0 }));
-        let new = extra.val().select(0, rows(&|id| id.saturating_sub(base)));
-        old * is_new.clone().neg().add_scalar(1.0) + new * is_new
-    }
-
-    fn logits_with(&self, batch: &Packed, dropout: Option<Dropout>, device: &Device) -> Tensor<2> {
-        let hidden = self.hidden(batch, dropout, device);
-        let (weight, extra) = match &self.net.lm_head {
-            Some(head) => (&head.weight, &self.net.lm_extra),
-            None => (&self.net.model.embed_tokens.weight, &self.net.model.embed_tokens.extra),
-        };
-        let logits = ops::linear(self.compute, hidden.clone(), weight.val());
-        match extra {
-            Some(extra) => Tensor::cat(vec![logits, ops::linear(self.compute, hidden, extra.val())], 1),
-            None => logits,
-        }
-    }
-
-    /// Logits of the batch's rows: `[rows, vocab]`.
-    #[must_use]
-    pub fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
-        self.logits_with(batch, None, device)
-    }
-
-    /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. `seed` is that of the dropout, where the model has one.
-    #[must_use]
-    pub fn loss(&self, batch: &Packed, scale: f32, seed: u64, device: &Device) -> Tensor<1> {
-        let dropout = (self.lora_dropout > 0.0).then_some(Dropout { share: self.lora_dropout, seed });
-        ops::cross_entropy_loss(self.compute, self.logits_with(batch, dropout, device), &batch.targets, scale)
     }
 
     /// All tensors by their Hugging Face names, LoRA factors as `….lora_a` and `….lora_b`.
@@ -366,12 +262,20 @@ impl Llama {
         reader.weights
     }
 
-    /// The tensors of the embedding and the output layer with the rows of added tokens in their places, and LoRA factors as they are.
+    /// The tensors of the embedding and the output layer with the rows of added tokens in their places, and LoRA factors as they are. A frozen
+    /// base may be held in fewer bits than it came in: `base` has its tensors as they came.
     ///
     /// # Errors
     /// Never for a model of this type.
-    pub fn whole_tensors(&self) -> Result<Weights, TrainError> {
+    pub fn whole_tensors(&self, base: Option<&Weights>) -> Result<Weights, TrainError> {
         let mut all = self.tensors();
+        for (name, tensor) in base.into_iter().flat_map(Weights::iter) {
+            if let Some(mut held) = all.take(name) {
+                // Rows of added tokens come behind the base's.
+                held.data = tensor.data.get(..held.data.len()).unwrap_or(&held.data).to_vec();
+                all.insert(name, held);
+            }
+        }
         for (extra, name) in [("model.embed_tokens.extra", "model.embed_tokens.weight"), ("lm_extra", "lm_head.weight")] {
             let Some(rows) = all.take(extra) else { continue };
             if let Some(mut tensor) = all.take(name) {
@@ -382,12 +286,12 @@ impl Llama {
         Ok(all)
     }
 
-    /// The model's own tensors, LoRA factors multiplied out and added.
+    /// The model's own tensors, LoRA factors multiplied out and added. `base` as in [`Llama::whole_tensors`].
     ///
     /// # Errors
     /// Never for a model of this type.
-    pub fn merged(&self) -> Result<Weights, TrainError> {
-        let all = self.whole_tensors()?;
+    pub fn merged(&self, base: Option<&Weights>) -> Result<Weights, TrainError> {
+        let all = self.whole_tensors(base)?;
         let mut merged = Weights::default();
         for (name, shape) in self.config.tensors() {
             merged.insert(name.clone(), all.get(&name, &shape)?.clone());
@@ -428,7 +332,7 @@ impl ModuleVisitor for Reader {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let tensor = param.val();
         let shape = tensor.dims().to_vec();
-        let data = tensor.into_data().try_to_vec::<f32>().unwrap_or_default();
+        let data = tensor.try_into_vec_as::<f32>().unwrap_or_default();
         self.weights.insert(name_of(&self.path), model::Tensor { shape, data });
     }
 }
@@ -451,7 +355,8 @@ impl ModuleMapper for Writer<'_> {
         param.map(|old| match self.weights.get(&name, &old.dims()) {
             Ok(tensor) => {
                 let tracked = old.is_require_grad();
-                let new = Tensor::from_data(TensorData::new(tensor.data.clone(), tensor.shape.clone()), &old.device());
+                let data = TensorData::new(tensor.data.clone(), tensor.shape.clone());
+                let new = Tensor::from_data(data, (&old.device(), old.dtype()));
                 new.set_require_grad(tracked)
             }
             Err(error) => {

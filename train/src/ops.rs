@@ -1,5 +1,5 @@
-//! The custom operations of the model: [`crate::kernels`] as burn operations with their own backward passes on the CPU backend, and the
-//! same mathematics in burn's stock operations for every other device.
+//! The operations of the model: [`crate::kernels`] as burn operations with their own backward passes on the CPU backend, and the same
+//! mathematics in burn's stock operations ([`crate::stock`]) for every other device.
 
 use std::sync::Arc;
 
@@ -10,18 +10,28 @@ use burn::backend::autodiff::ops::{Backward, Ops, OpsKind};
 use burn::backend::ops::FloatTensorOps;
 use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
-use burn::tensor::{Int, Tensor, TensorData, activation};
+use burn::tensor::{Device, Tensor, TensorData};
 
+use crate::device::Precision;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::{attention, cross_entropy, norm, swiglu};
+use crate::stock::{self, Padded};
 
 /// Which implementation a forward pass uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// The fused kernels: CPU only.
+    /// The fused kernels: CPU only, f32.
     Fused,
-    /// burn's own operations: any device.
-    Stock,
+    /// burn's own operations, products in this precision: any device.
+    Stock(Precision),
+}
+
+/// Attention over one packed batch.
+pub(crate) enum Attend {
+    /// By the fused kernel.
+    Fused(Arc<AttentionShape>),
+    /// By products over padded blocks.
+    Stock(Precision, Padded),
 }
 
 type Plain = FloatTensor<Flex>;
@@ -245,7 +255,7 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
 pub(crate) fn linear(compute: Compute, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> {
     match compute {
         Compute::Fused => Tensor::from_dispatch(Dispatch::fused_linear(x.into_dispatch(), w.into_dispatch())),
-        Compute::Stock => x.matmul(w.transpose()),
+        Compute::Stock(precision) => stock::linear(precision, x, w),
     }
 }
 
@@ -253,10 +263,7 @@ pub(crate) fn linear(compute: Compute, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> 
 pub(crate) fn rms_norm(compute: Compute, x: Tensor<2>, w: Tensor<1>, eps: f32) -> Tensor<2> {
     match compute {
         Compute::Fused => Tensor::from_dispatch(Dispatch::fused_norm(x.into_dispatch(), w.into_dispatch(), eps)),
-        Compute::Stock => {
-            let inverse = x.clone().square().mean_dim(1).add_scalar(eps).sqrt().recip();
-            x * inverse * w.unsqueeze()
-        }
+        Compute::Stock(precision) => stock::rms_norm(precision, x, w, eps),
     }
 }
 
@@ -264,11 +271,7 @@ pub(crate) fn rms_norm(compute: Compute, x: Tensor<2>, w: Tensor<1>, eps: f32) -
 pub(crate) fn gated(compute: Compute, x: Tensor<2>) -> Tensor<2> {
     match compute {
         Compute::Fused => Tensor::from_dispatch(Dispatch::fused_swiglu(x.into_dispatch())),
-        Compute::Stock => {
-            let [_, width] = x.dims();
-            let gate = x.clone().narrow(1, 0, width / 2);
-            activation::silu(gate) * x.narrow(1, width / 2, width / 2)
-        }
+        Compute::Stock(_) => stock::gated(&x),
     }
 }
 
@@ -276,52 +279,24 @@ pub(crate) fn gated(compute: Compute, x: Tensor<2>) -> Tensor<2> {
 pub(crate) fn cross_entropy_loss(compute: Compute, logits: Tensor<2>, targets: &Arc<Vec<u32>>, scale: f32) -> Tensor<1> {
     match compute {
         Compute::Fused => Tensor::from_dispatch(Dispatch::fused_cross_entropy(logits.into_dispatch(), Arc::clone(targets), scale)),
-        Compute::Stock => {
-            let device = logits.device();
-            let ids: Vec<i64> = targets.iter().map(|id| i64::from(*id)).collect();
-            let rows = ids.len();
-            let ids = Tensor::<2, Int>::from_data(TensorData::new(ids, [rows, 1]), &device);
-            activation::log_softmax(logits, 1).gather(1, ids).sum().mul_scalar(-scale)
+        Compute::Stock(_) => stock::cross_entropy_loss(logits, targets, scale),
+    }
+}
+
+impl Attend {
+    /// What the layers of one forward pass share.
+    pub(crate) fn new(compute: Compute, shape: Arc<AttentionShape>, device: &Device) -> Self {
+        match compute {
+            Compute::Fused => Self::Fused(shape),
+            Compute::Stock(precision) => Self::Stock(precision, Padded::new(&shape, device)),
         }
     }
-}
 
-/// Attention over packed segments: `[tokens, (heads + 2 kv) * d]` to `[tokens, heads * d]`.
-pub(crate) fn attend(compute: Compute, x: Tensor<2>, shape: &Arc<AttentionShape>) -> Tensor<2> {
-    match compute {
-        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_attention(x.into_dispatch(), Arc::clone(shape))),
-        Compute::Stock => stock_attention(&x, shape),
+    /// `[tokens, (heads + 2 kv) * d]` to `[tokens, heads * d]`.
+    pub(crate) fn apply(&self, x: Tensor<2>) -> Tensor<2> {
+        match self {
+            Self::Fused(shape) => Tensor::from_dispatch(Dispatch::fused_attention(x.into_dispatch(), Arc::clone(shape))),
+            Self::Stock(precision, padded) => padded.attend(*precision, &x),
+        }
     }
-}
-
-/// The same with a block-diagonal causal mask, for devices without our kernels.
-fn stock_attention(x: &Tensor<2>, shape: &AttentionShape) -> Tensor<2> {
-    let (device, [tokens, _]) = (x.device(), x.dims());
-    let (d, heads, kv_heads) = (shape.head_dim, shape.heads, shape.kv_heads);
-    let half = d / 2;
-    let positions: Vec<usize> = shape.segments.iter().flat_map(|len| 0..*len).collect();
-    let table = |all: &[f32]| {
-        let rows: Vec<f32> = positions.iter().flat_map(|p| all[p * half..(p + 1) * half].iter().copied()).collect();
-        Tensor::<3>::from_data(TensorData::new(rows, [tokens, 1, half]), &device)
-    };
-    let (cos, sin) = (table(&shape.rope.cos), table(&shape.rope.sin));
-    let rotate = |x: Tensor<3>| {
-        let (low, high) = (x.clone().narrow(2, 0, half), x.narrow(2, half, half));
-        let first = low.clone() * cos.clone() - high.clone() * sin.clone();
-        Tensor::cat(vec![first, high * cos.clone() + low * sin.clone()], 2)
-    };
-    let part = |from: usize, count: usize| x.clone().narrow(1, from * d, count * d).reshape([tokens, count, d]);
-    let group = heads / kv_heads;
-    // [kv, group * tokens, d] against [kv, tokens, d]: keys and values are shared without being repeated.
-    let q = rotate(part(0, heads)).mul_scalar(1.0 / (d as f32).sqrt()).swap_dims(0, 1).reshape([kv_heads, group * tokens, d]);
-    let k = rotate(part(heads, kv_heads)).swap_dims(0, 1);
-    let v = part(heads + kv_heads, kv_heads).swap_dims(0, 1);
-    let segment: Vec<usize> = shape.segments.iter().enumerate().flat_map(|(i, len)| std::iter::repeat_n(i, *len)).collect();
-    let blocked: Vec<bool> =
-        (0..tokens).flat_map(|i| (0..tokens).map(move |j| (i, j))).map(|(i, j)| j > i || segment[i] != segment[j]).collect();
-    let mask = Tensor::<2, burn::tensor::Bool>::from_data(TensorData::new(blocked, [tokens, tokens]), &device);
-    let mask = mask.reshape([1, 1, tokens, tokens]).expand([kv_heads, group, tokens, tokens]).reshape([kv_heads, group * tokens, tokens]);
-    let scores = q.matmul(k.swap_dims(1, 2)).mask_fill(mask, f32::NEG_INFINITY);
-    let out = activation::softmax(scores, 2).matmul(v);
-    out.reshape([heads, tokens, d]).swap_dims(0, 1).reshape([tokens, heads * d])
 }

@@ -11,6 +11,7 @@ use crate::TrainError;
 use crate::config::TrainConfig;
 use crate::kernels::cross_entropy::square_sum;
 use crate::llama::{Net, name_of};
+use crate::ops::Compute;
 
 /// Gradients by parameter name, flat.
 pub(crate) type NamedGrads = BTreeMap<String, Tensor<1>>;
@@ -138,6 +139,15 @@ impl ModuleVisitor for Collector<'_> {
 }
 
 /// Square root of the sum of all squared gradients, summed in the order of the names.
-pub(crate) fn global_norm(grads: &NamedGrads) -> f64 {
-    grads.values().map(|grad| square_sum(&grad.to_data().try_to_vec::<f32>().unwrap_or_default())).sum::<f64>().sqrt()
+pub(crate) fn global_norm(grads: &NamedGrads, compute: Compute) -> f64 {
+    let squares: Vec<f64> = match compute {
+        Compute::Fused => grads.values().map(|grad| square_sum(&grad.to_data().try_to_vec::<f32>().unwrap_or_default())).collect(),
+        // One number a gradient leaves the device, and all of them at once.
+        Compute::Stock(_) if grads.is_empty() => Vec::new(),
+        Compute::Stock(_) => {
+            let all = Tensor::cat(grads.values().map(|grad| grad.clone().square().sum()).collect(), 0);
+            all.try_into_vec_as::<f32>().map_or_else(|_| vec![f64::NAN], |sums| sums.into_iter().map(f64::from).collect())
+        }
+    };
+    squares.into_iter().sum::<f64>().sqrt()
 }

@@ -9,6 +9,7 @@ use crate::progress::Validation;
 
 /// Score examples in their order, about `micro_tokens` tokens at a time.
 pub(crate) fn score(model: &Llama, examples: &[Example], micro_tokens: usize, step: usize, device: &Device) -> Validation {
+    let (model, device) = (&model.without_gradients(), &device.clone().inner());
     let vocab = model.config().vocab_size;
     let mut out = Validation { step, loss: 0.0, accuracy: 0.0, tokens: 0, tools: Default::default() };
     let mut right = 0;

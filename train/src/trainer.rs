@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::batch::{self, Examples, Step};
 use crate::checkpoint::{self, State};
 use crate::config::{Method, TrainConfig};
+use crate::device::{self, Precision};
 use crate::estimate::{self, Estimate};
 use crate::llama::Llama;
 use crate::ops::Compute;
@@ -123,7 +124,7 @@ pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Esti
     let mut plan = Plan::new(config, base, data)?;
     let layer = plan.estimate.memory.activations / plan.start.config.num_hidden_layers as u64 + plan.estimate.memory.weights;
     if config.memory_limit.is_none_or(|limit| layer < limit) {
-        let device = Device::flex().autodiff();
+        let device = device::open(config)?;
         plan.estimate.seconds = estimate::seconds(&plan.estimate, &plan.start.config, config, &plan.train, &plan.steps, &device)?;
     }
     Ok(plan.estimate)
@@ -147,12 +148,17 @@ pub fn train(
     if let Some(limit) = config.memory_limit.filter(|limit| estimate.memory.peak() > *limit) {
         return Err(TrainError::Memory { needs: estimate.memory, limit });
     }
-    let device = Device::flex().autodiff();
-    let compute = if config.stock_ops { Compute::Stock } else { Compute::Fused };
-    let mut model = Llama::from_weights(&start.config, start.weights(config.seed)?, compute, estimate.longest, &device)?;
-    if config.method == Method::Lora {
-        model = model.with_lora(&config.lora, start.base_rows, config.seed, &device);
-    }
+    let device = device::open(config)?;
+    let (compute, weights) = (device::compute(config), start.weights(config.seed)?);
+    let model = match config.method {
+        Method::Full => Llama::from_weights(&start.config, weights, compute, estimate.longest, &device)?,
+        Method::Lora => Llama::from_frozen(&start.config, weights, compute, estimate.longest, &device)?.with_lora(
+            &config.lora,
+            start.base_rows,
+            config.seed,
+            &device,
+        ),
+    };
     let state = State {
         version: checkpoint::VERSION,
         step: 0,
@@ -310,14 +316,16 @@ impl Run<'_> {
         let tokens = packed.iter().map(|batch| batch.ids.len()).sum();
         let scale = 1.0 / trained as f32;
         let mut grads = NamedGrads::new();
-        let mut loss = 0.0;
+        let mut losses = Vec::new();
+        let gradients = if self.config.gradient_checkpointing { Llama::gradients_by_layer } else { Llama::gradients };
         for (micro, batch) in packed.iter().enumerate() {
             let seed = self.config.seed ^ ((self.state.step as u64) << 16 | micro as u64);
-            let value = self.model.loss(batch, scale, seed, &self.device);
-            loss += f64::from(value.to_data().try_to_vec::<f32>().unwrap_or_default().first().copied().unwrap_or(f32::NAN));
-            optim::collect(&self.model.net, &value.backward(), &mut grads);
+            losses.push(gradients(&self.model, batch, scale, seed, &self.device, &mut grads));
         }
-        let norm = optim::global_norm(&grads);
+        // The one place of a step that waits for the device.
+        let norm = optim::global_norm(&grads, self.model.compute);
+        let losses = losses.into_iter().map(|loss| loss.try_into_vec_as::<f32>().ok().and_then(|loss| loss.first().copied()));
+        let loss: f64 = losses.map(|loss| f64::from(loss.unwrap_or(f32::NAN))).sum();
         let factor = if self.config.clip > 0.0 && norm > self.config.clip { self.config.clip / norm } else { 1.0 };
         if norm.is_finite() {
             self.model.net = self.optimizer.step(self.model.net.clone(), grads, rate, factor);
@@ -388,17 +396,20 @@ impl Run<'_> {
                 "kg_hashes": data.kg_hashes,
             }),
         };
+        // A frozen base is held in the precision of the run: what is written is as exact as what was read.
+        let held = matches!(self.model.compute, Compute::Stock(Precision::Bf16)) && self.config.method == Method::Lora;
+        let exact = held.then(|| start.weights(self.config.seed)).transpose()?;
         // Inside the folder of checkpoints, so that a process killed here leaves nothing that the next one does not find.
         let staged = StagedFolder::within(&self.partial, out)?;
         if self.config.method == Method::Lora && !self.config.lora.merge {
-            let mut weights = self.model.whole_tensors()?;
+            let mut weights = self.model.whole_tensors(exact.as_ref())?;
             if start.base_rows == start.config.vocab_size {
                 // No tokens were added: the base's matrices are as they were and need not go along.
                 let _ = (weights.take("model.embed_tokens.weight"), weights.take("lm_head.weight"));
             }
             write_adapter_into(&staged, &self.config.lora.adapter(&start.base), &start.tokenizer, &info, &weights)?;
         } else {
-            ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model.merged()?)?;
+            ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model.merged(exact.as_ref())?)?;
         }
         self.write_records(&staged, start, estimate, &summary)?;
         staged.commit()?;

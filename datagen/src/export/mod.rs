@@ -49,6 +49,14 @@ pub struct Exported {
 /// # Errors
 /// [`Error::Io`], and [`Error::Format`] with the line that is no example or that the layout cannot hold; `out` is then as it was.
 pub fn export(data: &Path, format: ExportFormat, out: &Path) -> Result<Exported, Error> {
+    export_with(data, format, out, &[])
+}
+
+/// [`export`] with more files (names and texts) beside the data.
+///
+/// # Errors
+/// As [`export`].
+pub fn export_with(data: &Path, format: ExportFormat, out: &Path, beside: &[(&str, String)]) -> Result<Exported, Error> {
     let folder = Folder::new(out, &[MARK])?;
     let mut done = Exported::default();
     for (part, name) in [("train", "train.jsonl"), ("valid", "valid.jsonl")] {
@@ -77,6 +85,9 @@ pub fn export(data: &Path, format: ExportFormat, out: &Path) -> Result<Exported,
     match info {
         Some(entry) => folder.json("dataset_info.json", &dataset_info(&entry, &done.files))?,
         None => folder.text("README.md", &card(data, &done.files)?)?,
+    }
+    for (name, text) in beside {
+        folder.text(name, text)?;
     }
     let name = match format {
         ExportFormat::ShareGpt => "sharegpt",

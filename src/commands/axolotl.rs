@@ -1,0 +1,128 @@
+//! Configurations with which Axolotl trains on an exported data set, for models that are larger than what this program trains: every weight or
+//! LoRA, sharded over GPUs by DeepSpeed (ZeRO stage 3). The conversation format, its control tokens and what is trained on are this program's,
+//! so that it can ask the trained model.
+
+use anyhow::{Result, bail};
+use model::adapter::TARGETS;
+use model::tokenizer::{CHAT_TEMPLATE, END, PAD, SPECIAL};
+use model::{Dataset, KgAgentInfo, Role};
+use serde_json::json;
+use train::{LoraConfig, TrainConfig};
+
+const DEEPSPEED: &str = "deepspeed_zero3_bf16.json";
+
+/// Peak learning rate of LoRA, whose factors begin at zero and take larger steps than weights that are already good.
+const LORA_RATE: f64 = 2e-4;
+
+/// Files to lie beside the export of `data`, for training `base`.
+pub(crate) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, String)>> {
+    for conversation in data.train.iter().chain(&data.valid) {
+        let id = &conversation.id;
+        if conversation.turns.first().is_none_or(|turn| turn.role != Role::System) {
+            bail!("example `{id}` has no system turn; Axolotl would put an empty one in front of it");
+        }
+        // This program encodes texts so that they never become control tokens; Axolotl does not.
+        if let Some(token) = SPECIAL.iter().find(|token| conversation.turns.iter().any(|turn| turn.text().contains(*token))) {
+            bail!("example `{id}` has {token} in its text, which Axolotl would take for the control token");
+        }
+    }
+    let deepspeed = json!({
+        "zero_optimization": {
+            "stage": 3, "overlap_comm": true, "contiguous_gradients": true, "sub_group_size": 0, "reduce_bucket_size": "auto",
+            "stage3_prefetch_bucket_size": "auto", "stage3_param_persistence_threshold": "auto", "stage3_max_live_parameters": 0,
+            "stage3_max_reuse_distance": 0, "stage3_gather_16bit_weights_on_model_save": true,
+        },
+        "bf16": { "enabled": true }, "gradient_accumulation_steps": "auto", "gradient_clipping": "auto", "train_batch_size": "auto",
+        "train_micro_batch_size_per_gpu": "auto", "wall_clock_breakdown": false,
+    });
+    let info = KgAgentInfo {
+        templates: data.templates.clone(),
+        agents: data.agents.clone(),
+        layouts: data.layouts.clone(),
+        ranker: data.ranker.clone(),
+        training: json!({ "base": base, "kg_hashes": data.kg_hashes }),
+    };
+    Ok(vec![
+        ("axolotl.yaml", full(data, base)?),
+        ("axolotl-lora.yaml", lora(data, base)?),
+        (DEEPSPEED, format!("{deepspeed:#}\n")),
+        ("kgagent.json", serde_json::to_string_pretty(&info)? + "\n"),
+    ])
+}
+
+/// A double-quoted string, the same in JSON and in YAML.
+fn quoted(text: &str) -> String {
+    json!(text).to_string()
+}
+
+fn list(texts: &[&str]) -> String {
+    format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+}
+
+/// Tokens that surely hold the longest conversation: a token is two bytes or more, and turns have two of their own.
+fn length(data: &Dataset) -> usize {
+    let bytes = |turns: &[model::Turn]| turns.iter().map(|turn| turn.text().len() / 2 + 2).sum::<usize>();
+    let longest = data.train.iter().chain(&data.valid).map(|conversation| bytes(&conversation.turns)).max().unwrap_or(0);
+    longest.next_power_of_two().max(1024)
+}
+
+/// What both ways of training share.
+fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
+    let Some(recipe) = TrainConfig::recipe("finetune") else { bail!("the recipe `finetune` is gone") };
+    let set = |file: &str| {
+        format!(
+            "  - path: {file}\n    ds_type: json\n    split: train\n    type: chat_template\n    field_messages: conversations\n    field_system: system\n    \
+             message_property_mappings:\n      role: from\n      content: value\n    roles:\n      system: [system]\n      user: [human]\n      \
+             assistant: [gpt]\n      tool: [observation]\n    roles_to_train: [assistant]\n    train_on_eos: turn\n"
+        )
+    };
+    let valid = if data.valid.is_empty() { String::new() } else { format!("test_datasets:\n{}", set("valid.jsonl")) };
+    Ok(format!(
+        "# Made by kgagent {version}. In this folder, on every machine's GPUs: axolotl train {file}\n\
+         # Then copy kgagent.json into the trained model's folder, which `kgagent ask --model` opens.\n\
+         base_model: {base}\n\n\
+         # The format that kgagent asks models in, with control tokens of its own.\n\
+         chat_template: jinja\nchat_template_jinja: {template}\nspecial_tokens:\n  eos_token: {end}\n  pad_token: {pad}\ntokens: {roles}\n\n\
+         # Loss on what the agent says and on the end of its turns, nothing else.\n\
+         datasets:\n{train}{valid}train_on_inputs: false\ndataset_prepared_path: prepared\n\n\
+         sequence_len: {length}\nsample_packing: true\npad_to_sequence_len: true\n\
+         micro_batch_size: 1\ngradient_accumulation_steps: 8\nnum_epochs: {epochs}\n\
+         optimizer: adamw_torch_fused\nadam_beta1: {beta1}\nadam_beta2: {beta2}\nweight_decay: {decay}\nmax_grad_norm: {clip}\n\
+         learning_rate: {rate}\nlr_scheduler: cosine\ncosine_min_lr_ratio: {final_rate}\nwarmup_ratio: {warmup}\nseed: {seed}\n\n\
+         bf16: true\nflash_attention: true\ngradient_checkpointing: true\ndeepspeed: {DEEPSPEED}\n\
+         saves_per_epoch: 1\nlogging_steps: 1\n",
+        version = env!("CARGO_PKG_VERSION"),
+        base = quoted(base),
+        template = quoted(CHAT_TEMPLATE),
+        end = quoted(END),
+        pad = quoted(PAD),
+        roles = list(&SPECIAL[..4]),
+        train = set("train.jsonl"),
+        length = length(data),
+        epochs = recipe.epochs,
+        beta1 = recipe.beta1,
+        beta2 = recipe.beta2,
+        decay = recipe.weight_decay,
+        clip = recipe.clip,
+        final_rate = recipe.final_rate,
+        warmup = recipe.warmup,
+        seed = recipe.seed,
+    ))
+}
+
+fn full(data: &Dataset, base: &str) -> Result<String> {
+    let Some(recipe) = TrainConfig::recipe("finetune") else { bail!("the recipe `finetune` is gone") };
+    Ok(common(data, base, "axolotl.yaml", recipe.learning_rate)? + "output_dir: model\n")
+}
+
+/// The embedding and the output layer are trained along: the control tokens are new to the base.
+fn lora(data: &Dataset, base: &str) -> Result<String> {
+    let LoraConfig { rank, alpha, dropout, .. } = LoraConfig::default();
+    Ok(common(data, base, "axolotl-lora.yaml", LORA_RATE)?
+        + &format!(
+            "output_dir: adapter\n\nadapter: lora\nlora_r: {rank}\nlora_alpha: {alpha}\nlora_dropout: {dropout}\nlora_target_modules: {}\n\
+             lora_modules_to_save: {}\n",
+            list(&TARGETS),
+            list(&["embed_tokens", "lm_head"])
+        ))
+}
