@@ -78,7 +78,7 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
     };
     let valid = if data.valid.is_empty() { String::new() } else { format!("test_datasets:\n{}", set("valid.jsonl")) };
     Ok(format!(
-        "# Made by kgagent {version}. In this folder, on every machine's GPUs: axolotl train {file}\n\
+        "# Made by kgagent {version}. In this folder, on all GPUs of the machine: axolotl train {file}\n\
          # Then copy kgagent.json into the trained model's folder, which `kgagent ask --model` opens.\n\
          base_model: {base}\n\n\
          # The format that kgagent asks models in, with control tokens of its own.\n\
@@ -89,7 +89,7 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
          micro_batch_size: 1\ngradient_accumulation_steps: 8\nnum_epochs: {epochs}\n\
          optimizer: adamw_torch_fused\nadam_beta1: {beta1}\nadam_beta2: {beta2}\nweight_decay: {decay}\nmax_grad_norm: {clip}\n\
          learning_rate: {rate}\nlr_scheduler: cosine\ncosine_min_lr_ratio: {final_rate}\nwarmup_ratio: {warmup}\nseed: {seed}\n\n\
-         bf16: true\nflash_attention: true\ngradient_checkpointing: true\ndeepspeed: {DEEPSPEED}\n\
+         bf16: true\nattn_implementation: flash_attention_2\ngradient_checkpointing: true\ndeepspeed: {DEEPSPEED}\n\
          saves_per_epoch: 1\nlogging_steps: 1\n",
         version = env!("CARGO_PKG_VERSION"),
         base = quoted(base),
