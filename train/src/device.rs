@@ -105,8 +105,7 @@ mod cuda {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use burn::tensor::{DeviceType, Tensor};
-    use cubecl::Runtime;
-    use cubecl::cuda::{CudaDevice, CudaRuntime, install};
+    use cubecl::cuda::{CudaDevice, install};
 
     use super::*;
 
@@ -139,8 +138,7 @@ mod cuda {
 
     pub(super) fn memory() -> Result<Option<u64>, TrainError> {
         open()?;
-        let client = CudaRuntime::client(&CudaDevice::new(0));
-        let whole = client.properties().memory.max_memory();
+        let whole = cubecl::Device::Cuda(CudaDevice::new(0)).client().properties().memory.max_memory();
         Ok(whole.map(|bytes| (bytes as f64 * SHARE) as u64))
     }
 }
