@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ::datagen::pipeline::ABSTAIN;
 use ::datagen::select::{Dedup, Mix};
 use clap::{Args, Subcommand, ValueEnum};
 use toolbox::memory::Agent;
@@ -143,7 +144,7 @@ pub(crate) struct GoldArgs {
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Share of further examples in which a needed relation is taken away and the right end is `end([])`.
-    #[arg(long, default_value_t = 0.08, value_name = "SHARE")]
+    #[arg(long, default_value_t = ABSTAIN, value_name = "SHARE")]
     pub(crate) abstain: f64,
     /// Share of the dialogues to train on in which the words of relation names become invented ones, the same in question, lists and calls.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]

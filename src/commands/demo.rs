@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use datagen::pipeline::ABSTAIN;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, answer_with};
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         tool_list: false,
         observe: false,
         limit: None,
-        abstain: 0.08,
+        abstain: ABSTAIN,
         scramble: 0.0,
         per_template: if args.quick { QUICK_PER_TEMPLATE } else { per_template },
         select: SelectArgs::default(),
