@@ -109,7 +109,7 @@ fn random_weights(wanted: usize) {
     while calls < wanted {
         seed += 1;
         let template = &dialogues[seed as usize % dialogues.len()];
-        let model = random_model(&dir.path().join(seed.to_string()), template, seed);
+        let model = random_model(&dir.path().join(seed.to_string()), &[template], seed);
         let mut planner = LocalPlanner::new(&model);
         calls += hold_to_live(&kg, &questions, template, wanted - calls, &mut |moment| planner.propose(moment).unwrap().text).0;
     }

@@ -85,7 +85,7 @@ fn hostile_graphs_change_no_turns_and_get_nothing_invalid_called() {
     let dir = tempfile::tempdir().unwrap();
     for (at, (agent, template)) in forms().into_iter().enumerate() {
         let place = dir.path().join(at.to_string());
-        let mut planner = LocalPlanner::new(&random_model(&place, &template, 3));
+        let mut planner = LocalPlanner::new(&random_model(&place, &[&template], 3));
         let chat = ChatFormat::new(ModelFolder::open(&place).unwrap().tokenizer).unwrap();
         let mut asked = 0;
         for i in 0..8 {

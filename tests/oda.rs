@@ -266,7 +266,7 @@ fn random_weights_write_only_valid_turns() {
     let questions = questions(&kg, "questions.train.jsonl");
     let dir = tempfile::tempdir().unwrap();
     let template = Template::of(Agent::Oda);
-    let mut planner = LocalPlanner::new(&random_model(dir.path(), &template, 5));
+    let mut planner = LocalPlanner::new(&random_model(dir.path(), &[&template], 5));
     let mut turns = 0;
     for question in questions.iter().step_by(12) {
         let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();

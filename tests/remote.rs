@@ -242,6 +242,15 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     drop(seen);
     let (code, out) = run(&["replay", "t.jsonl", "--kg", "g"]);
     assert_eq!(code, 0, "{out}");
+    // An export of our own gets the turns of its training: no list of tools, and what tools answer in their own role.
+    let server = Server::start(calls.map(Answer::Say).to_vec());
+    let (code, out) = run(&["ask", "--kg", "g", "--model", &server.url, "--served", "own", "--entity", "goethe", question]);
+    assert_eq!(code, 0, "{out}");
+    let seen = server.seen.lock().unwrap();
+    let roles: Vec<&str> = seen[1].0["messages"].as_array().unwrap().iter().map(|turn| turn["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool"]);
+    assert!(!seen[0].0["messages"][0]["content"].as_str().unwrap().contains("get_tail_entity"));
+    drop(seen);
     // A server that only hangs ends the command with an error that names it.
     let server = Server::start(vec![Answer::Hang]);
     let (code, out) = run(&["ask", "--kg", "g", "--model", &server.url, "--timeout", "1", "--entity", "goethe", question]);

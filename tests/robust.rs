@@ -61,6 +61,37 @@ fn an_error_goes_back_and_the_next_call_counts() {
 }
 
 #[test]
+fn the_papers_loop_takes_thirty_steps_and_asks_for_nothing_again() {
+    let kg = graph();
+    let paper = |calls: Vec<String>| {
+        let linked = Linked::new(&kg, QUESTION, &[kg.by_name("goethe").unwrap()]);
+        let template = Template::new(Layout::Dialogue);
+        let options = ExecOptions::default();
+        let task = Task {
+            kg: &kg,
+            question: QUESTION,
+            linked,
+            must_offer: &[],
+            options,
+            template: &template,
+            planner_name: "test",
+            model_knowledge: false,
+        };
+        answer_with(&AgentKind::KgAgent, task, &mut Scripted::new(calls)).unwrap()
+    };
+    let lists = |n: usize| std::iter::repeat_n(LIST.to_owned(), n);
+    let in_time = paper(lists(28).chain([PARTNER, "ans = end(v0)"].map(str::to_owned)).collect());
+    assert_eq!((in_time.answer.texts(), in_time.calls), (vec!["Christiane Vulpius".to_owned()], 30));
+    let late = paper(lists(29).chain([PARTNER, "ans = end(v0)"].map(str::to_owned)).collect());
+    assert!(late.answer.is_none());
+    assert_eq!((late.calls, late.asked, late.invalid), (30, 30, 0));
+    assert_eq!(errors(&late), ["the limit of 30 calls is reached"]);
+    let wrong = paper([LIST, "v0 = get_tail_entity(e0, no.such.relation)", PARTNER, "ans = end(v0)"].map(str::to_owned).to_vec());
+    assert!(wrong.answer.is_none());
+    assert_eq!((wrong.asked, wrong.invalid), (2, 1));
+}
+
+#[test]
 fn a_step_is_asked_for_again_twice_and_no_more() {
     let kg = graph();
     let outcome = scripted(&kg, Robust::default(), QUESTION, &[LIST, "a", "b", "c", PARTNER]);
@@ -100,7 +131,7 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
     let kg = graph();
     let dir = tempfile::tempdir().unwrap();
     let template = Template::new(Layout::Dialogue);
-    let model = random_model(dir.path(), &template, 5);
+    let model = random_model(dir.path(), &[&template], 5);
     let mode = Robust { beam: 3, ..Robust::default() };
     let run = || ask(&kg, &template, mode, QUESTION, &mut LocalPlanner::new(&model));
     let outcome = run();

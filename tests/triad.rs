@@ -129,7 +129,7 @@ fn random_weights_write_only_what_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
     let mut written = 0;
     for seed in 0..2 {
-        let model = random_model(&dir.path().join(seed.to_string()), &Template::of(Agent::Triad), seed);
+        let model = random_model(&dir.path().join(seed.to_string()), &[&Template::of(Agent::Triad)], seed);
         let mut planner = LocalPlanner::new(&model);
         for question in asked.iter().step_by(9) {
             let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();

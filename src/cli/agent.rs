@@ -245,12 +245,24 @@ pub(crate) enum ConstraintName {
     GuidedGrammar,
 }
 
+/// What a served model has learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Served {
+    /// Anything: it is told what the turns mean and shown worked examples.
+    Any,
+    /// It is an export of a model trained here: it gets the turns of its training.
+    Own,
+}
+
 /// A model behind a server (`--model http://HOST:PORT/v1`). The key comes from the environment only: `KGAGENT_API_KEY`.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RemoteArgs {
     /// The model's name on the server.
     #[arg(long, default_value = "default", value_name = "NAME")]
     pub(crate) served_model: String,
+    /// What the model on the server has learned.
+    #[arg(long, value_enum, default_value = "any", value_name = "WHAT")]
+    pub(crate) served: Served,
     /// How the server is told what may be written.
     #[arg(long, value_enum, default_value = "none")]
     pub(crate) constraint: ConstraintName,
@@ -276,7 +288,8 @@ impl RemoteArgs {
             ConstraintName::GuidedGrammar => Constraint::GuidedGrammar,
         };
         let deadline = Duration::from_secs(self.timeout);
-        Ok(RemoteOptions { model: self.served_model.clone(), key, constraint, deadline, shots: self.shots, ..RemoteOptions::new(url) })
+        let own = self.served == Served::Own;
+        Ok(RemoteOptions { model: self.served_model.clone(), key, constraint, own, deadline, shots: self.shots, ..RemoteOptions::new(url) })
     }
 }
 

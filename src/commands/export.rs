@@ -155,8 +155,8 @@ fn card(name: &str, what: &str, found: &Comparison, args: &ModelExportArgs) -> S
     let pieces = if args.format == ExportFormat::Merged {
         ""
     } else {
-        "\nThe file holds the whole tokenizer.json too, which kgagent reads. llama.cpp splits text by GPT-2's rule where it has none of the model's \
-        own, so digits, underscores and dots can become other tokens there.\n"
+        "\nThe file holds the whole tokenizer.json too, which kgagent reads. Where llama.cpp does not know how the model's tokenizer splits words, \
+        the vocabulary is written as pieces, which it merges without such a split; tokens that end inside a character are not used there.\n"
     };
     format!(
         "\n# Export of {name}\n\n{what}, written by `kgagent export` and loaded again: on {} {on} with {} tokens in all the largest difference of a \

@@ -24,16 +24,16 @@ pub(crate) fn questions(kg: &MemoryKg, name: &str) -> Vec<GoldQuestion> {
     source.read(Some(kg), &ReadOptions::default()).unwrap()
 }
 
-/// A model of one layer with random weights for a template, its tokens from the training questions.
-pub(crate) fn random_model(dir: &Path, template: &Template, seed: u64) -> Arc<LocalModel> {
+/// A model of one layer with random weights for agents with these templates, its tokens from the training questions.
+pub(crate) fn random_model(dir: &Path, templates: &[&Template], seed: u64) -> Arc<LocalModel> {
     let texts: Vec<String> = std::fs::read_to_string(data("questions.train.jsonl")).unwrap().lines().map(str::to_owned).collect();
     let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
     let mut config = Preset::Tiny.config(tokenizer.vocab_size());
     config.num_hidden_layers = 1;
     let weights = train::fresh_weights(&config, seed).unwrap();
     let info = KgAgentInfo {
-        templates: [(template.agent.name().to_owned(), template.hash())].into(),
-        layouts: vec![template.layout.name().to_owned()],
+        templates: templates.iter().map(|template| (template.agent.name().to_owned(), template.hash())).collect(),
+        layouts: templates.iter().take(1).map(|template| template.layout.name().to_owned()).collect(),
         ..KgAgentInfo::default()
     };
     ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();

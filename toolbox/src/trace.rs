@@ -54,7 +54,7 @@ pub enum Event {
     },
     /// What the model decoded.
     Tokens {
-        /// Tokens of the prompt that were read anew.
+        /// Tokens of the prompt that are new in this question, the opening that all questions share left out.
         read: usize,
         /// Tokens chosen by the model.
         decided: usize,

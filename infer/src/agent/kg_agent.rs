@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use toolbox::answer::Answer;
 use toolbox::call::parse_call;
-use toolbox::exec::Session;
+use toolbox::exec::{ExecOptions, Session, ToolError};
 use toolbox::memory::{Conversation, Layout};
 use toolbox::trace::{Event, ResultText};
 
@@ -12,18 +12,27 @@ use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
 use crate::planner::{Moment, Planner};
 
-/// Answers one question. A call that does not parse or cannot be executed ends it without an answer, as in the paper's loop; the trace
-/// says why.
+/// Most steps of a question (the authors' code); whoever is held to what is live must end with the last of them.
+const STEPS: usize = 30;
+
+/// Answers one question as the paper's loop does (spec A.5): nothing is asked for twice, and a call that does not parse or cannot be executed
+/// ends it without an answer, as the thirtieth does that is no end; the trace says why.
 ///
 /// # Errors
 /// [`InferError`] when the planner itself fails.
 pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let mut events = vec![opening(&task, &AgentKind::KgAgent)];
-    let mut session = Session::new(task.kg, task.question, task.linked, task.must_offer, task.template.fit(task.options));
+    let limit = task.options.max_steps.min(STEPS);
+    let options = task.template.fit(ExecOptions { max_steps: limit, ..task.options });
+    let mut session = Session::new(task.kg, task.question, task.linked, task.must_offer, options);
     let mut conversation = Conversation::open(task.template, &session);
     let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
     let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
     while session.answer().is_none() {
+        if session.steps().len() == limit {
+            events.push(Event::Error { message: ToolError::Steps { limit }.to_string() });
+            break;
+        }
         // Observe: what the planner has not seen yet.
         let turns = conversation.prompt();
         events.push(Event::Prompt { turns: turns[shown.min(turns.len())..].to_vec() });
@@ -33,7 +42,8 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         model_seconds += begun.elapsed().as_secs_f64();
         asked += 1;
         tokens += proposal.read + proposal.decided + proposal.forced;
-        if planner.constrained() {
+        // What only repeats a text has no tokens; a server tells what it read and wrote.
+        if planner.constrained() || proposal.decided > 0 {
             events.push(Event::Tokens {
                 read: proposal.read,
                 decided: proposal.decided,

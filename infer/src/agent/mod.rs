@@ -130,6 +130,7 @@ pub struct Task<'a> {
 /// # Errors
 /// [`InferError`] when the planner itself fails; a question without an answer is an [`Outcome`].
 pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+    planner.begin();
     let (kg, question, may_know) = (task.kg, task.question, task.model_knowledge && agent.needs_model());
     let outcome = match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),

@@ -87,6 +87,10 @@ impl Product<'_> {
                 self.one_panel::<S, V, R>(simd, row, panel);
                 row += R;
             }
+            while row + 4 <= self.rows {
+                self.one_panel::<S, V, 4>(simd, row, panel);
+                row += 4;
+            }
             while row + 2 <= self.rows {
                 self.one_panel::<S, V, 2>(simd, row, panel);
                 row += 2;

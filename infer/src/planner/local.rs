@@ -82,13 +82,15 @@ pub struct LocalPlanner {
     model: Arc<LocalModel>,
     session: engine::Session,
     sampling: Sampling,
+    /// What this question's last turn was written behind, and the turn; `None` before its first one.
+    held: Option<Vec<u32>>,
 }
 
 impl LocalPlanner {
     /// A planner that decodes greedily.
     #[must_use]
     pub fn new(model: &Arc<LocalModel>) -> Self {
-        Self { session: engine::Session::new(&model.engine), model: Arc::clone(model), sampling: Sampling::Greedy }
+        Self { session: engine::Session::new(&model.engine), model: Arc::clone(model), sampling: Sampling::Greedy, held: None }
     }
 
     /// A planner that decodes greedily, together with the batch's other planners; `batch` must be one of this model's engine. Each belongs on
@@ -110,7 +112,14 @@ impl LocalPlanner {
             return Err(InferError::TooLong { needed: prompt.len() + TURN_TOKENS, limit });
         }
         let encode = |text: &str| chat.tokenizer().encode(text).unwrap_or_default();
-        let before = self.session.tokens_run();
+        let known = match &self.held {
+            Some(held) => held.iter().zip(&prompt).take_while(|(a, b)| a == b).count(),
+            None => {
+                let opening = turns.iter().take_while(|turn| turn.role == Role::System).count();
+                chat.encode(&turns[..opening])?.ids.len()
+            }
+        };
+        let read = prompt.len() - known;
         let written = engine::generate(
             &mut self.session,
             &prompt,
@@ -120,18 +129,19 @@ impl LocalPlanner {
             Limits { max_new_tokens: TURN_TOKENS },
             self.sampling,
         )?;
-        let run = self.session.tokens_run() - before;
-        Ok(Proposal {
-            text: written.text,
-            read: run.saturating_sub(written.decided + written.forced),
-            decided: written.decided,
-            forced: written.forced,
-            logprob: written.logprob,
-        })
+        prompt.extend(&written.ids);
+        self.held = Some(prompt);
+        // In so many digits that who reads a trace has the very number that was written.
+        let logprob = (written.logprob * 1e6).round() / 1e6;
+        Ok(Proposal { text: written.text, read, decided: written.decided, forced: written.forced, logprob })
     }
 }
 
 impl Planner for LocalPlanner {
+    fn begin(&mut self) {
+        self.held = None;
+    }
+
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
         self.decode(moment.turns, &CallAcceptor::new(moment.session.live(moment.template.naming)))
     }

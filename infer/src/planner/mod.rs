@@ -31,7 +31,8 @@ pub struct Moment<'a, 'g> {
 pub struct Proposal {
     /// The text.
     pub text: String,
-    /// Prompt tokens read anew (not found in the cache).
+    /// Prompt tokens that this question had not read or written before. The opening that all questions share is never counted, and what
+    /// the cache still held of another question always is, so that the figure depends on the question alone.
     pub read: usize,
     /// Tokens chosen by the model.
     pub decided: usize,
@@ -43,6 +44,8 @@ pub struct Proposal {
 
 /// Writes calls and other turns, one at a time.
 pub trait Planner {
+    /// A question begins; what was written before belongs to others.
+    fn begin(&mut self) {}
     /// The next call.
     ///
     /// # Errors

@@ -50,6 +50,8 @@ pub struct RemoteOptions {
     pub key: Option<String>,
     /// How the server is told what may be written.
     pub constraint: Constraint,
+    /// Whether the model is an export of one that was trained here: it then gets the turns of its training as they are.
+    pub own: bool,
     /// Wall-clock limit of one turn, all its requests together.
     pub deadline: Duration,
     /// Requests made again after a failure that may pass (no connection, 429, 5xx).
@@ -71,6 +73,7 @@ impl RemoteOptions {
             model: "default".to_owned(),
             key: None,
             constraint: Constraint::None,
+            own: false,
             deadline: Duration::from_secs(120),
             retries: 2,
             reasks: 2,
@@ -131,7 +134,7 @@ impl RemotePlanner {
         examples: &dyn Fn() -> Vec<String>,
     ) -> Result<Proposal, InferError> {
         let deadline = Instant::now() + self.options.deadline;
-        let mut messages = messages(turns, self.options.shots)?;
+        let mut messages = if self.options.own { turns.iter().map(own_message).collect() } else { messages(turns, self.options.shots)? };
         let mut proposal = Proposal::default();
         let grammar = (self.options.constraint != Constraint::None).then(grammar);
         for ask in 0..=self.options.reasks {
@@ -278,6 +281,16 @@ fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
     }
     rest.iter().for_each(&mut say);
     Ok(said.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect())
+}
+
+/// A turn as a model trained here has learned it. Servers want a call named where a tool answers.
+fn own_message(turn: &Turn) -> Value {
+    let (role, content) = (turn.role, turn.text());
+    if role == Role::Tool {
+        json!({ "role": role, "content": content, "tool_call_id": "call" })
+    } else {
+        json!({ "role": role, "content": content })
+    }
 }
 
 /// The first line that says something, without the fences and quotes that chat models put around code.

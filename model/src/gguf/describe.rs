@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value as Json, json};
 
 use super::read::{GgufFile, Value};
+use super::vocabulary;
 use crate::rope::{Llama3Scaling, Rope, RopeScaling};
 use crate::source::{Stored, WeightSource};
 use crate::{Family, KgAgentInfo, ModelConfig, ModelError, Tokenizer};
@@ -90,7 +91,7 @@ pub struct GgufModel {
 
 impl GgufModel {
     /// Opens a file: header, configuration and tokenizer are read and checked, weights are not read yet. The tokenizer is the
-    /// `tokenizer.json` inside, as our exports have it, or the one beside the file.
+    /// `tokenizer.json` inside, as our exports have it, the one beside the file, or what llama.cpp's own keys describe.
     ///
     /// # Errors
     /// Names what is missing, damaged or of a kind that this version does not run.
@@ -113,11 +114,8 @@ impl GgufModel {
         let tokenizer = match file.metadata.get(TOKENIZER) {
             Some(Value::Text(text)) => Tokenizer::from_bytes(text.as_bytes())?,
             _ if beside.is_file() => Tokenizer::from_file(&beside)?,
-            _ => {
-                return Err(wrong(format!(
-                    "it has no `{TOKENIZER}` in its metadata; put the tokenizer.json of the model it was made from beside the file"
-                )));
-            }
+            _ => vocabulary::read(&file.metadata)
+                .map_err(|message| wrong(format!("{message}; put the tokenizer.json of the model it was made from beside the file")))?,
         };
         let model = Self { file, config, tokenizer, info: info.unwrap_or_default() };
         for (name, shape) in model.config.tensors() {

@@ -6,12 +6,14 @@
 //! describe                metadata ↔ ModelConfig, tensor names ↔ Hugging Face names, the order of q and k rows
 //!   ▼
 //! write                   a file from a model
+//! vocabulary              the tokenizer in llama.cpp's own keys, there and back
 //! ```
 //!
 //! Weights are never held whole: whoever packs them asks for rows.
 pub mod blocks;
 mod describe;
 mod read;
+mod vocabulary;
 mod write;
 
 pub use blocks::Format;

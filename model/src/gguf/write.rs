@@ -5,13 +5,12 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use serde_json::Value as Json;
-
 use super::Format;
 use super::blocks;
 use super::describe::{CONFIG, FACTORS, INFO, TOKENIZER, architecture, factors_of, file_name, interleaved, interleaved_heads};
+use super::vocabulary;
 use crate::rope::RopeScaling;
-use crate::tokenizer::{CHAT_TEMPLATE, END, PAD};
+use crate::tokenizer::CHAT_TEMPLATE;
 use crate::{KgAgentInfo, ModelConfig, ModelError, Tokenizer, WeightSource};
 
 /// Where tensors begin: multiples of this.
@@ -77,13 +76,15 @@ impl Recipe {
     }
 }
 
-enum Meta {
+/// A metadata value to be written.
+pub(super) enum Meta {
     U32(u32),
     F32(f32),
     Bool(bool),
     Text(String),
     Texts(Vec<String>),
     I32s(Vec<i32>),
+    F32s(Vec<f32>),
 }
 
 fn text(out: &mut Vec<u8>, text: &str) {
@@ -120,6 +121,12 @@ impl Meta {
             Self::I32s(values) => {
                 kind(out, 9);
                 kind(out, 5);
+                out.extend((values.len() as u64).to_le_bytes());
+                values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+            }
+            Self::F32s(values) => {
+                kind(out, 9);
+                kind(out, 6);
                 out.extend((values.len() as u64).to_le_bytes());
                 values.iter().for_each(|value| out.extend(value.to_le_bytes()));
             }
@@ -284,63 +291,8 @@ fn metadata(
     put("tokenizer.chat_template", Meta::Text(CHAT_TEMPLATE.to_owned()));
     put("tokenizer.ggml.add_bos_token", Meta::Bool(false));
     put("tokenizer.ggml.add_space_prefix", Meta::Bool(false));
-    for (key, value) in vocabulary(config, tokenizer, &tokenizer_json)? {
+    for (key, value) in vocabulary::keys(config, tokenizer, &tokenizer_json)? {
         put(key, value);
     }
     Ok(all)
-}
-
-/// The tokenizer in llama.cpp's own keys.
-fn vocabulary(config: &ModelConfig, tokenizer: &Tokenizer, json: &[u8]) -> Result<Vec<(&'static str, Meta)>, ModelError> {
-    const NORMAL: i32 = 1;
-    const CONTROL: i32 = 3;
-    const UNUSED: i32 = 5;
-    let failed = |message: &str| ModelError::Tokenizer(message.to_owned());
-    let parsed: Json = serde_json::from_slice(json).map_err(|error| failed(&error.to_string()))?;
-    let model = &parsed["model"];
-    let byte_level = parsed["decoder"].to_string().contains("ByteLevel");
-    if model["type"].as_str() != Some("BPE") || !byte_level {
-        return Err(failed(
-            "only byte-level BPE can be written as GGUF (export with --format merged and convert with llama.cpp's own script)",
-        ));
-    }
-    let merge = |merge: &Json| match merge {
-        Json::String(pair) => Some(pair.clone()),
-        Json::Array(pair) => Some(format!("{} {}", pair.first()?.as_str()?, pair.get(1)?.as_str()?)),
-        _ => None,
-    };
-    let merges: Option<Vec<String>> = model["merges"].as_array().ok_or_else(|| failed("no merges"))?.iter().map(merge).collect();
-    let mut tokens: Vec<String> = (0..config.vocab_size).map(|id| format!("[UNUSED_{id}]")).collect();
-    let mut kinds = vec![UNUSED; config.vocab_size];
-    for (token, id) in tokenizer.inner().get_vocab(true) {
-        let id = id as usize;
-        if id < tokens.len() {
-            kinds[id] = if tokenizer.is_special(id as u32) { CONTROL } else { NORMAL };
-            tokens[id] = token;
-        }
-    }
-    let mut all = vec![
-        ("tokenizer.ggml.model", Meta::Text("gpt2".to_owned())),
-        ("tokenizer.ggml.pre", Meta::Text(pre_tokenizer(&parsed["pre_tokenizer"].to_string()).to_owned())),
-        ("tokenizer.ggml.tokens", Meta::Texts(tokens)),
-        ("tokenizer.ggml.token_type", Meta::I32s(kinds)),
-        ("tokenizer.ggml.merges", Meta::Texts(merges.ok_or_else(|| failed("a merge is no pair"))?)),
-    ];
-    let id = |text: &str| tokenizer.inner().token_to_id(text);
-    let end = id(END).or_else(|| config.eos_token_ids.first().copied());
-    all.extend(end.map(|id| ("tokenizer.ggml.eos_token_id", Meta::U32(id))));
-    all.extend(config.bos_token_id.map(|id| ("tokenizer.ggml.bos_token_id", Meta::U32(id))));
-    all.extend(id(PAD).or(config.pad_token_id).map(|id| ("tokenizer.ggml.padding_token_id", Meta::U32(id))));
-    Ok(all)
-}
-
-/// llama.cpp knows pre-tokenizers by name. Ours it does not know; GPT-2's, the nearest, differs from it in digits, underscores and dots.
-fn pre_tokenizer(json: &str) -> &'static str {
-    if json.contains(r"\\p{N}{1,3}") {
-        "llama-bpe"
-    } else if json.contains(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|") {
-        "qwen2"
-    } else {
-        "gpt-2"
-    }
 }

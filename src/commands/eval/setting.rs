@@ -11,7 +11,7 @@ use toolbox::exec::ExcludeWhen;
 use toolbox::memory::Template;
 use toolbox::rank::Ranker;
 
-use crate::cli::{EntitySource, RemoteArgs};
+use crate::cli::{EntitySource, RemoteArgs, Served};
 
 /// Who plans.
 pub(crate) enum Planning {
@@ -49,7 +49,7 @@ impl Planning {
             Some("oracle") => (Self::Oracle, usual),
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
                 // A model that was not trained on these dialogues has to read what the tools are.
-                let toolbox = agent.writes_programs();
+                let toolbox = agent.writes_programs() && remote.served == Served::Any;
                 (Self::Remote(RemotePlanner::new(remote.options(url)?)?), Template { toolbox, ..usual })
             }
             Some(name) => {

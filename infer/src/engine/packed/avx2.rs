@@ -49,39 +49,41 @@ macro_rules! tiles {
     }};
 }
 
-/// All panels with all rows of floats, `$line` making sixteen floats of a chunk.
+/// Panels that float rows are multiplied with before the next: enough for tiles of few rows, few enough to stay in cache for all rows.
+const GROUP: usize = 6;
+
+/// All panels with all rows of floats, `$line` making sixteen floats of a chunk. A tile has about twelve sums, whatever the number of rows.
 macro_rules! float_tiles {
     ($packed:ident, $job:ident, $line:ident) => {{
-        if $job.rows == 1 {
-            let mut panel = 0;
-            while panel + 4 <= $job.count {
-                float_tile!($packed, $job, $line, 0, panel, 1, 4);
-                panel += 4;
-            }
-            while panel < $job.count {
-                float_tile!($packed, $job, $line, 0, panel, 1, 1);
-                panel += 1;
-            }
-            return;
-        }
-        for panel in 0..$job.count {
+        let mut panel = 0;
+        while panel < $job.count {
+            let group = GROUP.min($job.count - panel);
             let mut row = 0;
-            while row + 6 <= $job.rows {
-                float_tile!($packed, $job, $line, row, panel, 6, 1);
-                row += 6;
+            while row < $job.rows {
+                let (whole, rows) = (group == GROUP, ($job.rows - row).min(6));
+                let mut done = 0;
+                while done < group {
+                    let at = panel + done;
+                    done += match (whole, rows) {
+                        (true, 1) => float_tile!($packed, $job, $line, row, at, 1, 6),
+                        (true, 2) => float_tile!($packed, $job, $line, row, at, 2, 3),
+                        (true, 3) => float_tile!($packed, $job, $line, row, at, 3, 2),
+                        (_, 1) => float_tile!($packed, $job, $line, row, at, 1, 1),
+                        (_, 2) => float_tile!($packed, $job, $line, row, at, 2, 1),
+                        (_, 3) => float_tile!($packed, $job, $line, row, at, 3, 1),
+                        (_, 4) => float_tile!($packed, $job, $line, row, at, 4, 1),
+                        (_, 5) => float_tile!($packed, $job, $line, row, at, 5, 1),
+                        _ => float_tile!($packed, $job, $line, row, at, 6, 1),
+                    };
+                }
+                row += rows;
             }
-            while row + 2 <= $job.rows {
-                float_tile!($packed, $job, $line, row, panel, 2, 1);
-                row += 2;
-            }
-            if row < $job.rows {
-                float_tile!($packed, $job, $line, row, panel, 1, 1);
-            }
+            panel += group;
         }
     }};
 }
 
-/// `$r` rows with `$p` panels: several independent sums hide the latency of the multiply-add.
+/// `$r` rows with `$p` panels, which it gives back: several independent sums hide the latency of the multiply-add.
 macro_rules! float_tile {
     ($packed:ident, $job:ident, $line:ident, $row:expr, $panel:expr, $r:literal, $p:literal) => {{
         let width = $packed.inputs;
@@ -100,6 +102,7 @@ macro_rules! float_tile {
         for r in 0..$r {
             (0..$p).for_each(|p| store($job, $row + r, $panel + p, sums[r][p]));
         }
+        $p
     }};
 }
 
@@ -110,6 +113,7 @@ fn product(packed: &Packed, mut job: Job<'_>) {
         Format::F32 => {}
         Format::F16 => float_tiles!(packed, job, f16_line),
         Format::Bf16 => float_tiles!(packed, job, bf16_line),
+        Format::Q8_0 if job.rows == 1 => one_row(packed, job),
         Format::Q8_0 => tiles!(packed, job, q8_0),
         Format::Q4K => tiles!(packed, job, q4k),
         Format::Q6K => tiles!(packed, job, q6k),
@@ -171,34 +175,67 @@ fn spread2(two: [i16; 2]) -> __m256i {
     _mm256_set1_epi32(bytemuck::cast(two))
 }
 
+/// One row with all panels of 8-bit weights, four at a time: they come from as many places in memory at once, and no sum waits for another.
+#[target_feature(enable = "avx2,fma,f16c")]
+fn one_row(packed: &Packed, job: &mut Job<'_>) {
+    let mut panel = 0;
+    while panel + 4 <= job.count {
+        let sums = q8_0_abreast::<1, 4>([0, 1, 2, 3].map(|p| packed.panel(job.first + panel + p)), job.x, 0);
+        (0..4).for_each(|p| store(job, 0, panel + p, sums[p][0]));
+        panel += 4;
+    }
+    while panel < job.count {
+        let [sums] = q8_0::<1>(packed.panel(job.first + panel), job.x, 0);
+        store(job, 0, panel, sums);
+        panel += 1;
+    }
+}
+
 type Sums<const R: usize> = [[__m256; 2]; R];
+
+/// [`q8_0_abreast`] with one panel.
+#[target_feature(enable = "avx2,fma,f16c")]
+#[inline]
+fn q8_0<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
+    let [sums] = q8_0_abreast::<R, 1>([chunks], x, first);
+    sums
+}
 
 /// Rows with 8-bit weights: bytes widened to 16 bits, pairs summed into 32; a block's sum is exact.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn q8_0<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
+fn q8_0_abreast<const R: usize, const P: usize>(panels: [&[Chunk]; P], x: &Activations, first: usize) -> [Sums<R>; P] {
     let blocks = x.width / SMALL;
     let rows: [&[[i16; SMALL]]; R] = std::array::from_fn(|r| &x.shorts.as_chunks().0[(first + r) * blocks..][..blocks]);
     let scales: [&[f32]; R] = std::array::from_fn(|r| &x.short_scales[(first + r) * blocks..][..blocks]);
-    let mut out = [[_mm256_setzero_ps(); 2]; R];
-    for (b, block) in chunks.as_chunks::<Q8_CHUNKS>().0[..blocks].iter().enumerate() {
-        let mut sums = [[_mm256_setzero_si256(); 2]; R];
-        let pairs: [&[[i16; 2]; 16]; R] = std::array::from_fn(|r| bytemuck::cast_ref(&rows[r][b]));
+    let panels: [&[[Chunk; Q8_CHUNKS]]; P] = std::array::from_fn(|p| &panels[p].as_chunks().0[..blocks]);
+    let mut out = [[[_mm256_setzero_ps(); 2]; R]; P];
+    for b in 0..blocks {
+        let mut sums = [[[_mm256_setzero_si256(); 2]; R]; P];
         for t in 0..8 {
-            let four = [load(&block[1 + 2 * t]), load(&block[2 + 2 * t])];
-            let even = four.map(|four| _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(four)));
-            let odd = four.map(|four| _mm256_srai_epi16::<8>(four));
-            for r in 0..R {
-                let x = [spread2(pairs[r][2 * t]), spread2(pairs[r][2 * t + 1])];
-                sums[r] = [0, 1].map(|h| _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(even[h], x[0])));
-                sums[r] = [0, 1].map(|h| _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(odd[h], x[1])));
+            for p in 0..P {
+                for h in 0..2 {
+                    let four = load(&panels[p][b][1 + 2 * t + h]);
+                    let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(four));
+                    let odd = _mm256_srai_epi16::<8>(four);
+                    for r in 0..R {
+                        let pairs: &[[i16; 2]; 16] = bytemuck::cast_ref(&rows[r][b]);
+                        let both = _mm256_add_epi32(
+                            _mm256_madd_epi16(even, spread2(pairs[2 * t])),
+                            _mm256_madd_epi16(odd, spread2(pairs[2 * t + 1])),
+                        );
+                        sums[p][r][h] = _mm256_add_epi32(sums[p][r][h], both);
+                    }
+                }
             }
         }
-        for h in 0..2 {
-            let d = halves(&block[0], h);
-            for r in 0..R {
-                let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[r][b]));
-                out[r][h] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(sums[r][h]), out[r][h]);
+        for p in 0..P {
+            for h in 0..2 {
+                let d = halves(&panels[p][b][0], h);
+                for r in 0..R {
+                    let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[r][b]));
+                    out[p][r][h] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(sums[p][r][h]), out[p][r][h]);
+                }
             }
         }
     }

@@ -1,0 +1,88 @@
+"""The agent's questions a second beside a plain loop on llama.cpp's server: the same weights (a GGUF export), a GBNF grammar of what is live at
+every call, full prompts.
+
+    pip install 'llama-cpp-python[server]'
+    python benches/peers/agent_speed.py KGAGENT MODEL GRAPH SOURCE [--limit 300] [--threads 2] [--quantize f16] [--work DIR]
+
+Both sides answer the same questions with the same file: kgagent with its own engine, and kgagent's loop with every call asked of the server. What
+is printed are questions a second by the clock, the ratio, tokens that the model wrote a question, and how many answers are right.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import time
+import urllib.request
+
+
+def written(folder):
+    """Tokens chosen, and tokens that followed without a choice."""
+    decided = forced = 0
+    for trace in sorted((folder / "traces").glob("*.jsonl")):
+        for line in trace.read_text(encoding="utf-8").splitlines():
+            event = json.loads(line)
+            if event["event"] == "tokens":
+                decided += event["decided"]
+                forced += event["forced"]
+    return decided, forced
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("kgagent")
+    parser.add_argument("model", type=pathlib.Path)
+    parser.add_argument("graph")
+    parser.add_argument("source")
+    parser.add_argument("--limit", type=int, default=300)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--quantize", default="f16")
+    parser.add_argument("--port", type=int, default=8791)
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("agent-speed"))
+    args = parser.parse_args()
+    args.work.mkdir(parents=True, exist_ok=True)
+    export = args.work / "export"
+    subprocess.run([args.kgagent, "export", "--model", args.model, "--format", "gguf", "--quantize", args.quantize, "--out", export], check=True)
+    [file] = export.glob("*.gguf")
+    threads = str(args.threads)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "llama_cpp.server", "--model", file, "--n_ctx", "2048", "--n_threads", threads, "--n_threads_batch", threads,
+         "--host", "127.0.0.1", "--port", str(args.port), "--verbose", "false"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
+    try:
+        url = f"http://127.0.0.1:{args.port}/v1"
+        for _ in range(120):
+            try:
+                urllib.request.urlopen(url + "/models", timeout=1).read()
+                break
+            except OSError:
+                if server.poll() is not None:
+                    sys.exit("the server ended")
+                time.sleep(0.5)
+        sides = {
+            "kgagent": ["--model", file],
+            "llama.cpp": ["--model", url, "--constraint", "grammar", "--served", "own"],
+        }
+        rates = {}
+        for name, options in sides.items():
+            out = args.work / name
+            begun = time.perf_counter()
+            done = subprocess.run(
+                [args.kgagent, "eval", "--kg", args.graph, "--source", args.source, "--limit", str(args.limit), "--threads", threads,
+                 "--traces", "--json", "--out", out, *options], check=True, capture_output=True,
+            )
+            seconds = time.perf_counter() - begun
+            metrics = json.loads(done.stdout)
+            decided, forced = written(out)
+            n = metrics["n"]
+            rates[name] = n / seconds
+            print(f"{name:9}  {n} questions in {seconds:.2f} s, {n / seconds:.2f} a second; {decided / n:.1f} tokens chosen and {forced / n:.1f} forced "
+                  f"a question; exact {metrics['exact']:.4f}, {metrics['invalid_calls']} invalid calls", flush=True)
+        print(f"ratio {rates['kgagent'] / rates['llama.cpp']:.1f}")
+    finally:
+        server.terminate()
+        server.wait()
+
+
+main()
