@@ -112,7 +112,15 @@ fn a_file_of_somebody_else_is_described_by_its_metadata() {
         let bytes = text.iter().fold(bytes, |bytes, (from, to)| replaced(&bytes, from, to));
         let other = dir.path().join("other.gguf");
         fs::write(&other, bytes).unwrap();
-        assert!(GgufModel::open(&other).unwrap_err().to_string().contains("tokenizer.json"));
+        // llama.cpp's own keys describe the tokenizer; one beside the file goes before.
+        let described = GgufModel::open(&other).unwrap().tokenizer;
+        let text = "get_relation(e0) film.directed_by 1987";
+        assert_eq!(described.encode(text).unwrap(), tokenizer().encode(text).unwrap());
+        let unknown = dir.path().join("unknown.gguf");
+        let bytes = fs::read(&other).unwrap();
+        fs::write(&unknown, replaced(&bytes, b"tokenizer.ggml.model", b"tokenizer.ggml.ledom")).unwrap();
+        let error = GgufModel::open(&unknown).unwrap_err().to_string();
+        assert!(error.contains("`tokenizer.ggml.model`") && error.contains("tokenizer.json"), "{error}");
         fs::write(dir.path().join("tokenizer.json"), tokenizer().to_bytes().unwrap()).unwrap();
         let model = GgufModel::open(&other).unwrap();
         let rms_norm_eps = f64::from(config.rms_norm_eps as f32);
