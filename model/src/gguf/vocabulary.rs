@@ -330,11 +330,13 @@ mod tests {
             assert_eq!(pieces, RULES.iter().all(|rule| Some(rule.split) != split));
             let again = read(&metadata).unwrap();
             assert_eq!(again.control().unwrap(), tokenizer.control().unwrap());
-            // Whole characters are tokens of the same number in both manners; a foreign split without words for digits is not ours to compare.
-            for text in TEXTS.iter().filter(|_| split.is_none() || !pieces) {
-                let ids = tokenizer.encode(text).unwrap();
-                assert_eq!(again.encode(text).unwrap(), ids, "{text:?} {split:?}");
-                assert_eq!(again.decode(&ids).unwrap(), *text, "{split:?}");
+            for text in TEXTS {
+                let ids = again.encode(text).unwrap();
+                assert_eq!(again.decode(&ids).unwrap(), text, "{split:?}");
+                // Pieces have no tokens that end inside a character, and stand for our own way to split words only.
+                if !pieces || (split.is_none() && text.is_ascii()) {
+                    assert_eq!(ids, tokenizer.encode(text).unwrap(), "{text:?} {split:?}");
+                }
             }
         }
     }
