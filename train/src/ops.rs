@@ -31,7 +31,7 @@ pub(crate) enum Attend {
     /// By the fused kernel.
     Fused(Arc<AttentionShape>),
     /// By products over padded blocks.
-    Stock(Precision, Padded),
+    Stock(Precision, Box<Padded>),
 }
 
 type Plain = FloatTensor<Flex>;
@@ -288,7 +288,7 @@ impl Attend {
     pub(crate) fn new(compute: Compute, shape: Arc<AttentionShape>, device: &Device) -> Self {
         match compute {
             Compute::Fused => Self::Fused(shape),
-            Compute::Stock(precision) => Self::Stock(precision, Padded::new(&shape, device)),
+            Compute::Stock(precision) => Self::Stock(precision, Box::new(Padded::new(&shape, device))),
         }
     }
 

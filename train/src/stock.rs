@@ -108,11 +108,11 @@ impl Padded {
 
     /// Attention of `[tokens, (heads + 2 kv) * d]`, as `[tokens, heads * d]`.
     pub(crate) fn attend(&self, precision: Precision, x: &Tensor<2>) -> Tensor<2> {
-        let outputs = self.blocks.iter().map(|block| self.block(precision, x.clone().select(0, block.tokens.clone()), block));
+        let outputs = self.blocks.iter().map(|block| self.block(precision, &x.clone().select(0, block.tokens.clone()), block));
         Tensor::cat(outputs.collect(), 0).select(0, self.places.clone())
     }
 
-    fn block(&self, precision: Precision, x: Tensor<2>, block: &Block) -> Tensor<2> {
+    fn block(&self, precision: Precision, x: &Tensor<2>, block: &Block) -> Tensor<2> {
         let (d, heads, kv_heads) = (self.shape.head_dim, self.shape.heads, self.shape.kv_heads);
         let (half, group, kind) = (d / 2, heads / kv_heads, precision.dtype());
         let Block { count, len, .. } = *block;
