@@ -64,6 +64,7 @@ fn live(rng: &mut Rng) -> Live {
         last_call: rng.below(8) == 0,
         sets,
         classes: names(rng, 3),
+        types: vec!["rdf:type".to_owned()],
         values: (0..rng.below(3)).map(|i| format!("x{i}")).collect(),
         mentions: vec!["\"Heat\"".to_owned()],
     }

@@ -105,6 +105,33 @@ pub(crate) enum RelationStyle {
     Mention,
 }
 
+/// What samples are like, whatever they are made of.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct SampleArgs {
+    /// Agents that get examples of every question (kg-agent, oda, triad), separated by commas: the data trains one model for all of them.
+    #[arg(long = "agent", value_parser = Agent::named, value_delimiter = ',', default_value = "kg-agent", value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
+    /// Layout of the samples.
+    #[arg(long, value_enum, default_value = "dialogue")]
+    pub(crate) layout: LayoutName,
+    /// How dialogue calls write relations.
+    #[arg(long, value_enum, default_value = "name")]
+    pub(crate) relations: RelationStyle,
+    /// Seed of everything random.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Worker threads; all cores without it. The output does not depend on it.
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+}
+
+impl SampleArgs {
+    /// What the demo trains on: dialogues with relations by name.
+    pub(crate) fn plain(agents: &[Agent], seed: u64) -> Self {
+        Self { agents: agents.to_vec(), layout: LayoutName::Dialogue, relations: RelationStyle::Name, seed, threads: None }
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct GoldArgs {
     #[command(flatten)]
@@ -125,15 +152,8 @@ pub(crate) struct GoldArgs {
     /// Print the examples instead of a table; without --out nothing is written and --limit is 5.
     #[arg(long)]
     pub(crate) show: bool,
-    /// Agents that get examples of every question (kg-agent, oda, triad), separated by commas: the data trains one model for all of them.
-    #[arg(long = "agent", value_parser = Agent::named, value_delimiter = ',', default_value = "kg-agent", value_name = "AGENT")]
-    pub(crate) agents: Vec<Agent>,
-    /// Layout of the samples.
-    #[arg(long, value_enum, default_value = "dialogue")]
-    pub(crate) layout: LayoutName,
-    /// How dialogue calls write relations.
-    #[arg(long, value_enum, default_value = "name")]
-    pub(crate) relations: RelationStyle,
+    #[command(flatten)]
+    pub(crate) samples: SampleArgs,
     /// Put the tool list into every dialogue (the paper layout always has it).
     #[arg(long)]
     pub(crate) tool_list: bool,
@@ -154,12 +174,6 @@ pub(crate) struct GoldArgs {
     pub(crate) per_template: usize,
     #[command(flatten)]
     pub(crate) select: SelectArgs,
-    /// Seed of everything random.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Worker threads; all cores without it. The output does not depend on it.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
 }
 
 /// What is chosen among verified questions.
@@ -252,27 +266,14 @@ pub(crate) struct SynthArgs {
     /// Folder to write: the dataset, and the questions with their queries as `questions.jsonl`.
     #[arg(long, value_name = "DIR")]
     pub(crate) out: PathBuf,
-    /// Agents that get examples of every question (kg-agent, oda, triad), separated by commas: the data trains one model for all of them.
-    #[arg(long = "agent", value_parser = Agent::named, value_delimiter = ',', default_value = "kg-agent", value_name = "AGENT")]
-    pub(crate) agents: Vec<Agent>,
-    /// Layout of the samples.
-    #[arg(long, value_enum, default_value = "dialogue")]
-    pub(crate) layout: LayoutName,
-    /// How dialogue calls write relations.
-    #[arg(long, value_enum, default_value = "name")]
-    pub(crate) relations: RelationStyle,
+    #[command(flatten)]
+    pub(crate) samples: SampleArgs,
     /// Share of further examples in which a needed relation is taken away and the right end is `end([])`.
     #[arg(long, default_value_t = 0.04, value_name = "SHARE")]
     pub(crate) abstain: f64,
     /// Share of the questions that are left out of the data, to be measured on: `eval --source jsonl=DIR/heldout.jsonl`.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub(crate) hold_back: f64,
-    /// Seed of everything random.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Worker threads; all cores without it. The output does not depend on it.
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
 }
 
 #[derive(Debug, Args)]

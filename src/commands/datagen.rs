@@ -21,8 +21,8 @@ use toolbox::memory::{Agent, Template};
 use super::{axolotl, kg, ranking};
 use crate::Outcome;
 use crate::cli::{
-    CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SelectArgs, SparqlArgs, SplitName, SynthArgs,
-    TrainerName, UnitName,
+    CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SampleArgs, SelectArgs, SparqlArgs, SplitName,
+    SynthArgs, TrainerName, UnitName,
 };
 use crate::ui::{Ui, seconds};
 
@@ -67,17 +67,17 @@ pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
 
 /// The questions of a run and how data is made of them.
 fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, GenerateOptions)> {
-    if args.observe && args.layout != LayoutName::Dialogue {
+    if args.observe && args.samples.layout != LayoutName::Dialogue {
         bail!("--observe is for the dialogue layout: a paper prompt has no room for it");
     }
-    let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
+    let reading = ReadOptions { per_template: args.per_template, seed: args.samples.seed };
     let questions = read(&args.sources, Some(graph), &reading)?;
     let options = GenerateOptions {
-        template: Template { observe: args.observe, ..template(args.layout, args.relations, args.tool_list) },
-        agents: agents(&args.agents),
+        template: Template { observe: args.observe, ..template(&args.samples, args.tool_list) },
+        agents: agents(&args.samples.agents),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranking::open(&args.ranking)?, ..VerifyOptions::default() },
-        threads: args.threads.unwrap_or(0),
-        seed: args.seed,
+        threads: args.samples.threads.unwrap_or(0),
+        seed: args.samples.seed,
         limit: args.limit,
         abstain: args.abstain,
         scramble: args.scramble,
@@ -161,11 +161,11 @@ pub(crate) fn sparql(args: &SparqlArgs, ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn template(layout: LayoutName, relations: RelationStyle, tool_list: bool) -> Template {
-    let mut template = Template::new(layout.layout());
-    if layout == LayoutName::Dialogue {
+fn template(args: &SampleArgs, tool_list: bool) -> Template {
+    let mut template = Template::new(args.layout.layout());
+    if args.layout == LayoutName::Dialogue {
         template.toolbox = tool_list;
-        template.naming = match relations {
+        template.naming = match args.relations {
             RelationStyle::Name => Naming::Mixed,
             RelationStyle::Handle => Naming::Handles,
             RelationStyle::Mention => Naming::Mentions,
@@ -196,19 +196,19 @@ pub(crate) fn synthesise(args: &SynthArgs, graph: &dyn Kg, ui: &Ui) -> Result<Re
     if !(0.0..=0.9).contains(&args.hold_back) {
         bail!("--hold-back takes a share from 0 to 0.9, not {}", args.hold_back);
     }
-    let threads = args.threads.unwrap_or(0);
+    let threads = args.samples.threads.unwrap_or(0);
     let bar = ui.bar(Some(args.count as u64), "ask");
     let progress = |done: usize, _: usize| bar.set_position(done as u64);
-    let options = SynthOptions { count: args.count, seed: args.seed, threads, ..SynthOptions::default() };
+    let options = SynthOptions { count: args.count, seed: args.samples.seed, threads, ..SynthOptions::default() };
     let made = datagen::synth::synthesise(graph, &options, None, &progress, ui.stop())?;
     bar.finish_and_clear();
-    let (questions, beside) = made.split(args.hold_back, args.seed);
+    let (questions, beside) = made.split(args.hold_back, args.samples.seed);
     let options = GenerateOptions {
-        template: template(args.layout, args.relations, false),
-        agents: agents(&args.agents),
+        template: template(&args.samples, false),
+        agents: agents(&args.samples.agents),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ..VerifyOptions::default() },
         threads,
-        seed: args.seed,
+        seed: args.samples.seed,
         abstain: args.abstain,
         synth: Some(beside),
         ..GenerateOptions::default()

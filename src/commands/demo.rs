@@ -25,7 +25,7 @@ use train::{Base, TrainConfig};
 use super::eval::{Planning, Setting};
 use super::{ask, datagen as sources, eval, kg, train as training};
 use crate::Outcome;
-use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, LayoutName, RankingArgs, RelationStyle, SelectArgs};
+use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, RankingArgs, SampleArgs, SelectArgs};
 use crate::ui::{Ui, seconds, table};
 
 /// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
@@ -103,9 +103,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         hold_out: vec![new_entities.clone(), new_wordings.clone()],
         out: Some(data_dir.clone()),
         show: false,
-        agents: args.agents.clone(),
-        layout: LayoutName::Dialogue,
-        relations: RelationStyle::Name,
+        samples: SampleArgs::plain(&args.agents, args.seed),
         tool_list: false,
         observe: false,
         limit: None,
@@ -113,8 +111,6 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         scramble: 0.0,
         per_template: if args.quick { QUICK_PER_TEMPLATE } else { per_template },
         select: SelectArgs::default(),
-        seed: args.seed,
-        threads: None,
     };
     let report = sources::generate(&generating, &data_dir, &graph, ui)?;
     ui.say(format!("2. generated {} verified examples ({} calls) into {}", report.total.examples, report.total.steps, data_dir.display()));

@@ -20,20 +20,18 @@ const PLAIN_WORDS: &[&str] = &[
 pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 8;
     let spans = word_spans(text);
-    let reach: Vec<usize> = (0..spans.len()).map(|start| reach(kg, text, &spans[start..spans.len().min(start + LONGEST)])).collect();
+    let begun: Vec<Vec<Alive>> = (0..spans.len()).map(|start| begun(kg, text, &spans[start..spans.len().min(start + LONGEST)])).collect();
     let mut used = vec![false; spans.len()];
     let mut found: Vec<(usize, Literal)> = Vec::new();
     for length in (1..=LONGEST.min(spans.len())).rev() {
         for start in 0..=spans.len() - length {
-            if length > reach[start] || used[start..start + length].iter().any(|&used| used) {
-                continue;
-            }
+            let Some(alive) = begun[start].get(length - 1).filter(|_| !used[start..start + length].contains(&true)) else { continue };
             let words = with_bracket(text, spans[start].0, spans[start + length - 1].1);
             let plain = length == 1 && PLAIN_WORDS.contains(&words.to_lowercase().as_str());
             if plain || !words.chars().any(char::is_alphabetic) {
                 continue;
             }
-            if let Some(literal) = text_value(kg, words) {
+            if let Some(literal) = text_value(kg, words, alive) {
                 used[start..start + length].fill(true);
                 found.push((start, literal));
             }
@@ -43,9 +41,16 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     found.into_iter().map(|(_, literal)| literal).collect()
 }
 
+/// Which spellings of a text some literal of the graph begins with, by their places in [`spellings`].
+type Alive = [bool; SPELLINGS];
+
 /// The string literal that is spelt like `words`, in their case or one that people change to, and that an attribute has.
-fn text_value(kg: &dyn Kg, words: &str) -> Option<Literal> {
-    for form in spellings(words) {
+fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
+    let forms = spellings(words);
+    for (i, form) in forms.iter().enumerate() {
+        if !alive[i] || forms[..i].contains(form) {
+            continue;
+        }
         for lang in [None, Some("en".to_owned())] {
             let literal = Literal { lexical: form.clone(), datatype: None, lang };
             let node = kg.find(&Term::Literal(literal.clone()));
@@ -58,29 +63,37 @@ fn text_value(kg: &dyn Kg, words: &str) -> Option<Literal> {
     None
 }
 
-/// The text as it stands, in small letters, with one or all of its words capital, and in capitals; each once.
-fn spellings(words: &str) -> Vec<String> {
+/// Ways in which people spell the same words.
+const SPELLINGS: usize = 5;
+
+/// The text as it stands, in small letters, with one or all of its words capital, and in capitals.
+fn spellings(words: &str) -> [String; SPELLINGS] {
     let lower = words.to_lowercase();
     let title: String = lower.split_inclusive([' ', '-']).map(capital).collect();
-    let mut forms = Vec::with_capacity(5);
-    for form in [words.to_owned(), lower.clone(), capital(&lower), title, words.to_uppercase()] {
-        if !forms.contains(&form) {
-            forms.push(form);
-        }
-    }
-    forms
+    let first = capital(&lower);
+    [words.to_owned(), lower, first, title, words.to_uppercase()]
 }
 
-/// How many of these words, from the first, can stand at the beginning of a literal of the graph: longer texts need not be looked up.
-fn reach(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> usize {
-    let (Some(first), mut known) = (spans.first(), 0) else { return 0 };
+/// For one, two, three of these words and so on: the spellings that literals of the graph begin with, as long as there are any. Longer texts
+/// need not be looked up; and a spelling that nothing begins with, nothing begins with when it goes on.
+fn begun(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
+    let mut alive = [true; SPELLINGS];
+    let mut all = Vec::new();
     for span in spans {
-        if !spellings(&text[first.0..span.1]).iter().any(|form| kg.begins_literal(form)) {
+        let forms = spellings(&text[spans[0].0..span.1]);
+        for i in 0..SPELLINGS {
+            alive[i] = alive[i]
+                && match forms[..i].iter().position(|known| *known == forms[i]) {
+                    Some(same) => alive[same],
+                    None => kg.begins_literal(&forms[i]),
+                };
+        }
+        if alive == [false; SPELLINGS] {
             break;
         }
-        known += 1;
+        all.push(alive);
     }
-    known
+    all
 }
 
 /// The span, with the bracket behind it if it closes one inside: `(sw)` ends in its bracket.

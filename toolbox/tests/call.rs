@@ -59,6 +59,7 @@ fn value() -> impl Strategy<Value = Arg> {
         name().prop_map(Arg::Name),
         (0..9usize).prop_map(|i| Arg::handle(HandleKind::Value, i)),
         (0..9usize).prop_map(|i| Arg::handle(HandleKind::Entity, i)),
+        (0..9usize).prop_map(|i| Arg::handle(HandleKind::Class, i)),
     ]
 }
 
@@ -104,7 +105,8 @@ fn live() -> impl Strategy<Value = Live> {
                 }
             });
             let mentions = mentions.into_iter().map(|text| Literal::plain(text).to_string()).collect();
-            Live { next_var, last_call: false, sets: sets.collect(), classes, values, mentions }
+            let types = vec!["rdf:type".to_owned()];
+            Live { next_var, last_call: false, sets: sets.collect(), classes, types, values, mentions }
         },
     )
 }

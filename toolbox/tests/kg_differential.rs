@@ -4,10 +4,13 @@
 //! store too before it is compared. LIMIT and OFFSET are taken out first: among equal rows they leave open which ones are given.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
+mod common;
+
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
+use common::{datasets, json};
 use oxigraph::model::{BlankNode, GraphName, Literal as OxLiteral, NamedNode, NamedOrBlankNode, Quad, Term as OxTerm};
 use oxigraph::sparql::{QueryResults, SparqlEvaluator};
 use oxigraph::store::Store;
@@ -217,19 +220,6 @@ proptest! {
 }
 
 // ---- the development sets
-
-fn datasets() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets");
-    let found = root.is_dir().then_some(root);
-    if found.is_none() {
-        eprintln!("skipped: ../shared/datasets is not here");
-    }
-    found
-}
-
-fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_reader(flate2::read::MultiGzDecoder::new(std::fs::File::open(path).unwrap())).unwrap()
-}
 
 fn both(root: &Path, name: &str) -> Both {
     Both::new(FrozenKg::load(&[root.join(name)], &LoadOptions::default(), &|_| {}).unwrap())

@@ -323,10 +323,13 @@ impl Back<'_> {
             Arg::Var(index) => {
                 let input = self.members(call.args.first().ok_or_else(odd)?)?;
                 let set = self.members(&Arg::Var(*index))?;
-                let [only] = set[..] else { return Err(odd()) };
                 let value = self.fresh();
                 let other = self.assigned(*index, &value)?;
-                if let Term::Literal(_) = self.kg.term(only) {
+                if let Some(&only) = set.iter().find(|node| matches!(self.kg.term(**node), Term::Literal(_))) {
+                    // No one spelling is known to say the comparison with each of several.
+                    if set.len() != 1 {
+                        return Err(Unsayable::Comparison(call.to_string()));
+                    }
                     let pairs = self.pairs(&input, walk);
                     let test = self.against(&pairs, *op, only, &value, &same);
                     let test = test.ok_or_else(|| Unsayable::Comparison(call.to_string()))?;

@@ -66,8 +66,7 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
         Against::Nothing => 3,
     });
     if judged.is_empty() {
-        // A class alone is nothing that judge compares.
-        return Err(if group.edges.is_empty() { Refusal::HiddenRelation } else { Refusal::Unsupported });
+        return if group.edges.is_empty() { of_class(compiler, group) } else { Err(Refusal::Unsupported) };
     }
     let mut reason = Refusal::Disconnected;
     for last in judged {
@@ -99,6 +98,25 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
         }
     }
     Err(reason)
+}
+
+/// Whether something that the query names is of a class: along the relation to classes, which no list shows but `judge` takes.
+fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
+    let [(node, relation, class)] = group.typed.as_slice() else { return Err(Refusal::HiddenRelation) };
+    let mut rest = group.clone();
+    rest.typed.clear();
+    rest.classes.clear();
+    let set = match node {
+        Node::Var(var) => compiler.select(&rest, *var, None)?,
+        Node::Entity(iri) if rest == Group::default() => {
+            compiler.found.push(Term::Iri(iri.clone()));
+            Arg::Name(compiler.names.iri(iri)?)
+        }
+        Node::Entity(_) | Node::Literal(_) => return Err(Refusal::Disconnected),
+    };
+    let (relation, name) = (compiler.names.iri(relation)?, compiler.names.iri(class)?);
+    compiler.classes.push(Term::Iri(class.clone()));
+    Ok(compiler.along(Tool::Judge, &set, vec![Arg::Name(relation), Arg::Op(Op::Eq), Arg::Name(name)]))
 }
 
 /// The judgements that something is there: a tail, or one within a set.

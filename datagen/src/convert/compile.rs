@@ -4,6 +4,9 @@
 //! that is local there, in the canonical order: entity constraints and branches, comparisons, classes, out-and-back paths. As every node's set
 //! holds exactly the values that its side of the tree allows, the root's set is exact.
 
+mod constraint;
+mod outward;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use toolbox::call::{Arg, Call, Tool};
@@ -15,7 +18,7 @@ use toolbox::value::{Extreme, Op};
 use super::exact::{Check, Held};
 use super::names::Names;
 use super::view::{Entry, Start, StartKind, View};
-use crate::graph::{Group, Node, Step, Var, algebra, bare, mirrored};
+use crate::graph::{Group, Node, Step, Var, algebra, bare};
 use crate::refusal::Refusal;
 
 /// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
@@ -362,178 +365,5 @@ impl<'a> Compiler<'a> {
             set = self.out_and_back(view, node, set, edge, !lone)?;
         }
         self.close(view, node, set)
-    }
-
-    fn is_compared(&self, view: &View<'_>, var: Var) -> bool {
-        view.group.comparisons.iter().any(|comparison| comparison.var == var)
-            || view.group.choices.iter().any(|(known, _)| *known == var)
-            || view.group.differ.iter().any(|(known, term)| *known == var && self.answer != Some(var) && self.is_known(term))
-            || view.group.ordered.iter().any(|ordered| ordered.left == var || ordered.right == var)
-    }
-
-    /// Whether the graph, if there is one, holds a term: what it does not hold, everything differs from.
-    fn is_known(&self, term: &Term) -> bool {
-        self.names.kg.is_none_or(|kg| kg.find(term).is_some())
-    }
-
-    /// A branch that ends in an entity: a semi-join where it is one edge on an inner node (rule R14), else compiled from the entity
-    /// towards the node and intersected. On the answer the entity starts a branch of its own: the planner meets the second topic there.
-    fn entity_constraint(&mut self, view: &View<'_>, node: Var, set: Arg, start: &Start) -> Result<Arg, Refusal> {
-        if let Entry::Edge(edge) = start.entry
-            && let (Node::Entity(iri), [step]) = (view.far(edge, node), view.edge(edge).steps.as_slice())
-            && step.forward == view.is_subject(edge, node)
-            && (self.answer != Some(node) || self.is_wide(iri, &step.relation))
-        {
-            let rest = vec![Arg::Name(self.names.relation(&step.relation)?), Arg::Op(Op::Eq), Arg::Name(self.names.iri(iri)?)];
-            return Ok(self.along(Tool::GetEntityByConstraint, &set, rest));
-        }
-        let branch = self.enter(view, node, start)?;
-        Ok(self.intersect(set, branch))
-    }
-
-    fn is_wide(&self, iri: &str, relation: &str) -> bool {
-        let Some(kg) = self.names.kg else { return false };
-        let find = |iri: &str| kg.find(&Term::Iri(iri.to_owned()));
-        match (find(iri), find(relation)) {
-            (Some(entity), Some(relation)) => kg.heads(relation.relation(), entity).len() > BRANCH_SIZE,
-            _ => false,
-        }
-    }
-
-    /// Comparisons of one attribute.
-    fn attribute(&mut self, view: &View<'_>, node: Var, mut set: Arg, edge: usize) -> Result<Arg, Refusal> {
-        let [step] = view.edge(edge).steps.as_slice() else { return Err(Refusal::Filter) };
-        if step.forward != view.is_subject(edge, node) {
-            return Err(Refusal::Filter);
-        }
-        let relation = self.names.relation(&step.relation)?;
-        let reached = set.clone();
-        let mut wanted = Vec::new();
-        let mut held = Held::Tests { tests: Vec::new(), others: Vec::new() };
-        match view.far(edge, node) {
-            Node::Literal(literal) => {
-                wanted.push((Op::Eq, self.literal(literal)));
-                held = Held::Term(Term::Literal(literal.clone()));
-            }
-            Node::Entity(_) => {}
-            Node::Var(var) => {
-                let (mut tests, mut others) = (Vec::new(), Vec::new());
-                for comparison in view.group.comparisons.iter().filter(|comparison| comparison.var == *var) {
-                    wanted.push((comparison.op, self.literal(&comparison.value)));
-                    tests.push(algebra::of_tail(&comparison.test, *var));
-                }
-                for (_, either) in view.group.choices.iter().filter(|(known, _)| known == var) {
-                    let sets = either.iter().map(|comparison| {
-                        let rest = vec![Arg::name(&relation), Arg::Op(comparison.op), self.literal(&comparison.value)];
-                        self.along(Tool::GetEntityByConstraint, &set, rest)
-                    });
-                    let sets: Vec<Arg> = sets.collect();
-                    set = self.combine(Tool::Union, sets);
-                    tests.push(algebra::of_tail(&algebra::any(either), *var));
-                }
-                for (_, term) in view.group.differ.iter().filter(|(known, term)| known == var && self.is_known(term)) {
-                    // Literals that attributes must not be are comparisons already.
-                    let value = self.names.node(term)?;
-                    wanted.push((Op::Ne, Arg::Name(value)));
-                    let constant = algebra::constant(term).ok_or(Refusal::OddTerm)?;
-                    tests.push(algebra::differs(algebra::tail().into(), constant));
-                }
-                for ordered in &view.group.ordered {
-                    let (op, other) = match (ordered.left == *var, ordered.right == *var) {
-                        (true, _) => (ordered.op, ordered.right),
-                        (_, true) => (mirrored(ordered.op), ordered.left),
-                        _ => continue,
-                    };
-                    // The other side is an attribute of its own entities; the tool refuses it where it is more than one value.
-                    if std::mem::replace(&mut self.comparing, true) {
-                        return Err(Refusal::VariableComparison);
-                    }
-                    let value = self.set(view, other, None)?;
-                    self.comparing = false;
-                    wanted.push((op, value.clone()));
-                    tests.push(algebra::of_tail(&ordered.test, *var));
-                    others.push((other, value));
-                }
-                if !tests.is_empty() {
-                    held = Held::Tests { tests, others };
-                }
-            }
-        }
-        for (op, value) in wanted {
-            set = self.along(Tool::GetEntityByConstraint, &set, vec![Arg::name(&relation), Arg::Op(op), value]);
-        }
-        if set != reached {
-            self.checks.push(Check { input: reached, output: set.clone(), relation: step.relation.clone(), held });
-        }
-        Ok(set)
-    }
-
-    /// Whether an edge away from a node without an entity behind it constrains the node; notes what may be left out.
-    fn counts(&mut self, view: &View<'_>, node: Var, edge: usize) -> bool {
-        let Some(far) = view.far(edge, node).var() else { return true };
-        if self.extreme.is_some_and(|(attribute, _)| attribute == far) {
-            return false;
-        }
-        let label = view.edge(edge).steps.iter().all(|step| self.names.vocabulary.is_label(&step.relation));
-        if label && view.is_leaf(far) {
-            return false;
-        }
-        if self.is_bare(view, far, edge) || self.leads_to_answer(view, far, edge) {
-            let spare = Spare::Exists(view.edge(edge).order);
-            let out = self.without.contains(&spare);
-            self.spares.push(spare);
-            return !out;
-        }
-        true
-    }
-
-    /// Whether only the existence of a sub-tree matters.
-    fn is_bare(&self, view: &View<'_>, var: Var, via: usize) -> bool {
-        let plain = |node: &Node| node.var() != Some(var);
-        let bare = view.group.classes.iter().all(|(node, _)| plain(node))
-            && view.group.intervals.iter().all(|interval| plain(&interval.node))
-            && view.own_entity_starts(var).is_empty()
-            && !self.is_compared(view, var)
-            && self.extreme.is_none_or(|(attribute, _)| attribute != var);
-        let edges = view.edges_at(var, &[via]);
-        bare && edges.into_iter().all(|edge| view.far(edge, var).var().is_some_and(|far| self.is_bare(view, far, edge)))
-    }
-
-    /// With an extreme, the answer's side is walked again behind it.
-    fn leads_to_answer(&self, view: &View<'_>, var: Var, via: usize) -> bool {
-        let (Some(_), Some(answer)) = (self.extreme, self.answer) else { return false };
-        var == answer
-            || view
-                .edges_at(var, &[via])
-                .into_iter()
-                .any(|edge| view.far(edge, var).var().is_some_and(|far| self.leads_to_answer(view, far, edge)))
-    }
-
-    /// Out along an edge, narrow there, back, and intersect with where it began (rule R16).
-    fn out_and_back(&mut self, view: &View<'_>, node: Var, set: Arg, edge: usize, close: bool) -> Result<Arg, Refusal> {
-        let Node::Var(far) = view.far(edge, node) else { return Err(Refusal::Filter) };
-        let (steps, subject) = (&view.edge(edge).steps, view.is_subject(edge, node));
-        let out = self.walk(&set, steps, subject)?;
-        let there = self.narrow(view, *far, &out, &[edge], None, true)?;
-        self.sets.insert(*far, there.clone());
-        let back = self.walk(&there, steps, !subject)?;
-        Ok(if close { self.intersect(set, back) } else { back })
-    }
-
-    /// Edges that close a cycle, as intersections: with a graph only, whose verification sees whether the sets said enough.
-    fn close(&mut self, view: &View<'_>, node: Var, mut set: Arg) -> Result<Arg, Refusal> {
-        for &edge in &view.closing {
-            let ends = (view.edge(edge).subject.var(), view.edge(edge).object.var());
-            let far = match ends {
-                (Some(a), Some(b)) if a == node => b,
-                (Some(a), Some(b)) if b == node => a,
-                _ => continue,
-            };
-            let Some(known) = self.sets.get(&far).cloned().filter(|_| far != node && !self.closed.contains(&edge)) else { continue };
-            let reached = self.walk(&known, &view.edge(edge).steps, !view.is_subject(edge, node))?;
-            set = self.intersect(set, reached);
-            self.closed.insert(edge);
-        }
-        Ok(set)
     }
 }

@@ -91,9 +91,13 @@ impl Run<'_> {
                 let mut bound = Vec::new();
                 for (var, arg) in others {
                     let Some(set) = self.set(arg) else { return Ok(false) };
-                    let [only] = set[..] else { return Ok(false) };
-                    let Some(constant) = algebra::ground(&self.kg.term(only)) else { return Ok(false) };
-                    bound.push((algebra::variable(*var), constant));
+                    // Only a judgement is of any of several values.
+                    if set.len() != 1 && self.set(&check.output).is_some() {
+                        return Ok(false);
+                    }
+                    let constants: Option<Vec<GroundTerm>> = set.iter().map(|&node| algebra::ground(&self.kg.term(node))).collect();
+                    let Some(constants) = constants else { return Ok(false) };
+                    bound.push((algebra::variable(*var), constants));
                 }
                 let pairs = pairs();
                 let passing = self.passing_with(pairs.iter().map(|(_, tail)| *tail), tests, &bound)?;
@@ -152,7 +156,7 @@ impl Run<'_> {
         &self,
         nodes: impl Iterator<Item = NodeId>,
         tests: &[Expression],
-        bound: &[(Variable, GroundTerm)],
+        bound: &[(Variable, Vec<GroundTerm>)],
     ) -> Result<HashSet<NodeId>, Refusal> {
         let mut constants = self.constants(nodes);
         // VALUES ask for a term, not for what a date constant of a filter stands for.
@@ -164,9 +168,9 @@ impl Run<'_> {
             return Ok(HashSet::new());
         }
         let mut pattern = values(&constants);
-        for (variable, constant) in bound {
-            let one = GraphPattern::Values { variables: vec![variable.clone()], bindings: vec![vec![Some(constant.clone())]] };
-            pattern = algebra::join(pattern, one);
+        for (variable, constants) in bound {
+            let bindings = constants.iter().map(|constant| vec![Some(constant.clone())]).collect();
+            pattern = algebra::join(pattern, GraphPattern::Values { variables: vec![variable.clone()], bindings });
         }
         for test in tests.iter().filter(|test| algebra::same_literal(test).is_none()) {
             pattern = algebra::filter(pattern, test.clone());

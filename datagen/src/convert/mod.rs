@@ -70,7 +70,7 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     let vocabulary = Vocabulary::new(context.kg);
     let unlimited = context.kg.and_then(|kg| limit::unlimited(kg, query));
     let query = unlimited.as_ref().unwrap_or(query);
-    let graph = graph_of(query, context)?;
+    let graph = graph_in(query, context, &vocabulary)?;
     let names = Names { kg: context.kg, vocabulary: &vocabulary };
     let mut without = BTreeSet::new();
     let strict = program(&graph, context, names, &without, false);
@@ -96,8 +96,10 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     {
         return Err(Refusal::Aggregate);
     }
-    let mut best = best.program;
-    trial.shorten(&mut best, &result.value, without);
+    let Made { program: mut best, spares, .. } = best;
+    if spares.iter().any(|spare| !without.contains(spare)) {
+        trial.shorten(&mut best, &result.value, without, spares);
+    }
     for term in exclude {
         if !best.exclude.contains(&term) {
             best.exclude.push(term);
@@ -111,7 +113,11 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
 /// # Errors
 /// The reason for which there is none.
 pub(crate) fn graph_of(query: &spargebra::Query, context: &Context<'_>) -> Result<QueryGraph, Refusal> {
-    let mut graph = read_query(query, &Vocabulary::new(context.kg))?;
+    graph_in(query, context, &Vocabulary::new(context.kg))
+}
+
+fn graph_in(query: &spargebra::Query, context: &Context<'_>, vocabulary: &Vocabulary) -> Result<QueryGraph, Refusal> {
+    let mut graph = read_query(query, vocabulary)?;
     ground::predicates(&mut graph, context.kg)?;
     if let Some(kg) = context.kg {
         ground::intervals(&mut graph.group, kg);
@@ -210,10 +216,10 @@ impl Trial<'_> {
         None
     }
 
-    /// Leaves out what does not change the result.
-    fn shorten(&self, best: &mut GoldProgram, result: &Value, mut without: BTreeSet<Spare>) {
+    /// Leaves out what does not change the result, beginning with `spares`.
+    fn shorten(&self, best: &mut GoldProgram, result: &Value, mut without: BTreeSet<Spare>, spares: Vec<Spare>) {
         // Everything at once is the common case; leaving something out can bring up more to leave out.
-        let mut all = without.clone();
+        let mut all: BTreeSet<Spare> = without.iter().cloned().chain(spares).collect();
         while let Some(Made { program: shorter, spares, .. }) = self.program(&all) {
             let before = all.len();
             all.extend(spares);

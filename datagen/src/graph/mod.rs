@@ -9,6 +9,7 @@
 pub(crate) mod algebra;
 mod block;
 mod expression;
+mod head;
 mod normal;
 mod read;
 mod vocabulary;

@@ -8,7 +8,7 @@ use toolbox::kg::Kg;
 
 use super::{Laps, Made, finish, samples};
 use crate::Outcome;
-use crate::cli::{DemoArgs, EntitySource, KgArg, KgLoadArgs, LayoutName, RelationStyle, SynthArgs};
+use crate::cli::{DemoArgs, EntitySource, KgArg, KgLoadArgs, SampleArgs, SynthArgs};
 use crate::commands::{datagen as sources, kg};
 use crate::ui::Ui;
 
@@ -32,13 +32,9 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         graph: KgArg::whole(&loading.kg),
         count: if args.quick { QUICK.min(args.count) } else { args.count },
         out: args.out.join("data"),
-        agents: args.agents.clone(),
-        layout: LayoutName::Dialogue,
-        relations: RelationStyle::Name,
+        samples: SampleArgs::plain(&args.agents, args.seed),
         abstain: 0.04,
         hold_back: HELD_BACK,
-        seed: args.seed,
-        threads: None,
     };
     let report = sources::synthesise(&synth, &graph, ui)?;
     let Some(coverage) = &report.coverage else { bail!("the report of {} has no coverage", synth.out.display()) };

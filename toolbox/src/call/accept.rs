@@ -53,6 +53,8 @@ pub struct Live {
     pub sets: Vec<LiveSet>,
     /// Classes offered.
     pub classes: Vec<String>,
+    /// Relations to classes: no list shows them, and only `judge` takes one, with `=` and a class offered.
+    pub types: Vec<String>,
     /// Literals found in the question.
     pub values: Vec<String>,
     /// Mentions of the question, printed as literals.
@@ -282,7 +284,11 @@ impl CallAcceptor {
                 }
                 let along = set.out.iter().map(|name| format!("{name}, "));
                 let against = set.incoming.iter().map(|name| format!("~{name}, "));
-                along.chain(against).map(|text| (text, stage.clone())).collect()
+                let mut texts: Vec<(String, Stage)> = along.chain(against).map(|text| (text, stage.clone())).collect();
+                if tool == Tool::Judge && !texts.is_empty() && !self.live.classes.is_empty() {
+                    texts.extend(self.live.types.iter().map(|name| (format!("{name}, =, "), Stage::Class)));
+                }
+                texts
             }
         }
     }

@@ -397,7 +397,7 @@ impl Parser<'_> {
         if looks_literal(&word) {
             return Ok(Arg::Literal(self.typed(Literal::plain(word))?));
         }
-        let known = handle(&word, HandleKind::Value).or_else(|| handle(&word, HandleKind::Entity));
+        let known = [HandleKind::Value, HandleKind::Entity, HandleKind::Class].into_iter().find_map(|kind| handle(&word, kind));
         Ok(known.map_or(Arg::Name(word), Arg::Handle))
     }
 

@@ -14,7 +14,11 @@ impl fmt::Display for Handle {
 
 /// Characters that end a bare token.
 pub(super) fn is_delimiter(c: char) -> bool {
-    c.is_whitespace() || c.is_control() || matches!(c, ',' | '(' | ')' | '[' | ']' | '"' | '<' | '>' | '=' | '~' | ';' | '\\')
+    // Up to the space all of ASCII is white space or control.
+    if c.is_ascii() && !matches!(c, '\0'..=' ' | '\x7f') {
+        return matches!(c, ',' | '(' | ')' | '[' | ']' | '"' | '<' | '>' | '=' | '~' | ';' | '\\');
+    }
+    c.is_whitespace() || c.is_control()
 }
 
 /// Whether bare text would be read as a number or a date rather than as a name.

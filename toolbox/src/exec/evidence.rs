@@ -154,15 +154,15 @@ impl Walk<'_, '_> {
             if self.triples.iter().any(|&(s, _, o)| s == node || o == node) {
                 continue;
             }
+            let typed = || kg.instances(node).first().map(|&member| proof(kg, member, node)).unwrap_or_default();
             if call.tool == Tool::GetEntityByType {
-                let member = kg.instances(node).first().copied();
-                let typed = member.map(|member| proof(kg, member, node)).unwrap_or_default();
-                self.triples.extend(typed);
+                self.triples.extend(typed());
                 continue;
             }
             let out = kg.out_relations(node).first().and_then(|&r| kg.tails(node, r).first().map(|&t| (node, r, t)));
             let known = out.or_else(|| kg.in_relations(node).first().and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node))));
-            self.triples.extend(known);
+            // A class that something was judged by.
+            self.triples.extend(known.map_or_else(typed, |known| vec![known]));
         }
     }
 

@@ -171,11 +171,12 @@ impl Session<'_> {
     }
 
     fn leads_to(&self, far: NodeId) -> LeadsTo {
-        let kind = self.literals(&[far]).first().map(|literal| Kind::majority([literal]));
-        match kind {
+        let resource = self.kg.resources().contains(&far.0);
+        let literal = if resource && !self.kg.has_texts() { None } else { self.literals(&[far]).pop() };
+        match literal.map(|literal| Kind::majority([&literal])) {
             Some(Kind::Int | Kind::Float) => LeadsTo::Number,
             Some(Kind::Time) => LeadsTo::Time,
-            _ if !self.kg.resources().contains(&far.0) => LeadsTo::Text,
+            _ if !resource => LeadsTo::Text,
             _ if !self.kg.has_label(far) => LeadsTo::Statement,
             _ => LeadsTo::Thing(self.kg.types(far).into_iter().map(|class| self.kg.name(class)).collect()),
         }

@@ -95,8 +95,13 @@ impl Session<'_> {
                     }
                 }
                 (Param::Class, Arg::Name(name)) => {
-                    if let Some(i) = self.kg.by_name(name).and_then(|node| self.classes.iter().position(|&class| class == node)) {
-                        *arg = Arg::handle(HandleKind::Class, i);
+                    if let Some(handle) = self.class_handle(name) {
+                        *arg = handle;
+                    }
+                }
+                (Param::Value, Arg::Name(name)) if self.judges_class(call) => {
+                    if let Some(handle) = self.class_handle(name) {
+                        *arg = handle;
                     }
                 }
                 (Param::Set | Param::Value, Arg::Name(name)) => {
@@ -113,6 +118,17 @@ impl Session<'_> {
             }
         }
         handled
+    }
+
+    fn class_handle(&self, name: &str) -> Option<Arg> {
+        let node = self.kg.by_name(name)?;
+        self.classes.iter().position(|&class| class == node).map(|i| Arg::handle(HandleKind::Class, i))
+    }
+
+    /// Whether a call asks if something is of a class: `judge` along a relation to classes.
+    fn judges_class(&self, call: &Call) -> bool {
+        let Some(Arg::Name(relation)) = call.args.get(1).filter(|_| call.tool == Tool::Judge) else { return false };
+        self.kg.by_name(relation).is_some_and(|node| self.kg.schema().type_relations.contains(&node.relation()))
     }
 
     fn relation_handle(&self, key: Option<&SetKey>, name: &str, out: bool, naming: Naming) -> Option<Arg> {

@@ -202,14 +202,18 @@ impl Session<'_> {
                 Ok(Against::Literal(now.unwrap_or_else(|| self.kg.schema().settings.now())))
             }
             Some(Arg::Var(index)) => match self.set(&Arg::Var(*index))?.as_ref() {
-                [only] => Ok(match self.kg.term(*only) {
-                    Term::Literal(literal) => Against::Literal(literal),
-                    Term::Iri(_) | Term::Blank(_) => Against::Node(*only),
-                }),
+                [only] => Ok(self.as_value(*only)),
                 many => Err(ToolError::Comparison(format!("v{index} has {} members; a value to compare with is one", many.len()))),
             },
             Some(other) => Ok(Against::Node(self.node(other)?)),
             None => Err(ToolError::Comparison("a value to compare with is missing".to_owned())),
+        }
+    }
+
+    fn as_value(&self, node: NodeId) -> Against {
+        match self.kg.term(node) {
+            Term::Literal(literal) => Against::Literal(literal),
+            Term::Iri(_) | Term::Blank(_) => Against::Node(node),
         }
     }
 
@@ -237,6 +241,10 @@ impl Session<'_> {
 
     fn satisfying(&self, from: &[NodeId], relation: Relation, forward: bool, op: Op, against: &Against) -> Result<Vec<NodeId>, ToolError> {
         match against {
+            // Wider classes count where they do for `get_entity_by_type`.
+            Against::Node(class) if forward && op == Op::Eq && self.counts_wider(relation) => {
+                Ok(from.iter().filter(|&&node| self.kg.types(node).contains(class)).copied().collect())
+            }
             Against::Node(value) => {
                 let wanted = |tail: NodeId| match op {
                     Op::Eq => Ok(tail == *value),
@@ -272,6 +280,11 @@ impl Session<'_> {
         }
     }
 
+    fn counts_wider(&self, relation: Relation) -> bool {
+        let schema = self.kg.schema();
+        schema.settings.subclasses && matches!(relation, Relation::Plain(id) if schema.type_relations.contains(&id))
+    }
+
     pub(crate) fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
         nodes
             .iter()
@@ -297,7 +310,8 @@ impl Session<'_> {
         value::extreme(&tails, extreme).unwrap_or_default().into_iter().map(|i| owners[i]).collect()
     }
 
-    /// L4 (R17): some member has some tail that compares so; no tails is false, not an error.
+    /// L4 (R17): some member has some tail that compares so; no tails is false, not an error. A variable may hold several values to compare
+    /// with: one that compares so is enough, as one tail is.
     fn judge(&self, call: &Call, from: &EntSet) -> Result<Done, ToolError> {
         let truth =
             |truth: bool, walked| Ok(Done { observation: Observation::Value(Value::Bool(truth)), walked, inputs: vec![from.clone()] });
@@ -309,8 +323,19 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         let Some(Arg::Op(op)) = call.args.get(2) else { return Err(missing(call)) };
-        let kept = self.satisfying(from, relation, forward, *op, &self.against(call.args.get(3))?)?;
-        truth(!kept.is_empty(), Some((relation, forward)))
+        let values = match call.args.get(3) {
+            Some(Arg::Var(index)) => self.set(&Arg::Var(*index))?.iter().map(|&node| self.as_value(node)).collect(),
+            other => vec![self.against(other)?],
+        };
+        if values.len() > 1 && values.len().saturating_mul(from.len()) > limits::SET_SIZE {
+            return Err(ToolError::TooLarge { limit: limits::SET_SIZE });
+        }
+        for value in &values {
+            if !self.satisfying(from, relation, forward, *op, value)?.is_empty() {
+                return truth(true, Some((relation, forward)));
+            }
+        }
+        truth(false, Some((relation, forward)))
     }
 
     /// S2: the candidate whose relations, classes and label fit the question best; ties go to the better connected, then to the lower id.

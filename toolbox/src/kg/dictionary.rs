@@ -18,6 +18,9 @@ const SEPARATOR: char = '\0';
 /// Keys of one block: a look-up decodes half of them on average, and each block costs eight bytes and one whole key.
 const BLOCK: u32 = 16;
 
+/// Bytes that most keys have room in.
+const KEY: usize = 96;
+
 /// Writes the key of a literal over `out`.
 pub(crate) fn literal_key(out: &mut String, lexical: &str, datatype: &str, lang: &str) {
     out.clear();
@@ -191,16 +194,34 @@ impl<'a> Dictionary<'a> {
         false
     }
 
-    /// The id of a key.
+    /// The id of a key. Nothing is decoded: of each key of the block only what it does not share with the one before is looked at, and only
+    /// where the one before agreed with `key` as far as both share.
     pub(crate) fn find(self, key: &str) -> Option<u32> {
         let key = key.as_bytes();
-        let mut keys = Keys::at(self, self.block_behind(key).checked_sub(1)?);
-        for _ in 0..BLOCK {
-            let (id, found) = keys.next()?;
-            match found.cmp(key) {
-                std::cmp::Ordering::Less => {}
-                std::cmp::Ordering::Equal => return Some(id),
-                std::cmp::Ordering::Greater => return None,
+        let block = self.block_behind(key).checked_sub(1)?;
+        let (mut rest, first) = (self.block(block), block.checked_mul(BLOCK)?);
+        // How many bytes the last key and `key` begin with in common.
+        let mut common = 0;
+        for id in (first..self.len).take(BLOCK as usize) {
+            let shared = if id == first { 0 } else { varint(&mut rest)? };
+            let own = varint(&mut rest)?;
+            let (own, behind) = rest.split_at_checked(own)?;
+            rest = behind;
+            match shared.cmp(&common) {
+                // It differs from the last key, which was less, before that differs from `key`: it is greater.
+                std::cmp::Ordering::Less => return None,
+                // It differs from `key` where the last one did.
+                std::cmp::Ordering::Greater => continue,
+                std::cmp::Ordering::Equal => {}
+            }
+            let wanted = key.get(common..)?;
+            let equal = own.iter().zip(wanted).take_while(|(a, b)| a == b).count();
+            common += equal;
+            match (own.get(equal), wanted.get(equal)) {
+                (None, None) => return Some(id),
+                (Some(_), None) => return None,
+                (Some(a), Some(b)) if a > b => return None,
+                _ => {}
             }
         }
         None
@@ -229,7 +250,7 @@ pub(crate) struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     fn at(dictionary: Dictionary<'a>, block: u32) -> Self {
-        Self { dictionary, next: block.saturating_mul(BLOCK), rest: dictionary.block(block), key: Vec::new() }
+        Self { dictionary, next: block.saturating_mul(BLOCK), rest: dictionary.block(block), key: Vec::with_capacity(KEY) }
     }
 
     /// The next id and its key; `None` at the end, and where the bytes are no keys.

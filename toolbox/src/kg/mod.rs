@@ -60,6 +60,10 @@ pub trait Kg: Send + Sync {
     fn find(&self, term: &Term) -> Option<NodeId>;
     /// Whether the text of some literal begins so; true where it would cost more to know than to look the whole text up.
     fn begins_literal(&self, text: &str) -> bool;
+    /// Whether nodes may come from plain text formats, where names stand for numbers and dates too.
+    fn has_texts(&self) -> bool {
+        true
+    }
     /// The short unique name of a node in calls and prompts (`m.02xt6q`, `dbr:Lisbon`); for a literal its N-Triples form.
     fn name(&self, node: NodeId) -> String;
     /// The node of a name as [`Kg::name`] prints it, or of a full IRI with or without angle brackets.

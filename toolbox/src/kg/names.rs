@@ -129,6 +129,11 @@ impl Names {
         self.no_texts = !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", super::dictionary::IRI));
     }
 
+    /// Whether some node may come from a plain text format.
+    pub(crate) fn has_texts(&self) -> bool {
+        !self.no_texts
+    }
+
     /// The shortest name that leads back to `id`.
     pub(crate) fn name(&self, dictionary: Dictionary<'_>, id: u32) -> String {
         let key = dictionary.key(id);

@@ -92,24 +92,26 @@ fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usi
     let spans = word_spans(question);
     let names = crate::search::normal_names(kg, node);
     let longest = names.iter().map(|name| name.split(' ').count()).max().unwrap_or(0) + 1;
-    let found = |fits: &dyn Fn(&str) -> bool| {
-        for length in (1..=longest.min(spans.len())).rev() {
-            for window in spans.windows(length) {
-                let span = (window[0].0, window[length - 1].1);
-                if fits(&normalise(&question[span.0..span.1])) {
-                    return Some(span);
-                }
-            }
-        }
-        None
-    };
+    // Longest first, then as they stand.
+    let windows = (1..=longest.min(spans.len())).rev().flat_map(|length| spans.windows(length));
+    let texts: Vec<((usize, usize), String)> = windows
+        .map(|window| {
+            let span = (window[0].0, window[window.len() - 1].1);
+            (span, normalise(&question[span.0..span.1]))
+        })
+        .collect();
+    let found = |fits: &dyn Fn(&str) -> bool| texts.iter().find(|(_, text)| fits(text)).map(|(span, _)| *span);
     found(&|text| names.contains(text)).or_else(|| {
         let label = normalise(label);
         found(&|text| crate::search::nearly(text, &label))
     })
 }
 
+/// The byte range at which a text holds another one, case apart, as whole words.
 pub(crate) fn find_words(text: &str, needle: &str) -> Option<(usize, usize)> {
+    if text.is_ascii() && needle.is_ascii() {
+        return find_ascii(text.as_bytes(), needle.trim().as_bytes());
+    }
     let needle: Vec<char> = needle.trim().chars().flat_map(char::to_lowercase).collect();
     if needle.is_empty() {
         return None;
@@ -134,6 +136,19 @@ pub(crate) fn find_words(text: &str, needle: &str) -> Option<(usize, usize)> {
         }
     }
     None
+}
+
+/// As [`find_words`], byte by byte.
+fn find_ascii(text: &[u8], needle: &[u8]) -> Option<(usize, usize)> {
+    let (first, last) = (needle.first()?, needle.last()?);
+    let word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    (0..=text.len().checked_sub(needle.len())?).find_map(|start| {
+        let end = start + needle.len();
+        let same = text[start].eq_ignore_ascii_case(first) && text[start..end].eq_ignore_ascii_case(needle);
+        let open = start == 0 || !word(start - 1) || !first.is_ascii_alphanumeric();
+        let close = !word(end) || !last.is_ascii_alphanumeric();
+        (same && open && close).then_some((start, end))
+    })
 }
 
 /// The question with each entity's first mention replaced by its handle (`e0`); brackets around a mention (MetaQA) go with it. `spans`
@@ -247,5 +262,8 @@ mod tests {
         assert_eq!(find_words("the Rome of Romeo", "Romeo"), Some((12, 17)));
         assert_eq!(find_words("a romeo", "Rome"), None);
         assert_eq!(find_words("ÉCOLE x", "école"), Some((0, 6)));
+        assert_eq!(find_words("in rome, ROME'S \u{e9}", " Rome "), Some((3, 7)));
+        assert_eq!(find_words("in rome, ROME'S e", " Rome "), Some((3, 7)));
+        assert_eq!((find_words("Rome", ""), find_words("Rom", "Rome"), find_words("aRome Rome-", "rome-")), (None, None, Some((6, 11))));
     }
 }

@@ -95,17 +95,23 @@ struct Word {
     mark: u64,
     /// Stands for its stem.
     stem: u64,
-    grams: Vec<[char; 3]>,
+    grams: Vec<u64>,
+    sketch: [u128; 2],
 }
 
 impl Word {
     fn of(word: &str) -> Self {
-        Self { mark: mark(word), stem: mark(&stem(word)), grams: word_grams(word) }
+        let (grams, sketch) = word_grams(word);
+        Self { mark: mark(word), stem: mark(&stem(word)), grams, sketch }
     }
 
     fn likeness(&self, other: &Self) -> f32 {
         if self.stem == other.stem {
             return 1.0;
+        }
+        // Most pairs of words have nothing in common.
+        if self.sketch[0] & other.sketch[0] == 0 && self.sketch[1] & other.sketch[1] == 0 {
+            return 0.0;
         }
         let dice = dice(&self.grams, &other.grams);
         if dice >= ALIKE { dice } else { 0.0 }
@@ -148,6 +154,8 @@ thread_local! {
 #[derive(Clone)]
 struct Question {
     words: Rc<[Word]>,
+    /// How like each of them is to the words of names that it has been compared with, by their marks.
+    likes: Rc<RefCell<FxHashMap<u64, Box<[f32]>>>>,
     /// How much of each word is not used up by the path, in `[0, 1]`.
     fresh: Vec<f32>,
     profile: Rc<Profile>,
@@ -180,6 +188,7 @@ impl Question {
             profile: Rc::new(Profile::of(&own)),
             fresh: vec![1.0; own.len()],
             words: own.iter().map(|word| Word::of(word)).collect(),
+            likes: Rc::default(),
             person: says(&["who", "whom", "whose"]),
             place: says(&["where"]),
             time: has(&ranker.time) || all.iter().any(year),
@@ -196,13 +205,16 @@ impl Question {
                     continue;
                 }
                 seen.push(word.stem);
-                let mut best = (0.0, None);
-                for (i, mine) in self.words.iter().enumerate() {
-                    let like = word.likeness(mine) * self.fresh[i];
-                    if like > best.0 {
-                        best = (like, Some(i));
+                let best = self.likes(word, |likes| {
+                    let mut best = (0.0, None);
+                    for (i, (like, fresh)) in likes.iter().zip(&self.fresh).enumerate() {
+                        let like = like * fresh;
+                        if like > best.0 {
+                            best = (like, Some(i));
+                        }
                     }
-                }
+                    best
+                });
                 if let (like, Some(i)) = best {
                     self.fresh[i] = self.fresh[i].min(1.0 - like);
                 }
@@ -210,15 +222,22 @@ impl Question {
         }
     }
 
+    /// How like a word is to each word of the question.
+    fn likes<T>(&self, word: &Word, of: impl FnOnce(&[f32]) -> T) -> T {
+        let mut known = self.likes.borrow_mut();
+        of(known.entry(word.mark).or_insert_with(|| self.words.iter().map(|mine| word.likeness(mine)).collect()))
+    }
+
     /// How well the question has a word: at all, and not counting what is used up.
     fn meets(&self, word: &Word) -> Met {
-        let mut met = Met::default();
-        for (mine, fresh) in self.words.iter().zip(&self.fresh) {
-            let like = word.likeness(mine);
-            met.all = met.all.max(like);
-            met.fresh = met.fresh.max(like * fresh);
-        }
-        met
+        self.likes(word, |likes| {
+            let mut met = Met::default();
+            for (like, fresh) in likes.iter().zip(&self.fresh) {
+                met.all = met.all.max(*like);
+                met.fresh = met.fresh.max(like * fresh);
+            }
+            met
+        })
     }
 }
 

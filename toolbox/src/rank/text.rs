@@ -126,13 +126,21 @@ fn family(word: &str) -> Option<&'static str> {
     BASES.get(word).copied()
 }
 
-/// The different trigrams of a word with its ends marked, sorted.
-pub(super) fn word_grams(word: &str) -> Vec<[char; 3]> {
+/// The different trigrams of a word with its ends marked, each as one number, sorted; and a sketch of them, in which each sets one bit: words
+/// whose sketches share no bit share no trigram.
+pub(super) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
     let marked: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
-    let mut grams: Vec<[char; 3]> = marked.windows(3).map(|w| [w[0], w[1], w[2]]).collect();
+    // A character has 21 bits.
+    let packed = |w: &[char]| w.iter().fold(0, |gram, &c| gram << 21 | u64::from(u32::from(c)));
+    let mut grams: Vec<u64> = marked.windows(3).map(packed).collect();
     grams.sort_unstable();
     grams.dedup();
-    grams
+    let mut sketch = [0; 2];
+    for gram in &grams {
+        let bit = gram.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
+        sketch[usize::from(bit >= 128)] |= 1_u128 << (bit % 128);
+    }
+    (grams, sketch)
 }
 
 /// Twice the share of common members of two sorted lists.
@@ -155,16 +163,16 @@ pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
 /// Trigram counts of a whole text, sorted by trigram.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Profile {
-    counts: Vec<([u8; 3], f32)>,
+    counts: Vec<(u32, f32)>,
     norm: f32,
 }
 
 impl Profile {
     pub(super) fn of(words: &[String]) -> Self {
         let padded = format!("  {} ", words.join(" "));
-        let mut grams: Vec<[u8; 3]> = padded.as_bytes().windows(3).map(|w| [w[0], w[1], w[2]]).collect();
+        let mut grams: Vec<u32> = padded.as_bytes().windows(3).map(|w| u32::from_be_bytes([0, w[0], w[1], w[2]])).collect();
         grams.sort_unstable();
-        let mut counts: Vec<([u8; 3], f32)> = Vec::new();
+        let mut counts: Vec<(u32, f32)> = Vec::new();
         for gram in grams {
             match counts.last_mut() {
                 Some((last, count)) if *last == gram => *count += 1.0,

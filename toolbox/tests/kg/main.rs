@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
 
 mod access;
+#[path = "../common/mod.rs"]
+mod common;
 mod folder;
 mod loading;
 mod names;

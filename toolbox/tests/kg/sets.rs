@@ -1,25 +1,13 @@
-//! The development sets, where they lie beside the checkout.
+//! Queries and answers of the development sets.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use toolbox::kg::{self, Kg, LoadOptions, MemoryKg};
 
+use crate::common::{datasets, json};
 use crate::support::*;
-
-fn datasets() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets");
-    let found = root.is_dir().then_some(root);
-    if found.is_none() {
-        eprintln!("skipped: ../shared/datasets is not here");
-    }
-    found
-}
-
-fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_reader(flate2::read::MultiGzDecoder::new(std::fs::File::open(path).unwrap())).unwrap()
-}
 
 /// Every string under a key that names a query, wherever it stands.
 fn queries(value: &serde_json::Value, out: &mut Vec<String>) {

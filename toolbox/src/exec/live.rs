@@ -1,0 +1,107 @@
+//! What is live in a session: everything that a call may name now, and how it writes it.
+
+use super::{Naming, Relation, Session, SetKey, Value};
+use crate::call::{Arg, Live, LiveSet, print_name};
+use crate::kg::Kg;
+use crate::limits;
+use crate::link;
+use crate::mention::{Mentions, Named};
+use crate::rank::{Ranker, best_first};
+use crate::term::{Literal, NodeId};
+use crate::text_values;
+
+impl Session<'_> {
+    /// Everything a call may name now, and how it writes it.
+    #[must_use]
+    pub fn live(&self, naming: Naming) -> Live {
+        let handles = naming.things_by_handle();
+        let mut sets = Vec::new();
+        let relation_texts = |relations: &[Relation], first: usize| -> Vec<String> {
+            let named = relations.iter().zip(self.mentioned(relations, naming)).enumerate();
+            let text = |(i, (&relation, mention)): (usize, (&Relation, Option<usize>))| match mention {
+                Some(mention) => format!("m{mention}"),
+                None if naming.relations_by_handle() => format!("r{}", first + i),
+                None => print_name(&self.relation_name(relation)),
+            };
+            named.map(text).collect()
+        };
+        let mut add = |key: SetKey, text: String, scalar: bool, entity: bool, unanswerable: bool| {
+            let shown = self.shown.get(&key).cloned().unwrap_or_default();
+            sets.push(LiveSet {
+                text,
+                scalar,
+                entity,
+                unanswerable,
+                just_listed: self.last_shown.as_ref() == Some(&key),
+                out: relation_texts(&shown.out, 0),
+                incoming: relation_texts(&shown.incoming, shown.out.len()),
+            });
+        };
+        for (i, &node) in self.linked.entities.iter().enumerate() {
+            let text = if handles { format!("e{i}") } else { print_name(&self.kg.name(node)) };
+            add(SetKey::Node(node), text, false, true, self.only_statements(&[node]));
+        }
+        for (i, value) in self.variables.iter().enumerate() {
+            let (scalar, unanswerable) = match value {
+                Value::Set(set) => (false, self.only_statements(set)),
+                Value::Int(_) | Value::Bool(_) => (true, false),
+            };
+            add(SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)), format!("v{i}"), scalar, false, unanswerable);
+        }
+        let classes = self.classes.iter().enumerate();
+        let values = self.linked.values.iter().enumerate();
+        Live {
+            next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
+            last_call: self.steps.len() + 1 >= self.options.max_steps,
+            sets,
+            types: self.kg.schema().type_relations.iter().map(|relation| print_name(&self.kg.name(relation.node()))).collect(),
+            classes: classes.map(|(i, &node)| if handles { format!("c{i}") } else { print_name(&self.kg.name(node)) }).collect(),
+            values: values.map(|(i, value)| if handles { format!("x{i}") } else { Arg::Literal(value.clone()).to_string() }).collect(),
+            mentions: link::mention_texts(&self.question).into_iter().map(|text| Literal::plain(text).to_string()).collect(),
+        }
+    }
+
+    /// For each relation of one direction of a list the mention that stands for it, where the naming has mentions.
+    #[must_use]
+    pub fn mentioned(&self, relations: &[Relation], naming: Naming) -> Vec<Option<usize>> {
+        if !naming.relations_by_mention() {
+            return vec![None; relations.len()];
+        }
+        let label = |relation: Relation| match relation {
+            Relation::Plain(id) => self.kg.label(id.node()),
+            Relation::Interval(_) => None,
+        };
+        let named: Vec<Named> = relations.iter().map(|&r| Named { name: self.relation_name(r), label: label(r) }).collect();
+        self.mentions().link(&named)
+    }
+
+    /// The words of the question that may name relations.
+    #[must_use]
+    pub fn mentions(&self) -> &Mentions {
+        self.mentions.get_or_init(|| Mentions::of(&text_values::mask_values(&self.linked.mask(&self.question), &self.linked.values)))
+    }
+}
+
+/// The classes that a question is offered, best first; those of `must_offer` among them.
+pub(super) fn offered_classes(kg: &dyn Kg, question: &str, must_offer: &[NodeId], ranker: &dyn Ranker) -> Vec<NodeId> {
+    let classes = kg.classes();
+    let names: Vec<String> = classes.iter().map(|&class| kg.name(class)).collect();
+    let texts: Vec<String> = classes
+        .iter()
+        .zip(&names)
+        .map(|(&class, name)| kg.label(class).map_or_else(|| name.clone(), |label| format!("{name} {label}")))
+        .collect();
+    let order = best_first(&ranker.score(question, &texts), &names);
+    let mut offered: Vec<NodeId> = order.into_iter().take(limits::SHOWN_CLASSES).map(|i| classes[i]).collect();
+    for &class in must_offer {
+        if !offered.contains(&class) && classes.binary_search(&class).is_ok() {
+            if offered.len() >= limits::SHOWN_CLASSES
+                && let Some(place) = offered.iter().rposition(|kept| !must_offer.contains(kept))
+            {
+                offered.remove(place);
+            }
+            offered.push(class);
+        }
+    }
+    offered
+}

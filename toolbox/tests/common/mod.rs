@@ -1,0 +1,18 @@
+//! The development sets, where they lie beside the checkout.
+
+use std::path::{Path, PathBuf};
+
+/// Their folder; says so where there is none.
+pub(crate) fn datasets() -> Option<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets");
+    let found = root.is_dir().then_some(root);
+    if found.is_none() {
+        eprintln!("skipped: ../shared/datasets is not here");
+    }
+    found
+}
+
+/// A packed file of JSON.
+pub(crate) fn json(path: &Path) -> serde_json::Value {
+    serde_json::from_reader(flate2::read::MultiGzDecoder::new(std::fs::File::open(path).unwrap())).unwrap()
+}
