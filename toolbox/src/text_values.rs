@@ -46,11 +46,9 @@ type Alive = [bool; SPELLINGS];
 
 /// The string literal that is spelt like `words`, in their case or one that people change to, and that an attribute has.
 fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
-    let forms = spellings(words);
+    let forms = spellings(words, alive);
     for (i, form) in forms.iter().enumerate() {
-        if !alive[i] || forms[..i].contains(form) {
-            continue;
-        }
+        let Some(form) = form.as_ref().filter(|_| !forms[..i].contains(form)) else { continue };
         for lang in [None, Some("en".to_owned())] {
             let literal = Literal { lexical: form.clone(), datatype: None, lang };
             let node = kg.find(&Term::Literal(literal.clone()));
@@ -66,12 +64,12 @@ fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
 /// Ways in which people spell the same words.
 const SPELLINGS: usize = 5;
 
-/// The text as it stands, in small letters, with one or all of its words capital, and in capitals.
-fn spellings(words: &str) -> [String; SPELLINGS] {
-    let lower = words.to_lowercase();
-    let title: String = lower.split_inclusive([' ', '-']).map(capital).collect();
-    let first = capital(&lower);
-    [words.to_owned(), lower, first, title, words.to_uppercase()]
+/// The text as it stands, in small letters, with one or all of its words capital, and in capitals; only those wanted.
+fn spellings(words: &str, wanted: &Alive) -> [Option<String>; SPELLINGS] {
+    let lower = (wanted[1] || wanted[2] || wanted[3]).then(|| words.to_lowercase()).unwrap_or_default();
+    let title = || lower.split_inclusive([' ', '-']).map(capital).collect();
+    let (first, title) = (wanted[2].then(|| capital(&lower)), wanted[3].then(title));
+    [wanted[0].then(|| words.to_owned()), wanted[1].then_some(lower), first, title, wanted[4].then(|| words.to_uppercase())]
 }
 
 /// For one, two, three of these words and so on: the spellings that literals of the graph begin with, as long as there are any. Longer texts
@@ -80,13 +78,13 @@ fn begun(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
     let mut alive = [true; SPELLINGS];
     let mut all = Vec::new();
     for span in spans {
-        let forms = spellings(&text[spans[0].0..span.1]);
+        let forms = spellings(&text[spans[0].0..span.1], &alive);
         for i in 0..SPELLINGS {
-            alive[i] = alive[i]
-                && match forms[..i].iter().position(|known| *known == forms[i]) {
-                    Some(same) => alive[same],
-                    None => kg.begins_literal(&forms[i]),
-                };
+            if let Some(form) = &forms[i] {
+                // What is spelt the same began the same.
+                let same = forms[..i].iter().position(|known| known.as_ref() == Some(form));
+                alive[i] = same.map_or_else(|| kg.begins_literal(form), |same| alive[same]);
+            }
         }
         if alive == [false; SPELLINGS] {
             break;

@@ -76,7 +76,7 @@ pub(super) struct Compiler<'a> {
     answer: Option<Var>,
     extreme: Option<(Var, Extreme)>,
     /// Narrowed sets of nodes passed.
-    sets: BTreeMap<Var, Arg>,
+    pub sets: BTreeMap<Var, Arg>,
     closed: BTreeSet<usize>,
     /// Inside the other side of a comparison between variables.
     comparing: bool,

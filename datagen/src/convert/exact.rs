@@ -52,7 +52,7 @@ pub(super) struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn set(&self, arg: &Arg) -> Option<EntSet> {
+    pub(super) fn set(&self, arg: &Arg) -> Option<EntSet> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize)? {
                 Value::Set(set) => Some(set.clone()),

@@ -22,14 +22,14 @@ use exact::Check;
 use names::Names;
 use residue::Residue;
 use toolbox::call::{Arg, Call, Tool};
-use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Observation, Session, Value, run_program};
+use toolbox::exec::{EntSet, Exclude, ExcludeWhen, ExecOptions, Observation, Session, Value, run_program};
 use toolbox::kg::{Kg, spargebra};
 use toolbox::limits::MAX_STEPS;
 use toolbox::link::Linked;
 use toolbox::term::{Literal, Term};
 use view::View;
 
-use crate::graph::{Form, Group, Node, QueryGraph, Vocabulary, read_query};
+use crate::graph::{Form, Group, Node, QueryGraph, Var, Vocabulary, read_query};
 use crate::refusal::Refusal;
 
 /// What conversion knows beyond the query.
@@ -89,7 +89,10 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
             return Err(Refusal::ComparisonDiffers);
         }
     }
-    let residue = Residue { kg, vocabulary: &vocabulary, graph: &graph, exclude: context.exclude };
+    // What is left out, or dropped on the way, makes sets smaller than what the query says.
+    let whole = without.is_empty() && context.exclude != ExcludeWhen::EveryStep;
+    let passed = if whole { passed(kg, &best, &result) } else { Vec::new() };
+    let residue = Residue { kg, vocabulary: &vocabulary, graph: &graph, exclude: context.exclude, passed };
     let exclude = residue.check(&best.alternatives, &result.value)?;
     if let Some(counted) = &graph.rows
         && !rows::differ_in_nothing(kg, query, counted)?
@@ -106,6 +109,16 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
         }
     }
     checked(best)
+}
+
+/// The sets that a program passed at variables of its query. Each holds whatever the variable is in a solution, and with alternatives one
+/// variable has several.
+fn passed(kg: &dyn Kg, made: &Made, ran: &Ran) -> Vec<(Var, EntSet)> {
+    if made.alternatives.len() != 1 || made.alternatives.iter().any(|group| !group.unions.is_empty()) {
+        return Vec::new();
+    }
+    let set = |arg: &Arg| exact::Run { kg, variables: &ran.variables }.set(arg);
+    made.sets.iter().filter_map(|(var, arg)| Some((*var, set(arg)?))).collect()
 }
 
 /// The graph of a gold query as programs are made from it: predicates grounded, and without what says nothing on the graph at hand.
@@ -145,6 +158,8 @@ struct Made {
     checks: Vec<Check>,
     /// The groups whose answers it unites.
     alternatives: Vec<Group>,
+    /// The variables of the query whose sets it passes on the way.
+    sets: Vec<(Var, Arg)>,
 }
 
 /// What a program gave.
@@ -301,6 +316,7 @@ fn program(
     };
     compiler.emit(Tool::End, vec![result]);
     let spares = std::mem::take(&mut compiler.spares);
+    let sets = std::mem::take(&mut compiler.sets).into_iter().collect();
     let (calls, classes, checks) = (compiler.calls, compiler.classes, compiler.checks);
     let literals = literals(&calls);
     let mut constants = constants(&group);
@@ -314,7 +330,7 @@ fn program(
     let shape = shape(graph, &group, &calls, unions).to_owned();
     let hops = u32::try_from(hops).unwrap_or(u32::MAX);
     let program = GoldProgram { calls, exclude, shape, hops, constants, literals, classes };
-    Ok(Made { program, spares, checks, alternatives })
+    Ok(Made { program, spares, checks, alternatives, sets })
 }
 
 fn prune(group: &mut Group, without: &BTreeSet<Spare>) {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use toolbox::exec::{ExcludeWhen, Value};
+use toolbox::exec::{EntSet, ExcludeWhen, Value};
 use toolbox::kg::Kg;
 use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern};
 use toolbox::term::{Literal, NodeId, Term};
@@ -20,6 +20,8 @@ pub(super) struct Residue<'a> {
     pub vocabulary: &'a Vocabulary,
     pub graph: &'a QueryGraph,
     pub exclude: ExcludeWhen,
+    /// What variables can be at most, where the program says: sets that it passed.
+    pub passed: Vec<(Var, EntSet)>,
 }
 
 impl Residue<'_> {
@@ -138,6 +140,9 @@ impl Residue<'_> {
     /// `?a != ?b`: never equal, or the answer on one side and one term on the other.
     fn unequal(&self, pattern: &GraphPattern, (a, b): (Var, Var), outer: bool, exclude: &mut Vec<Term>) -> Result<(), Refusal> {
         let differ = algebra::differs(algebra::variable(a).into(), algebra::variable(b).into());
+        if outer && self.are_apart(a, b) {
+            return Ok(());
+        }
         if self.holds(pattern, differ, Refusal::VariableComparison).is_ok() {
             return Ok(());
         }
@@ -155,6 +160,16 @@ impl Residue<'_> {
             }
         }
         Err(Refusal::VariableComparison)
+    }
+
+    /// Whether two variables have no value in common, as far as the sets show that the program passed. Of resources that is all there is to
+    /// being unequal; literals may be equal without being the same.
+    fn are_apart(&self, a: Var, b: Var) -> bool {
+        let passed = |var: Var| self.passed.iter().find(|(known, _)| *known == var).map(|(_, set)| set);
+        let (Some(a), Some(b)) = (passed(a), passed(b)) else { return false };
+        let resources = self.kg.resources();
+        let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
+        few.iter().all(|node| resources.contains(&node.0) && many.binary_search(node).is_err())
     }
 
     /// `type/subclass*`: instances are listed by their own class, so no class below may have any.

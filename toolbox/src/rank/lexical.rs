@@ -321,9 +321,9 @@ impl Parts {
     }
 }
 
-/// x / (1 + x) of the summed rarity of what is met: more words met are better, each further one less so.
-fn met<'n>(words: impl Iterator<Item = &'n Word>, of: impl Fn(&Word) -> f32) -> f32 {
-    let mut seen: Vec<u64> = Vec::new();
+/// x / (1 + x) of the summed rarity of what is met: more words met are better, each further one less so. `seen` is room to work in.
+fn met<'n>(words: impl Iterator<Item = &'n Word>, seen: &mut Vec<u64>, of: impl Fn(&Word) -> f32) -> f32 {
+    seen.clear();
     let mut sum = 0.0;
     for word in words {
         if !seen.contains(&word.stem) {
@@ -379,7 +379,9 @@ impl Ranker for LexicalRanker {
             let rarity = || rarity.get(&word.stem).copied().unwrap_or(1.0);
             known.entry(word.mark).or_insert_with(|| Met { rarity: rarity(), ..question.meets(word) });
         }
-        relations.iter().zip(&parts).map(|(relation, parts)| self.score_one(&question, asked.path, relation, parts, &known)).collect()
+        let mut seen = Vec::new();
+        let score = |(relation, parts)| self.score_one(&question, asked.path, relation, parts, &known, &mut seen);
+        relations.iter().zip(&parts).map(score).collect()
     }
 }
 
@@ -398,12 +400,20 @@ fn rarity(list: &[Parts]) -> FxHashMap<u64, f32> {
 }
 
 impl LexicalRanker {
-    fn score_one(&self, question: &Question, path: &[Candidate], relation: &Candidate, parts: &Parts, known: &MetWords) -> f32 {
+    fn score_one(
+        &self,
+        question: &Question,
+        path: &[Candidate],
+        relation: &Candidate,
+        parts: &Parts,
+        known: &MetWords,
+        seen: &mut Vec<u64>,
+    ) -> f32 {
         let of = |word: &Word| known.get(&word.mark).copied().unwrap_or_default();
         let fresh = |word: &Word| of(word).fresh * of(word).rarity;
         let (got, total) =
             parts.name.segment.iter().map(of).fold((0.0, 0.0), |(got, total), met| (got + met.all * met.rarity, total + met.rarity));
-        let mut score = weight::MET * met(parts.all(), fresh) + weight::MET_OWN * met(parts.own(), fresh);
+        let mut score = weight::MET * met(parts.all(), seen, fresh) + weight::MET_OWN * met(parts.own(), seen, fresh);
         score += weight::SEGMENT * if total > 0.0 { got / total } else { 0.0 };
         score += weight::TRIGRAMS * parts.name.profile.cosine(&question.profile);
         let mut classes: Vec<&Word> = parts.classes.iter().flat_map(|class| &class.segment).collect();

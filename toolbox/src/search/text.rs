@@ -25,11 +25,10 @@ const FUZZY_CHARS: usize = 40;
 /// ```
 #[must_use]
 pub fn normalise(text: &str) -> String {
-    let chars: Vec<char> = if text.is_ascii() {
-        text.chars().take(NAME_CHARS).collect()
-    } else {
-        text.nfkd().filter(|&c| !is_combining_mark(c)).take(NAME_CHARS).collect()
-    };
+    if text.is_ascii() {
+        return single_spaced(&spaced_ascii(text.as_bytes()));
+    }
+    let chars: Vec<char> = text.nfkd().filter(|&c| !is_combining_mark(c)).take(NAME_CHARS).collect();
     let mut spaced = String::with_capacity(text.len());
     for (i, &c) in chars.iter().enumerate() {
         let before = if i == 0 { ' ' } else { chars[i - 1] };
@@ -41,6 +40,30 @@ pub fn normalise(text: &str) -> String {
             _ => spaced.push(' '),
         }
     }
+    let out = single_spaced(&spaced);
+    if out.is_ascii() { out } else { ascii(&out) }
+}
+
+/// Letters and digits of a plain text in lower case, spaces in place of what parts them: what [`normalise`] does to any text, byte by byte.
+fn spaced_ascii(text: &[u8]) -> String {
+    let text = &text[..text.len().min(NAME_CHARS)];
+    let is = |at: Option<usize>, kind: fn(&u8) -> bool| at.and_then(|at| text.get(at)).is_some_and(kind);
+    let mut spaced = String::with_capacity(text.len() + 8);
+    for (i, &byte) in text.iter().enumerate() {
+        let before = |back: usize, kind: fn(&u8) -> bool| is(i.checked_sub(back), kind);
+        match byte {
+            b'&' => spaced.push_str(" and "),
+            byte if byte.is_ascii_alphanumeric() => spaced.push(char::from(byte.to_ascii_lowercase())),
+            b'\'' | b'`' if before(1, u8::is_ascii_alphanumeric) => {}
+            b'.' if before(1, u8::is_ascii_alphabetic) && !before(2, u8::is_ascii_alphanumeric) => {}
+            _ => spaced.push(' '),
+        }
+    }
+    spaced
+}
+
+/// Single spaces between words, and none between initials.
+fn single_spaced(spaced: &str) -> String {
     let mut out = String::with_capacity(spaced.len());
     let mut single = false;
     for word in spaced.split_whitespace() {
@@ -52,7 +75,7 @@ pub fn normalise(text: &str) -> String {
         }
         out.push_str(word);
     }
-    if out.is_ascii() { out } else { ascii(&out) }
+    out
 }
 
 /// Whether the dot at `i` follows a letter that stands alone, as in `U.S.` and `J. R. R.`.

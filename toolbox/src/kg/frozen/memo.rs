@@ -79,12 +79,12 @@ pub(super) fn label(graph: Identity, node: u32, make: impl FnOnce() -> Option<St
 
 /// The node of a name.
 pub(super) fn node(graph: Identity, name: &str, make: impl FnOnce() -> Option<u32>) -> Option<u32> {
-    remembered(graph, |tables| &mut tables.nodes, name, Box::from, make)
+    remembered(graph, |tables| &mut tables.nodes, name, |name| name.into(), make)
 }
 
 /// Whether some literal begins so.
 pub(super) fn begins(graph: Identity, text: &str, make: impl FnOnce() -> bool) -> bool {
-    remembered(graph, |tables| &mut tables.beginnings, text, Box::from, make)
+    remembered(graph, |tables| &mut tables.beginnings, text, |text| text.into(), make)
 }
 
 #[cfg(test)]
