@@ -40,6 +40,14 @@ fn what_a_graph_makes_harmless_converts() {
         program("ASK { :m.lions :sports.team.city ?x }"),
         "get_relation(m.lions); v0 = judge(m.lions, sports.team.city, !=, m.lions); ans = end(v0)"
     );
+    assert_eq!(
+        program("ASK { :m.lions :type.object.type :sports.team }"),
+        "get_relation(m.lions); v0 = judge(m.lions, type.object.type, =, sports.team); ans = end(v0)"
+    );
+    // Of two attributes that may say it, each is compared.
+    let either = "SELECT ?x WHERE { ?x :sports.team.city :m.lx . { ?x :sports.team.founded ?d } UNION { ?x :sports.team.city ?d } FILTER(?d > \"1910-01-01\"^^xsd:date) }";
+    let either = program(either);
+    assert_eq!(either.matches("get_entity_by_constraint(").count(), 2, "{either}");
     let several = program(
         "ASK { :m.rui :sports.athlete.teams ?y . ?y :sports.stint.team ?x . ?x :sports.team.city ?c . :m.lions :sports.team.city ?c }",
     );
