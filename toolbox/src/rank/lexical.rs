@@ -7,7 +7,8 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::text::{Profile, content, dice, is_stop, stem, word_grams, words};
+use super::name::{Name, Word, mark};
+use super::text::{Profile, is_stop, stem, words};
 use super::{Asked, Candidate, LeadsTo, Ranker};
 
 /// Weights of what is counted, fitted by a conditional logit on the choices of all sets at hand at once and rounded. Fitting on all sets but
@@ -44,9 +45,6 @@ mod weight {
     pub(super) const STATEMENT: f32 = 1.5;
 }
 
-/// Similarity of two words below which they have nothing to do with each other (dice of their trigrams).
-const ALIKE: f32 = 0.4;
-
 /// Names whose words are kept worked out: the vocabulary of the largest graphs in use, some tens of megabytes.
 const REMEMBERED: usize = 1 << 16;
 
@@ -78,69 +76,6 @@ impl Default for LexicalRanker {
             place: stems(PLACE_WORDS),
             quantity: QUANTITY_CUES.split(' ').collect(),
             time: TIME_CUES.split(' ').collect(),
-        }
-    }
-}
-
-/// A hash that stands for a text: among the words of all languages no two of 64 bits are expected to meet.
-fn mark(text: &str) -> u64 {
-    // FNV-1a: scores are summed in this order, so it must not change with the compiler.
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// A word with what comparing it needs.
-#[derive(Debug)]
-struct Word {
-    /// Stands for the word.
-    mark: u64,
-    /// Stands for its stem.
-    stem: u64,
-    grams: Vec<u64>,
-    sketch: [u128; 2],
-}
-
-impl Word {
-    fn of(word: &str) -> Self {
-        let (grams, sketch) = word_grams(word);
-        Self { mark: mark(word), stem: mark(&stem(word)), grams, sketch }
-    }
-
-    fn likeness(&self, other: &Self) -> f32 {
-        if self.stem == other.stem {
-            return 1.0;
-        }
-        // Most pairs of words have nothing in common.
-        if self.sketch[0] & other.sketch[0] == 0 && self.sketch[1] & other.sketch[1] == 0 {
-            return 0.0;
-        }
-        let dice = dice(&self.grams, &other.grams);
-        if dice >= ALIKE { dice } else { 0.0 }
-    }
-}
-
-/// A name taken apart.
-#[derive(Debug)]
-struct Name {
-    /// Content words of the last segment; all of its words where there are no others.
-    segment: Vec<Word>,
-    /// Content words of what stands before it.
-    domain: Vec<Word>,
-    profile: Profile,
-}
-
-impl Name {
-    fn of(name: &str) -> Self {
-        let name = name.trim_matches('_').replace("__", ".");
-        let (domain, last) = name.rsplit_once(['.', '/', '#', ':']).unwrap_or(("", &name));
-        let mut own = content(last);
-        if own.is_empty() {
-            own = words(last);
-        }
-        let domain = content(domain);
-        Self {
-            profile: Profile::of(&own),
-            segment: own.iter().map(|word| Word::of(word)).collect(),
-            domain: domain.iter().map(|word| Word::of(word)).collect(),
         }
     }
 }

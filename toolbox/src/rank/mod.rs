@@ -2,6 +2,7 @@
 //! needs no weights. Sentence encoders implement it in `infer`.
 
 mod lexical;
+mod name;
 mod shuffled;
 mod text;
 
