@@ -63,6 +63,7 @@ pub fn acceptor(bytes: &[u8]) {
         last_call: head.get(5).is_some_and(|byte| byte % 16 == 0),
         sets: (0..=number(0)).map(set).collect(),
         classes: names("c", number(3)),
+        types: vec!["rdf:type".to_owned()],
         values: names("x", number(4)),
         mentions: vec!["\"a, (b)\"".to_owned()],
     };
