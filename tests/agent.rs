@@ -11,6 +11,7 @@ use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Task, kg_agent};
 use infer::planner::{LocalPlanner, Oracle, Planner};
 use model::Tokenizer;
+use toolbox::call::accept::Acceptor;
 use toolbox::call::{Arg, CallAcceptor, parse_call};
 use toolbox::exec::{ExecOptions, Naming, Session};
 use toolbox::kg::{Kg, MemoryKg};

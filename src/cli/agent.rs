@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
 use infer::agent::robust::Robust;
 use infer::agent::triad::TriadOptions;
-use infer::planner::{Constraint, RemoteOptions};
+use infer::planner::{Constraint, DOUBT, RemoteOptions};
 use toolbox::observe::ObserveOptions;
 use toolbox::oda::{Form, OdaOptions, Reflection};
 use toolbox::triad;
@@ -308,6 +308,10 @@ pub(crate) struct AnsweringArgs {
     pub(crate) oda: OdaArgs,
     #[command(flatten)]
     pub(crate) triad: TriadArgs,
+    /// Say that the graph has nothing where a model would, left alone, have written something that is not in it by more than this probability, instead of
+    /// the next best thing that is; 1 takes the next best always.
+    #[arg(long, default_value_t = DOUBT, value_name = "SHARE")]
+    pub(crate) doubt: f32,
     /// Where the graph has no answer, ask the model for what it knows itself; such an answer says that it is the model's. Without this it is
     /// "none", with the reason.
     #[arg(long)]

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
             {
                 ui.warn(&warning);
             }
-            let Some(planner) = planning.planner() else {
+            let Some(planner) = planning.planner(args.answering.doubt) else {
                 bail!("the oracle replays gold programs, and a question of your own has none; see `eval`")
             };
             (planner, template)

@@ -12,7 +12,7 @@ use datagen::pipeline::ABSTAIN;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, answer_with};
-use infer::planner::{LocalModel, LocalPlanner};
+use infer::planner::{DOUBT, LocalModel, LocalPlanner};
 use model::Preset;
 use serde_json::json;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
@@ -33,9 +33,9 @@ const PER_TEMPLATE: usize = 60;
 /// The same under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
-const EPOCHS: usize = 4;
+const EPOCHS: usize = 3;
 /// The same where several agents share a model: each question then gives several times the tokens.
-const SHARED: (usize, usize) = (40, 3);
+const SHARED: (usize, usize) = (50, 3);
 
 /// Questions shown at the end; the first two are the running examples of the KG-Agent and ODA papers on this graph, the third asks for
 /// something that the graph does not have.
@@ -167,6 +167,7 @@ fn setting(agent: Agent, model: &Arc<LocalModel>, entities: EntitySource) -> Res
         exclude: None,
         ranker: rank::lexical(),
         batch: None,
+        doubt: DOUBT,
         model_knowledge: false,
         withhold: false,
     })
@@ -198,7 +199,7 @@ fn samples(agent: Agent, graph: &FrozenKg, model: &Arc<LocalModel>, questions: &
     let mut shown = Vec::new();
     for &question in questions {
         let entities = ask::topics(graph, question, &[])?;
-        let mut planner = LocalPlanner::new(model);
+        let mut planner = LocalPlanner::new(model).doubting(DOUBT);
         let options = ExecOptions { exclude: Exclude { nodes: Vec::new(), when: ExcludeWhen::Others }, ..ExecOptions::default() };
         let outcome = answer_with(&agent, ask::task(graph, question, &entities, options, &template, "demo model"), &mut planner)?;
         let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();

@@ -66,7 +66,7 @@ const SPELLINGS: usize = 5;
 
 /// The text as it stands, in small letters, with one or all of its words capital, and in capitals; only those wanted.
 fn spellings(words: &str, wanted: &Alive) -> [Option<String>; SPELLINGS] {
-    let lower = (wanted[1] || wanted[2] || wanted[3]).then(|| words.to_lowercase()).unwrap_or_default();
+    let lower = if wanted[1] || wanted[2] || wanted[3] { words.to_lowercase() } else { String::new() };
     let title = || lower.split_inclusive([' ', '-']).map(capital).collect();
     let (first, title) = (wanted[2].then(|| capital(&lower)), wanted[3].then(title));
     [wanted[0].then(|| words.to_owned()), wanted[1].then_some(lower), first, title, wanted[4].then(|| words.to_uppercase())]

@@ -343,7 +343,7 @@ impl<'a> Compiler<'a> {
             set = self.entity_constraint(view, node, set, &start)?;
         }
         for edge in compared {
-            set = self.attribute(view, node, set, edge)?;
+            set = self.attribute(view, node, &set, edge)?;
         }
         for interval in view.group.intervals.iter().filter(|interval| interval.node.var() == Some(node)) {
             let rest = vec![Arg::Name(self.names.interval(interval)?), Arg::Op(Op::Eq), Arg::Literal(interval.value.clone())];

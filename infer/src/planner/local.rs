@@ -84,13 +84,20 @@ pub struct LocalPlanner {
     sampling: Sampling,
     /// What this question's last turn was written behind, and the turn; `None` before its first one.
     held: Option<Vec<u32>>,
+    doubt: f32,
 }
+
+/// Doubt that agents leave a model where nobody says how much: it would rather have written something else than not.
+pub const DOUBT: f32 = 0.5;
+
+/// Turns that say that the graph has no answer, or nothing of what was looked for: the tool loop's, ODA's, and either of ODA's and Triad's selections.
+const NOTHING: [&str; 3] = ["ans = end([])", "answer none", "none"];
 
 impl LocalPlanner {
     /// A planner that decodes greedily.
     #[must_use]
     pub fn new(model: &Arc<LocalModel>) -> Self {
-        Self { session: engine::Session::new(&model.engine), model: Arc::clone(model), sampling: Sampling::Greedy, held: None }
+        Self { session: engine::Session::new(&model.engine), model: Arc::clone(model), sampling: Sampling::Greedy, held: None, doubt: 1.0 }
     }
 
     /// A planner that decodes greedily, together with the batch's other planners; `batch` must be one of this model's engine. Each belongs on
@@ -98,6 +105,14 @@ impl LocalPlanner {
     #[must_use]
     pub fn in_batch(model: &Arc<LocalModel>, batch: &Arc<Batch>) -> Self {
         Self { session: engine::Session::in_batch(batch), ..Self::new(model) }
+    }
+
+    /// Says that there is nothing where the model doubts more than this that what it must choose from has what it is after: where, unmasked, it would
+    /// have gone on with something else by a probability above `doubt`. What it knows from training and the graph does not have is then not replaced by the
+    /// next best; at 1 it always is.
+    #[must_use]
+    pub fn doubting(self, doubt: f32) -> Self {
+        Self { doubt, ..self }
     }
 }
 
@@ -133,7 +148,10 @@ impl LocalPlanner {
         self.held = Some(prompt);
         // In so many digits that who reads a trace has the very number that was written.
         let logprob = (written.logprob * 1e6).round() / 1e6;
-        Ok(Proposal { text: written.text, read, decided: written.decided, forced: written.forced, logprob })
+        let doubt = written.decisions.iter().map(|decision| 1.0 - decision.allowed_mass).fold(0.0, f32::max);
+        let nothing = NOTHING.into_iter().find(|text| acceptor.accepts(text)).filter(|_| doubt > self.doubt);
+        let text = nothing.map_or(written.text, str::to_owned);
+        Ok(Proposal { text, read, decided: written.decided, forced: written.forced, logprob })
     }
 }
 

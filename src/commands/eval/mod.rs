@@ -100,6 +100,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
         settings.push(Setting {
             batch: args.batch,
             withhold: args.withhold,
+            doubt: args.answering.doubt,
             model_knowledge: args.answering.allow_model_knowledge,
             ..setting
         });

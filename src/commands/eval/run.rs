@@ -84,12 +84,15 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
     let bar = ui.bar(Some(questions.len() as u64), "evaluate");
     let results: Vec<Result<Result<One, String>>> = match setting.planning.together(setting.batch, questions.len()) {
         Some(slots) => {
-            let planners = setting.planning.planners(slots, rayon::current_num_threads())?;
+            let planners = setting.planning.planners(slots, rayon::current_num_threads(), setting.doubt)?;
             together(planners, questions.len(), |i, planner| one(graph, &questions[i], setting, Some(planner), &bar, ui))?
         }
         None => questions
             .par_iter()
-            .map_init(|| setting.planning.planner(), |planner, question| one(graph, question, setting, planner.as_deref_mut(), &bar, ui))
+            .map_init(
+                || setting.planning.planner(setting.doubt),
+                |planner, question| one(graph, question, setting, planner.as_deref_mut(), &bar, ui),
+            )
             .collect(),
     };
     bar.finish_and_clear();

@@ -21,6 +21,11 @@ pub trait Acceptor {
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State>;
     /// Whether the text may end here.
     fn may_end(&self, state: &Self::State) -> bool;
+
+    /// Whether `text` is a whole text of the language.
+    fn accepts(&self, text: &str) -> bool {
+        text.bytes().try_fold(self.start(), |state, byte| self.step(&state, byte)).is_some_and(|state| self.may_end(&state))
+    }
 }
 
 /// A set that a call may name, with the relations shown for it.
@@ -113,19 +118,6 @@ impl CallAcceptor {
     #[must_use]
     pub fn live(&self) -> &Live {
         &self.live
-    }
-
-    /// Whether `text` is a whole accepted call.
-    #[must_use]
-    pub fn accepts(&self, text: &str) -> bool {
-        let mut state = self.start();
-        for byte in text.bytes() {
-            match self.step(&state, byte) {
-                Some(next) => state = next,
-                None => return false,
-            }
-        }
-        self.may_end(&state)
     }
 
     /// How `text` can go on up to the next choice, and the texts chosen between there: for tests and error messages.

@@ -48,7 +48,7 @@ impl Compiler<'_> {
     }
 
     /// Comparisons of one attribute; of alternatives, each is compared and what any of them keeps is kept.
-    pub(super) fn attribute(&mut self, view: &View<'_>, node: Var, set: Arg, edge: usize) -> Result<Arg, Refusal> {
+    pub(super) fn attribute(&mut self, view: &View<'_>, node: Var, set: &Arg, edge: usize) -> Result<Arg, Refusal> {
         let along = view.is_subject(edge, node);
         let steps = view.edge(edge).steps.as_slice();
         if steps.is_empty() || steps.iter().any(|step| step.forward != along) {
