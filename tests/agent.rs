@@ -204,3 +204,26 @@ fn a_hundred_thousand_calls_are_all_valid() {
     random_weights(50_000);
     made_up_logits(50_000);
 }
+
+/// Weights that know nothing would rather write anything than what is live: left no doubt at all they say that there is nothing, left all of it they go on.
+#[test]
+fn a_model_in_doubt_says_that_there_is_nothing() {
+    let kg = graph();
+    let template = Template::new(Layout::Dialogue);
+    let dir = tempfile::tempdir().unwrap();
+    let question = "Who directed The Third Man?";
+    let linked = Linked::new(&kg, question, &[kg.by_name("third_man").unwrap()]);
+    let mut session = Session::new(&kg, question, linked, &[], ExecOptions::default());
+    let mut conversation = Conversation::open(&template, &session);
+    session.run(&parse_call("get_relation(e0)").unwrap()).unwrap();
+    conversation.record(&session, "get_relation(e0)");
+    let moment = infer::planner::Moment { session: &session, template: &template, turns: conversation.prompt() };
+    let mut went_on = 0;
+    for seed in 0..6 {
+        let model = random_model(&dir.path().join(seed.to_string()), &[&template], seed);
+        let proposed = |doubt: f32| LocalPlanner::new(&model).doubting(doubt).propose(&moment).unwrap().text;
+        assert_eq!(proposed(0.0), "ans = end([])");
+        went_on += usize::from(proposed(1.0) != "ans = end([])");
+    }
+    assert!(went_on > 0);
+}

@@ -417,4 +417,7 @@ pub(crate) struct ReplayArgs {
     /// Decode again with this model folder and compare the tokens too, instead of running the calls that the trace has.
     #[arg(long, value_name = "MODEL")]
     pub(crate) decode: Option<PathBuf>,
+    /// With --decode: the doubt that the model was left when the trace was written.
+    #[arg(long, default_value_t = DOUBT, value_name = "SHARE")]
+    pub(crate) doubt: f32,
 }
