@@ -87,8 +87,9 @@ pub struct LocalPlanner {
     doubt: f32,
 }
 
-/// Doubt that agents leave a model where nobody says how much: it would rather have written something else than not.
-pub const DOUBT: f32 = 0.5;
+/// Doubt that agents leave a model where nobody says how much. Less costs models of little data right answers, more lets nearly all through that is wrong
+/// (docs/results.md, *What is not in the graph*).
+pub const DOUBT: f32 = 0.98;
 
 /// Turns that say that the graph has no answer, or nothing of what was looked for: the tool loop's, ODA's, and either of ODA's and Triad's selections.
 const NOTHING: [&str; 3] = ["ans = end([])", "answer none", "none"];
