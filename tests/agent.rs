@@ -17,6 +17,7 @@ use toolbox::exec::{ExecOptions, Naming, Session};
 use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::memory::{Conversation, Layout, Template};
+use toolbox::phrase::Phrase;
 use toolbox::transcript::Turn;
 
 /// The dialogue template under every naming that it can have and with observations, and the paper's.
@@ -221,9 +222,12 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
     let mut went_on = 0;
     for seed in 0..6 {
         let model = random_model(&dir.path().join(seed.to_string()), &[&template], seed);
-        let proposed = |doubt: f32| LocalPlanner::new(&model).doubting(doubt).propose(&moment).unwrap().text;
+        let proposed = |doubt: f64| LocalPlanner::new(&model).doubting(doubt).propose(&moment).unwrap().text;
         assert_eq!(proposed(0.0), "ans = end([])");
         went_on += usize::from(proposed(1.0) != "ans = end([])");
+        // Free text is the model's own, whatever it says.
+        let free = |doubt: f64| LocalPlanner::new(&model).doubting(doubt).write(moment.turns, &Phrase::free(1, 9, "")).unwrap().text;
+        assert_eq!(free(0.0), free(1.0));
     }
     assert!(went_on > 0);
 }

@@ -12,7 +12,7 @@ use toolbox::observe::ObserveOptions;
 use toolbox::oda::{Form, OdaOptions, Reflection};
 use toolbox::triad;
 
-use super::{KgArg, RankingArgs};
+use super::{KgArg, RankingArgs, share};
 
 /// Which agent answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -310,8 +310,8 @@ pub(crate) struct AnsweringArgs {
     pub(crate) triad: TriadArgs,
     /// Say that the graph has nothing where a model would, left alone, have written something that is not in it by more than this probability, instead of
     /// the next best thing that is; 1 takes the next best always.
-    #[arg(long, default_value_t = DOUBT, value_name = "SHARE")]
-    pub(crate) doubt: f32,
+    #[arg(long, default_value_t = DOUBT, value_name = "SHARE", value_parser = share)]
+    pub(crate) doubt: f64,
     /// Where the graph has no answer, ask the model for what it knows itself; such an answer says that it is the model's. Without this it is
     /// "none", with the reason.
     #[arg(long)]
@@ -418,6 +418,6 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) decode: Option<PathBuf>,
     /// With --decode: the doubt that the model was left when the trace was written.
-    #[arg(long, default_value_t = DOUBT, value_name = "SHARE")]
-    pub(crate) doubt: f32,
+    #[arg(long, default_value_t = DOUBT, value_name = "SHARE", value_parser = share)]
+    pub(crate) doubt: f64,
 }

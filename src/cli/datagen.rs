@@ -7,7 +7,7 @@ use ::datagen::select::{Dedup, Mix};
 use clap::{Args, Subcommand, ValueEnum};
 use toolbox::memory::Agent;
 
-use super::KgArg;
+use super::{KgArg, share};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DatagenCommand {
@@ -209,11 +209,6 @@ impl Default for SelectArgs {
         let (unit, split) = (UnitName::Question, SplitName::Iid);
         Self { mix: None, count: None, unit, dedup: Dedup::Off, split, valid: 0.02, strict_leakage: None }
     }
-}
-
-/// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
-    text.parse().ok().filter(|share| (0.0..=1.0).contains(share)).ok_or_else(|| "a share is a number from 0 to 1".to_owned())
 }
 
 /// What a mixture counts.

@@ -42,6 +42,4 @@ pub use start::Base;
 pub use trainer::{Summary, dry_run, partial_folder, train};
 
 #[cfg(test)]
-mod parity;
-#[cfg(test)]
 mod tests;

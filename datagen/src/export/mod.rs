@@ -228,6 +228,3 @@ fn json_lines(
     })?;
     Ok(count)
 }
-
-#[cfg(test)]
-mod tests;

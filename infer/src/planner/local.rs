@@ -84,15 +84,17 @@ pub struct LocalPlanner {
     sampling: Sampling,
     /// What this question's last turn was written behind, and the turn; `None` before its first one.
     held: Option<Vec<u32>>,
-    doubt: f32,
+    doubt: f64,
 }
 
-/// Doubt that agents leave a model where nobody says how much. Less costs models of little data right answers, more lets nearly all through that is wrong
-/// (docs/results.md, *What is not in the graph*).
-pub const DOUBT: f32 = 0.98;
+/// Doubt that agents leave a model where nobody says how much. Less costs models of little data right answers, more lets more through that the graph
+/// does not have (docs/results.md, *What is not in the graph*).
+pub const DOUBT: f64 = 0.98;
 
-/// Turns that say that the graph has no answer, or nothing of what was looked for: the tool loop's, ODA's, and either of ODA's and Triad's selections.
-const NOTHING: [&str; 3] = ["ans = end([])", "answer none", "none"];
+/// The call that says that the graph has no answer.
+const NO_ANSWER: &[&str] = &["ans = end([])"];
+/// Turns that say so, or that nothing of what is listed is meant: ODA's actions, and the selections of ODA and Triad.
+const NOTHING: &[&str] = &["answer none", "none"];
 
 impl LocalPlanner {
     /// A planner that decodes greedily.
@@ -112,14 +114,14 @@ impl LocalPlanner {
     /// have gone on with something else by a probability above `doubt`. What it knows from training and the graph does not have is then not replaced by the
     /// next best; at 1 it always is.
     #[must_use]
-    pub fn doubting(self, doubt: f32) -> Self {
+    pub fn doubting(self, doubt: f64) -> Self {
         Self { doubt, ..self }
     }
 }
 
 impl LocalPlanner {
-    /// Decodes one assistant turn behind `turns`, held to what the acceptor takes.
-    fn decode<A: Acceptor>(&mut self, turns: &[Turn], acceptor: &A) -> Result<Proposal, InferError> {
+    /// Decodes one assistant turn behind `turns`, held to what the acceptor takes; in too much doubt, the first of `nothing` that it takes.
+    fn decode<A: Acceptor>(&mut self, turns: &[Turn], acceptor: &A, nothing: &[&str]) -> Result<Proposal, InferError> {
         let chat = &self.model.chat;
         let mut prompt = chat.encode(turns)?.ids;
         prompt.push(chat.open_turn(Role::Assistant));
@@ -149,9 +151,9 @@ impl LocalPlanner {
         self.held = Some(prompt);
         // In so many digits that who reads a trace has the very number that was written.
         let logprob = (written.logprob * 1e6).round() / 1e6;
-        let doubt = written.decisions.iter().map(|decision| 1.0 - decision.allowed_mass).fold(0.0, f32::max);
-        let nothing = NOTHING.into_iter().find(|text| acceptor.accepts(text)).filter(|_| doubt > self.doubt);
-        let text = nothing.map_or(written.text, str::to_owned);
+        let doubts = written.decisions.iter().any(|decision| 1.0 - f64::from(decision.allowed_mass) > self.doubt);
+        let nothing = nothing.iter().find(|text| doubts && acceptor.accepts(text));
+        let text = nothing.map_or(written.text, |text| (*text).to_owned());
         Ok(Proposal { text, read, decided: written.decided, forced: written.forced, logprob })
     }
 }
@@ -162,7 +164,7 @@ impl Planner for LocalPlanner {
     }
 
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
-        self.decode(moment.turns, &CallAcceptor::new(moment.session.live(moment.template.naming)))
+        self.decode(moment.turns, &CallAcceptor::new(moment.session.live(moment.template.naming)), NO_ANSWER)
     }
 
     fn propose_except(&mut self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Option<Proposal>, InferError> {
@@ -171,11 +173,13 @@ impl Planner for LocalPlanner {
         if except.is_empty() {
             return Ok(None);
         }
-        self.decode(moment.turns, &except).map(Some)
+        self.decode(moment.turns, &except, NO_ANSWER).map(Some)
     }
 
     fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
-        self.decode(turns, &PhraseAcceptor::new(phrase))
+        // Free text could say the same words and mean them.
+        let nothing = if matches!(phrase, Phrase::Free { .. }) { &[] } else { NOTHING };
+        self.decode(turns, &PhraseAcceptor::new(phrase), nothing)
     }
 
     fn constrained(&self) -> bool {

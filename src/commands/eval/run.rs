@@ -171,7 +171,8 @@ fn one(
         Ok(taken) => taken,
         Err(reason) => return Ok(Err(reason)),
     };
-    let gold = match if taken.is_some() { Ok(Gold::nothing()) } else { Gold::of(graph, question) } {
+    let gold = if taken.is_some() { Ok(Gold::nothing()) } else { Gold::of(graph, question) };
+    let gold = match gold {
         Ok(gold) => gold,
         Err(reason) => return Ok(Err(reason)),
     };

@@ -67,7 +67,7 @@ impl Planning {
     }
 
     /// A planner for one thread; none for the oracle, which needs the question first.
-    pub(crate) fn planner(&self, doubt: f32) -> Option<Box<dyn Planner>> {
+    pub(crate) fn planner(&self, doubt: f64) -> Option<Box<dyn Planner>> {
         match self {
             Self::Oracle => None,
             Self::Local(model) => Some(Box::new(LocalPlanner::new(model).doubting(doubt))),
@@ -84,7 +84,7 @@ impl Planning {
     }
 
     /// Planners that take their steps together, one for each of `n` threads.
-    pub(super) fn planners(&self, n: usize, threads: usize, doubt: f32) -> Result<Vec<Box<dyn Planner + Send>>> {
+    pub(super) fn planners(&self, n: usize, threads: usize, doubt: f64) -> Result<Vec<Box<dyn Planner + Send>>> {
         let Self::Local(model) = self else { return Ok(Vec::new()) };
         let batch = Batch::new(model.engine(), threads)?;
         Ok((0..n).map(|_| Box::new(LocalPlanner::in_batch(model, &batch).doubting(doubt)) as Box<dyn Planner + Send>).collect())
@@ -112,7 +112,7 @@ pub(crate) struct Setting {
     /// Questions answered together; without it the size of the model decides.
     pub(crate) batch: Option<usize>,
     /// How much doubt a local model's choice may leave; see [`LocalPlanner::doubting`].
-    pub(crate) doubt: f32,
+    pub(crate) doubt: f64,
     /// Whether the model may answer by itself where the graph has no answer.
     pub(crate) model_knowledge: bool,
     /// Whether a relation that the question needs is taken out of the agent's view.

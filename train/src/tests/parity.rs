@@ -1,7 +1,6 @@
 //! Parity with transformers and PyTorch, on checkpoints made by `benches/peers/checkpoints.py`; its head says how to run this.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
-#[cfg(test)]
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;

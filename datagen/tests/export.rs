@@ -1,7 +1,10 @@
 //! Every layout reads back as the conversations it was made from, and says which line it cannot hold.
 #![allow(clippy::unwrap_used)]
 
-use super::*;
+use std::path::{Path, PathBuf};
+
+use datagen::export::{ExportFormat, export};
+use serde_json::{Value, json};
 
 /// A data folder with `lines` to train on and the first of them to validate with.
 fn folder(dir: &Path, lines: &[Value]) -> PathBuf {

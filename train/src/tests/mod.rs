@@ -504,3 +504,4 @@ fn the_rate_rises_and_falls() {
 }
 
 mod device;
+mod parity;
