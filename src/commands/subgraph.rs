@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde_json::json;
 use toolbox::journal::Journal;
 use toolbox::kg::Kg;
-use toolbox::kg::subgraph::{Direction, Reached, Subgraph, SubgraphOptions, around, from_record, to_record, write_files};
+use toolbox::kg::subgraph::{Direction, Neighbourhood, Subgraph, SubgraphOptions, write_files};
 use toolbox::term::NodeId;
 
 use super::{datagen as sources, kg};
@@ -40,15 +40,17 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
     let partial = partial(args)?;
     let names: Vec<String> = entities.iter().map(|&entity| graph.name(entity)).collect();
     let fingerprint = datagen::hash::number(0, "subgraph", &json!([graph.content_hash(), format!("{options:?}"), names]).to_string());
-    let (journal, found) = Journal::open(&partial, &format!("subgraph {fingerprint:016x}"))?;
-    let (around, resumed) = walk(&graph, &entities, &options, args.threads, &journal, &found, ui)?;
+    let (journal, found) = Journal::open(&partial, &format!("neighbourhoods {fingerprint:016x}"))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
+    let (around, resumed) = pool.install(|| walk(&graph, &entities, &options, &journal, &found, ui))?;
     let walked = begun.elapsed().as_secs_f64();
-    let subgraph = Subgraph { kg: &graph, around: entities.into_iter().zip(around).collect() };
-    let files = write_files(&subgraph, args.hops, &args.out)?;
+    let count = around.len();
+    let subgraph = Subgraph::new(&graph, options, around);
+    let files = pool.install(|| write_files(&subgraph, &args.out))?;
+    let took = begun.elapsed().as_secs_f64();
     drop(journal);
     std::fs::remove_file(&partial).with_context(|| format!("cannot remove {}", partial.display()))?;
 
-    let count = subgraph.around.len();
     let triples = subgraph.triples().len();
     let rate = (count - resumed) as f64 / walked.max(1e-9);
     let mut rows = vec![vec!["file".to_owned(), "triples".to_owned()]];
@@ -57,13 +59,14 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
     );
     ui.table(&rows);
     ui.say(format!(
-        "\n{count} entities, {unknown} not in the graph; {triples} triples of {}; walked in {} ({rate:.0} entities/s){}",
+        "\n{count} entities, {unknown} not in the graph; {triples} triples of {}; walked in {} ({rate:.0} entities/s), all in {}{}",
         graph.len(),
         seconds(walked),
+        seconds(took),
         if resumed > 0 { format!(", {resumed} had been done before") } else { String::new() }
     ));
     ui.object(&json!({
-        "entities": count, "unknown": unknown, "triples": triples, "seconds": walked, "entities_per_second": rate, "resumed": resumed,
+        "entities": count, "unknown": unknown, "triples": triples, "seconds": walked, "seconds_in_all": took, "entities_per_second": rate, "resumed": resumed,
         "files": files.iter().map(|(path, triples)| json!({ "file": path, "triples": triples })).collect::<Vec<_>>(),
     }));
     Ok(Outcome::Done)
@@ -104,15 +107,14 @@ fn walk(
     graph: &dyn Kg,
     entities: &[NodeId],
     options: &SubgraphOptions,
-    threads: Option<usize>,
     journal: &Journal,
     found: &[toolbox::journal::Entry],
     ui: &Ui,
-) -> Result<(Vec<Vec<Reached>>, usize)> {
-    let mut done: Vec<Option<Vec<Reached>>> = vec![None; entities.len()];
+) -> Result<(Vec<Neighbourhood>, usize)> {
+    let mut done: Vec<Option<Neighbourhood>> = vec![None; entities.len()];
     for entry in found {
         if let Some(place) = usize::try_from(entry.piece).ok().and_then(|i| done.get_mut(i)) {
-            *place = from_record(&journal.read(entry)?);
+            *place = Neighbourhood::from_record(&journal.read(entry)?);
         }
     }
     let todo: Vec<usize> = (0..entities.len()).filter(|&i| done[i].is_none()).collect();
@@ -125,15 +127,14 @@ fn walk(
         if ui.stop().load(Ordering::Relaxed) {
             bail!("stopped after {} of {} entities; the same command goes on from here", finished.load(Ordering::Relaxed), entities.len());
         }
-        let reached = around(graph, entities[i], options);
-        journal.append(i as u64, &to_record(&reached))?;
-        done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(reached);
+        let around = Neighbourhood::walk(graph, entities[i], options);
+        journal.append(i as u64, &around.to_record())?;
+        done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(around);
         finished.fetch_add(1, Ordering::Relaxed);
         bar.inc(1);
         Ok(())
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0)).build()?;
-    let result = pool.install(|| todo.par_iter().try_for_each(work));
+    let result = todo.par_iter().try_for_each(work);
     bar.finish_and_clear();
     result?;
     Ok((done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect(), resumed))

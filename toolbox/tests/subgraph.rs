@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use toolbox::kg::subgraph::{Direction, OdaKind, OdaReader, Subgraph, SubgraphOptions, around, from_record, to_record, write_files};
+use toolbox::kg::subgraph::{Direction, Neighbourhood, OdaKind, OdaReader, Reached, Subgraph, SubgraphOptions, write_files};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::term::{Literal, NodeId, RDFS_LABEL, RelId, Term};
 
@@ -25,6 +25,10 @@ fn kg(edges: &[(u8, u8, u8)]) -> MemoryKg {
 }
 
 type Triple = (NodeId, RelId, NodeId);
+
+fn around(kg: &MemoryKg, entity: NodeId, options: &SubgraphOptions) -> Vec<Reached> {
+    Neighbourhood::walk(kg, entity, options).triples(kg, options, options.hops)
+}
 
 /// Every triple with an end at most `hops - 1` steps away, found by going over all triples again and again.
 fn closure(kg: &MemoryKg, start: NodeId, hops: u32, direction: Direction) -> BTreeSet<Triple> {
@@ -64,7 +68,10 @@ proptest! {
                 let inner: BTreeSet<Triple> = reached.iter().filter(|one| one.hop <= fewer).map(|one| one.triple).collect();
                 prop_assert_eq!(inner, closure(&kg, start, fewer, direction));
             }
-            prop_assert_eq!(from_record(&to_record(&reached)), Some(reached));
+            let walked = Neighbourhood::walk(&kg, start, &SubgraphOptions { hops, fan_out: None, direction });
+            let record = walked.to_record();
+            prop_assert_eq!(Neighbourhood::from_record(&record[..record.len() - 1]), None, "a record that was cut off");
+            prop_assert_eq!(Neighbourhood::from_record(&record), Some(walked));
         }
     }
 }
@@ -100,26 +107,42 @@ fn every_layout_holds_the_same_triples() {
     let kg = kg(&edges);
     let options = SubgraphOptions { hops: 3, fan_out: None, direction: Direction::Both };
     let entities = ["Q3", "Q9"].map(|name| kg.find(&wikidata(name)).unwrap());
-    let subgraph = Subgraph { kg: &kg, around: entities.iter().map(|&entity| (entity, around(&kg, entity, &options))).collect() };
+    let subgraph = Subgraph::new(&kg, options, entities.iter().map(|&entity| Neighbourhood::walk(&kg, entity, &options)).collect());
     let terms = |(s, r, o): Triple| [s, r.node(), o].map(|node| kg.term(node));
-    let expected: BTreeSet<[Term; 3]> = subgraph.triples().into_iter().map(terms).collect();
+    let expected: BTreeSet<[Term; 3]> = subgraph.triples().iter().copied().map(terms).collect();
     assert!(expected.len() > 20);
 
     let file = dir.path().join("around.json");
-    let written = write_files(&subgraph, 3, &file).unwrap();
+    let written = write_files(&subgraph, &file).unwrap();
     assert_eq!(written[1].0, dir.path().join("around.labels.json"));
     assert_eq!(read(&file), (OdaKind::Triples, expected.clone()));
     let (kind, labels) = read(&written[1].0);
     assert!(kind == OdaKind::Labels && labels.iter().any(|[_, _, label]| *label == Term::Literal(Literal::plain("Thing 3"))));
 
     let folder = dir.path().join("around");
-    write_files(&subgraph, 3, &folder).unwrap();
-    write_files(&subgraph, 3, &folder).unwrap();
+    write_files(&subgraph, &folder).unwrap();
+    write_files(&subgraph, &folder).unwrap();
     let parts: BTreeSet<[Term; 3]> = ["2-hop.json", "3-hop-only.json"].iter().flat_map(|name| read(&folder.join(name)).1).collect();
     assert_eq!(parts, expected, "the third hop by node adds up to the same");
+    for (name, hops) in [("2-hop.json", 2), ("around.json", 3)] {
+        let text = std::fs::read_to_string(if hops == 2 { folder.join(name) } else { dir.path().join(name) }).unwrap();
+        let lists: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for (name, entity) in ["Q3", "Q9"].into_iter().zip(entities) {
+            let listed: BTreeSet<[String; 3]> = serde_json::from_value(lists[name].clone()).unwrap();
+            assert_eq!(
+                (listed.len(), lists[name].as_array().unwrap().len()),
+                (closure(&kg, entity, hops, options.direction).len(), listed.len())
+            );
+        }
+    }
+    let third: serde_json::Value = serde_json::from_slice(&std::fs::read(folder.join("3-hop-only.json")).unwrap()).unwrap();
+    for (name, listed) in third.as_object().unwrap() {
+        let node = kg.find(&wikidata(name)).unwrap();
+        assert_eq!(listed.as_array().unwrap().len(), closure(&kg, node, 1, options.direction).len(), "{name} with all its triples");
+    }
 
     let nt = dir.path().join("around.nt");
-    write_files(&subgraph, 3, &nt).unwrap();
+    write_files(&subgraph, &nt).unwrap();
     let back = MemoryKg::load(&[nt], &LoadOptions::default(), &|_| {}).unwrap();
     let hidden = &back.schema().hidden;
     let triples: BTreeSet<[Term; 3]> =
