@@ -45,7 +45,7 @@ pub(crate) enum MethodName {
 pub(crate) enum DeviceName {
     /// The CPU.
     Cpu,
-    /// The first NVIDIA GPU (builds with `--features cuda`; CUDA_VISIBLE_DEVICES says which is first).
+    /// The first NVIDIA GPU, or the first N with `--devices N` (builds with `--features cuda`; CUDA_VISIBLE_DEVICES says which are first).
     Cuda,
 }
 
@@ -117,6 +117,9 @@ pub(crate) struct TrainArgs {
     /// Where to train.
     #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
     pub(crate) device: DeviceName,
+    /// Devices that every batch is split over: GPUs 0 to N-1, or N replicas on threads of the CPU.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) devices: usize,
     /// Numbers of matrix products: f32 on the CPU and bf16 on a GPU without it.
     #[arg(long, value_enum, value_name = "NUMBERS")]
     pub(crate) precision: Option<PrecisionName>,

@@ -83,43 +83,80 @@ fn tool(text: &str) -> &str {
     if name.is_empty() { "other" } else { name }
 }
 
-/// The forward passes of one optimizer step, as indices of examples.
-pub(crate) type Step = Vec<Vec<usize>>;
+/// The forward passes of one device in one optimizer step, as indices of examples.
+pub(crate) type Part = Vec<Vec<usize>>;
+
+/// One optimizer step: a part for every device, in the order of the examples.
+pub(crate) type Step = Vec<Part>;
 
 /// The steps of one epoch: the same for the same seed, epoch and configuration.
 pub(crate) fn plan(examples: &[Example], epoch: usize, config: &TrainConfig) -> Vec<Step> {
     let mut order: Vec<usize> = (0..examples.len()).collect();
     // Fixed odd constant: seeds 1, 2, 3… must not give overlapping sequences of epochs.
     Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0xd134_2543_de82_ef95))).shuffle(&mut order);
-    let mut steps: Vec<Step> = Vec::new();
-    let (mut step, mut micro): (Step, Vec<usize>) = Default::default();
-    let (mut step_tokens, mut step_examples, mut micro_tokens) = (0, 0, 0);
+    let steps = match config.batch_examples {
+        Some(most) => order.chunks(most.max(1)).map(<[usize]>::to_vec).collect(),
+        None => greedy(examples, &order, config.batch_tokens),
+    };
+    let parts =
+        |step: &Vec<usize>| parts(examples, step, config.devices).iter().map(|part| greedy(examples, part, config.micro_tokens)).collect();
+    steps.iter().map(parts).collect()
+}
+
+/// Runs of at most `most` tokens; an example that is longer is a run of its own.
+fn greedy(examples: &[Example], order: &[usize], most: usize) -> Vec<Vec<usize>> {
+    let mut runs: Vec<Vec<usize>> = Vec::new();
+    let mut tokens = 0;
     for i in order {
-        let len = examples[i].len();
-        let full = match config.batch_examples {
-            Some(most) => step_examples >= most,
-            None => step_tokens > 0 && step_tokens + len > config.batch_tokens,
-        };
-        if !micro.is_empty() && (full || micro_tokens + len > config.micro_tokens) {
-            step.push(std::mem::take(&mut micro));
-            micro_tokens = 0;
+        let len = examples[*i].len();
+        match runs.last_mut().filter(|_| tokens + len <= most) {
+            Some(run) => {
+                run.push(*i);
+                tokens += len;
+            }
+            None => {
+                runs.push(vec![*i]);
+                tokens = len;
+            }
         }
-        if full {
-            steps.push(std::mem::take(&mut step));
-            (step_tokens, step_examples) = (0, 0);
+    }
+    runs
+}
+
+/// A step's examples split over devices, in their order and with about as many tokens each; fewer parts where there are fewer examples.
+fn parts(examples: &[Example], step: &[usize], devices: usize) -> Vec<Vec<usize>> {
+    let devices = devices.clamp(1, step.len().max(1));
+    let total: usize = step.iter().map(|i| examples[*i].len()).sum();
+    let mut parts = vec![Vec::new()];
+    let mut tokens = 0;
+    for (at, i) in step.iter().enumerate() {
+        tokens += examples[*i].len();
+        let (begun, after) = (parts.len(), step.len() - at - 1);
+        parts[begun - 1].push(*i);
+        let waiting = devices - begun;
+        if waiting > 0 && (tokens * devices >= total * begun || after <= waiting) {
+            parts.push(Vec::new());
         }
-        micro.push(i);
-        micro_tokens += len;
-        step_tokens += len;
-        step_examples += 1;
     }
-    if !micro.is_empty() {
-        step.push(micro);
+    parts
+}
+
+/// Every device must have something to do: only what is left over at the end of an epoch may be too little for all of them.
+///
+/// # Errors
+/// Names the first step with fewer examples than devices.
+pub(crate) fn check_parts(epochs: &[Vec<Step>], config: &TrainConfig) -> Result<(), TrainError> {
+    let steps = epochs.iter().flat_map(|steps| steps.iter().enumerate().map(|(i, step)| (i > 0 && i + 1 == steps.len(), step)));
+    for (index, (left_over, step)) in steps.enumerate().take(config.max_steps.unwrap_or(usize::MAX)) {
+        if step.len() < config.devices && !left_over {
+            let (step, has, devices) = (index + 1, step.len(), config.devices);
+            return Err(TrainError::Config(format!(
+                "`devices` is {devices}, and the batch of step {step} has {has} example{} to split: fewer devices or more `batch_tokens`",
+                if has == 1 { "" } else { "s" }
+            )));
+        }
     }
-    if !step.is_empty() {
-        steps.push(step);
-    }
-    steps
+    Ok(())
 }
 
 /// Pack examples one after another.
@@ -171,11 +208,27 @@ mod tests {
         let config = TrainConfig { batch_tokens: 1000, micro_tokens: 300, ..TrainConfig::default() };
         for epoch in 0..3 {
             let steps = plan(&examples, epoch, &config);
-            let mut seen: Vec<usize> = steps.iter().flatten().flatten().copied().collect();
+            let mut seen: Vec<usize> = steps.iter().flatten().flatten().flatten().copied().collect();
+            let tokens = |micro: &Vec<usize>| micro.iter().map(|i| lengths[*i]).sum::<usize>();
             for step in &steps {
-                let tokens = |micro: &Vec<usize>| micro.iter().map(|i| lengths[*i]).sum::<usize>();
-                assert!(step.iter().map(tokens).sum::<usize>() <= 1000);
-                assert!(step.iter().all(|micro| tokens(micro) <= 300 && !micro.is_empty()));
+                assert_eq!(step.len(), 1);
+                assert!(step.iter().flatten().map(tokens).sum::<usize>() <= 1000);
+                assert!(step.iter().flatten().all(|micro| tokens(micro) <= 300 && !micro.is_empty()));
+            }
+            for devices in [2, 3, 5] {
+                let split = plan(&examples, epoch, &TrainConfig { devices, ..config.clone() });
+                assert_eq!(split.len(), steps.len());
+                for (split, step) in split.iter().zip(&steps) {
+                    let flat = |step: &Step| step.iter().flatten().flatten().copied().collect::<Vec<usize>>();
+                    assert_eq!(flat(split), flat(step), "the same examples in the same order");
+                    let fewest = step.iter().flatten().map(Vec::len).sum::<usize>().min(devices);
+                    assert_eq!(split.len(), fewest);
+                    let sizes: Vec<usize> = split.iter().map(|part| part.iter().map(tokens).sum()).collect();
+                    assert!(sizes.iter().all(|size| *size > 0), "{sizes:?}");
+                    // No further from even than one example at either end.
+                    let mean = sizes.iter().sum::<usize>() / sizes.len();
+                    assert!(sizes.iter().all(|size| size.abs_diff(mean) <= 2 * 124), "{sizes:?}");
+                }
             }
             assert_ne!(seen[..50], (0..50).collect::<Vec<_>>()[..]);
             seen.sort_unstable();
@@ -184,7 +237,7 @@ mod tests {
         assert_ne!(plan(&examples, 0, &config), plan(&examples, 1, &config));
         let config = TrainConfig { batch_examples: Some(7), ..config };
         let steps = plan(&examples, 0, &config);
-        assert!(steps[..steps.len() - 1].iter().all(|step| step.iter().map(Vec::len).sum::<usize>() == 7));
+        assert!(steps[..steps.len() - 1].iter().all(|step| step.iter().flatten().map(Vec::len).sum::<usize>() == 7));
     }
 
     #[test]

@@ -132,12 +132,20 @@ pub struct TrainConfig {
     pub memory_limit: Option<u64>,
     /// What computes.
     pub processor: Processor,
+    /// Devices that every batch is split over: replicas on threads of the CPU, or GPUs 0 to `devices` - 1.
+    // Left out where it is 1, so that what runs on one device is written as it always was.
+    #[serde(skip_serializing_if = "is_one")]
+    pub devices: usize,
     /// Numbers of matrix products; by default f32 on the CPU and bf16 on a GPU.
     pub precision: Option<Precision>,
     /// Keep only the layers' inputs for the backward pass and compute the rest again there: less memory, a third more arithmetic.
     pub gradient_checkpointing: bool,
     /// Use burn's stock operations on the CPU too, instead of our kernels.
     pub stock_ops: bool,
+}
+
+fn is_one(n: &usize) -> bool {
+    *n == 1
 }
 
 impl Default for TrainConfig {
@@ -169,6 +177,7 @@ impl Default for TrainConfig {
             validate_epochs: false,
             memory_limit: None,
             processor: Processor::Cpu,
+            devices: 1,
             precision: None,
             gradient_checkpointing: false,
             stock_ops: false,
@@ -212,6 +221,7 @@ impl TrainConfig {
             ("max_length", self.max_length),
             ("lora.rank", self.lora.rank),
             ("keep_checkpoints", self.keep_checkpoints),
+            ("devices", self.devices),
             ("max_steps", self.max_steps.unwrap_or(1)),
             ("batch_examples", self.batch_examples.unwrap_or(1)),
             ("save_steps", self.save_steps.unwrap_or(1)),

@@ -14,7 +14,7 @@ pub enum Processor {
     /// The CPU, with kernels of our own.
     #[default]
     Cpu,
-    /// The first NVIDIA GPU that the driver shows, with burn's operations; in builds with the feature `cuda`.
+    /// The NVIDIA GPUs that the driver shows first, with burn's operations; in builds with the feature `cuda`.
     Cuda,
 }
 
@@ -55,31 +55,32 @@ pub(crate) fn compute(config: &TrainConfig) -> Compute {
     }
 }
 
-/// The device of a run, with automatic differentiation.
+/// The devices of a run, with automatic differentiation.
 ///
 /// # Errors
-/// When it is not there or does not compute in the run's precision.
-pub(crate) fn open(config: &TrainConfig) -> Result<Device, TrainError> {
-    let device = match config.processor {
-        Processor::Cpu => Device::flex(),
-        Processor::Cuda => cuda::open()?,
+/// When one of them is not there or does not compute in the run's precision.
+pub(crate) fn open(config: &TrainConfig) -> Result<Vec<Device>, TrainError> {
+    let devices = match config.processor {
+        // Replicas on the CPU are threads: there are as many as are asked for.
+        Processor::Cpu => vec![Device::flex(); config.devices],
+        Processor::Cuda => cuda::open(config.devices)?,
     };
-    if compute(config) == Compute::Stock(Precision::Bf16) && !device.supports_dtype(FloatDType::BF16) {
+    if compute(config) == Compute::Stock(Precision::Bf16) && !devices.iter().all(|device| device.supports_dtype(FloatDType::BF16)) {
         return Err(TrainError::Device(
             "this GPU does not compute in bf16 (cards since Ampere do); `--precision f32` trains on it in f32".to_owned(),
         ));
     }
-    Ok(device.autodiff())
+    Ok(devices.into_iter().map(Device::autodiff).collect())
 }
 
-/// Bytes that a run may have in the device's own memory; `None` for the CPU, whose memory is the machine's.
+/// Bytes that a run may have in the own memory of each of its devices; `None` for the CPU, whose memory is the machine's.
 ///
 /// # Errors
-/// When the device is not there.
-pub fn memory(processor: Processor) -> Result<Option<u64>, TrainError> {
+/// When a device is not there.
+pub fn memory(processor: Processor, devices: usize) -> Result<Option<u64>, TrainError> {
     match processor {
         Processor::Cpu => Ok(None),
-        Processor::Cuda => cuda::memory(),
+        Processor::Cuda => cuda::memory(devices),
     }
 }
 
@@ -92,10 +93,10 @@ mod cuda {
             "this build trains on the CPU only; `cargo build --release --features cuda` makes one that trains on NVIDIA GPUs".to_owned(),
         )
     }
-    pub(super) fn open() -> Result<Device, TrainError> {
+    pub(super) fn open(_: usize) -> Result<Vec<Device>, TrainError> {
         Err(missing())
     }
-    pub(super) fn memory() -> Result<Option<u64>, TrainError> {
+    pub(super) fn memory(_: usize) -> Result<Option<u64>, TrainError> {
         Err(missing())
     }
 }
@@ -112,34 +113,41 @@ mod cuda {
     /// Share of the card's memory that a run may plan with: the driver, kernels and gaps between blocks have the rest.
     const SHARE: f64 = 0.92;
 
-    /// The first device, tried out: cubecl panics where something that it needs is missing, so it is asked before and watched once.
-    pub(super) fn open() -> Result<Device, TrainError> {
+    /// The first `count` devices, tried out: cubecl panics where something that it needs is missing, so it is asked before and watched once.
+    pub(super) fn open(count: usize) -> Result<Vec<Device>, TrainError> {
         let missing = |what: &str| TrainError::Device(what.to_owned());
-        let devices = Device::enumerate(DeviceType::Cuda);
-        let Some(device) = devices.first() else {
+        let mut devices = Device::enumerate(DeviceType::Cuda).into_vec();
+        if devices.is_empty() {
             return Err(missing("no NVIDIA GPU was found: the driver is not installed or shows none (`nvidia-smi` lists what it shows)"));
-        };
+        }
+        if devices.len() < count {
+            let there = devices.len();
+            return Err(TrainError::Device(format!("`devices` is {count}, and the driver shows {there} (`nvidia-smi` lists them)")));
+        }
+        devices.truncate(count);
         if install::cuda_path().is_none() {
             return Err(missing(
                 "kernels are compiled for the GPU while it trains, which takes the CUDA toolkit (headers and NVRTC): install it or set CUDA_PATH to it",
             ));
         }
-        let trial = || -> Option<Vec<f32>> {
-            let ones = Tensor::<2>::ones([16, 16], device);
-            ones.clone().matmul(ones).try_into_vec_as::<f32>().ok()
-        };
-        match catch_unwind(AssertUnwindSafe(trial)) {
-            Ok(Some(product)) if product.iter().all(|x| (x - 16.0).abs() < 0.1) => Ok(device.clone()),
-            _ => Err(missing(
-                "the GPU does not compute: a product of two small matrices failed on it; is the CUDA toolkit (libnvrtc) as old as the driver?",
-            )),
+        for (index, device) in devices.iter().enumerate() {
+            let trial = || -> Option<Vec<f32>> {
+                let ones = Tensor::<2>::ones([16, 16], device);
+                ones.clone().matmul(ones).try_into_vec_as::<f32>().ok()
+            };
+            if !matches!(catch_unwind(AssertUnwindSafe(trial)), Ok(Some(product)) if product.iter().all(|x| (x - 16.0).abs() < 0.1)) {
+                return Err(TrainError::Device(format!(
+                    "GPU {index} does not compute: a product of two small matrices failed on it; is the CUDA toolkit (libnvrtc) as old as the driver?"
+                )));
+            }
         }
+        Ok(devices)
     }
 
-    pub(super) fn memory() -> Result<Option<u64>, TrainError> {
-        open()?;
-        let whole = cubecl::Device::Cuda(CudaDevice::new(0)).client().properties().memory.max_memory();
-        Ok(whole.map(|bytes| (bytes as f64 * SHARE) as u64))
+    pub(super) fn memory(count: usize) -> Result<Option<u64>, TrainError> {
+        let whole = |index: usize| cubecl::Device::Cuda(CudaDevice::new(index)).client().properties().memory.max_memory();
+        let least = (0..open(count)?.len()).filter_map(whole).min();
+        Ok(least.map(|bytes| (bytes as f64 * SHARE) as u64))
     }
 }
 
@@ -166,13 +174,16 @@ mod tests {
     fn a_gpu_that_is_not_there_is_an_error_that_says_what_to_do() {
         let config = TrainConfig { processor: Processor::Cuda, ..TrainConfig::default() };
         match open(&config) {
-            Ok(device) => assert!(cfg!(feature = "cuda") && device.is_autodiff()),
+            Ok(devices) => assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff()),
             Err(error) => {
                 let says = if cfg!(feature = "cuda") { "GPU" } else { "--features cuda" };
                 assert!(error.to_string().contains(says), "{error}");
-                assert_eq!(memory(Processor::Cuda).unwrap_err().to_string(), error.to_string());
+                assert_eq!(memory(Processor::Cuda, 1).unwrap_err().to_string(), error.to_string());
             }
         }
-        assert_eq!(memory(Processor::Cpu).unwrap(), None);
+        assert_eq!(memory(Processor::Cpu, 1).unwrap(), None);
+        // More than any machine has.
+        let many = TrainConfig { devices: 1000, ..config };
+        assert!(open(&many).is_err() && memory(Processor::Cuda, 1000).is_err());
     }
 }

@@ -14,7 +14,7 @@ use crate::ops::Compute;
 use crate::optim::{self, NamedGrads, Optimizer};
 use crate::{TrainError, device, stock};
 
-/// Bytes that a run needs at most, by what they are for.
+/// Bytes that a run needs at most, by what they are for: on the CPU those of all devices, of several GPUs those of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
     /// Parameters.
@@ -66,7 +66,8 @@ pub struct Estimate {
     pub operations: f64,
     /// Bytes.
     pub memory: Memory,
-    /// Seconds of the whole run at the speed that a layer of this width was tried at; `None` where it was not tried.
+    /// Seconds of the whole run at the speed that a layer of this width was tried at, on GPUs without moving weights and gradients between them;
+    /// `None` where it was not tried.
     pub seconds: Option<f64>,
 }
 
@@ -187,18 +188,29 @@ pub(crate) fn estimate(
         untrained: train.untrained + valid.untrained,
         ..Estimate::default()
     };
+    // The CPU has the work of all devices in its memory; of GPUs the first one counts, to which the gradients of the others come.
+    let shared = config.processor == Processor::Cpu;
     let (mut summed, mut kept) = (false, 0);
     for step in plans.iter().flatten().take(config.max_steps.unwrap_or(usize::MAX)) {
         out.steps += 1;
-        summed |= step.len() > 1;
-        for micro in step {
-            let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
-            let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
-            out.total_tokens += lengths.iter().sum::<usize>();
-            out.operations += operations(model, lora, &lengths, rows) * if config.gradient_checkpointing { 4.0 / 3.0 } else { 1.0 };
-            kept = kept.max(activations(model, config, &lengths, rows));
+        summed |= step.iter().any(|part| part.len() > 1);
+        let mut most = 0;
+        for part in step {
+            let mut of_part = 0;
+            for micro in part {
+                let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
+                let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
+                out.total_tokens += lengths.iter().sum::<usize>();
+                out.operations += operations(model, lora, &lengths, rows) * if config.gradient_checkpointing { 4.0 / 3.0 } else { 1.0 };
+                of_part = of_part.max(activations(model, config, &lengths, rows));
+            }
+            most = if shared { most + of_part } else { most.max(of_part) };
         }
+        kept = kept.max(most);
     }
+    // A sum and what is added to it next.
+    let twice = summed || (!shared && config.devices > 1);
+    let sets = if shared { config.devices as u64 } else { 1 };
     let bytes = |n: usize| 4 * n as u64;
     // A frozen base is held in the precision of the run.
     let held = match device::compute(config) {
@@ -207,7 +219,7 @@ pub(crate) fn estimate(
     };
     out.memory = Memory {
         weights: held * own as u64 + bytes(added),
-        gradients: bytes(trained_parameters) * if summed { 2 } else { 1 },
+        gradients: bytes(trained_parameters) * sets * (1 + u64::from(twice)),
         optimizer: 2 * bytes(trained_parameters),
         activations: kept,
         // A GPU's weights are copied into the machine's own memory.
@@ -225,7 +237,7 @@ pub(crate) fn seconds(
     plans: &[Vec<Step>],
     device: &Device,
 ) -> Result<Option<f64>, TrainError> {
-    let Some(micro) = plans.iter().flatten().flatten().next() else { return Ok(None) };
+    let Some(micro) = plans.iter().flatten().flatten().flatten().next() else { return Ok(None) };
     let shape = ModelConfig { num_hidden_layers: 1, ..model.clone() };
     let batch = batch::pack(&train.examples, micro);
     let lengths = batch.segments.clone();
@@ -253,7 +265,9 @@ pub(crate) fn seconds(
     }
     let rate = operations(&shape, lora, &lengths, batch.rows.len()) / pass;
     let updates = estimate.steps as f64 * update * estimate.trained_parameters as f64 / touched as f64;
-    Ok(Some(estimate.operations / rate + updates))
+    // GPUs compute side by side; the CPU's replicas share its cores.
+    let side_by_side = if config.processor == Processor::Cpu { 1 } else { config.devices };
+    Ok(Some(estimate.operations / rate / side_by_side as f64 + updates))
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ pub mod llama;
 mod ops;
 mod optim;
 pub mod progress;
+mod replicas;
 mod report;
 mod rng;
 mod score;

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use burn::tensor::Device;
 use model::adapter::write_adapter_into;
 use model::atomic::StagedFolder;
 use model::{ChatFormat, Dataset, KgAgentInfo, ModelFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::batch::{self, Examples, Step};
+use crate::batch::{self, Examples, Part, Step};
 use crate::checkpoint::{self, State};
 use crate::config::{Method, TrainConfig};
 use crate::device::{self, Precision};
 use crate::estimate::{self, Estimate};
-use crate::llama::Llama;
+use crate::llama::{Llama, Packed};
 use crate::ops::Compute;
-use crate::optim::{self, NamedGrads, Optimizer};
+use crate::optim::{self, Optimizer};
 use crate::progress::{Event, Progress, StepReport, Validation};
+use crate::replicas::{self, Pass, Replica};
 use crate::score::score;
 use crate::start::{Base, Start};
 use crate::tensorboard::EventFile;
@@ -66,8 +66,8 @@ pub fn partial_folder(out: &Path) -> PathBuf {
 /// Everything a run holds while it goes.
 struct Run<'a> {
     config: &'a TrainConfig,
-    device: Device,
-    model: Llama,
+    /// The model on every device. The first is the one that is stepped, scored and saved; the others follow it.
+    replicas: Vec<Replica>,
     optimizer: Optimizer,
     train: Examples,
     valid: Examples,
@@ -107,6 +107,7 @@ impl Plan {
             )));
         }
         let steps: Vec<Vec<Step>> = (0..config.epochs).map(|epoch| batch::plan(&train.examples, epoch, config)).collect();
+        batch::check_parts(&steps, config)?;
         let estimate = estimate::estimate(&start.config, start.base_rows, config, &train, &valid, &steps);
         if estimate.longest > start.config.context() {
             let (longest, most) = (estimate.longest, start.config.context());
@@ -124,8 +125,8 @@ pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Esti
     let mut plan = Plan::new(config, base, data)?;
     let layer = plan.estimate.memory.activations / plan.start.config.num_hidden_layers as u64 + plan.estimate.memory.weights;
     if config.memory_limit.is_none_or(|limit| layer < limit) {
-        let device = device::open(config)?;
-        plan.estimate.seconds = estimate::seconds(&plan.estimate, &plan.start.config, config, &plan.train, &plan.steps, &device)?;
+        let devices = device::open(config)?;
+        plan.estimate.seconds = estimate::seconds(&plan.estimate, &plan.start.config, config, &plan.train, &plan.steps, &devices[0])?;
     }
     Ok(plan.estimate)
 }
@@ -148,15 +149,16 @@ pub fn train(
     if let Some(limit) = config.memory_limit.filter(|limit| estimate.memory.peak() > *limit) {
         return Err(TrainError::Memory { needs: estimate.memory, limit });
     }
-    let device = device::open(config)?;
+    let devices = device::open(config)?;
+    let device = &devices[0];
     let (compute, weights) = (device::compute(config), start.weights(config.seed)?);
     let model = match config.method {
-        Method::Full => Llama::from_weights(&start.config, weights, compute, estimate.longest, &device)?,
-        Method::Lora => Llama::from_frozen(&start.config, weights, compute, estimate.longest, &device)?.with_lora(
+        Method::Full => Llama::from_weights(&start.config, weights, compute, estimate.longest, device)?,
+        Method::Lora => Llama::from_frozen(&start.config, weights, compute, estimate.longest, device)?.with_lora(
             &config.lora,
             start.base_rows,
             config.seed,
-            &device,
+            device,
         ),
     };
     let state = State {
@@ -169,8 +171,7 @@ pub fn train(
     };
     let mut run = Run {
         config,
-        device,
-        model,
+        replicas: replicas::replicate(model, &devices),
         optimizer: Optimizer::new(config),
         train,
         valid,
@@ -229,8 +230,10 @@ impl Run<'_> {
                 let key = differing(&state.config, &self.state.config).unwrap_or_default();
                 return Err(TrainError::Config(format!("{} was made with another `{key}`", path.display())));
             }
-            self.model.load(&weights)?;
-            self.optimizer.load(&optimizer, state.step, &self.device)?;
+            let first = &mut self.replicas[0];
+            first.model.load(&weights)?;
+            self.optimizer.load(&optimizer, state.step, &first.device)?;
+            self.follow();
             for line in state.metrics.lines() {
                 if let Ok(report) = serde_json::from_str(line) {
                     self.reports.push(report);
@@ -311,24 +314,21 @@ impl Run<'_> {
     }
 
     fn step(&mut self, step: &Step, rate: f64) -> Result<StepReport, TrainError> {
-        let packed: Vec<_> = step.iter().map(|micro| batch::pack(&self.train.examples, micro)).collect();
-        let trained: usize = packed.iter().map(|batch| batch.rows.len()).sum();
-        let tokens = packed.iter().map(|batch| batch.ids.len()).sum();
-        let scale = 1.0 / trained as f32;
-        let mut grads = NamedGrads::new();
-        let mut losses = Vec::new();
-        let gradients = if self.config.gradient_checkpointing { Llama::gradients_by_layer } else { Llama::gradients };
-        for (micro, batch) in packed.iter().enumerate() {
-            let seed = self.config.seed ^ ((self.state.step as u64) << 16 | micro as u64);
-            losses.push(gradients(&self.model, batch, scale, seed, &self.device, &mut grads));
-        }
+        let pack = |part: &Part| -> Vec<Packed> { part.iter().map(|micro| batch::pack(&self.train.examples, micro)).collect() };
+        let parts: Vec<Vec<Packed>> = step.iter().map(pack).collect();
+        let trained: usize = parts.iter().flatten().map(|batch| batch.rows.len()).sum();
+        let tokens = parts.iter().flatten().map(|batch| batch.ids.len()).sum();
+        let pass = Pass { config: self.config, step: self.state.step, scale: 1.0 / trained as f32 };
+        let (losses, grads) = replicas::gradients(&self.replicas, &parts, &pass);
+        let first = &mut self.replicas[0].model;
         // The one place of a step that waits for the device.
-        let norm = optim::global_norm(&grads, self.model.compute);
+        let norm = optim::global_norm(&grads, first.compute);
         let losses = losses.into_iter().map(|loss| loss.try_into_vec_as::<f32>().ok().and_then(|loss| loss.first().copied()));
         let loss: f64 = losses.map(|loss| f64::from(loss.unwrap_or(f32::NAN))).sum();
         let factor = if self.config.clip > 0.0 && norm > self.config.clip { self.config.clip / norm } else { 1.0 };
         if norm.is_finite() {
-            self.model.net = self.optimizer.step(self.model.net.clone(), grads, rate, factor);
+            first.net = self.optimizer.step(first.net.clone(), grads, rate, factor);
+            self.follow();
         }
         Ok(StepReport {
             step: 0,
@@ -345,11 +345,24 @@ impl Run<'_> {
         })
     }
 
+    /// The model that counts.
+    fn model(&self) -> &Llama {
+        &self.replicas[0].model
+    }
+
+    /// Gives the trained weights of the first replica to the others.
+    fn follow(&mut self) {
+        if let Some((first, others)) = self.replicas.split_first_mut() {
+            others.iter_mut().for_each(|replica| replica.follow(&first.model));
+        }
+    }
+
     fn validate(&mut self, progress: &mut dyn Progress) {
         if self.valid.examples.is_empty() {
             return;
         }
-        let validation = score(&self.model, &self.valid.examples, self.config.micro_tokens, self.state.step, &self.device);
+        let Replica { model, device } = &self.replicas[0];
+        let validation = score(model, &self.valid.examples, self.config.micro_tokens, self.state.step, device);
         let _ = self.events.as_mut().map(|events| events.validation(&validation, self.state.seconds));
         progress.event(&Event::Validation(validation.clone()));
         self.validations.push(validation);
@@ -367,7 +380,7 @@ impl Run<'_> {
         let mut state = self.state.clone();
         state.metrics = self.metrics();
         let keep = self.config.keep_checkpoints;
-        checkpoint::save(&self.partial, &state, || self.model.tensors(), || self.optimizer.tensors(), keep)
+        checkpoint::save(&self.partial, &state, || self.model().tensors(), || self.optimizer.tensors(), keep)
     }
 
     fn finish(self, start: &Start, estimate: &Estimate, data: &Dataset, out: &Path) -> Result<Summary, TrainError> {
@@ -397,19 +410,19 @@ impl Run<'_> {
             }),
         };
         // A frozen base is held in the precision of the run: what is written is as exact as what was read.
-        let held = matches!(self.model.compute, Compute::Stock(Precision::Bf16)) && self.config.method == Method::Lora;
+        let held = matches!(self.model().compute, Compute::Stock(Precision::Bf16)) && self.config.method == Method::Lora;
         let exact = held.then(|| start.weights(self.config.seed)).transpose()?;
         // Inside the folder of checkpoints, so that a process killed here leaves nothing that the next one does not find.
         let staged = StagedFolder::within(&self.partial, out)?;
         if self.config.method == Method::Lora && !self.config.lora.merge {
-            let mut weights = self.model.whole_tensors(exact.as_ref())?;
+            let mut weights = self.model().whole_tensors(exact.as_ref())?;
             if start.base_rows == start.config.vocab_size {
                 // No tokens were added: the base's matrices are as they were and need not go along.
                 let _ = (weights.take("model.embed_tokens.weight"), weights.take("lm_head.weight"));
             }
             write_adapter_into(&staged, &self.config.lora.adapter(&start.base), &start.tokenizer, &info, &weights)?;
         } else {
-            ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model.merged(exact.as_ref())?)?;
+            ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model().merged(exact.as_ref())?)?;
         }
         self.write_records(&staged, start, estimate, &summary)?;
         staged.commit()?;

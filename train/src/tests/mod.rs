@@ -504,4 +504,5 @@ fn the_rate_rises_and_falls() {
 }
 
 mod device;
+mod devices;
 mod parity;

@@ -1,0 +1,97 @@
+//! One batch on several devices: what one device gives with the same batch, but for the order of additions.
+
+#[cfg(test)]
+use super::*;
+
+/// Losses by step and all weights of a run on so many devices.
+fn on(devices: usize, config: &TrainConfig, base: &Base, data: &Dataset, out: &Path) -> (Vec<f64>, Weights) {
+    let config = TrainConfig { devices, ..config.clone() };
+    train(&config, base, data, out, &mut Silent, &AtomicBool::new(false)).unwrap();
+    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let losses = lines.filter_map(|line| line.get("norm").and(line["loss"].as_f64())).collect();
+    (losses, ModelFolder::open(out).unwrap().weights().unwrap())
+}
+
+#[test]
+fn two_devices_do_what_one_does_with_the_same_batches() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = copy_task(120);
+    let base = dir.path().join("base");
+    run(&TrainConfig { max_steps: Some(2), ..quick() }, &data, &base).unwrap();
+    let lora = LoraConfig { rank: 4, merge: false, ..LoraConfig::default() };
+    // AdamW steps by the whole rate where a gradient is next to nothing and its sign is rounding: the rate bounds how far weights come apart.
+    // One forward pass a device in the first, several in the second.
+    let full = TrainConfig { learning_rate: 2e-4, batch_tokens: 200, micro_tokens: 2000, ..quick() };
+    let several = TrainConfig { micro_tokens: 30, gradient_checkpointing: true, ..full.clone() };
+    let stock = TrainConfig { stock_ops: true, method: Method::Lora, lora, ..full.clone() };
+    for (name, config, from) in [
+        ("full", &full, Base::Scratch(Preset::Tiny)),
+        ("several", &several, Base::Folder(base.clone())),
+        ("lora", &stock, Base::Folder(base.clone())),
+    ] {
+        let at = |devices: usize| dir.path().join(format!("{name}{devices}"));
+        let (losses, weights) = on(1, config, &from, &data, &at(1));
+        for devices in [2, 3] {
+            let (split, others) = on(devices, config, &from, &data, &at(devices));
+            assert!(losses.len() >= 3 && losses.len() == split.len(), "{losses:?}");
+            assert!(losses.windows(2).all(|two| (two[0] - two[1]).abs() > 1e-3), "steps change the model: {losses:?}");
+            let worst = losses.iter().zip(&split).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-5, "{name} {devices}: {worst}");
+            let mut count = 0;
+            for (tensor, value) in weights.iter() {
+                let apart = value.data.iter().zip(&others.find(tensor).unwrap().data).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                assert!(apart < 1e-5, "{name} {devices} {tensor}: {apart}");
+                count += value.data.len();
+            }
+            assert!(count > 100_000);
+        }
+    }
+}
+
+#[test]
+fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = copy_task(150);
+    let config = TrainConfig { devices: 2, ..quick() };
+    let (whole, again, parts) = (dir.path().join("whole"), dir.path().join("again"), dir.path().join("parts"));
+    run(&config, &data, &whole).unwrap();
+    run(&config, &data, &again).unwrap();
+    assert!(bytes(&whole) == bytes(&again), "the same run twice");
+    let (stop, base) = (AtomicBool::new(false), Base::Scratch(Preset::Tiny));
+    let error = train(&config, &base, &data, &parts, &mut StopAt(2, &stop, vec![]), &stop).unwrap_err();
+    assert!(matches!(error, TrainError::Interrupted { step: 2, .. }), "{error}");
+    stop.store(false, Ordering::Relaxed);
+    let resumed = TrainConfig { resume: true, ..config };
+    let error = run(&TrainConfig { devices: 1, ..resumed.clone() }, &data, &parts).unwrap_err().to_string();
+    assert!(error.contains("devices"), "{error}");
+    run(&resumed, &data, &parts).unwrap();
+    assert!(bytes(&whole) == bytes(&parts));
+}
+
+#[test]
+fn devices_that_would_have_nothing_to_do_are_refused_before_anything_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = copy_task(40);
+    for (config, says) in [
+        (TrainConfig { devices: 0, ..quick() }, "`devices` is 0"),
+        (TrainConfig { devices: 3, batch_examples: Some(2), ..quick() }, "the batch of step 1 has 2 examples"),
+        (TrainConfig { devices: 41, batch_tokens: 100_000, ..quick() }, "has 40 examples"),
+    ] {
+        let error = run(&config, &data, &dir.path().join("m")).unwrap_err();
+        assert!(matches!(error, TrainError::Config(_)) && error.to_string().contains(says), "{error}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    // 40 examples in batches of 13: the last step has one, which one device computes.
+    let config = TrainConfig { devices: 2, batch_examples: Some(13), ..quick() };
+    let summary = run(&config, &data, &dir.path().join("m")).unwrap();
+    assert_eq!((summary.steps, summary.examples), (4, 40));
+}
+
+#[test]
+fn what_one_device_writes_does_not_speak_of_devices() {
+    let text = serde_json::to_string(&TrainConfig::default()).unwrap();
+    assert!(!text.contains("devices"), "{text}");
+    let two = TrainConfig { devices: 2, ..TrainConfig::default() };
+    assert_eq!(serde_json::from_str::<TrainConfig>(&serde_json::to_string(&two).unwrap()).unwrap(), two);
+}
