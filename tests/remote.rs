@@ -134,15 +134,18 @@ fn an_answer_is_taken_and_what_was_sent_is_a_chat() {
     let (body, key) = &seen[0];
     assert_eq!(body["messages"][1], json!({ "role": "user", "content": "red or blue?" }));
     assert_eq!((body["temperature"].as_f64(), key.as_deref()), (Some(0.0), Some("Bearer secret")));
-    assert!(body.get("grammar").is_none() && body.get("guided_grammar").is_none());
+    // Fields that are one server's own are sent to no other.
+    assert!(["grammar", "guided_grammar", "repeat_penalty", "repetition_penalty"].iter().all(|field| body.get(field).is_none()));
 }
 
 #[test]
 fn a_server_that_takes_grammars_gets_one() {
-    for (constraint, field) in [(Constraint::Grammar, "grammar"), (Constraint::GuidedGrammar, "guided_grammar")] {
+    let own = [(Constraint::Grammar, "grammar", "repeat_penalty"), (Constraint::GuidedGrammar, "guided_grammar", "repetition_penalty")];
+    for (constraint, field, penalty) in own {
         let server = Server::start(vec![Answer::Say("red")]);
         server.planner(|options| options.constraint = constraint).write(&turns(), &colours()).unwrap();
-        assert_eq!(server.seen.lock().unwrap()[0].0[field], "root ::= (\"red\" | \"blue\")\n");
+        let body = &server.seen.lock().unwrap()[0].0;
+        assert_eq!((&body[field], body[penalty].as_f64()), (&json!("root ::= (\"red\" | \"blue\")\n"), Some(1.0)));
     }
 }
 

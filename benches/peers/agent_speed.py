@@ -2,11 +2,12 @@
 every call, full prompts.
 
     pip install 'llama-cpp-python[server]'
-    python benches/peers/agent_speed.py KGAGENT MODEL GRAPH SOURCE [--limit 300] [--threads 2] [--quantize f16] [--work DIR]
+    python benches/peers/agent_speed.py KGAGENT MODEL GRAPH SOURCE [--limit 100] [--threads 2] [--quantize f16] [--server llama-server] [--work DIR]
 
-Both sides answer the same questions with the same file, one after the other: kgagent with its own engine on one thread, and kgagent's loop with every
-call asked of the server, which has --threads. Printed are questions a second of answering by the clock (scoring left out), the ratio, tokens that the
-model wrote a question, and how many answers are right.
+Both sides answer the same questions (--limit of each hop where the source has hops) with the same file, one after the other: kgagent with its own engine on
+one thread and without doubt, for which a server gives no probabilities; and kgagent's loop with every call asked of the server, which has --threads.
+--server is a llama-server (llama.cpp's own, in C++); without it llama-cpp-python's is started. Printed are questions a second of answering by the clock
+(scoring left out), the ratio, tokens that the model wrote a question, how many answers are right, and how many programs are the same.
 """
 import argparse
 import json
@@ -35,9 +36,10 @@ def main():
     parser.add_argument("model", type=pathlib.Path)
     parser.add_argument("graph")
     parser.add_argument("source")
-    parser.add_argument("--limit", type=int, default=300)
+    parser.add_argument("--limit", type=int, default=100)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quantize", default="f16")
+    parser.add_argument("--server")
     parser.add_argument("--port", type=int, default=8791)
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("agent-speed"))
     args = parser.parse_args()
@@ -45,12 +47,13 @@ def main():
     export = args.work / "export"
     subprocess.run([args.kgagent, "export", "--model", args.model, "--format", "gguf", "--quantize", args.quantize, "--out", export], check=True)
     [file] = export.glob("*.gguf")
-    threads = str(args.threads)
-    server = subprocess.Popen(
-        [sys.executable, "-m", "llama_cpp.server", "--model", file, "--n_ctx", "2048", "--n_threads", threads, "--n_threads_batch", threads,
-         "--host", "127.0.0.1", "--port", str(args.port), "--verbose", "false"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )
+    threads, where = str(args.threads), ["--host", "127.0.0.1", "--port", str(args.port), "--model", file]
+    if args.server:
+        command = [args.server, "--ctx-size", "2048", "--parallel", "1", "--threads", threads, "--threads-batch", threads, "--jinja", *where]
+    else:
+        command = [sys.executable, "-m", "llama_cpp.server", "--n_ctx", "2048", "--n_threads", threads, "--n_threads_batch", threads,
+                   "--verbose", "false", *where]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         url = f"http://127.0.0.1:{args.port}/v1"
         for _ in range(120):
@@ -62,10 +65,10 @@ def main():
                     sys.exit("the server ended")
                 time.sleep(0.5)
         sides = {
-            "kgagent": ["--model", file],
+            "kgagent": ["--model", file, "--doubt", "1"],
             "llama.cpp": ["--model", url, "--constraint", "grammar", "--served", "own"],
         }
-        rates = {}
+        rates, programs = {}, {}
         for name, options in sides.items():
             out = args.work / name
             done = subprocess.run(
@@ -77,9 +80,13 @@ def main():
             decided, forced = written(out)
             n = metrics["n"]
             rates[name] = n / seconds
+            lines = (out / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
+            programs[name] = {line["id"]: line["program"] for line in map(json.loads, lines)}
             print(f"{name:9}  {n} questions in {seconds:.2f} s, {n / seconds:.2f} a second; {decided / n:.1f} tokens chosen and {forced / n:.1f} forced "
                   f"a question; exact {metrics['exact']:.4f}, {metrics['invalid_calls']} invalid calls", flush=True)
-        print(f"ratio {rates['kgagent'] / rates['llama.cpp']:.1f}")
+        ours, theirs = programs["kgagent"], programs["llama.cpp"]
+        same = sum(theirs.get(id) == program for id, program in ours.items())
+        print(f"ratio {rates['kgagent'] / rates['llama.cpp']:.1f}; the same program on {same} of {len(ours)}")
     finally:
         server.terminate()
         server.wait()

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 /// Query rows whose scores are held at once; a multiple of the kernels' row tile.
 const QUERY_ROWS: usize = 24;
-/// Multiply-adds above which heads are spread over threads.
-const SPLIT_ABOVE: usize = 8 << 20;
+/// Multiply-adds above which heads are spread over threads (about 100 µs of one core: they are few a load).
+const SPLIT_ABOVE: usize = 1 << 20;
 
 /// Sizes of one segment: a block of one conversation's rows.
 pub(crate) struct Shape {

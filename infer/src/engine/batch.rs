@@ -10,7 +10,8 @@ use super::cache::KvCache;
 use super::llama::{PREFILL_ROWS, Scratch, Segment};
 use super::{Engine, EngineError};
 
-/// How long a step waits for sessions that are busy with something else.
+/// How long a step waits for sessions that are busy with something else, from the end of the step before: who waited during that one would otherwise
+/// never share a step with those who were in it.
 const PATIENCE: Duration = Duration::from_millis(2);
 
 /// Where sessions of one engine meet.
@@ -30,8 +31,9 @@ struct Desk {
     waiting: Vec<Request>,
     /// What a step has finished and its session has not taken yet.
     done: Vec<Request>,
-    /// Whether somebody is taking a step.
+    /// Whether somebody is taking a step, and when the last one ended.
     stepping: bool,
+    ended: Option<Instant>,
     next_ticket: u64,
     scratch: Scratch,
 }
@@ -103,6 +105,7 @@ impl Drop for Step<'_> {
     fn drop(&mut self) {
         let mut desk = self.batch.desk();
         desk.stepping = false;
+        desk.ended = Some(Instant::now());
         desk.scratch = std::mem::take(&mut self.scratch);
         for mut request in self.requests.drain(..) {
             request.failed = !self.whole;
@@ -138,8 +141,9 @@ impl Seat {
                 return if request.failed { Err(EngineError::Batch) } else { Ok(()) };
             }
             let oldest = desk.waiting.iter().map(|request| request.since.elapsed()).max().unwrap_or_default();
-            if desk.stepping || (desk.waiting.len() < desk.seats && oldest < PATIENCE) {
-                let wait = if desk.stepping { Duration::from_secs(1) } else { PATIENCE - oldest };
+            let waited = desk.ended.map_or(oldest, |ended| oldest.min(ended.elapsed()));
+            if desk.stepping || (desk.waiting.len() < desk.seats && waited < PATIENCE) {
+                let wait = if desk.stepping { Duration::from_secs(1) } else { PATIENCE - waited };
                 desk = batch.changed.wait_timeout(desk, wait).unwrap_or_else(PoisonError::into_inner).0;
                 continue;
             }

@@ -56,95 +56,79 @@ impl WithSimd for Product<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        // Tiles are sized to the registers: (vectors a panel) × (rows or panels) accumulators and some room for operands.
         match PANEL / S::F32_LANES {
-            1 => self.run::<S, 1, 8, 8>(simd),
-            2 => self.run::<S, 2, 6, 4>(simd),
-            4 => self.run::<S, 4, 4, 4>(simd),
-            _ => self.run::<S, 16, 1, 1>(simd),
+            1 => self.run::<S, 1>(simd),
+            2 => self.run::<S, 2>(simd),
+            4 => self.run::<S, 4>(simd),
+            _ => self.run::<S, 16>(simd),
         }
     }
 }
 
+/// Panels that all rows are multiplied with before the next: enough for tiles of few rows, few enough to stay in cache for all rows.
+const GROUP: usize = 6;
+
 impl Product<'_> {
+    /// In tiles of about twelve vectors of sums, whatever the number of rows: few rows take several panels at a time, so that a multiply-add seldom waits
+    /// for the one before.
     #[inline(always)]
-    fn run<S: Simd, const V: usize, const R: usize, const P: usize>(mut self, simd: S) {
-        if self.rows == 1 {
-            let mut panel = 0;
-            while panel + P <= self.panels.count {
-                self.one_row::<S, V, P>(simd, panel);
-                panel += P;
-            }
-            while panel < self.panels.count {
-                self.one_row::<S, V, 1>(simd, panel);
-                panel += 1;
-            }
-            return;
-        }
-        for panel in 0..self.panels.count {
+    fn run<S: Simd, const V: usize>(mut self, simd: S) {
+        let (rows, count) = (self.rows, self.panels.count);
+        let mut panel = 0;
+        while panel < count {
+            let group = GROUP.min(count - panel);
             let mut row = 0;
-            while row + R <= self.rows {
-                self.one_panel::<S, V, R>(simd, row, panel);
-                row += R;
+            while row < rows {
+                let tall = (rows - row).min(6);
+                let mut done = 0;
+                while done < group {
+                    let at = panel + done;
+                    done += match (tall, group - done) {
+                        (1, 6) => self.tile::<S, V, 1, 6>(simd, row, at),
+                        (1, 4..) => self.tile::<S, V, 1, 4>(simd, row, at),
+                        (1, 2..) => self.tile::<S, V, 1, 2>(simd, row, at),
+                        (1, _) => self.tile::<S, V, 1, 1>(simd, row, at),
+                        (2, 3..) => self.tile::<S, V, 2, 3>(simd, row, at),
+                        (2, _) => self.tile::<S, V, 2, 1>(simd, row, at),
+                        (3, 2..) => self.tile::<S, V, 3, 2>(simd, row, at),
+                        (3, _) => self.tile::<S, V, 3, 1>(simd, row, at),
+                        (4, _) => self.tile::<S, V, 4, 1>(simd, row, at),
+                        (5, _) => self.tile::<S, V, 5, 1>(simd, row, at),
+                        _ => self.tile::<S, V, 6, 1>(simd, row, at),
+                    };
+                }
+                row += tall;
             }
-            while row + 4 <= self.rows {
-                self.one_panel::<S, V, 4>(simd, row, panel);
-                row += 4;
-            }
-            while row + 2 <= self.rows {
-                self.one_panel::<S, V, 2>(simd, row, panel);
-                row += 2;
-            }
-            if row < self.rows {
-                self.one_panel::<S, V, 1>(simd, row, panel);
-            }
+            panel += group;
         }
     }
 
-    /// One row against `P` panels at once: several independent sums hide the latency of the multiply-add.
+    /// `R` rows with `P` panels; gives back `P`.
     #[inline(always)]
-    fn one_row<S: Simd, const V: usize, const P: usize>(&mut self, simd: S, first: usize) {
-        let x = &self.x[..self.terms];
+    fn tile<S: Simd, const V: usize, const R: usize, const P: usize>(&mut self, simd: S, row: usize, panel: usize) -> usize {
+        let rows: [&[f32]; R] = std::array::from_fn(|r| &self.x[(row + r) * self.x_step..][..self.terms]);
         let stride = self.panels.stride;
         let span = (self.terms.max(1) - 1) * stride + PANEL;
-        let panels: [&[f32]; P] = std::array::from_fn(|p| &self.panels.data[(first + p) * self.panels.step..][..span]);
-        let mut sums = [[simd.splat_f32s(0.0); V]; P];
-        for (k, &value) in x.iter().enumerate() {
-            let value = simd.splat_f32s(value);
+        let panels: [&[f32]; P] = std::array::from_fn(|p| &self.panels.data[(panel + p) * self.panels.step..][..span]);
+        let mut sums = [[[simd.splat_f32s(0.0); V]; P]; R];
+        for k in 0..self.terms {
             for p in 0..P {
                 let (line, _) = S::as_simd_f32s(&panels[p][k * stride..k * stride + PANEL]);
-                for v in 0..V {
-                    sums[p][v] = simd.mul_add_e_f32s(value, line[v], sums[p][v]);
+                for r in 0..R {
+                    let value = simd.splat_f32s(rows[r][k]);
+                    for v in 0..V {
+                        sums[r][p][v] = simd.mul_add_e_f32s(value, line[v], sums[r][p][v]);
+                    }
                 }
             }
         }
-        for (p, sum) in sums.iter().enumerate() {
-            let at = (first + p) * self.target.panel_step;
-            store::<S, V>(sum, &mut self.out[at..at + PANEL]);
-        }
-    }
-
-    /// `R` rows against one panel: each line of the panel is loaded once for all of them.
-    #[inline(always)]
-    fn one_panel<S: Simd, const V: usize, const R: usize>(&mut self, simd: S, first: usize, panel: usize) {
-        let rows: [&[f32]; R] = std::array::from_fn(|r| &self.x[(first + r) * self.x_step..][..self.terms]);
-        let stride = self.panels.stride;
-        let span = (self.terms.max(1) - 1) * stride + PANEL;
-        let lines = &self.panels.data[panel * self.panels.step..][..span];
-        let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for k in 0..self.terms {
-            let (line, _) = S::as_simd_f32s(&lines[k * stride..k * stride + PANEL]);
-            for r in 0..R {
-                let value = simd.splat_f32s(rows[r][k]);
-                for v in 0..V {
-                    sums[r][v] = simd.mul_add_e_f32s(value, line[v], sums[r][v]);
-                }
+        for r in 0..R {
+            for p in 0..P {
+                let at = (row + r) * self.target.row_step + (panel + p) * self.target.panel_step;
+                store::<S, V>(&sums[r][p], &mut self.out[at..at + PANEL]);
             }
         }
-        for (r, sum) in sums.iter().enumerate() {
-            let at = (first + r) * self.target.row_step + panel * self.target.panel_step;
-            store::<S, V>(sum, &mut self.out[at..at + PANEL]);
-        }
+        P
     }
 }
 

@@ -8,8 +8,10 @@ use super::EngineError;
 use super::kernels::{PANEL, Panels, Product, Target, dispatch};
 use super::packed::{Activations, Job, Packed};
 
-/// Multiply-adds below which splitting a product costs more than it gives (about 100 µs of one core).
-const SPLIT_ABOVE: usize = 4 << 20;
+/// Multiply-adds below which splitting a product costs more than it gives (about 50 µs of one core).
+const SPLIT_ABOVE: usize = 2 << 20;
+/// Rows below which a product takes as long as reading the weights.
+const FEW_ROWS: usize = 4;
 /// Panels read from a file at once.
 const BATCH: usize = 32;
 
@@ -106,6 +108,11 @@ impl Linear {
         }
     }
 
+    /// Whether a product with so many rows is spread over threads.
+    pub(crate) fn splits(&self, rows: usize) -> bool {
+        rows.max(FEW_ROWS) * self.inputs * self.width() > SPLIT_ABOVE
+    }
+
     /// `rows` rows of `x` into rows of [`width`](Self::width) values.
     pub(crate) fn run(&self, x: &[f32], rows: usize, out: &mut [f32], spare: &mut Spare) {
         let width = self.width();
@@ -113,7 +120,7 @@ impl Linear {
         let threads = rayon::current_num_threads();
         spare.activations.fill(&self.formats(), x, rows, self.inputs);
         let activations = &spare.activations;
-        if threads > 1 && rows * self.inputs * width > SPLIT_ABOVE {
+        if threads > 1 && self.splits(rows) {
             let each = count.div_ceil(threads * 4);
             let multiply = |(c, out): (usize, &mut [f32]), target: Target| {
                 self.multiply(c * each, each.min(count - c * each), x, activations, rows, out, target);

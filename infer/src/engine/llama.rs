@@ -144,6 +144,15 @@ impl Llama {
     /// Runs `ids`, which have been checked, after what `cache` holds and leaves the logits of the last one in `logits`.
     pub(crate) fn forward(&self, ids: &[u32], cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
         cache.reserve(cache.len() + ids.len());
+        if self.layers.iter().any(|layer| layer.gate_up.splits(ids.len())) {
+            // The whole pass goes to the pool's threads: from outside, every product would have to wait for one of them to wake up.
+            rayon::scope(|_| self.blocks(ids, cache, logits, scratch));
+        } else {
+            self.blocks(ids, cache, logits, scratch);
+        }
+    }
+
+    fn blocks(&self, ids: &[u32], cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
         let blocks = ids.len().div_ceil(PREFILL_ROWS);
         for (b, ids) in ids.chunks(PREFILL_ROWS).enumerate() {
             let logits = (b + 1 == blocks).then_some(&mut *logits);

@@ -159,8 +159,12 @@ impl RemotePlanner {
         let mut body =
             json!({ "model": options.model, "messages": messages, "temperature": 0, "max_tokens": options.max_tokens, "stream": false });
         match (options.constraint, grammar) {
-            (Constraint::Grammar, Some(grammar)) => body["grammar"] = json!(grammar),
-            (Constraint::GuidedGrammar, Some(grammar)) => body["guided_grammar"] = json!(grammar),
+            // These servers have defaults of their own for the penalty on what has been written before (1.1 in llama-cpp-python's); a call names
+            // the same sets and relations again and again.
+            (Constraint::Grammar, Some(grammar)) => (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0)),
+            (Constraint::GuidedGrammar, Some(grammar)) => {
+                (body["guided_grammar"], body["repetition_penalty"]) = (json!(grammar), json!(1.0))
+            }
             _ => {}
         }
         let body = body.to_string();
