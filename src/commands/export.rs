@@ -157,7 +157,8 @@ fn card(name: &str, what: &str, found: &Comparison, args: &ModelExportArgs) -> S
         ""
     } else {
         "\nMeasured is what kgagent makes of the file, which rounds the weights. llama.cpp rounds activations more (beside F16 to F16, beside quantised \
-        weights to 8 bits), which adds about as much again.\n\nThe file holds the whole tokenizer.json too, which kgagent reads. Where llama.cpp does \
+        weights to 8 bits), which adds about as much again. llama-cpp-python (0.3.36) loses tokens of more than 32 bytes from the text it gives back; \
+        llama.cpp's own server does not.\n\nThe file holds the whole tokenizer.json too, which kgagent reads. Where llama.cpp does \
         not know how the model's tokenizer splits words, the vocabulary is written as pieces, which it merges without such a split; tokens that end inside a character are not used there.\n"
     };
     format!(
