@@ -11,9 +11,13 @@ use super::kernels;
 use super::linear::{Linear, Spare};
 use model::gguf::{Format, blocks};
 use model::{ModelConfig, Stored, WeightSource};
+use rayon::prelude::*;
 
 /// Rows of a prompt that go through the layers together: enough that a weight is read once for many rows, few enough to stay in cache.
 pub(crate) const PREFILL_ROWS: usize = 96;
+
+/// Values of a block above which SwiGLU is spread over threads (about 20 µs of one core).
+const SWIGLU_ABOVE: usize = 16 << 10;
 
 struct Layer {
     input_norm: Vec<f32>,
@@ -233,7 +237,7 @@ impl Llama {
             add_rows(&mut s.x, &s.narrow, hidden, width, rows);
             kernels::rms_norm(&s.x[..rows * hidden], &layer.post_norm, eps, &mut s.normed);
             layer.gate_up.run(&s.normed, rows, &mut s.wide, &mut s.spare);
-            kernels::swiglu(&s.wide, layer.gate_up.width(), c.intermediate_size, rows, &mut s.act);
+            swiglu(&s.wide, layer.gate_up.width(), c.intermediate_size, rows, &mut s.act);
             layer.down.run(&s.act, rows, &mut s.narrow, &mut s.spare);
             add_rows(&mut s.x, &s.narrow, hidden, width, rows);
         }
@@ -276,6 +280,17 @@ impl Scratch {
         grow(&mut self.act, c.intermediate_size.max(c.num_attention_heads.max(c.num_key_value_heads) * c.head_dim));
         grow(&mut self.narrow, c.hidden_size.next_multiple_of(kernels::PANEL));
     }
+}
+
+/// [`kernels::swiglu`], many rows on all threads.
+fn swiglu(gate_up: &[f32], row_step: usize, width: usize, rows: usize, out: &mut [f32]) {
+    let threads = rayon::current_num_threads();
+    let each = if rows * width > SWIGLU_ABOVE { rows.div_ceil(threads) } else { rows };
+    if each == rows {
+        return kernels::swiglu(gate_up, row_step, width, rows, out);
+    }
+    let parts = gate_up[..rows * row_step].par_chunks(each * row_step).zip(out[..rows * width].par_chunks_mut(each * width));
+    parts.for_each(|(gate_up, out)| kernels::swiglu(gate_up, row_step, width, out.len() / width, out));
 }
 
 /// `x += y` where rows of `y` are filled up to `width`.
