@@ -2,11 +2,11 @@
 every call, full prompts.
 
     pip install 'llama-cpp-python[server]'
-    python benches/peers/agent_speed.py KGAGENT MODEL GRAPH SOURCE [--limit 100] [--threads 2] [--quantize f16] [--server llama-server] [--work DIR]
+    python benches/peers/agent_speed.py KGAGENT MODEL GRAPH SOURCE [--limit 100] [--threads 2] [--quantize f16] [--work DIR]
 
 Both sides answer the same questions (--limit of each hop where the source has hops) with the same file, one after the other: kgagent with its own engine on
 one thread and without doubt, for which a server gives no probabilities; and kgagent's loop with every call asked of the server, which has --threads.
---server is a llama-server (llama.cpp's own, in C++); without it llama-cpp-python's is started. Printed are questions a second of answering by the clock
+The server is llama-cpp-python's. Printed are questions a second of answering by the clock
 (scoring left out), the ratio, tokens that the model wrote a question, how many answers are right, and how many programs are the same.
 """
 import argparse
@@ -39,7 +39,6 @@ def main():
     parser.add_argument("--limit", type=int, default=100)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--quantize", default="f16")
-    parser.add_argument("--server")
     parser.add_argument("--port", type=int, default=8791)
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("agent-speed"))
     args = parser.parse_args()
@@ -47,13 +46,12 @@ def main():
     export = args.work / "export"
     subprocess.run([args.kgagent, "export", "--model", args.model, "--format", "gguf", "--quantize", args.quantize, "--out", export], check=True)
     [file] = export.glob("*.gguf")
-    threads, where = str(args.threads), ["--host", "127.0.0.1", "--port", str(args.port), "--model", file]
-    if args.server:
-        command = [args.server, "--ctx-size", "2048", "--parallel", "1", "--threads", threads, "--threads-batch", threads, "--jinja", *where]
-    else:
-        command = [sys.executable, "-m", "llama_cpp.server", "--n_ctx", "2048", "--n_threads", threads, "--n_threads_batch", threads,
-                   "--verbose", "false", *where]
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    threads = str(args.threads)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "llama_cpp.server", "--model", file, "--n_ctx", "2048", "--n_threads", threads, "--n_threads_batch", threads,
+         "--host", "127.0.0.1", "--port", str(args.port), "--verbose", "false"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )
     try:
         url = f"http://127.0.0.1:{args.port}/v1"
         for _ in range(120):

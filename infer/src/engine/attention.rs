@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 /// Query rows whose scores are held at once; a multiple of the kernels' row tile.
 const QUERY_ROWS: usize = 24;
-/// Multiply-adds above which heads are spread over threads (about 100 µs of one core: they are few a load).
+/// Multiply-adds above which heads are spread over threads (about 100 µs of one core).
 const SPLIT_ABOVE: usize = 1 << 20;
 
 /// Sizes of one segment: a block of one conversation's rows.

@@ -122,10 +122,10 @@ impl Product<'_> {
                 }
             }
         }
-        for r in 0..R {
-            for p in 0..P {
+        for (r, sums) in sums.iter().enumerate() {
+            for (p, sum) in sums.iter().enumerate() {
                 let at = (row + r) * self.target.row_step + (panel + p) * self.target.panel_step;
-                store::<S, V>(&sums[r][p], &mut self.out[at..at + PANEL]);
+                store::<S, V>(sum, &mut self.out[at..at + PANEL]);
             }
         }
         P
