@@ -1,4 +1,5 @@
-//! Speed of `datagen gold` as ratios within one run: against only executing the gold queries, and two threads against one.
+//! Speed of `datagen gold` as ratios within one run: against only executing the gold queries, and two threads against one. The hash of what was
+//! written (seed 1) tells whether a change has changed it.
 //! The first is of processor time, which a busy machine changes little; the second is of time on the clock and needs two cores to itself.
 //!
 //! ```sh
@@ -17,6 +18,7 @@ use datagen::read::{ReadOptions, Source};
 use datagen::report::Report;
 use datagen::verify::parsed;
 use datagen::write_dataset;
+use sha2::{Digest, Sha256};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg, QueryLimits};
 
 fn main() {
@@ -50,6 +52,10 @@ fn main() {
             processor[i] += cpu;
         }
     }
+    let written = |name: &str| std::fs::read(folder.path().join(format!("{name}0/train.jsonl"))).unwrap();
+    assert!(written("one") == written("two"), "two threads write other bytes");
+    let hash: String = Sha256::digest(written("one")).iter().map(|byte| format!("{byte:02x}")).collect();
+    println!("train.jsonl {hash}");
     let examples = report.total.examples as f64;
     println!("seconds:                       best of {rounds}   processor, mean");
     for (i, what) in

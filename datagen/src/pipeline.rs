@@ -298,8 +298,11 @@ fn examples(
     let verified = verify::verify(kg, question, check)?;
     let failed = |detail: String| Refused { reason: Refusal::ProgramFailed, detail, converted: true };
     let render = |verified: &verify::Verified| -> Result<Vec<Example>, Refused> {
-        let rendered: Result<Vec<_>, _> = renderers.iter().map(|renderer| renderer.examples(question, verified)).collect();
-        Ok(rendered.map_err(failed)?.concat())
+        let mut all = Vec::new();
+        for renderer in renderers {
+            all.extend(renderer.examples(question, verified).map_err(failed)?);
+        }
+        Ok(all)
     };
     let mut examples = render(&verified)?;
     if hash::falls_into(options.abstain, options.seed, "abstain", &question.id) {

@@ -300,13 +300,13 @@ pub(crate) fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: N
         }
         let line = if parts.is_empty() { "" } else { "\n" };
         for (i, (&relation, mention)) in relations.iter().zip(session.mentioned(relations, naming)).enumerate() {
-            let before = if i == 0 { format!("{line}{word} ") } else { " ".to_owned() };
-            let handle = match mention {
-                Some(mention) => format!("{}{mention} ", HandleKind::Mention.letter()),
-                None if naming.relations_by_handle() => format!("{}{} ", HandleKind::Relation.letter(), first + i),
-                None => String::new(),
-            };
-            parts.push(Part::ours(format!("{before}{handle}")));
+            let mut before = if i == 0 { format!("{line}{word} ") } else { " ".to_owned() };
+            match mention {
+                Some(mention) => before.push_str(&format!("{}{mention} ", HandleKind::Mention.letter())),
+                None if naming.relations_by_handle() => before.push_str(&format!("{}{} ", HandleKind::Relation.letter(), first + i)),
+                None => {}
+            }
+            parts.push(Part::ours(before));
             parts.push(Part::kg(print_name(&session.relation_name(relation))));
         }
     }

@@ -1,6 +1,7 @@
 //! Printing calls so that they parse back.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use super::ast::{Arg, Call, Handle, Target};
 use crate::term::{Literal, XSD};
@@ -19,6 +20,13 @@ pub(super) fn is_delimiter(c: char) -> bool {
         return matches!(c, ',' | '(' | ')' | '[' | ']' | '"' | '<' | '>' | '=' | '~' | ';' | '\\');
     }
     c.is_whitespace() || c.is_control()
+}
+
+/// Whether a character of the text [`is_delimiter`].
+fn holds_delimiter(text: &str) -> bool {
+    static OF_ASCII: LazyLock<[bool; 128]> = LazyLock::new(|| std::array::from_fn(|code| is_delimiter(char::from(code as u8))));
+    let of_ascii = &*OF_ASCII;
+    text.bytes().any(|byte| of_ascii.get(usize::from(byte)) == Some(&true)) || !text.is_ascii() && text.chars().any(is_delimiter)
 }
 
 /// Whether bare text would be read as a number or a date rather than as a name.
@@ -40,7 +48,7 @@ pub(super) fn looks_reserved(text: &str) -> bool {
 /// A name as an argument: bare where that is unambiguous, else between angle brackets with `\` before `\`, `>` and line breaks.
 #[must_use]
 pub fn print_name(name: &str) -> String {
-    let bare = !name.is_empty() && !name.chars().any(is_delimiter) && !looks_literal(name) && !looks_reserved(name);
+    let bare = !name.is_empty() && !holds_delimiter(name) && !looks_literal(name) && !looks_reserved(name);
     if bare {
         return name.to_owned();
     }

@@ -11,7 +11,7 @@ pub use literals::literals;
 
 use crate::kg::Kg;
 use crate::rank::Ranker;
-use crate::search::{Candidate, SearchError, normalise};
+use crate::search::{Candidate, SearchError, edits_of, letters, nearly, normal_letters, normalise};
 use crate::term::{Literal, NodeId};
 pub(crate) use words::word_spans;
 
@@ -94,17 +94,18 @@ fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usi
     let longest = names.iter().map(|name| name.split(' ').count()).max().unwrap_or(0) + 1;
     // Longest first, then as they stand.
     let windows = (1..=longest.min(spans.len())).rev().flat_map(|length| spans.windows(length));
+    let label = normalise(label);
+    // Most windows have too few or too many letters for any of the names, which is quick to see.
+    let lengths: Vec<usize> = names.iter().map(|name| letters(name)).collect();
+    let (length, edits) = (letters(&label), edits_of(&label));
+    let may_fit = |text: &str| normal_letters(text).is_none_or(|own| lengths.contains(&own) || edits > 0 && own.abs_diff(length) <= edits);
     let texts: Vec<((usize, usize), String)> = windows
-        .map(|window| {
-            let span = (window[0].0, window[window.len() - 1].1);
-            (span, normalise(&question[span.0..span.1]))
-        })
+        .map(|window| (window[0].0, window[window.len() - 1].1))
+        .filter(|span| may_fit(&question[span.0..span.1]))
+        .map(|span| (span, normalise(&question[span.0..span.1])))
         .collect();
     let found = |fits: &dyn Fn(&str) -> bool| texts.iter().find(|(_, text)| fits(text)).map(|(span, _)| *span);
-    found(&|text| names.contains(text)).or_else(|| {
-        let label = normalise(label);
-        found(&|text| crate::search::nearly(text, &label))
-    })
+    found(&|text| names.contains(text)).or_else(|| found(&|text| nearly(text, &label)))
 }
 
 /// The byte range at which a text holds another one, case apart, as whole words.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::name::{Name, Word, mark};
 use super::text::{Profile, is_stop, stem, words};
@@ -308,10 +308,10 @@ impl Ranker for LexicalRanker {
             })
             .collect();
         drop(names);
-        let rarity = rarity(&parts);
-        let mut known = MetWords::default();
+        let uses = uses(&parts);
+        let mut known = MetWords::with_capacity_and_hasher(uses.len(), FxBuildHasher);
         for word in parts.iter().flat_map(Parts::all) {
-            let rarity = || rarity.get(&word.stem).copied().unwrap_or(1.0);
+            let rarity = || uses.get(&word.stem).map_or(1.0, |(_, uses)| (1.0 + parts.len() as f32 / *uses as f32).ln());
             known.entry(word.mark).or_insert_with(|| Met { rarity: rarity(), ..question.meets(word) });
         }
         let mut seen = Vec::new();
@@ -320,9 +320,12 @@ impl Ranker for LexicalRanker {
     }
 }
 
-/// ln(1 + list length / relations that have the stem), for every stem of a list.
-fn rarity(list: &[Parts]) -> FxHashMap<u64, f32> {
-    let mut count: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
+/// Words of a relation and its label in which no other relation of a list is likely to have a share.
+const WORDS: usize = 4;
+
+/// The last relation of a list that has a stem, and how many have it, for every stem.
+fn uses(list: &[Parts]) -> FxHashMap<u64, (usize, usize)> {
+    let mut count: FxHashMap<u64, (usize, usize)> = FxHashMap::with_capacity_and_hasher(list.len() * WORDS, FxBuildHasher);
     for (i, parts) in list.iter().enumerate() {
         for word in parts.all() {
             let (last, count) = count.entry(word.stem).or_insert((usize::MAX, 0));
@@ -331,7 +334,7 @@ fn rarity(list: &[Parts]) -> FxHashMap<u64, f32> {
             }
         }
     }
-    count.into_iter().map(|(stem, (_, count))| (stem, (1.0 + list.len() as f32 / count as f32).ln())).collect()
+    count
 }
 
 impl LexicalRanker {

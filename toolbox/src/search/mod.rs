@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use tantivy::{IndexReader, ReloadPolicy};
 
 pub use text::normalise;
-pub(crate) use text::singular;
+pub(crate) use text::{letters, normal_letters, singular};
 
 use crate::kg::Kg;
 use crate::term::NodeId;
@@ -133,10 +133,16 @@ pub(crate) fn normal_names(kg: &dyn Kg, node: NodeId) -> std::collections::BTree
     names.flat_map(|name| text::variants(&name).into_iter().chain([name])).collect()
 }
 
-/// Whether two normal forms are few enough edits apart to be taken for one another.
-pub(crate) fn nearly(a: &str, b: &str) -> bool {
-    let allowed = usize::from(text::allowed_edits(b.chars().count()));
-    allowed > 0 && a.chars().count().abs_diff(b.chars().count()) <= allowed && text::edits(a, b) <= allowed
+/// Whether a normal form is few enough edits from that of a name to be taken for it.
+pub(crate) fn nearly(text: &str, name: &str) -> bool {
+    let allowed = edits_of(name);
+    let length = || text.chars().count().abs_diff(name.chars().count());
+    allowed > 0 && length() <= allowed && text::fewest_edits(text, name) <= allowed && text::edits(text, name) <= allowed
+}
+
+/// Edits by which a text may differ from a normal form and still be taken for it.
+pub(crate) fn edits_of(name: &str) -> usize {
+    usize::from(text::allowed_edits(name.chars().count()))
 }
 
 impl LabelIndex {

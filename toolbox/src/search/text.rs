@@ -62,6 +62,17 @@ fn spaced_ascii(text: &[u8]) -> String {
     spaced
 }
 
+/// Characters of a text but spaces.
+pub(crate) fn letters(text: &str) -> usize {
+    text.chars().filter(|&c| c != ' ').count()
+}
+
+/// How many [`letters`] the normal form of a text has; `None` where that is no easier to say than what it is.
+pub(crate) fn normal_letters(text: &str) -> Option<usize> {
+    let of = |byte: u8| if byte == b'&' { "and".len() } else { usize::from(byte.is_ascii_alphanumeric()) };
+    (text.is_ascii() && text.len() <= NAME_CHARS).then(|| text.bytes().map(of).sum())
+}
+
 /// Single spaces between words, and none between initials.
 fn single_spaced(spaced: &str) -> String {
     let mut out = String::with_capacity(spaced.len());
@@ -141,6 +152,18 @@ pub(super) fn allowed_edits(chars: usize) -> u8 {
         TWO_EDITS..=FUZZY_CHARS => 2,
         _ => 0,
     }
+}
+
+/// No more than [`edits`], and quick to work out: how many characters of the one the other lacks.
+pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
+    if !a.is_ascii() || !b.is_ascii() {
+        return 0;
+    }
+    let mut more = [0_i16; 128];
+    a.bytes().for_each(|byte| more[usize::from(byte)] += 1);
+    b.bytes().for_each(|byte| more[usize::from(byte)] -= 1);
+    let lacking = |sign: i16| more.iter().map(|count| usize::try_from(count * sign).unwrap_or(0)).sum::<usize>();
+    lacking(1).max(lacking(-1))
 }
 
 /// Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other (optimal string alignment).
@@ -231,6 +254,19 @@ mod tests {
         fn edits_are_a_symmetric_distance(a in "[abc]{0,8}", b in "[abc]{0,8}") {
             prop_assert_eq!(edits(&a, &b), edits(&b, &a));
             prop_assert_eq!(edits(&a, &b) == 0, a == b);
+        }
+
+        #[test]
+        fn there_are_no_fewer_edits_than_the_fewest(a in "[abc é]{0,8}", b in "[abc é]{0,8}") {
+            prop_assert!(fewest_edits(&a, &b) <= edits(&a, &b));
+            prop_assert!(letters(&a).abs_diff(letters(&b)) <= edits(&a, &b));
+        }
+
+        #[test]
+        fn letters_of_a_normal_form_are_counted_without_it(text in "[a-zA-Z0-9 .&'`_-]{0,30}|\\PC{0,40}|[a-z. ]{150,250}") {
+            if let Some(counted) = normal_letters(&text) {
+                prop_assert_eq!(counted, letters(&normalise(&text)));
+            }
         }
     }
 }
