@@ -83,6 +83,60 @@ fn tables_without_labels_are_asked_about_by_their_values() {
 }
 
 #[test]
+fn alternatives_and_the_two_sides_of_an_attribute_are_asked_for() {
+    let made = make(&tables(), &SynthOptions { count: 400, ..SynthOptions::default() });
+    let asked = |fits: &dyn Fn(&str) -> bool| -> Vec<&str> {
+        let of = made.questions.iter().filter(|question| fits(&question.query.text()));
+        of.map(|question| question.question.as_str()).collect()
+    };
+    let either = asked(&|query| query.contains(" || "));
+    assert!(either.len() >= 3 && either.iter().all(|text| text.contains(" or ")), "{either:?}");
+    // Below one age and above another, of two different singers.
+    let sides = asked(&|query| query.contains(" < \"") && query.contains(" > \""));
+    assert!(!sides.is_empty(), "no country with both young and old singers");
+}
+
+#[test]
+fn keys_of_rows_are_asked_for_and_not_compared() {
+    let mut triples = Vec::new();
+    let number = |number: usize| Term::Literal(Literal::xsd(number.to_string(), "integer"));
+    for i in 0..8 {
+        let singer = iri(&format!("singer/singer_id={i}"));
+        triples.push([singer.clone(), Term::Iri(RDF_TYPE.to_owned()), iri("singer")]);
+        triples.push([
+            singer.clone(),
+            iri("singer#name"),
+            Term::Literal(Literal::plain(["Ann", "Bob", "Cy", "Dee", "Eve", "Flo", "Gil", "Hal"][i])),
+        ]);
+        triples.push([singer.clone(), iri("singer#singer_id"), number(i)]);
+        triples.push([singer.clone(), iri("singer#height"), number(150 + 7 * i)]);
+        let song = iri(&format!("song/song_id={}", 30 + i));
+        triples.push([song.clone(), Term::Iri(RDF_TYPE.to_owned()), iri("song")]);
+        triples.push([song.clone(), iri("song#title"), Term::Literal(Literal::plain(format!("Song number {i}")))]);
+        // A foreign key, as a number and as a link.
+        triples.push([song.clone(), iri("song#by"), number(i)]);
+        triples.push([song, iri("song#ref-by"), singer]);
+    }
+    let made = make(&MemoryKg::from_triples(triples), &SynthOptions { count: 300, ..SynthOptions::default() });
+    let queries: Vec<String> = made.questions.iter().map(|question| question.query.text()).collect();
+    // How many queries have the attribute, and how many compare its variable or order by it.
+    let compared = |relation: &str| {
+        let attribute = format!("shop.example/{relation}> ?");
+        let variable = |query: &str| query.split_once(&attribute)?.1.split([' ', '.', '}']).next().map(|name| format!("?{name}"));
+        let with: Vec<(&String, String)> = queries.iter().filter_map(|query| Some((query, variable(query)?))).collect();
+        let tests = |(query, name): &&(&String, String)| query.contains(&format!("({name} ")) || query.contains(&format!("C({name})"));
+        (with.len(), with.iter().filter(tests).count())
+    };
+    let (all, height) = compared("singer#height");
+    assert!(height > 20, "{height} of {all} compare");
+    for key in ["singer#singer_id", "song#by"] {
+        let (all, few) = compared(key);
+        assert!(all > 3, "{key} is asked for");
+        assert!(few * 10 < height, "{key} is compared: {few} of {all}, heights {height}");
+    }
+}
+
+#[test]
 fn no_query_is_on_both_sides_of_a_split() {
     let made = make(&tables(), &SynthOptions { count: 300, ..SynthOptions::default() });
     let all = made.questions.len();

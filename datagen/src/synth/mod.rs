@@ -101,6 +101,24 @@ impl Synthesis {
 const ROUND: usize = 2048;
 /// Rounds in a row that may bring almost nothing before the graph is taken to have no more questions.
 const IDLE: usize = 6;
+/// Shapes that compare values of the relation they are drawn around: keys of rows are no such values.
+const COMPARED: &[&str] = &[
+    "backward",
+    "star",
+    "literal-constraint",
+    "comparison",
+    "two-constraints",
+    "between",
+    "superlative",
+    "superlative-attribute",
+    "boolean-comparison",
+    "union",
+    "compare",
+    "shared",
+    "class-constraint",
+    "class-superlative",
+    "constrained-count",
+];
 /// Draws for one candidate.
 const DRAWS: usize = 8;
 /// Wordings tried for one drawing.
@@ -265,6 +283,7 @@ impl<'p, 'g> Made<'p, 'g> {
         let fits = |i: usize| {
             let relation = &profile.relations[i];
             !relation.sample.is_empty()
+                && !(relation.identifier && COMPARED.contains(&shape))
                 && match shape {
                     "attribute" => relation.tail != Tail::Thing,
                     "literal-constraint" => relation.tail != Tail::Thing,

@@ -31,6 +31,8 @@ pub(super) enum Test {
     Value { relation: usize, op: Op, value: Literal },
     /// An attribute lies between two values, both included.
     Between { relation: usize, low: Literal, high: Literal },
+    /// An attribute is one of two values.
+    OneOf { relation: usize, values: [Literal; 2] },
     /// A relation leads to (`forward`) or comes from a member of a set.
     Is { relation: usize, forward: bool, set: Box<Set> },
     /// The member is of a class.
@@ -105,7 +107,7 @@ impl Set {
             Self::Keep { of, test } => {
                 let inner = match test {
                     Test::Is { set, .. } => set.hops() + 1,
-                    Test::Value { .. } | Test::Between { .. } => 1,
+                    Test::Value { .. } | Test::Between { .. } | Test::OneOf { .. } => 1,
                     Test::Of(_) | Test::During { .. } => 0,
                 };
                 of.hops().max(inner)
@@ -118,7 +120,9 @@ impl Set {
 impl Test {
     fn visit(&self, relation: &mut dyn FnMut(usize), class: &mut dyn FnMut(usize), entity: &mut dyn FnMut(NodeId)) {
         match self {
-            Self::Value { relation: used, .. } | Self::Between { relation: used, .. } => relation(*used),
+            Self::Value { relation: used, .. } | Self::Between { relation: used, .. } | Self::OneOf { relation: used, .. } => {
+                relation(*used)
+            }
             Self::Is { relation: used, set, .. } => {
                 relation(*used);
                 set.visit(relation, class, entity);
@@ -377,6 +381,12 @@ impl Algebra<'_, '_> {
                 self.triple(this.clone(), *relation, TermPattern::Variable(attribute.clone()));
                 self.filters.push(compare(&attribute, Op::Ge, low));
                 self.filters.push(compare(&attribute, Op::Le, high));
+            }
+            Test::OneOf { relation, values: [one, other] } => {
+                let attribute = self.fresh();
+                self.triple(this.clone(), *relation, TermPattern::Variable(attribute.clone()));
+                let is = |value| Box::new(compare(&attribute, Op::Eq, value));
+                self.filters.push(Expression::Or(is(one), is(other)));
             }
             Test::Is { relation, forward, set } => {
                 let other = self.set(set)?;

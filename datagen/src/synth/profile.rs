@@ -17,6 +17,8 @@ use super::phrase::{Phrases, class_nouns};
 const SAMPLE: usize = 3000;
 /// Edges of a relation that are read to take the sample from.
 const READ: usize = 400_000;
+/// Edges of a relation that must all be keys for it to be taken for one.
+const IDENTIFIERS: usize = 200;
 /// Instances of a class that are looked at.
 const INSTANCES: usize = 2000;
 
@@ -40,6 +42,8 @@ pub(super) struct Relation {
     /// The class of its heads, and of its tails.
     pub heads: Option<usize>,
     pub tails: Option<usize>,
+    /// Its values are the keys of rows: people ask for them and do not compare them.
+    pub identifier: bool,
     pub say: Phrases,
 }
 
@@ -87,6 +91,7 @@ impl<'g> Profile<'g> {
         profile.find_classes(lexicon);
         profile.find_relations();
         profile.find_ends();
+        profile.find_identifiers();
         profile.find_keys();
         for i in 0..profile.relations.len() {
             let relation = &profile.relations[i];
@@ -219,7 +224,7 @@ impl<'g> Profile<'g> {
             let tail = self.tail(&sample);
             self.by_relation.insert(id, self.relations.len());
             let (name, say) = (kg.name(node), Phrases::default());
-            self.relations.push(Relation { id, iri, name, edges: count, sample, tail, heads: None, tails: None, say });
+            self.relations.push(Relation { id, iri, name, edges: count, sample, tail, heads: None, tails: None, identifier: false, say });
         }
     }
 
@@ -294,6 +299,28 @@ impl<'g> Profile<'g> {
             }
         }
         ends
+    }
+
+    /// Numbers that are the keys of rows: every one stands in the IRI of its head, or of what its head leads to, as W3C's Direct Mapping of
+    /// tables writes it (`People/ID=7`). Years are compared even where they are keys.
+    fn find_identifiers(&mut self) {
+        for i in 0..self.relations.len() {
+            let relation = &self.relations[i];
+            let keys = || relation.sample.iter().take(IDENTIFIERS).all(|&(head, tail)| self.is_key_of(head, tail));
+            let number = relation.tail == Tail::Number && !relation.name.to_lowercase().contains("year");
+            self.relations[i].identifier = number && keys();
+        }
+    }
+
+    /// Whether a value is a key in the IRI of a node or of what the node leads to.
+    fn is_key_of(&self, node: NodeId, value: NodeId) -> bool {
+        let kg = self.kg;
+        let Some(value) = kg.term(value).as_literal().map(|literal| literal.lexical.clone()) else { return false };
+        let has = |node: NodeId| match kg.term(node) {
+            Term::Iri(iri) => iri.split(['/', ';', '#']).filter_map(|part| part.split_once('=')).any(|(_, key)| key == value),
+            Term::Blank(_) | Term::Literal(_) => false,
+        };
+        has(node) || kg.out_relations(node).into_iter().any(|relation| kg.tails(node, relation).iter().any(|&other| has(other)))
     }
 
     /// For classes whose instances have no labels: the text attribute that tells them apart best, by its name first.

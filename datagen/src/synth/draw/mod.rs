@@ -230,7 +230,7 @@ impl Draw<'_, '_> {
             }
             "class-superlative" => {
                 matches!(tail, Tail::Number | Tail::Time).then_some(())?;
-                if self.rng.chance(0.35)
+                if self.rng.chance(0.5)
                     && let Some(ask) = self.joined_superlative(r, s)
                 {
                     return Some(ask);
@@ -257,6 +257,11 @@ impl Draw<'_, '_> {
                 let class = self.class(s)?;
                 if shape == "class-count" {
                     return Some(Ask::Count { set: Set::Class(class) });
+                }
+                if self.rng.chance(0.35)
+                    && let Some(set) = self.joined_set(s)
+                {
+                    return Some(Ask::Count { set });
                 }
                 let test = match literal {
                     Some(value) => {

@@ -40,7 +40,7 @@ impl Draw<'_, '_> {
             return Some(Ask::List { set: set.silent(join, true).walk(key, true), by: None });
         };
         // Asking for the name of what is given by its name is no question.
-        if let Set::Keep { test: Test::Value { relation, op: Op::Eq, .. }, .. } = &set
+        if let Set::Keep { test: Test::Value { relation, op: Op::Eq, .. } | Test::OneOf { relation, .. }, .. } = &set
             && *relation == key
         {
             return None;
@@ -99,6 +99,19 @@ impl Draw<'_, '_> {
             self.reach(step.to, hops - 1)?
         };
         Some(from.walk(step.relation, !step.forward))
+    }
+
+    /// A set that holds the node, described by a thing one or two joins away; what lies between may go without saying.
+    pub(super) fn joined_set(&mut self, node: NodeId) -> Option<Set> {
+        let hops = 1 + self.rng.below(2);
+        let mut set = self.reach(node, hops)?;
+        if let Set::Walk { from, .. } = &mut set
+            && let Set::Walk { silent, .. } = from.as_mut()
+            && self.rng.chance(0.6)
+        {
+            *silent = true;
+        }
+        matches!(set, Set::Walk { .. }).then_some(set)
     }
 
     /// A set that holds a statement node, described from a side other than `but`.
@@ -161,12 +174,19 @@ impl Draw<'_, '_> {
             }
             5 | 6 => {
                 // An attribute of what the members are joined to, said as if it were theirs.
-                let step = self.neighbour(at, None, |profile, other| profile.is_thing(other) && profile.class_of(other).is_some())?;
+                let step = self.neighbour(at, None, is_classed)?;
                 if undoes(&set, &step) {
                     return None;
                 }
+                let set = set.silent(step.relation, step.forward);
+                // Or of what those are joined to: the names of the makers of the models of the cars from 1970.
+                let further = if self.rng.chance(0.35) { self.neighbour(step.to, Some(at), is_classed) } else { None };
+                if let Some(further) = further.filter(|further| !undoes(&set, further)) {
+                    let (relation, _, to) = self.attribute(further.to, None)?;
+                    return Some((set.silent(further.relation, further.forward).walk(relation, true), to));
+                }
                 let (relation, _, to) = self.attribute(step.to, None)?;
-                Some((set.silent(step.relation, step.forward).walk(relation, true), to))
+                Some((set.walk(relation, true), to))
             }
             _ => self.onward(set, at),
         }
@@ -200,13 +220,20 @@ fn is_thing(profile: &Profile<'_>, node: NodeId) -> bool {
     profile.is_thing(node)
 }
 
+/// Whether a node is a thing of a class.
+fn is_classed(profile: &Profile<'_>, node: NodeId) -> bool {
+    profile.is_thing(node) && profile.class_of(node).is_some()
+}
+
 /// Whether a set asks for what it is given by, or tests the same twice.
 fn is_idle(set: &Set) -> bool {
     match set {
         Set::Entity(_) | Set::Class(_) => false,
         Set::Walk { from, relation, forward, .. } => {
             let given = |set: &Set| match set {
-                Set::Keep { test: Test::Value { relation: tested, op: Op::Eq, .. }, .. } => *forward && tested == relation,
+                Set::Keep { test: Test::Value { relation: tested, op: Op::Eq, .. } | Test::OneOf { relation: tested, .. }, .. } => {
+                    *forward && tested == relation
+                }
                 Set::Keep { test: Test::Is { relation: tested, forward: along, .. }, .. } => tested == relation && along == forward,
                 _ => false,
             };

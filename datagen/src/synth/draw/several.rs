@@ -20,6 +20,11 @@ impl Draw<'_, '_> {
                 (profile.relations[r].tail == Tail::Text || (short(value) && short(&other))).then_some(())?;
                 (other.lexical != value.lexical && speakable(&other) && speakable(value)).then_some(())?;
                 let class = self.class(s)?;
+                if self.rng.chance(0.7) {
+                    // One attribute with alternatives: `born in 1948 or 1949`.
+                    let set = Set::Class(class).keep(Test::OneOf { relation: r, values: [value.clone(), other] });
+                    return if self.rng.chance(0.3) { Some(Ask::Count { set }) } else { self.tested(set, s) };
+                }
                 let set = |value: Literal| Set::Class(class).keep(Test::Value { relation: r, op: Op::Eq, value });
                 (set(value.clone()), set(other), s)
             }
@@ -76,11 +81,30 @@ impl Draw<'_, '_> {
             return None;
         }
         let class = profile.relations[r].heads?;
-        let first = self.attribute_test(s, Some(r))?;
-        let second = self.attribute_test(other, Some(r))?;
+        let (first, second) = match self.apart(s, other, r).filter(|_| self.rng.chance(0.5)) {
+            Some(tests) => tests,
+            None => (self.attribute_test(s, Some(r))?, self.attribute_test(other, Some(r))?),
+        };
         (first != second).then_some(())?;
         let second = Set::Class(class).keep(second);
         let set = Set::Class(class).keep(first).walk(r, true).keep(Test::Is { relation: r, forward: false, set: Box::new(second) });
         self.list(set, o)
+    }
+
+    /// That two nodes lie on the two sides of an attribute: below 30 and above 40.
+    fn apart(&mut self, one: NodeId, other: NodeId, but: usize) -> Option<(Test, Test)> {
+        let profile = self.profile;
+        let number = |found: &(usize, Literal, NodeId)| profile.relations[found.0].tail == Tail::Number;
+        let (relation, value, _) = (0..4).find_map(|_| self.attribute(one, Some(but)).filter(number))?;
+        let found = *profile.kg.tails(other, profile.relations[relation].id).first()?;
+        let second = profile.kg.term(found).as_literal()?.clone();
+        let (a, b): (f64, f64) = (value.lexical.parse().ok()?, second.lexical.parse().ok()?);
+        let mut side = |number: f64, low: bool, of: &Literal| -> Option<Test> {
+            let bound = self.rounded(number, low, of.lexical.contains('.'))?;
+            let value = Literal { lexical: bound, ..of.clone() };
+            Some(Test::Value { relation, op: if low { Op::Lt } else { Op::Gt }, value })
+        };
+        let tests = (side(a, a < b, &value)?, side(b, b < a, &second)?);
+        (a != b).then_some(tests)
     }
 }

@@ -11,7 +11,10 @@ impl Draw<'_, '_> {
     pub(super) fn attribute(&mut self, node: NodeId, but: Option<usize>) -> Option<(usize, Literal, NodeId)> {
         let profile = self.profile;
         let relations: Vec<usize> = profile.kg.out_relations(node).into_iter().filter_map(|id| profile.relation(id)).collect();
-        let relations: Vec<usize> = relations.into_iter().filter(|&r| profile.relations[r].tail != Tail::Thing && Some(r) != but).collect();
+        // Keys of rows are asked for now and then.
+        let keys = self.rng.chance(0.1);
+        let fits = |&r: &usize| profile.relations[r].tail != Tail::Thing && Some(r) != but && (keys || !profile.relations[r].identifier);
+        let relations: Vec<usize> = relations.into_iter().filter(fits).collect();
         let relation = *self.rng.pick(&relations)?;
         let values = profile.kg.tails(node, profile.relations[relation].id);
         let value = *self.rng.pick(&values)?;

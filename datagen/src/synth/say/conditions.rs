@@ -54,6 +54,16 @@ impl Say<'_, '_> {
                     _ => Modifier::new(format!("that have a {n} {span}"), format!("has {n} {span}"), format!("have {n} {span}")),
                 }
             }
+            Test::OneOf { relation, values: [one, other] } => {
+                let tail = self.relation(*relation).tail;
+                let either = self.word(&["", "", "either "]);
+                let v = format!("{either}{} or {}", self.value(one, tail), self.value(other, tail));
+                if one.lexical.len() == 4 && tail != Tail::Text && self.rng.chance(0.4) {
+                    let joint = self.word(&["in", "from", "in the year", "in year", "of"]);
+                    return Modifier::plain(format!("{joint} {v}"));
+                }
+                self.said_of_heads(*relation, &v)
+            }
             Test::Is { set, .. } if self.rng.chance(0.55) && self.joined(set).is_some() => match self.joined(set) {
                 Some(inner) => self.test(&inner, None),
                 None => Modifier::default(),

@@ -202,9 +202,26 @@ impl Say<'_, '_> {
             let test = test.cloned();
             let valued = self.relation(relation).tail != Tail::Thing;
             let mut np = if valued {
-                // An attribute of what the source is joined to reads as the source's own.
+                // An attribute of what the source is joined to reads as the source's own, or as that of what bears it: the names of the makers
+                // with cars from 1970. What lies between goes without saying.
                 let noun = self.noun_of(relation);
-                self.owned(&noun, source, relation)
+                let mut source = source;
+                while let Set::Walk { from, silent: true, .. } = source {
+                    source = from;
+                }
+                match self.relation(relation).heads.filter(|_| self.rng.chance(0.5)) {
+                    Some(class) => {
+                        let bearers = plural(&self.class_noun(class));
+                        let joint = self.word(&["with", "that have", "of", "for", "in", "that have", "who have", "having"]);
+                        let of = self.text_of(source);
+                        Np {
+                            noun: singular(&noun),
+                            after: vec![Modifier::plain(format!("of the {bearers} {joint} {of}"))],
+                            ..Np::default()
+                        }
+                    }
+                    None => self.owned(&noun, source, relation),
+                }
             } else if forward {
                 // head → statement → tail: either relation's noun does.
                 let noun = if self.rng.chance(0.5) { self.noun_of(first) } else { self.tails_noun(relation) };
