@@ -37,6 +37,9 @@ fn show(shown: &mut Option<(String, ProgressBar)>, now: Fetching<'_>, ui: &Ui) {
         if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left") {
             bar.set_style(style);
         }
+        // What an earlier run has left is not this one's speed.
+        bar.set_position(now.done);
+        bar.reset_eta();
         *shown = Some((now.file.to_owned(), bar));
     }
     if let Some((_, bar)) = shown {
