@@ -49,6 +49,15 @@ pub(crate) enum DeviceName {
     Cuda,
 }
 
+/// What turns gradients into steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OptimizerName {
+    /// AdamW for every weight.
+    Adamw,
+    /// Muon for the matrices of the layers, AdamW for the rest.
+    Muon,
+}
+
 /// Numbers of matrix products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PrecisionName {
@@ -96,6 +105,9 @@ pub(crate) struct TrainArgs {
     /// Passes over the data.
     #[arg(long, value_name = "N")]
     pub(crate) epochs: Option<usize>,
+    /// What turns gradients into steps: Muon learns faster from scratch and takes a little longer a step.
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) optimizer: Option<OptimizerName>,
     /// Peak learning rate.
     #[arg(long, value_name = "RATE")]
     pub(crate) lr: Option<f64>,

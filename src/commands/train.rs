@@ -6,10 +6,10 @@ use anyhow::{Context, Result, bail};
 use indicatif::ProgressBar;
 use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
 use serde_json::json;
-use train::{Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig};
+use train::{Algorithm, Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig};
 
 use crate::Outcome;
-use crate::cli::{DeviceName, InspectArgs, MethodName, PrecisionName, TrainArgs};
+use crate::cli::{DeviceName, InspectArgs, MethodName, OptimizerName, PrecisionName, TrainArgs};
 use crate::ui::{Ui, seconds};
 
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
@@ -41,6 +41,10 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
     config.save_steps = args.save_every.or(config.save_steps);
     config.vocab_size = args.vocab_size.or(config.vocab_size);
     config.epochs = args.epochs.unwrap_or(config.epochs);
+    config.optimizer = args.optimizer.map_or(config.optimizer, |name| match name {
+        OptimizerName::Adamw => Algorithm::Adamw,
+        OptimizerName::Muon => Algorithm::Muon,
+    });
     config.learning_rate = args.lr.unwrap_or(config.learning_rate);
     config.batch_tokens = args.batch_tokens.unwrap_or(config.batch_tokens);
     config.micro_tokens = args.micro_tokens.unwrap_or(config.micro_tokens);

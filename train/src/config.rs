@@ -16,6 +16,16 @@ pub enum Method {
     Lora,
 }
 
+/// What turns gradients into steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Algorithm {
+    /// AdamW for every weight.
+    Adamw,
+    /// Muon (Jordan et al. 2024) for the matrices of the layers, AdamW for embeddings, output, norms and biases.
+    Muon,
+}
+
 /// LoRA's constants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -84,6 +94,8 @@ pub struct TrainConfig {
     pub method: Method,
     /// LoRA's constants.
     pub lora: LoraConfig,
+    /// What turns gradients into steps.
+    pub optimizer: Algorithm,
     /// Passes over the data.
     pub epochs: usize,
     /// Steps after which training ends whatever the epochs say; the schedule then ends there too.
@@ -153,6 +165,7 @@ impl Default for TrainConfig {
         Self {
             method: Method::Full,
             lora: LoraConfig::default(),
+            optimizer: Algorithm::Adamw,
             epochs: 4,
             max_steps: None,
             batch_tokens: 2048,

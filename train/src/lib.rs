@@ -31,7 +31,7 @@ mod svg;
 mod tensorboard;
 mod trainer;
 
-pub use config::{LoraConfig, Method, TooLong, TrainConfig};
+pub use config::{Algorithm, LoraConfig, Method, TooLong, TrainConfig};
 pub use device::{Precision, Processor};
 pub use error::TrainError;
 pub use estimate::{Estimate, Memory};

@@ -1,14 +1,16 @@
-//! AdamW over named parameters, the global gradient norm, and the optimizer's state as tensors.
+//! The optimizer over named parameters (AdamW, or Muon for the matrices of the layers), the global gradient norm, and the optimizer's state as tensors.
 
 use std::collections::BTreeMap;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
-use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, Optimizer as _};
+use burn::optim::decay::WeightDecayConfig;
+use burn::optim::momentum::MomentumConfig;
+use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, Muon, MuonConfig, Optimizer as _};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use model::Weights;
 
 use crate::TrainError;
-use crate::config::TrainConfig;
+use crate::config::{Algorithm, TrainConfig};
 use crate::kernels::cross_entropy::square_sum;
 use crate::llama::{Net, name_of};
 use crate::ops::Compute;
@@ -16,11 +18,17 @@ use crate::ops::Compute;
 /// Gradients by parameter name, flat.
 pub(crate) type NamedGrads = BTreeMap<String, Tensor<1>>;
 
-/// AdamW with its state.
+/// Momentum of Muon's velocity (Jordan et al. 2024).
+const MUON_MOMENTUM: f64 = 0.95;
+
+/// The optimizer with its state.
 pub(crate) struct Optimizer {
     decayed: AdamW,
     plain: AdamW,
+    /// Where it is there, the layers' matrices are its own. It has no memory: their velocities stand below.
+    muon: Option<Muon>,
     state: BTreeMap<String, AdamWState<1>>,
+    velocities: BTreeMap<String, Tensor<1>>,
 }
 
 impl Optimizer {
@@ -34,7 +42,21 @@ impl Optimizer {
                 .with_weight_decay(decay as f32)
                 .build()
         };
-        Self { decayed: build(config.weight_decay), plain: build(0.0), state: BTreeMap::new() }
+        // Scaled to AdamW's typical update, so that one learning rate does for both (Liu et al. 2025, "Muon is scalable for LLM training").
+        let muon = || {
+            MuonConfig::new()
+                .with_momentum(MomentumConfig { momentum: 0.0, dampening: 0.0, nesterov: false })
+                .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW)
+                .with_weight_decay(Some(WeightDecayConfig::new(config.weight_decay as f32)))
+                .build()
+        };
+        Self {
+            decayed: build(config.weight_decay),
+            plain: build(0.0),
+            muon: (config.optimizer == Algorithm::Muon).then(muon),
+            state: BTreeMap::new(),
+            velocities: BTreeMap::new(),
+        }
     }
 
     /// One step with `rate`, gradients scaled by `factor`.
@@ -43,14 +65,17 @@ impl Optimizer {
         net.map(&mut stepper)
     }
 
-    /// First and second moments as `NAME.m` and `NAME.v`, and the step count as `step`.
+    /// First and second moments as `NAME.m` and `NAME.v`, velocities as `NAME.velocity`.
     pub(crate) fn tensors(&self) -> Weights {
+        let moments = self
+            .state
+            .iter()
+            .flat_map(|(name, state)| [(format!("{name}.m"), &state.momentum.moment_1), (format!("{name}.v"), &state.momentum.moment_2)]);
+        let velocities = self.velocities.iter().map(|(name, velocity)| (format!("{name}.velocity"), velocity));
         let mut out = Weights::default();
-        for (name, state) in &self.state {
-            for (suffix, tensor) in [("m", &state.momentum.moment_1), ("v", &state.momentum.moment_2)] {
-                let data = tensor.to_data().try_to_vec::<f32>().unwrap_or_default();
-                out.insert(format!("{name}.{suffix}"), model::Tensor { shape: vec![data.len()], data });
-            }
+        for (name, tensor) in moments.chain(velocities) {
+            let data = tensor.to_data().try_to_vec::<f32>().unwrap_or_default();
+            out.insert(name, model::Tensor { shape: vec![data.len()], data });
         }
         out
     }
@@ -59,8 +84,12 @@ impl Optimizer {
     pub(crate) fn load(&mut self, weights: &Weights, time: usize, device: &Device) -> Result<(), TrainError> {
         let device = device.clone().inner();
         self.state.clear();
+        self.velocities.clear();
         let tensor = |t: &model::Tensor| Tensor::<1>::from_data(TensorData::new(t.data.clone(), [t.data.len()]), &device);
         for (key, first) in weights.iter() {
+            if let Some(name) = key.strip_suffix(".velocity") {
+                self.velocities.insert(name.to_owned(), tensor(first));
+            }
             let Some(name) = key.strip_suffix(".m") else { continue };
             let second = weights.get(&format!("{name}.v"), &first.shape)?;
             let momentum = AdaptiveMomentumState { time, moment_1: tensor(first), moment_2: tensor(second), max_moment_2: None };
@@ -95,6 +124,17 @@ impl ModuleMapper for Stepper<'_> {
         param.map(|old| {
             let shape = old.dims();
             let n = shape.iter().product::<usize>();
+            if let (true, Some(muon), [rows, columns]) = (matrix, &self.optimizer.muon, &shape[..]) {
+                let velocity = match self.optimizer.velocities.remove(&name) {
+                    Some(before) => before.mul_scalar(MUON_MOMENTUM) + grad.clone(),
+                    None => grad.clone(),
+                };
+                // Nesterov's look ahead.
+                let update = (velocity.clone().mul_scalar(MUON_MOMENTUM) + grad).reshape([*rows, *columns]);
+                self.optimizer.velocities.insert(name, velocity);
+                let (new, _) = muon.step(self.rate, old.inner().reshape([*rows, *columns]), update, None);
+                return Tensor::from_inner(new.reshape(shape)).require_grad();
+            }
             let state = self.optimizer.state.remove(&name);
             let adamw = if matrix { &self.optimizer.decayed } else { &self.optimizer.plain };
             let (new, state) = adamw.step(self.rate, old.inner().reshape([n]), grad, state);
