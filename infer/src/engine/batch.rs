@@ -42,6 +42,8 @@ struct Desk {
 struct Request {
     ticket: u64,
     ids: Vec<u32>,
+    /// Whether the logits after every one of them are wanted.
+    every: bool,
     /// How many of them are in the cache.
     fed: usize,
     cache: KvCache,
@@ -83,8 +85,8 @@ impl Batch {
             let ids = &request.ids[request.fed..request.fed + rows];
             request.fed += rows;
             request.cache.reserve(request.cache.len() + rows);
-            let logits = (request.fed == request.ids.len()).then_some(&mut request.logits);
-            segments.push(Segment { ids, cache: &mut request.cache, logits });
+            let logits = (request.every || request.fed == request.ids.len()).then_some(&mut request.logits);
+            segments.push(Segment { ids, cache: &mut request.cache, logits, every: request.every });
         }
         self.pool.install(|| self.engine.model().block(&mut segments, scratch));
     }
@@ -125,15 +127,16 @@ impl Seat {
         Self(Arc::clone(batch))
     }
 
-    /// Runs `ids`, which have been checked, after what `cache` holds.
-    pub(crate) fn run(&self, ids: &[u32], cache: &mut KvCache, logits: &mut Vec<f32>) -> Result<(), EngineError> {
+    /// Runs `ids`, which have been checked, after what `cache` holds; `logits` gets what follows the last of them, or `every` one.
+    pub(crate) fn run(&self, ids: &[u32], every: bool, cache: &mut KvCache, logits: &mut Vec<f32>) -> Result<(), EngineError> {
         let batch = &*self.0;
         let mut desk = batch.desk();
         let ticket = desk.next_ticket;
         desk.next_ticket += 1;
+        logits.clear();
         let taken = (std::mem::replace(cache, batch.engine.model().cache()), std::mem::take(logits));
         let since = Instant::now();
-        desk.waiting.push(Request { ticket, ids: ids.to_vec(), fed: 0, cache: taken.0, logits: taken.1, since, failed: false });
+        desk.waiting.push(Request { ticket, ids: ids.to_vec(), every, fed: 0, cache: taken.0, logits: taken.1, since, failed: false });
         loop {
             if let Some(at) = desk.done.iter().position(|request| request.ticket == ticket) {
                 let request = desk.done.swap_remove(at);

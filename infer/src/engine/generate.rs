@@ -138,7 +138,7 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
                 checkpoints.push(draft.checkpoint(decisions.len()));
                 context.truncate(prompt.len());
                 context.extend_from_slice(&draft.ids);
-                let decision = sampler.choose(decoder.next(&context)?, &candidates);
+                let decision = sampler.choose(draft.ids.len(), decoder.next(&context)?, &candidates);
                 decisions.push(decision);
                 decision.token
             }
@@ -316,7 +316,7 @@ pub fn generate_free(
     let (mut context, mut bytes, mut decisions) = (prompt.to_vec(), Vec::new(), Vec::new());
     let mut cut = true;
     while context.len() - prompt.len() < budget {
-        let decision = sampler.choose(decoder.next(&context)?, &candidates);
+        let decision = sampler.choose(context.len() - prompt.len(), decoder.next(&context)?, &candidates);
         decisions.push(decision);
         if decision.token == vocab.end {
             cut = false;

@@ -52,8 +52,9 @@ struct Table {
 pub(crate) struct Segment<'a> {
     pub(crate) ids: &'a [u32],
     pub(crate) cache: &'a mut KvCache,
-    /// Where the logits after the last token go, where they are wanted.
+    /// Where the logits after the last token go, where they are wanted; with `every`, where those after each token are appended.
     pub(crate) logits: Option<&'a mut Vec<f32>>,
+    pub(crate) every: bool,
 }
 
 /// Buffers of a forward pass; they grow to the widest block seen and are reused.
@@ -145,22 +146,23 @@ impl Llama {
         Ok(())
     }
 
-    /// Runs `ids`, which have been checked, after what `cache` holds and leaves the logits of the last one in `logits`.
-    pub(crate) fn forward(&self, ids: &[u32], cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
+    /// Runs `ids`, which have been checked, after what `cache` holds and leaves the logits of the last one in `logits`, or of `every` one.
+    pub(crate) fn forward(&self, ids: &[u32], every: bool, cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
         cache.reserve(cache.len() + ids.len());
+        logits.clear();
         if self.layers.iter().any(|layer| layer.gate_up.splits(ids.len())) {
             // The whole pass goes to the pool's threads: from outside, every product would have to wait for one of them to wake up.
-            rayon::scope(|_| self.blocks(ids, cache, logits, scratch));
+            rayon::scope(|_| self.blocks(ids, every, cache, logits, scratch));
         } else {
-            self.blocks(ids, cache, logits, scratch);
+            self.blocks(ids, every, cache, logits, scratch);
         }
     }
 
-    fn blocks(&self, ids: &[u32], cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
+    fn blocks(&self, ids: &[u32], every: bool, cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
         let blocks = ids.len().div_ceil(PREFILL_ROWS);
         for (b, ids) in ids.chunks(PREFILL_ROWS).enumerate() {
-            let logits = (b + 1 == blocks).then_some(&mut *logits);
-            self.block(&mut [Segment { ids, cache: &mut *cache, logits }], scratch);
+            let logits = (every || b + 1 == blocks).then_some(&mut *logits);
+            self.block(&mut [Segment { ids, cache: &mut *cache, logits, every }], scratch);
         }
     }
 
@@ -216,7 +218,11 @@ impl Llama {
                 shape.row = layer.qkv.width();
                 if last {
                     // After the last layer's keys and values only rows whose logits are read are needed.
-                    shape.skip = if segment.logits.is_some() { shape.rows - 1 } else { shape.rows };
+                    shape.skip = match segment.logits {
+                        Some(_) if segment.every => 0,
+                        Some(_) => shape.rows - 1,
+                        None => shape.rows,
+                    };
                 }
                 attention::store(shape, l, &s.wide, &s.angles, segment.cache);
             }
@@ -225,9 +231,9 @@ impl Llama {
             if last {
                 rows = 0;
                 for shape in shapes.iter().filter(|shape| shape.skip < shape.rows) {
-                    let from = (shape.begin + shape.skip) * hidden;
-                    s.x.copy_within(from..from + hidden, rows * hidden);
-                    rows += 1;
+                    let (from, kept) = ((shape.begin + shape.skip) * hidden, shape.rows - shape.skip);
+                    s.x.copy_within(from..from + kept * hidden, rows * hidden);
+                    rows += kept;
                 }
                 if rows == 0 {
                     break;
@@ -246,10 +252,13 @@ impl Llama {
             kernels::rms_norm(&s.x[..rows * hidden], &self.norm, eps, &mut s.normed);
             s.logits.resize(rows * self.head.width(), 0.0);
             self.head.run(&s.normed, rows, &mut s.logits, &mut s.spare);
-            let wanted = segments.iter_mut().filter_map(|segment| segment.logits.as_mut());
-            for (out, row) in wanted.zip(s.logits.chunks_exact(self.head.width())) {
-                out.clear();
-                out.extend_from_slice(&row[..c.vocab_size]);
+            let mut computed = s.logits.chunks_exact(self.head.width());
+            for (shape, segment) in shapes.iter().zip(segments) {
+                let Some(out) = segment.logits.as_mut() else { continue };
+                if !segment.every {
+                    out.clear();
+                }
+                computed.by_ref().take(shape.rows - shape.skip).for_each(|row| out.extend_from_slice(&row[..c.vocab_size]));
             }
         }
     }

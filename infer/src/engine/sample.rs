@@ -26,6 +26,8 @@ pub struct Decision {
     pub allowed_mass: f32,
     /// How many tokens were allowed.
     pub allowed: usize,
+    /// How many tokens of the text stood before it.
+    pub at: usize,
 }
 
 /// Draws; SplitMix64, enough for sampling and the same everywhere.
@@ -44,9 +46,9 @@ impl Sampler {
         Self { sampling, state, picked: Vec::new() }
     }
 
-    /// Chooses among `candidates` (not empty, each an index into `logits`). NaN counts as impossible, infinity as the largest number: whatever
+    /// Chooses the text's token `at` among `candidates` (not empty, each an index into `logits`). NaN counts as impossible, infinity as the largest number: whatever
     /// the logits are, one of the candidates comes back.
-    pub(crate) fn choose(&mut self, logits: &[f32], candidates: &[u32]) -> Decision {
+    pub(crate) fn choose(&mut self, at: usize, logits: &[f32], candidates: &[u32]) -> Decision {
         let clean = |v: f32| if v.is_nan() { f32::NEG_INFINITY } else { v.min(f32::MAX) };
         self.picked.clear();
         self.picked.extend(candidates.iter().map(|&id| clean(logits[id as usize])));
@@ -57,17 +59,17 @@ impl Sampler {
             }
         }
         let masked = log_sum_exp(&self.picked);
-        let at = match self.sampling {
+        let chosen = match self.sampling {
             Sampling::Temperature { t, .. } if t > 0.0 && masked.is_finite() => self.draw(t, self.picked[best]),
             _ => best,
         };
         let (logprob, allowed_mass) = if masked.is_finite() {
-            (self.picked[at] - masked, (masked - log_sum_exp(logits)).exp().min(1.0))
+            (self.picked[chosen] - masked, (masked - log_sum_exp(logits)).exp().min(1.0))
         } else {
             // The model rules out every allowed token: any is as good as another.
             (-(candidates.len() as f32).ln(), 0.0)
         };
-        Decision { token: candidates[at], logprob, allowed_mass, allowed: candidates.len() }
+        Decision { token: candidates[chosen], logprob, allowed_mass, allowed: candidates.len(), at }
     }
 
     fn draw(&mut self, t: f32, max: f32) -> usize {
@@ -106,7 +108,7 @@ mod tests {
     #[test]
     fn probabilities_are_those_of_the_softmax() {
         let logits = [1.0, 3.0, 2.0, f32::NEG_INFINITY];
-        let d = Sampler::new(Sampling::Greedy).choose(&logits, &[0, 2]);
+        let d = Sampler::new(Sampling::Greedy).choose(0, &logits, &[0, 2]);
         let (e1, e2, e3) = (1f32.exp(), 2f32.exp(), 3f32.exp());
         assert_eq!((d.token, d.allowed), (2, 2));
         assert!((d.logprob - (e2 / (e1 + e2)).ln()).abs() < 1e-5);
@@ -117,7 +119,7 @@ mod tests {
     fn draws_follow_the_temperature() {
         let logits = [0.0, 1.0];
         let mut sampler = Sampler::new(Sampling::Temperature { t: 0.5, seed: 7 });
-        let ones = (0..20_000).filter(|_| sampler.choose(&logits, &[0, 1]).token == 1).count() as f64 / 20_000.0;
+        let ones = (0..20_000).filter(|_| sampler.choose(0, &logits, &[0, 1]).token == 1).count() as f64 / 20_000.0;
         assert!((ones - 1.0 / (1.0 + (-2f64).exp())).abs() < 0.01, "{ones}");
     }
 }

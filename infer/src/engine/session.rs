@@ -1,10 +1,14 @@
 //! One conversation's place in a model: which tokens are in the cache, and the logits after the last of them.
 use super::batch::{Batch, Seat};
 use super::cache::KvCache;
+use super::kernels::log_sum_exp;
 use super::llama::{Llama, Scratch};
 use super::{Decoder, EngineError};
 use model::{ModelConfig, WeightSource};
 use std::sync::Arc;
+
+/// Tokens whose logits are held at once while a text is scored: a row of a large vocabulary has half a megabyte.
+const SCORED_ROWS: usize = 32;
 
 /// A loaded model, cheap to clone and to share between threads.
 #[derive(Clone)]
@@ -77,16 +81,21 @@ impl Session {
     /// # Errors
     /// A token outside the vocabulary, or more tokens than the context holds; the session is unchanged then.
     pub fn feed(&mut self, ids: &[u32]) -> Result<(), EngineError> {
+        self.run(ids, false)
+    }
+
+    /// Appends tokens; with `every`, `logits` gets a row for each of them and counts as none.
+    fn run(&mut self, ids: &[u32], every: bool) -> Result<(), EngineError> {
         if ids.is_empty() {
             return Ok(());
         }
         self.model.check(ids, self.cache.len())?;
         match &self.seat {
-            Some(seat) => seat.run(ids, &mut self.cache, &mut self.logits).inspect_err(|_| self.cache.truncate(self.ids.len()))?,
-            None => self.model.forward(ids, &mut self.cache, &mut self.logits, &mut self.scratch),
+            Some(seat) => seat.run(ids, every, &mut self.cache, &mut self.logits).inspect_err(|_| self.cache.truncate(self.ids.len()))?,
+            None => self.model.forward(ids, every, &mut self.cache, &mut self.logits, &mut self.scratch),
         }
         self.ids.extend_from_slice(ids);
-        self.logits_at = self.ids.len();
+        self.logits_at = if every { 0 } else { self.ids.len() };
         self.prefilled += ids.len();
         Ok(())
     }
@@ -104,6 +113,28 @@ impl Session {
         self.ids.truncate(common);
         self.cache.truncate(common);
         self.feed(&ids[common..])
+    }
+
+    /// The probabilities that the model, unmasked, gives the tokens of `text`, each after `prompt` and those before it. The session then holds all
+    /// tokens of both but the last.
+    ///
+    /// # Errors
+    /// An empty prompt, and as [`feed`](Self::feed).
+    pub fn probabilities(&mut self, prompt: &[u32], text: &[u32]) -> Result<Vec<f32>, EngineError> {
+        let Some((&last, before)) = prompt.split_last() else { return Err(EngineError::EmptyPrompt) };
+        let common = self.ids.iter().zip(before).take_while(|(a, b)| a == b).count();
+        self.ids.truncate(common);
+        self.cache.truncate(common);
+        self.feed(&before[common..])?;
+        let read: Vec<u32> = std::iter::once(last).chain(text.iter().copied()).take(text.len()).collect();
+        let vocab = self.model.config().vocab_size;
+        let mut out = Vec::with_capacity(text.len());
+        for (read, text) in read.chunks(SCORED_ROWS).zip(text.chunks(SCORED_ROWS)) {
+            self.run(read, true)?;
+            let rows = self.logits.chunks_exact(vocab).zip(text);
+            out.extend(rows.map(|(row, &id)| row.get(id as usize).map_or(0.0, |logit| (logit - log_sum_exp(row)).exp().max(0.0))));
+        }
+        Ok(out)
     }
 
     /// Logits after the last token; empty where nothing has been fed or the last feed failed.

@@ -1,5 +1,6 @@
 //! A local model as planner: every turn is decoded under an acceptor: of what is live, or of a phrase.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use toolbox::transcript::{Role, Turn};
 
 use super::{Moment, Planner, Proposal};
 use crate::InferError;
-use crate::engine::{self, Batch, Engine, Limits, Sampling, TokenTrie, Vocab};
+use crate::engine::{self, Batch, Engine, Generated, Limits, Sampling, TokenTrie, Vocab};
 
 /// Tokens of one turn: the longest gold call of the published sets has 80, and names can be spelled out.
 const TURN_TOKENS: usize = 256;
@@ -111,8 +112,8 @@ impl LocalPlanner {
     }
 
     /// Says that there is nothing where the model doubts more than this that what it must choose from has what it is after: where, unmasked, it would
-    /// have gone on with something else by a probability above `doubt`. What it knows from training and the graph does not have is then not replaced by the
-    /// next best; at 1 it always is.
+    /// have gone on with something else by a probability above `doubt`, also where a single way was left and it was not asked. What it knows from
+    /// training and the graph does not have is then not replaced by the next best; at 1 it always is.
     #[must_use]
     pub fn doubting(self, doubt: f64) -> Self {
         Self { doubt, ..self }
@@ -147,14 +148,32 @@ impl LocalPlanner {
             Limits { max_new_tokens: TURN_TOKENS },
             self.sampling,
         )?;
+        let doubts = !nothing.is_empty() && self.doubts(&prompt, &written)?;
         prompt.extend(&written.ids);
         self.held = Some(prompt);
         // In so many digits that who reads a trace has the very number that was written.
         let logprob = (written.logprob * 1e6).round() / 1e6;
-        let doubts = written.decisions.iter().any(|decision| 1.0 - f64::from(decision.allowed_mass) > self.doubt);
         let nothing = nothing.iter().find(|text| doubts && acceptor.accepts(text));
         let text = nothing.map_or(written.text, |text| (*text).to_owned());
         Ok(Proposal { text, read, decided: written.decided, forced: written.forced, logprob })
+    }
+
+    /// Whether the model, unmasked, would have gone on otherwise somewhere in what was written behind `prompt`: where it chose, with something that was
+    /// not to be had, and where nothing was left to choose, with anything else.
+    fn doubts(&mut self, prompt: &[u32], written: &Generated) -> Result<bool, InferError> {
+        if self.doubt >= 1.0 {
+            return Ok(false);
+        }
+        let beyond = |mass: f32| 1.0 - f64::from(mass) > self.doubt;
+        if written.decisions.iter().any(|decision| beyond(decision.allowed_mass)) {
+            return Ok(true);
+        }
+        if written.forced == 0 {
+            return Ok(false);
+        }
+        let chosen: BTreeSet<usize> = written.decisions.iter().map(|decision| decision.at).collect();
+        let given = self.session.probabilities(prompt, &written.ids)?;
+        Ok(given.iter().enumerate().any(|(at, &probability)| beyond(probability) && !chosen.contains(&at)))
     }
 }
 

@@ -103,6 +103,35 @@ fn any_way_of_feeding_gives_the_same_bits() {
 }
 
 #[test]
+fn a_text_is_scored_as_token_after_token_would_be() {
+    let c = config();
+    let engine = engine(&c, &random_weights(&c, 22));
+    let mut rng = Rng(5);
+    let ids = random_ids(&mut rng, 180, c.vocab_size);
+    let (mut session, mut alone) = (Session::new(&engine), Session::new(&engine));
+    for (held, prompt, text) in [(0, 1, 1), (40, 20, 100), (140, 100, 33), (180, 130, 50), (60, 60, 0)] {
+        session.sync(&ids[..held]).unwrap();
+        let given = session.probabilities(&ids[..prompt], &ids[prompt..prompt + text]).unwrap();
+        let mut expected = Vec::new();
+        for at in prompt..prompt + text {
+            alone.sync(&ids[..at]).unwrap();
+            let (sum, mine) = alone.logits().iter().enumerate().fold((0.0, 0.0), |(sum, mine), (id, &logit)| {
+                let weight = f64::from(logit).exp();
+                (sum + weight, if id == ids[at] as usize { weight } else { mine })
+            });
+            expected.push(mine / sum);
+        }
+        assert_eq!(given.len(), text);
+        assert!(given.iter().zip(&expected).all(|(a, b)| (f64::from(*a) - b).abs() < 1e-6), "{given:?}\n{expected:?}");
+        assert_eq!(session.ids(), &ids[..prompt + text - 1]);
+        session.sync(&ids[..prompt]).unwrap();
+        alone.sync(&ids[..prompt]).unwrap();
+        assert_eq!(session.logits(), alone.logits(), "the session goes on as if nothing had been scored");
+    }
+    assert!(matches!(session.probabilities(&[], &[1]), Err(EngineError::EmptyPrompt)));
+}
+
+#[test]
 fn threads_do_not_change_the_bits() {
     // Wide enough that products and attention are split.
     let c = ModelConfig {

@@ -180,6 +180,8 @@ fn a_batch_gives_every_session_what_it_gets_alone() {
                     session.feed(&random_ids(&mut rng, 1, c.vocab_size)).unwrap();
                     seen.push(session.logits().to_vec());
                 }
+                let held = session.ids().to_vec();
+                seen.push(session.probabilities(&held[..held.len().div_ceil(2)], &held[held.len() / 2..]).unwrap());
             }
             assert!(session.feed(&[310]).is_err(), "a token outside the vocabulary is refused before it joins a step");
             seen
