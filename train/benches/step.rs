@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use model::{Conversation, Dataset, KgAgentInfo, ModelConfig, ModelFolder, Preset, Tokenizer, Turn};
 use serde_json::json;
-use train::{Base, Event, LoraConfig, Method, Processor, Progress, TrainConfig, fresh_weights, train};
+use train::{Algorithm, Base, Event, LoraConfig, Method, Processor, Progress, TrainConfig, fresh_weights, train};
 
 /// Times at which steps ended, on the clock and of all processors, with their tokens and losses.
 #[derive(Default)]
@@ -63,6 +63,7 @@ fn main() {
     let one = |i: usize| Conversation { id: i.to_string(), turns: vec![Turn::call(text(i))] };
     let data = Dataset { train: (0..sequences * steps).map(one).collect(), ..Dataset::default() };
     let options = TrainConfig {
+        optimizer: if has("muon") { Algorithm::Muon } else { Algorithm::Adamw },
         epochs: 1,
         batch_examples: Some(sequences),
         micro_tokens: if gpu { length } else { sequences * length },

@@ -22,7 +22,7 @@ pub enum Method {
 pub enum Algorithm {
     /// AdamW for every weight.
     Adamw,
-    /// Muon (Jordan et al. 2024) for the matrices of the layers, AdamW for embeddings, output, norms and biases.
+    /// Muon (Jordan et al. 2024) for the matrices of the layers, AdamW for embeddings, output, norms, biases and LoRA's factors.
     Muon,
 }
 
@@ -165,7 +165,7 @@ impl Default for TrainConfig {
         Self {
             method: Method::Full,
             lora: LoraConfig::default(),
-            optimizer: Algorithm::Adamw,
+            optimizer: Algorithm::Muon,
             epochs: 4,
             max_steps: None,
             batch_tokens: 2048,
@@ -173,7 +173,7 @@ impl Default for TrainConfig {
             micro_tokens: 2048,
             max_length: 2048,
             too_long: TooLong::Drop,
-            learning_rate: 1.5e-3,
+            learning_rate: 2e-3,
             warmup: 0.05,
             final_rate: 0.1,
             weight_decay: 0.1,
@@ -206,8 +206,11 @@ impl TrainConfig {
         let base = Self::default();
         match name {
             "default" => Some(base),
-            "finetune" => Some(Self { epochs: 3, learning_rate: 2e-5, batch_tokens: 16_384, warmup: 0.03, ..base }),
+            "finetune" => {
+                Some(Self { optimizer: Algorithm::Adamw, epochs: 3, learning_rate: 2e-5, batch_tokens: 16_384, warmup: 0.03, ..base })
+            }
             "paper" => Some(Self {
+                optimizer: Algorithm::Adamw,
                 epochs: 3,
                 learning_rate: 2e-5,
                 batch_examples: Some(256),

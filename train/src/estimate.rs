@@ -212,6 +212,8 @@ pub(crate) fn estimate(
     let twice = summed || (!shared && config.devices > 1);
     let sets = if shared { config.devices as u64 } else { 1 };
     let bytes = |n: usize| 4 * n as u64;
+    let matrices = model.tensors().into_iter().filter(|(name, shape)| optim::is_matrix(name, shape.len()));
+    let layers: usize = matrices.map(|(_, shape)| shape.iter().product::<usize>()).sum();
     // A frozen base is held in the precision of the run.
     let held = match device::compute(config) {
         Compute::Stock(precision) if lora => precision.bytes(),
@@ -220,7 +222,8 @@ pub(crate) fn estimate(
     out.memory = Memory {
         weights: held * own as u64 + bytes(added),
         gradients: bytes(trained_parameters) * sets * (1 + u64::from(twice)),
-        optimizer: 2 * bytes(trained_parameters),
+        // AdamW has two moments of every weight, Muon one velocity.
+        optimizer: 2 * bytes(trained_parameters) - if optim::by_muon(config) { bytes(layers) } else { 0 },
         activations: kept,
         // A GPU's weights are copied into the machine's own memory.
         saving: if config.processor == Processor::Cpu { bytes(parameters).max(2 * bytes(trained_parameters)) } else { 0 },

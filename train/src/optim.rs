@@ -10,7 +10,7 @@ use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use model::Weights;
 
 use crate::TrainError;
-use crate::config::{Algorithm, TrainConfig};
+use crate::config::{Algorithm, Method, TrainConfig};
 use crate::kernels::cross_entropy::square_sum;
 use crate::llama::{Net, name_of};
 use crate::ops::Compute;
@@ -20,6 +20,16 @@ pub(crate) type NamedGrads = BTreeMap<String, Tensor<1>>;
 
 /// Momentum of Muon's velocity (Jordan et al. 2024).
 const MUON_MOMENTUM: f64 = 0.95;
+
+/// Whether a parameter is a matrix of a layer: those are decayed, and those are Muon's.
+pub(crate) fn is_matrix(name: &str, dims: usize) -> bool {
+    dims == 2 && !name.contains("embed_tokens") && !name.starts_with("lm_head")
+}
+
+/// Whether a run's layers are Muon's. LoRA's factors never are: their product is what should be well spread, not each of them.
+pub(crate) fn by_muon(config: &TrainConfig) -> bool {
+    config.optimizer == Algorithm::Muon && config.method == Method::Full
+}
 
 /// The optimizer with its state.
 pub(crate) struct Optimizer {
@@ -53,7 +63,7 @@ impl Optimizer {
         Self {
             decayed: build(config.weight_decay),
             plain: build(0.0),
-            muon: (config.optimizer == Algorithm::Muon).then(muon),
+            muon: by_muon(config).then(muon),
             state: BTreeMap::new(),
             velocities: BTreeMap::new(),
         }
@@ -120,7 +130,7 @@ impl ModuleMapper for Stepper<'_> {
         if self.factor < 1.0 {
             grad = grad.mul_scalar(self.factor);
         }
-        let matrix = D == 2 && !name.contains("embed_tokens") && !name.starts_with("lm_head");
+        let matrix = is_matrix(&name, D);
         param.map(|old| {
             let shape = old.dims();
             let n = shape.iter().product::<usize>();

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use burn::tensor::Device;
+use burn::tensor::{Device, Tensor, TensorData};
 use model::rope::{Llama3Scaling, Rope, RopeScaling, Yarn};
 use model::{Conversation, Dataset, Family, ModelConfig, ModelFolder, Part, Preset, Role, Turn, Weights};
 
-use crate::optim::{NamedGrads, collect, global_norm};
+use crate::optim::{NamedGrads, Optimizer, collect, global_norm};
 use crate::rng::Rng;
 use crate::*;
 
@@ -273,7 +273,16 @@ fn copy_task(n: usize) -> Dataset {
 
 fn quick() -> TrainConfig {
     // 262: no merges, so that every letter is a token and the word must be copied letter by letter.
-    TrainConfig { epochs: 1, batch_tokens: 300, micro_tokens: 160, vocab_size: Some(262), save_seconds: None, ..TrainConfig::default() }
+    TrainConfig {
+        // Muon's products take most of the time of so small a step.
+        optimizer: Algorithm::Adamw,
+        epochs: 1,
+        batch_tokens: 300,
+        micro_tokens: 160,
+        vocab_size: Some(262),
+        save_seconds: None,
+        ..TrainConfig::default()
+    }
 }
 
 fn run(config: &TrainConfig, data: &Dataset, out: &Path) -> Result<Summary, TrainError> {
@@ -323,6 +332,11 @@ fn what_a_run_needs_is_known_before_it_and_refused_where_it_is_not_there() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0, "a dry run writes nothing");
     let needs = full.memory;
     assert_eq!((needs.weights, needs.optimizer), (4 * full.parameters as u64, 8 * full.parameters as u64));
+    // A moment of everything, and a second one of what is not Muon's: the embeddings, of 262 tokens, and the norms.
+    let shape = Preset::Tiny.config(262);
+    let plain = 262 * shape.hidden_size + (2 * shape.num_hidden_layers + 1) * shape.hidden_size;
+    let muon = TrainConfig { optimizer: Algorithm::Muon, ..config.clone() };
+    assert_eq!(dry_run(&muon, &scratch, &data).unwrap().memory.optimizer, 4 * (full.parameters + plain) as u64);
     let tight = TrainConfig { memory_limit: Some(needs.peak() - 1), ..config.clone() };
     let error = run(&tight, &data, &base).unwrap_err();
     assert!(matches!(error, TrainError::Memory { .. }) && error.to_string().contains("micro_tokens"), "{error}");
@@ -356,7 +370,7 @@ impl Progress for StopAt<'_> {
 fn an_interrupted_run_continues_to_the_same_bytes_even_past_a_damaged_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(150);
-    let config = TrainConfig { epochs: 2, save_steps: Some(2), ..quick() };
+    let config = TrainConfig { optimizer: Algorithm::Muon, epochs: 2, save_steps: Some(2), ..quick() };
     let whole = dir.path().join("whole");
     let summary = run(&config, &data, &whole).unwrap();
     assert!(summary.steps > 8, "{summary:?}");
@@ -383,11 +397,43 @@ fn an_interrupted_run_continues_to_the_same_bytes_even_past_a_damaged_checkpoint
     assert_eq!(fs::read(whole.join("kgagent.json")).unwrap(), fs::read(out.join("kgagent.json")).unwrap());
 }
 
+/// Muon's step is orthogonal: whatever the gradient's directions weigh, each comes out with about the same length.
+#[test]
+fn muon_takes_steps_of_one_length_in_every_direction() {
+    let shape = small(true);
+    let config = TrainConfig { weight_decay: 0.0, optimizer: Algorithm::Muon, ..quick() };
+    let before = weights(&shape);
+    let model = Llama::from_weights(&shape, before.clone(), Compute::Fused, 64, &device()).unwrap();
+    let name = "model.layers.0.self_attn.q_proj.weight";
+    let [rows, columns] = before.find(name).unwrap().shape[..] else { panic!("{name} is no matrix") };
+    // A tall matrix, whose columns weigh very differently.
+    assert!(rows > columns);
+    let grad: Vec<f32> =
+        (0..rows * columns).map(|i| ((i * i + 3 * i) as f32).sin() * if i % columns % 2 == 0 { 10.0 } else { 0.1 }).collect();
+    let mut optimizer = Optimizer::new(&config);
+    let mut net = model.net.clone();
+    let mut last = before.find(name).unwrap().data.clone();
+    for _ in 0..2 {
+        let grads = [(name.to_owned(), Tensor::<1>::from_data(TensorData::new(grad.clone(), [grad.len()]), &device().inner()))].into();
+        net = optimizer.step(net, grads, 0.01, 1.0);
+        let now = Llama { net: net.clone(), ..model.clone() }.tensors().find(name).unwrap().data.clone();
+        let scale = 0.01 * 0.2 * (rows.max(columns) as f32).sqrt();
+        let step: Vec<f32> = last.iter().zip(&now).map(|(a, b)| (a - b) / scale).collect();
+        let along: f32 = step.iter().zip(&grad).map(|(a, b)| a * b).sum();
+        assert!(along > 0.0, "down the gradient");
+        let lengths: Vec<f32> = (0..columns).map(|j| step[j..].iter().step_by(columns).map(|v| v * v).sum::<f32>().sqrt()).collect();
+        assert!(lengths.iter().all(|length| (0.4..1.4).contains(length)), "{lengths:?}");
+        last = now;
+    }
+    let kept: Vec<String> = optimizer.tensors().iter().map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(kept, [format!("{name}.velocity")]);
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(300);
-    let config = TrainConfig { max_steps: Some(4), batch_tokens: 1200, micro_tokens: 1000, ..quick() };
+    let config = TrainConfig { optimizer: Algorithm::Muon, max_steps: Some(4), batch_tokens: 1200, micro_tokens: 1000, ..quick() };
     let with = |threads: usize| {
         let out = dir.path().join(threads.to_string());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -9,7 +9,7 @@ use burn::tensor::Device;
 use model::{ModelConfig, Weights};
 
 use crate::optim::{NamedGrads, Optimizer, collect};
-use crate::{Compute, Llama, Packed, TrainConfig};
+use crate::{Algorithm, Compute, Llama, Packed, TrainConfig};
 
 #[test]
 #[ignore = "needs checkpoints made by benches/peers/checkpoints.py in KGAGENT_PARITY"]
@@ -40,7 +40,14 @@ fn parity_with_transformers() {
             rows: (0..n as u32 - 1).collect(),
             targets: Arc::new(ids[1..].to_vec()),
         };
-        let options = TrainConfig { weight_decay: 0.1, beta1: 0.9, beta2: 0.95, epsilon: 1e-8, ..TrainConfig::default() };
+        let options = TrainConfig {
+            optimizer: Algorithm::Adamw,
+            weight_decay: 0.1,
+            beta1: 0.9,
+            beta2: 0.95,
+            epsilon: 1e-8,
+            ..TrainConfig::default()
+        };
         let mut optimizer = Optimizer::new(&options);
         let (mut gradient, mut loss) = (0.0_f32, 0.0_f32);
         for (step, expected) in reference.find("losses").unwrap().data.iter().enumerate() {
