@@ -11,7 +11,7 @@ use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Relation, Session, Value}
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::triad::{
-    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate, SubTask, Triple, Try, fill, grammar,
+    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate, SubTask, Tried, Triple, Try, fill, grammar,
     parse_triples, print_triples, products, solve,
 };
 use toolbox::value::{Extreme, Op};
@@ -202,7 +202,7 @@ fn rows_and_time_are_bounded() {
 fn converse(kg: &MemoryKg, options: &Options, script: &[(SubTask, &str)]) -> (Ended, Vec<String>) {
     let session = session(kg, "which of the clubs of Ada has the most seats", &["ada"], ExecOptions::default());
     let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-    let mut attempt = Try::new(&session, options, entities, Duration::from_secs(10), &[], HashSet::new());
+    let mut attempt = Try::new(&session, options, entities, Duration::from_secs(10), &[], Tried::default());
     let mut left = script.iter();
     while let Some(request) = attempt.request() {
         let (task, text) = left.next().unwrap_or_else(|| panic!("{:?} was not expected", request.task));
@@ -261,7 +261,7 @@ fn of_two_entities_the_one_with_more_is_found() {
     let session = session(&kg, "Reds against Blues: which club has more seats", &["reds", "blues"], ExecOptions::default());
     let options = Options { relations: 1, ..Options::default() };
     let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-    let mut attempt = Try::new(&session, &options, entities, Duration::from_secs(10), &[], HashSet::new());
+    let mut attempt = Try::new(&session, &options, entities, Duration::from_secs(10), &[], Tried::default());
     let answers =
         ["<?x, is, e0> <?x, is, e1> <?x, seats, ?n>", "<select>", "out club.seats", "select ?x where t0 t2 or t1 t2 max ?n", "graph"];
     for text in answers {
@@ -324,8 +324,38 @@ fn a_try_after_others_says_what_they_came_to() {
     let session = session(&kg, "for which clubs did Ada play", &["ada"], ExecOptions::default());
     let before = [Failure::NoRelation("<e0, city, ?x>".to_owned())];
     let options = Options::default();
-    let attempt = Try::new(&session, &options, vec![session.linked().entities.clone()], Duration::from_secs(1), &before, HashSet::new());
+    let attempt = Try::new(&session, &options, vec![session.linked().entities.clone()], Duration::from_secs(1), &before, Tried::default());
     assert!(attempt.turns()[1].text().ends_with("tried: no relation <e0, city, ?x>"), "{}", attempt.turns()[1].text());
+}
+
+#[test]
+fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
+    let kg = graph();
+    let session = session(&kg, "which of the clubs of Ada has the most seats", &["ada"], ExecOptions::default());
+    let options = Options::default();
+    let begin = |tried| {
+        let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
+        Try::new(&session, &options, entities, Duration::from_secs(10), &[], tried)
+    };
+    let mut first = begin(Tried::default());
+    for text in ["<e0, stints, ?a> <?a, referee, ?x>", "<select>", "out player.stints", "none"] {
+        first.take(text);
+    }
+    assert!(matches!(first.end(), Some(Ended::Failed(Failure::NoRelation(_)))), "{:?}", first.end());
+    let tried = first.into_tried();
+    assert_eq!(tried.triples, 2);
+    let mut less = begin(tried.clone());
+    less.take("<e0, stints, ?x>");
+    assert_eq!(less.end(), Some(&Ended::Failed(Failure::Less(1, 2))));
+    assert!(less.request().is_none());
+    let mut other = begin(tried);
+    other.take("<e0, stints, ?a> <?a, club, ?x>");
+    assert_eq!(other.end(), None);
+    // A try that failed otherwise may have asked for too much.
+    let mut wrong = begin(Tried::default());
+    wrong.take("<e0, stints, ?a> <?a, club, ?x>");
+    wrong.take("nonsense");
+    assert_eq!(wrong.into_tried().triples, 0);
 }
 
 #[test]

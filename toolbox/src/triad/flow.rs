@@ -16,6 +16,16 @@ use crate::phrase::Phrase;
 use crate::term::NodeId;
 use crate::transcript::Turn;
 
+/// What earlier tries at a question did in vain.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// The queries they ran.
+    pub queries: HashSet<FilledQuery>,
+    /// Most triples of a try that ended because no relation fits one of them. To ask for fewer then is to ask another question: without the part that
+    /// the graph does not have.
+    pub triples: usize,
+}
+
 /// One try.
 pub struct Try<'s, 'g> {
     session: &'s Session<'g>,
@@ -31,7 +41,7 @@ pub struct Try<'s, 'g> {
     links: Vec<Vec<Link>>,
     shown: Vec<(Link, String)>,
     matched: Vec<(FilledQuery, Solved)>,
-    tried: HashSet<FilledQuery>,
+    tried: Tried,
     now: Option<SubTask>,
     end: Option<Ended>,
     /// Candidates seen by relation selection, for the linking recall.
@@ -40,7 +50,7 @@ pub struct Try<'s, 'g> {
 
 impl<'s, 'g> Try<'s, 'g> {
     /// Begins a try. `entities` are the meanings of each linked entity, the session's own first; `deadline` is
-    /// that of one query, `before` says what earlier tries came to, and `tried` holds the queries that they ran in vain.
+    /// that of one query, `before` says what earlier tries came to, and `tried` what they did in vain.
     #[must_use]
     pub fn new(
         session: &'s Session<'g>,
@@ -48,7 +58,7 @@ impl<'s, 'g> Try<'s, 'g> {
         entities: Vec<Vec<NodeId>>,
         deadline: Duration,
         before: &[Failure],
-        tried: HashSet<FilledQuery>,
+        tried: Tried,
     ) -> Self {
         Self {
             session,
@@ -113,9 +123,12 @@ impl<'s, 'g> Try<'s, 'g> {
         self.end.as_ref()
     }
 
-    /// The queries run so far, also those of earlier tries.
+    /// What this try and those before it did in vain.
     #[must_use]
-    pub fn into_tried(self) -> HashSet<FilledQuery> {
+    pub fn into_tried(mut self) -> Tried {
+        if matches!(self.end, Some(Ended::Failed(Failure::NoRelation(_)))) {
+            self.tried.triples = self.tried.triples.max(self.triples.len());
+        }
         self.tried
     }
 
@@ -173,6 +186,9 @@ impl<'s, 'g> Try<'s, 'g> {
                 let unknown = self.triples.iter().flat_map(|triple| [&triple.subject, &triple.object]).find(|end| !known(end));
                 if let Some(end) = unknown {
                     return Err(wrong(TriadError::End(end.to_string())));
+                }
+                if self.triples.len() < self.tried.triples {
+                    return Err(Failure::Less(self.triples.len(), self.tried.triples));
                 }
                 self.links = vec![Vec::new(); self.triples.len()];
                 self.ask(SubTask::Type, render::task(SubTask::Type));
@@ -329,7 +345,7 @@ impl<'s, 'g> Try<'s, 'g> {
             let query = self.filled(template, &used, &picks).map_err(|error| Failure::Syntax(SubTask::Template, error))?;
             let text = || query.text(self.session);
             first.get_or_insert_with(text);
-            if !self.tried.insert(query.clone()) {
+            if !self.tried.queries.insert(query.clone()) {
                 continue;
             }
             match solve(self.session, &query, self.bounds()) {

@@ -28,7 +28,7 @@ pub use answer::{from_graph, none};
 pub use candidates::{linked_nodes, relations};
 pub use entity::{MEANINGS, entity_request, selected_entities};
 pub use fill::{Bound, FilledQuery, Link, Pattern, Place, fill, products};
-pub use flow::Try;
+pub use flow::{Tried, Try};
 pub use render::FROM_GRAPH;
 pub use solve::{Bounds, Solved, Unsolved, solve};
 pub use task::{Ended, Failure, Options, PHASES, Request, SubTask};

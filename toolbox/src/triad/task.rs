@@ -104,6 +104,8 @@ pub enum Failure {
     Syntax(SubTask, TriadError),
     /// Nothing in the graph fits this triple.
     NoRelation(String),
+    /// So many triples, after so many of which one fitted nothing: the question without the part that the graph does not have.
+    Less(usize, usize),
     /// No filled query has a solution.
     NoSolution(String),
     /// Time or rows ran out.
@@ -118,7 +120,7 @@ impl Failure {
     pub const fn cause(&self) -> &'static str {
         match self {
             Self::Syntax(..) => "syntax",
-            Self::NoRelation(_) => "no relation",
+            Self::NoRelation(_) | Self::Less(..) => "no relation",
             Self::NoSolution(_) => "no solution",
             Self::Bounds(_) => "bounds",
             Self::Declined => "declined",
@@ -131,6 +133,7 @@ impl std::fmt::Display for Failure {
         match self {
             Self::Syntax(_, error) => error.fmt(f),
             Self::NoRelation(triple) => write!(f, "no relation of the graph fits {triple}"),
+            Self::Less(now, before) => write!(f, "{now} of {before} triples do not ask the question"),
             Self::NoSolution(query) => write!(f, "nothing matches {query}"),
             Self::Bounds(why) => why.fmt(f),
             Self::Declined => f.write_str("what was found does not answer the question"),

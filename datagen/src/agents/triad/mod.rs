@@ -3,7 +3,6 @@
 
 mod gold;
 
-use std::collections::HashSet;
 use std::time::Instant;
 
 use toolbox::exec::{ExecOptions, Session, Value};
@@ -11,7 +10,7 @@ use toolbox::kg::Kg;
 use toolbox::link;
 use toolbox::memory::{Layout, Template};
 use toolbox::transcript::Turn;
-use toolbox::triad::{self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Try, fill, print_triples, solve};
+use toolbox::triad::{self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Tried, Try, fill, print_triples, solve};
 
 use self::gold::Gold;
 use super::AgentExamples;
@@ -97,7 +96,7 @@ impl<'a> TriadExamples<'a> {
             false => Vec::new(),
         };
         let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-        let mut attempt = Try::new(&session, &options, entities, self.options.deadline, &before, HashSet::new());
+        let mut attempt = Try::new(&session, &options, entities, self.options.deadline, &before, Tried::default());
         let mut all = Vec::new();
         while let Some(request) = attempt.request() {
             let text = answered(&gold, query.as_ref(), request.task, &attempt, options.relations)?;

@@ -1,7 +1,7 @@
 //! Triad: three roles of one planner through four phases, and again with what failed (spec C). What is asked and what becomes of the answers is
 //! [`toolbox::triad`]; here the planner is asked, time is taken and tries are counted.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use toolbox::link;
 use toolbox::term::{NodeId, RelId};
 use toolbox::trace::Event;
 use toolbox::transcript::Turn;
-use toolbox::triad::{self, Ended, Failure, PHASES, Request, SubTask, Try};
+use toolbox::triad::{self, Ended, Failure, PHASES, Request, SubTask, Tried, Try};
 
 use super::{AgentKind, Linkable, Outcome, Survived, Task, opening};
 use crate::InferError;
@@ -106,7 +106,7 @@ pub fn answer(options: &TriadOptions, task: Task<'_>, planner: &mut dyn Planner)
     let deadline = exec.deadline.min(QUERY_DEADLINE);
     let session = Session::new(kg, question, linked, task.must_offer, exec);
     let mut failures: Vec<Failure> = Vec::new();
-    let mut tried = HashSet::new();
+    let mut tried = Tried::default();
     let (mut offered, mut chosen) = (BTreeSet::new(), BTreeSet::new());
     let mut found = None;
     for _ in 0..options.work.tries.max(1) {
@@ -135,6 +135,10 @@ pub fn answer(options: &TriadOptions, task: Task<'_>, planner: &mut dyn Planner)
             Some(Ended::Failed(failure)) => {
                 asked.invalid += usize::from(matches!(failure, Failure::Syntax(..)));
                 asked.events.push(Event::Error { message: failure.to_string() });
+                if matches!(failure, Failure::Less(..)) {
+                    // Nothing new to tell: the next try would be this one again.
+                    break;
+                }
                 // What failed is carried along once: a prompt is not to grow with the same words.
                 if !failures.contains(&failure) {
                     failures.push(failure);
