@@ -3,14 +3,15 @@
 
 mod common;
 
+use std::fs;
 use std::sync::atomic::AtomicBool;
 
 use common::{graph, questions, random_model};
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Task, kg_agent};
-use infer::planner::{LocalPlanner, Oracle, Planner};
-use model::Tokenizer;
+use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
+use model::{KgAgentInfo, Tokenizer};
 use toolbox::call::accept::Acceptor;
 use toolbox::call::{Arg, CallAcceptor, parse_call};
 use toolbox::exec::{ExecOptions, Naming, Session};
@@ -228,6 +229,13 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
         // Free text is the model's own, whatever it says.
         let free = |doubt: f64| LocalPlanner::new(&model).doubting(doubt).write(moment.turns, &Phrase::free(1, 9, "")).unwrap().text;
         assert_eq!(free(0.0), free(1.0));
+        assert!((0.9..1.0).contains(&model.doubt()), "of a model that says nothing little is asked");
     }
     assert!(went_on > 0);
+    // What its training measured is the model's own.
+    let about = dir.path().join("0/kgagent.json");
+    let mut info: KgAgentInfo = serde_json::from_slice(&fs::read(&about).unwrap()).unwrap();
+    info.doubt = Some(0.625);
+    fs::write(&about, serde_json::to_vec(&info).unwrap()).unwrap();
+    assert_eq!(LocalModel::open(&dir.path().join("0")).unwrap().doubt().to_bits(), 0.625_f64.to_bits());
 }

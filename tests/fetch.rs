@@ -48,7 +48,7 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
     };
     let (from, to) = range.split_once('-')?;
     let from: usize = from.parse().ok()?;
-    let size = to != "" && from == 0;
+    let size = !to.is_empty() && from == 0;
     let to = to.parse().map_or(body.len(), |to: usize| (to + 1).min(body.len()));
     if from >= body.len() {
         return write!(out, "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").ok();

@@ -23,6 +23,9 @@ pub struct KgAgentInfo {
     pub layouts: Vec<String>,
     /// What ranked the relation lists of the training data; empty where the data does not say.
     pub ranker: String,
+    /// How much doubt it may be left where it is held to what is there, from 0 to 1, by its held-out examples; `None` where it has not been measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<f64>,
     /// How it was trained: configuration and final figures.
     pub training: Value,
 }

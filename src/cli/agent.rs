@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
 use infer::agent::robust::Robust;
 use infer::agent::triad::TriadOptions;
-use infer::planner::{Constraint, DOUBT, RemoteOptions};
+use infer::planner::{Constraint, RemoteOptions};
 use toolbox::observe::ObserveOptions;
 use toolbox::oda::{Form, OdaOptions, Reflection};
 use toolbox::triad;
@@ -309,9 +309,9 @@ pub(crate) struct AnsweringArgs {
     #[command(flatten)]
     pub(crate) triad: TriadArgs,
     /// Say that the graph has nothing where a model would, left alone, have written something that is not in it by more than this probability, instead of
-    /// the next best thing that is; 1 takes the next best always.
-    #[arg(long, default_value_t = DOUBT, value_name = "SHARE", value_parser = share)]
-    pub(crate) doubt: f64,
+    /// the next best thing that is; 1 takes the next best always. Without it as much as the model's held-out examples showed it can bear.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) doubt: Option<f64>,
     /// Where the graph has no answer, ask the model for what it knows itself; such an answer says that it is the model's. Without this it is
     /// "none", with the reason.
     #[arg(long)]
@@ -418,6 +418,6 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "MODEL")]
     pub(crate) decode: Option<PathBuf>,
     /// With --decode: the doubt that the model was left when the trace was written.
-    #[arg(long, default_value_t = DOUBT, value_name = "SHARE", value_parser = share)]
-    pub(crate) doubt: f64,
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) doubt: Option<f64>,
 }

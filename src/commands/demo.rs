@@ -12,7 +12,7 @@ use datagen::pipeline::ABSTAIN;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, answer_with};
-use infer::planner::{DOUBT, LocalModel, LocalPlanner};
+use infer::planner::{LocalModel, LocalPlanner};
 use model::Preset;
 use serde_json::json;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
@@ -33,7 +33,7 @@ const PER_TEMPLATE: usize = 60;
 /// The same under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
-const EPOCHS: usize = 4;
+const EPOCHS: usize = 3;
 /// The same where several agents share a model: each question then gives several times the tokens.
 const SHARED: (usize, usize) = (50, 3);
 
@@ -167,7 +167,7 @@ fn setting(agent: Agent, model: &Arc<LocalModel>, entities: EntitySource) -> Res
         exclude: None,
         ranker: rank::lexical(),
         batch: None,
-        doubt: DOUBT,
+        doubt: None,
         model_knowledge: false,
         withhold: false,
     })
@@ -199,7 +199,7 @@ fn samples(agent: Agent, graph: &FrozenKg, model: &Arc<LocalModel>, questions: &
     let mut shown = Vec::new();
     for &question in questions {
         let entities = ask::topics(graph, question, &[])?;
-        let mut planner = LocalPlanner::new(model).doubting(DOUBT);
+        let mut planner = LocalPlanner::new(model).doubting(model.doubt());
         let options = ExecOptions { exclude: Exclude { nodes: Vec::new(), when: ExcludeWhen::Others }, ..ExecOptions::default() };
         let outcome = answer_with(&agent, ask::task(graph, question, &entities, options, &template, "demo model"), &mut planner)?;
         let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();

@@ -44,7 +44,8 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let mut planner_again: Box<dyn Planner> = match &args.decode {
         Some(folder) => {
             let model = LocalModel::open(folder).with_context(|| format!("cannot load the model {}", folder.display()))?;
-            Box::new(LocalPlanner::new(&Arc::new(model)).doubting(args.doubt))
+            let doubt = args.doubt.unwrap_or(model.doubt());
+            Box::new(LocalPlanner::new(&Arc::new(model)).doubting(doubt))
         }
         None => Box::new(Scripted::with(written(&events))),
     };

@@ -65,6 +65,10 @@ pub struct Validation {
     /// Trained turns by the tool they call.
     #[serde(default)]
     pub tools: BTreeMap<String, ToolScore>,
+    /// The doubt that the model may be left when it is asked: all but one in fifty of these turns have no token to which it gives less than what this
+    /// leaves of one. `None` where there are too few turns to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<f64>,
 }
 
 impl Validation {

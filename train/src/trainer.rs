@@ -402,6 +402,7 @@ impl Run<'_> {
             agents: data.agents.clone(),
             layouts: data.layouts.clone(),
             ranker: data.ranker.clone(),
+            doubt: summary.validation.as_ref().and_then(|validation| validation.doubt),
             // Nothing that differs between two equal runs: model folders are compared byte by byte.
             training: json!({
                 "config": self.state.config["train"], "base": start.base, "steps": summary.steps, "examples": summary.examples, "tokens": tokens,

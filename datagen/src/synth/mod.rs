@@ -282,20 +282,21 @@ impl<'p, 'g> Made<'p, 'g> {
         }
         let fits = |i: usize| {
             let relation = &profile.relations[i];
-            !relation.sample.is_empty()
-                && !(relation.identifier && COMPARED.contains(&shape))
-                && match shape {
-                    "attribute" => relation.tail != Tail::Thing,
-                    "literal-constraint" => relation.tail != Tail::Thing,
-                    "comparison" | "superlative" | "superlative-attribute" | "class-superlative" | "compare" | "boolean-comparison" => {
-                        matches!(relation.tail, Tail::Number | Tail::Time)
-                    }
-                    "between" => relation.tail == Tail::Number,
-                    "negation" => relation.tail == Tail::Text,
-                    "two-constraints" => relation.tail != Tail::Thing,
-                    "entity-constraint" | "boolean" | "three-hop" => relation.tail == Tail::Thing,
-                    _ => true,
+            if relation.sample.is_empty() || (relation.identifier && COMPARED.contains(&shape)) {
+                return false;
+            }
+            match shape {
+                "attribute" => relation.tail != Tail::Thing,
+                "literal-constraint" => relation.tail != Tail::Thing,
+                "comparison" | "superlative" | "superlative-attribute" | "class-superlative" | "compare" | "boolean-comparison" => {
+                    matches!(relation.tail, Tail::Number | Tail::Time)
                 }
+                "between" => relation.tail == Tail::Number,
+                "negation" => relation.tail == Tail::Text,
+                "two-constraints" => relation.tail != Tail::Thing,
+                "entity-constraint" | "boolean" | "three-hop" => relation.tail == Tail::Thing,
+                _ => true,
+            }
         };
         if rng.chance(0.6) {
             let late = |i: usize| usize::from(!profile.declared.contains(&i));

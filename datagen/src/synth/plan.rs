@@ -121,7 +121,7 @@ impl Test {
     fn visit(&self, relation: &mut dyn FnMut(usize), class: &mut dyn FnMut(usize), entity: &mut dyn FnMut(NodeId)) {
         match self {
             Self::Value { relation: used, .. } | Self::Between { relation: used, .. } | Self::OneOf { relation: used, .. } => {
-                relation(*used)
+                relation(*used);
             }
             Self::Is { relation: used, set, .. } => {
                 relation(*used);

@@ -66,6 +66,12 @@ impl LocalModel {
         &self.info
     }
 
+    /// How much doubt agents leave the model where nobody says: what its held-out examples showed, or [`DOUBT`].
+    #[must_use]
+    pub fn doubt(&self) -> f64 {
+        self.info.doubt.unwrap_or(DOUBT)
+    }
+
     /// The template that the model was trained on for an agent.
     ///
     /// # Errors
@@ -88,9 +94,9 @@ pub struct LocalPlanner {
     doubt: f64,
 }
 
-/// Doubt that agents leave a model where nobody says how much. Less costs models of little data right answers, more lets more through that the graph
+/// Doubt that agents leave a model of which nothing is known. Less costs models of little data right answers, more lets more through that the graph
 /// does not have (docs/results.md, *What is not in the graph*).
-pub const DOUBT: f64 = 0.98;
+const DOUBT: f64 = 0.995;
 
 /// The call that says that the graph has no answer.
 const NO_ANSWER: &[&str] = &["ans = end([])"];

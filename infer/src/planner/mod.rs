@@ -12,7 +12,7 @@ use toolbox::transcript::Turn;
 
 use crate::InferError;
 
-pub use local::{DOUBT, LocalModel, LocalPlanner};
+pub use local::{LocalModel, LocalPlanner};
 pub use remote::{Constraint, RemoteOptions, RemotePlanner};
 pub use shots::shots;
 

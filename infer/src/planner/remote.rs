@@ -163,7 +163,7 @@ impl RemotePlanner {
             // the same sets and relations again and again.
             (Constraint::Grammar, Some(grammar)) => (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0)),
             (Constraint::GuidedGrammar, Some(grammar)) => {
-                (body["guided_grammar"], body["repetition_penalty"]) = (json!(grammar), json!(1.0))
+                (body["guided_grammar"], body["repetition_penalty"]) = (json!(grammar), json!(1.0));
             }
             _ => {}
         }

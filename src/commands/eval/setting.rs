@@ -67,10 +67,10 @@ impl Planning {
     }
 
     /// A planner for one thread; none for the oracle, which needs the question first.
-    pub(crate) fn planner(&self, doubt: f64) -> Option<Box<dyn Planner>> {
+    pub(crate) fn planner(&self, doubt: Option<f64>) -> Option<Box<dyn Planner>> {
         match self {
             Self::Oracle => None,
-            Self::Local(model) => Some(Box::new(LocalPlanner::new(model).doubting(doubt))),
+            Self::Local(model) => Some(Box::new(LocalPlanner::new(model).doubting(doubt.unwrap_or(model.doubt())))),
             Self::Remote(planner) => Some(Box::new(planner.clone())),
             Self::Nobody => Some(Box::new(Scripted::new(Vec::new()))),
         }
@@ -84,9 +84,9 @@ impl Planning {
     }
 
     /// Planners that take their steps together, one for each of `n` threads.
-    pub(super) fn planners(&self, n: usize, threads: usize, doubt: f64) -> Result<Vec<Box<dyn Planner + Send>>> {
+    pub(super) fn planners(&self, n: usize, threads: usize, doubt: Option<f64>) -> Result<Vec<Box<dyn Planner + Send>>> {
         let Self::Local(model) = self else { return Ok(Vec::new()) };
-        let batch = Batch::new(model.engine(), threads)?;
+        let (batch, doubt) = (Batch::new(model.engine(), threads)?, doubt.unwrap_or(model.doubt()));
         Ok((0..n).map(|_| Box::new(LocalPlanner::in_batch(model, &batch).doubting(doubt)) as Box<dyn Planner + Send>).collect())
     }
 
@@ -111,8 +111,8 @@ pub(crate) struct Setting {
     pub(crate) ranker: Arc<dyn Ranker>,
     /// Questions answered together; without it the size of the model decides.
     pub(crate) batch: Option<usize>,
-    /// How much doubt a local model's choice may leave; see [`LocalPlanner::doubting`].
-    pub(crate) doubt: f64,
+    /// How much doubt a local model's choice may leave, where not as much as the model says; see [`LocalPlanner::doubting`].
+    pub(crate) doubt: Option<f64>,
     /// Whether the model may answer by itself where the graph has no answer.
     pub(crate) model_knowledge: bool,
     /// Whether a relation that the question needs is taken out of the agent's view.
@@ -131,6 +131,6 @@ impl Setting {
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
         let (planning, template) = Planning::open(&agent, model, remote, loaded)?;
-        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None, doubt: 1.0, model_knowledge: false, withhold: false })
+        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None, doubt: None, model_knowledge: false, withhold: false })
     }
 }
