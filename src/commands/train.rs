@@ -157,6 +157,9 @@ fn print(summary: &Summary, out: &Path, ui: &Ui) -> Result<()> {
         for (tool, score) in &validation.tools {
             rows.push(vec![format!("  {tool}"), format!("{:.4}", score.share())]);
         }
+        if let Some(doubt) = validation.doubt {
+            rows.push(vec!["doubt it can bear".to_owned(), format!("{doubt:.4}")]);
+        }
     }
     rows.push(vec!["time".to_owned(), seconds(summary.seconds)]);
     ui.table(&rows);

@@ -40,6 +40,7 @@ pub(crate) fn page(run: &Value, summary: &Summary, steps: &[StepReport], validat
         row("held-out loss", format!("{:.4}", valid.loss));
         row("held-out tokens predicted first", format!("{:.4}", valid.accuracy));
         row("held-out calls exact", valid.exact().map_or("none".to_owned(), |share| format!("{share:.4}")));
+        row("doubt it can bear", valid.doubt.map_or("too few held-out turns to say".to_owned(), |doubt| format!("{doubt:.4}")));
     }
     out.push_str("</table>\n");
     if let Some(valid) = &summary.validation {

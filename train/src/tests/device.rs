@@ -1,6 +1,5 @@
 //! The operations for other devices, run on the CPU: the same results as the kernels, in f32; close ones in bf16; and layers computed again.
 
-#[cfg(test)]
 use super::*;
 
 fn model(config: &ModelConfig, compute: Compute) -> Llama {

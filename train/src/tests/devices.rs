@@ -1,6 +1,5 @@
 //! One batch on several devices: what one device gives with the same batch, but for the order of additions.
 
-#[cfg(test)]
 use super::*;
 
 /// Losses by step and all weights of a run on so many devices.
