@@ -43,7 +43,7 @@ fn every_export_is_compared_and_says_so() {
         let said: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
         assert!(said["tokens"].as_u64().unwrap() > 10 && said["largest_difference"].as_f64().unwrap() <= most, "{said}");
         let card = fs::read_to_string(out.join("README.md")).unwrap();
-        assert!(card.contains("largest difference of a logit"), "{card}");
+        assert!(card.contains("largest difference of a logit") && card.contains(" of 6 texts are the same"), "{card}");
         match format {
             "merged" => {
                 let bytes = |dir: &Path| fs::read(dir.join("model.safetensors")).unwrap();
@@ -81,6 +81,10 @@ fn what_cannot_be_exported_leaves_nothing() {
     assert_eq!(run.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&run.stderr).contains("model.safetensors"));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the model is there");
+    // How many conversations of a dataset: none is none.
+    let run = kgagent(&["export", "--model", "m", "--data", "d", "--prompts", "0", "--format", "gguf", "--out", "o"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&run.stderr).contains("--prompts"));
 }
 
 /// What stands behind `key` in a line of a configuration, at any depth; quoted texts as they are meant.

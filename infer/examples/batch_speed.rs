@@ -1,5 +1,6 @@
-//! What decoding together is worth: `batch_speed FILE.gguf THREADS PROMPT DECODE [QUESTIONS]` answers the same made-up questions (a prompt, then some tokens one by one)
-//! one after the other and sixteen at a time, and prints questions a second by the clock and by the processor's time, and the ratios.
+//! What decoding together is worth: `batch_speed FILE.gguf THREADS PROMPT DECODE [QUESTIONS] [ROUNDS]` answers the same made-up questions (a prompt,
+//! then some tokens one by one) one after the other and sixteen at a time, round by round, and prints questions a second by the clock and by the
+//! processor's time and the ratios: of every round, so that a machine that is slower now than a moment ago does not decide, and their median.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::path::Path;
@@ -19,15 +20,15 @@ fn processor() -> f64 {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, file, threads, prompt, decode, rest @ ..] = args.as_slice() else {
-        return Err("batch_speed FILE THREADS PROMPT DECODE [QUESTIONS]".into());
+        return Err("batch_speed FILE THREADS PROMPT DECODE [QUESTIONS] [ROUNDS]".into());
     };
     let (threads, prompt, decode): (usize, usize, usize) = (threads.parse()?, prompt.parse()?, decode.parse()?);
-    let questions: usize = rest.first().map_or(Ok(32), |text| text.parse())?;
+    let number = |i: usize, usual: usize| rest.get(i).map_or(Ok(usual), |text| text.parse());
+    let (questions, rounds) = (number(0, 32)?, number(1, 1)?);
     let model = GgufModel::open(Path::new(file))?;
     let engine = Engine::new(model.config.clone(), &model)?;
     let vocab = engine.config().vocab_size;
-    let mut found = Vec::new();
-    for slots in [1, 16] {
+    let answer = |slots: usize| -> Result<[f64; 2], EngineError> {
         let batch = Batch::new(&engine, threads)?;
         let next = AtomicUsize::new(0);
         let (begun, used) = (Instant::now(), processor());
@@ -49,14 +50,28 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let threads: Vec<_> = (0..slots).map(|_| scope.spawn(one)).collect();
             threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| EngineError::Batch)?)
         })?;
-        let rate = |seconds: f64| questions as f64 / seconds;
-        found.push((rate(begun.elapsed().as_secs_f64()), rate(processor() - used)));
+        Ok([begun.elapsed().as_secs_f64(), processor() - used].map(|seconds| questions as f64 / seconds))
+    };
+    let mut ratios: [Vec<f64>; 2] = Default::default();
+    for _ in 0..rounds {
+        let (one, sixteen) = (answer(1)?, answer(16)?);
+        for (ratios, (one, sixteen)) in ratios.iter_mut().zip(one.iter().zip(&sixteen)) {
+            ratios.push(sixteen / one);
+        }
         println!(
-            "{slots:2} at a time: {:.2} questions a second, {:.2} a second of processor time",
-            found[found.len() - 1].0,
-            found[found.len() - 1].1
+            "one at a time {:.2} questions a second ({:.2} of processor time), sixteen {:.2} ({:.2}), ratio {:.2} ({:.2})",
+            one[0],
+            one[1],
+            sixteen[0],
+            sixteen[1],
+            sixteen[0] / one[0],
+            sixteen[1] / one[1]
         );
     }
-    println!("ratio {:.2} by the clock, {:.2} by processor time", found[1].0 / found[0].0, found[1].1 / found[0].1);
+    let [clock, processor] = ratios.map(|mut ratios| {
+        ratios.sort_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
+    });
+    println!("median ratio {clock:.2} by the clock, {processor:.2} by processor time");
     Ok(())
 }

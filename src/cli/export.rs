@@ -59,4 +59,7 @@ pub(crate) struct ModelExportArgs {
     /// Dataset folder whose conversations the export is compared on; without it, on some questions that stand in the program.
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
+    /// Conversations of the dataset that the export is compared on, spread over it.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..), requires = "data")]
+    pub(crate) prompts: u32,
 }

@@ -16,8 +16,7 @@ use crate::Outcome;
 use crate::cli::{ExportFormat, ModelExportArgs};
 use crate::ui::Ui;
 
-/// Conversations compared, and tokens of each.
-const PROMPTS: usize = 16;
+/// Tokens compared of a conversation.
 const TOKENS: usize = 32;
 
 /// What is asked where no dataset is given.
@@ -56,7 +55,7 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
     let bytes = size(&written)?;
     let original = LocalModel::open(&args.model)?;
     let again = LocalModel::open(&written).context("the export cannot be loaded again")?;
-    let prompts = prompts(original.chat(), args.data.as_deref(), folder.config.context())?;
+    let prompts = prompts(original.chat(), args.data.as_deref(), args.prompts as usize, folder.config.context())?;
     let found = compare(original.engine(), again.engine(), &prompts, TOKENS, original.chat().end_of_turn())?;
     check(args.format, recipe, &found)?;
     let card = card(&name, &what, &found, args);
@@ -110,18 +109,18 @@ fn size(path: &Path) -> Result<u64> {
     fs::read_dir(path)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
 }
 
-/// Openings of conversations up to a turn of the model's.
-fn prompts(chat: &ChatFormat, data: Option<&Path>, context: usize) -> Result<Vec<Vec<u32>>> {
+/// Openings of at most so many conversations up to a turn of the model's.
+fn prompts(chat: &ChatFormat, data: Option<&Path>, most: usize, context: usize) -> Result<Vec<Vec<u32>>> {
     let conversations: Vec<Vec<Turn>> = match data {
         Some(dir) => {
             let data = Dataset::read(dir)?;
             let all = if data.valid.is_empty() { data.train } else { data.valid };
-            let step = (all.len() / PROMPTS).max(1);
+            let step = (all.len() / most).max(1);
             let before_last = |turns: Vec<Turn>| {
                 let end = turns.iter().rposition(|turn| turn.role == Role::Assistant).unwrap_or(turns.len());
                 turns[..end].to_vec()
             };
-            all.into_iter().step_by(step).take(PROMPTS).map(|conversation| before_last(conversation.turns)).collect()
+            all.into_iter().step_by(step).take(most).map(|conversation| before_last(conversation.turns)).collect()
         }
         None => {
             QUESTIONS.iter().map(|question| vec![Turn { role: Role::User, parts: vec![Part::user(*question)], trained: false }]).collect()
@@ -157,19 +156,20 @@ fn card(name: &str, what: &str, found: &Comparison, args: &ModelExportArgs) -> S
         ""
     } else {
         "\nMeasured is what kgagent makes of the file, which rounds the weights. llama.cpp rounds activations more (beside F16 to F16, beside quantised \
-        weights to 8 bits), which adds about as much again. llama-cpp-python (0.3.36) loses tokens of more than 32 bytes from the text it gives back; \
+        weights to 8 bits), which adds about as much again and is not measured here. llama-cpp-python (0.3.36) loses tokens of more than 32 bytes from the text it gives back; \
         llama.cpp's own server does not.\n\nThe file holds the whole tokenizer.json too, which kgagent reads. Where llama.cpp does \
         not know how the model's tokenizer splits words, the vocabulary is written as pieces, which it merges without such a split; tokens that end inside a character are not used there.\n"
     };
     format!(
         "\n# Export of {name}\n\n{what}, written by `kgagent export` and loaded again: on {} {on} with {} tokens in all the largest difference of a \
-        logit is {:.4} (logits reach {:.1}); at {:.2} % of the positions both choose the same token, and {:.0} % of the texts are the same to \
-        the end.\n{pieces}",
+        logit is {:.4} (logits reach {:.1}); at {:.2} % of the positions both choose the same token, and {} of {} texts are the same to the \
+        end.\n{pieces}",
         found.prompts,
         found.tokens,
         found.largest,
         found.scale,
         100.0 * found.token_share(),
-        100.0 * found.text_share(),
+        found.equal_texts,
+        found.prompts,
     )
 }

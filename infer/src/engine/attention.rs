@@ -70,7 +70,9 @@ pub(crate) fn store(shape: &Shape, layer: usize, qkv: &[f32], angles: &[(f32, f3
     }
 }
 
-/// Attention of the rows `skip..` of every segment over its own cache; `out` gets them one after the other, `[row][heads · dim]`.
+/// Attention of the rows `skip..` of every segment over its own cache, on so many threads; `out` gets them one after the other,
+/// `[row][heads · dim]`.
+#[allow(clippy::too_many_arguments)]
 pub(crate) fn attend(
     shapes: &[Shape],
     layer: usize,
@@ -79,6 +81,7 @@ pub(crate) fn attend(
     caches: &[&KvCache],
     scratch: &mut Scratch,
     out: &mut [f32],
+    threads: usize,
 ) {
     let Some(&Shape { heads, kv_heads, dim, .. }) = shapes.first() else { return };
     let group = heads / kv_heads;
@@ -88,7 +91,7 @@ pub(crate) fn attend(
         work.head(&shapes[segment], layer, i % kv_heads, qkv, angles, caches[segment]);
     };
     let cost: usize = shapes.iter().map(|s| 2 * heads * dim * (s.rows - s.skip) * (s.first + s.rows)).sum();
-    if cost > SPLIT_ABOVE && rayon::current_num_threads() > 1 {
+    if cost > SPLIT_ABOVE && threads > 1 {
         scratch.0.par_iter_mut().enumerate().for_each(head);
     } else {
         scratch.0.iter_mut().enumerate().for_each(head);

@@ -113,11 +113,10 @@ impl Linear {
         rows.max(FEW_ROWS) * self.inputs * self.width() > SPLIT_ABOVE
     }
 
-    /// `rows` rows of `x` into rows of [`width`](Self::width) values.
-    pub(crate) fn run(&self, x: &[f32], rows: usize, out: &mut [f32], spare: &mut Spare) {
+    /// `rows` rows of `x` into rows of [`width`](Self::width) values, on so many threads of the pool.
+    pub(crate) fn run(&self, x: &[f32], rows: usize, out: &mut [f32], spare: &mut Spare, threads: usize) {
         let width = self.width();
         let count = width / PANEL;
-        let threads = rayon::current_num_threads();
         spare.activations.fill(&self.formats(), x, rows, self.inputs);
         let activations = &spare.activations;
         if threads > 1 && self.splits(rows) {

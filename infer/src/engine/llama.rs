@@ -162,12 +162,12 @@ impl Llama {
         let blocks = ids.len().div_ceil(PREFILL_ROWS);
         for (b, ids) in ids.chunks(PREFILL_ROWS).enumerate() {
             let logits = (every || b + 1 == blocks).then_some(&mut *logits);
-            self.block(&mut [Segment { ids, cache: &mut *cache, logits, every }], scratch);
+            self.block(&mut [Segment { ids, cache: &mut *cache, logits, every }], scratch, rayon::current_num_threads());
         }
     }
 
-    /// One block of rows through every layer; caches must have room for their segment.
-    pub(crate) fn block(&self, segments: &mut [Segment<'_>], s: &mut Scratch) {
+    /// One block of rows through every layer on so many threads; caches must have room for their segment.
+    pub(crate) fn block(&self, segments: &mut [Segment<'_>], s: &mut Scratch, threads: usize) {
         let c = &self.config;
         let hidden = c.hidden_size;
         let width = hidden.next_multiple_of(kernels::PANEL);
@@ -200,7 +200,7 @@ impl Llama {
         }
         for (l, layer) in self.layers.iter().enumerate() {
             kernels::rms_norm(&s.x[..rows * hidden], &layer.input_norm, eps, &mut s.normed);
-            layer.qkv.run(&s.normed, rows, &mut s.wide, &mut s.spare);
+            layer.qkv.run(&s.normed, rows, &mut s.wide, &mut s.spare, threads);
             if let Some((q_norm, k_norm)) = &layer.head_norms {
                 let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
                 for row in s.wide.chunks_exact_mut(layer.qkv.width()).take(rows) {
@@ -227,7 +227,7 @@ impl Llama {
                 attention::store(shape, l, &s.wide, &s.angles, segment.cache);
             }
             let caches: Vec<&KvCache> = segments.iter().map(|segment| &*segment.cache).collect();
-            attention::attend(&shapes, l, &s.wide, &s.angles, &caches, &mut s.attention, &mut s.act);
+            attention::attend(&shapes, l, &s.wide, &s.angles, &caches, &mut s.attention, &mut s.act, threads);
             if last {
                 rows = 0;
                 for shape in shapes.iter().filter(|shape| shape.skip < shape.rows) {
@@ -239,19 +239,19 @@ impl Llama {
                     break;
                 }
             }
-            layer.o.run(&s.act, rows, &mut s.narrow, &mut s.spare);
+            layer.o.run(&s.act, rows, &mut s.narrow, &mut s.spare, threads);
             add_rows(&mut s.x, &s.narrow, hidden, width, rows);
             kernels::rms_norm(&s.x[..rows * hidden], &layer.post_norm, eps, &mut s.normed);
-            layer.gate_up.run(&s.normed, rows, &mut s.wide, &mut s.spare);
-            swiglu(&s.wide, layer.gate_up.width(), c.intermediate_size, rows, &mut s.act);
-            layer.down.run(&s.act, rows, &mut s.narrow, &mut s.spare);
+            layer.gate_up.run(&s.normed, rows, &mut s.wide, &mut s.spare, threads);
+            swiglu(&s.wide, layer.gate_up.width(), c.intermediate_size, rows, &mut s.act, threads);
+            layer.down.run(&s.act, rows, &mut s.narrow, &mut s.spare, threads);
             add_rows(&mut s.x, &s.narrow, hidden, width, rows);
         }
         segments.iter_mut().for_each(|segment| segment.cache.advance(segment.ids.len()));
         if rows > 0 {
             kernels::rms_norm(&s.x[..rows * hidden], &self.norm, eps, &mut s.normed);
             s.logits.resize(rows * self.head.width(), 0.0);
-            self.head.run(&s.normed, rows, &mut s.logits, &mut s.spare);
+            self.head.run(&s.normed, rows, &mut s.logits, &mut s.spare, threads);
             let mut computed = s.logits.chunks_exact(self.head.width());
             for (shape, segment) in shapes.iter().zip(segments) {
                 let Some(out) = segment.logits.as_mut() else { continue };
@@ -292,8 +292,7 @@ impl Scratch {
 }
 
 /// [`kernels::swiglu`], many rows on all threads.
-fn swiglu(gate_up: &[f32], row_step: usize, width: usize, rows: usize, out: &mut [f32]) {
-    let threads = rayon::current_num_threads();
+fn swiglu(gate_up: &[f32], row_step: usize, width: usize, rows: usize, out: &mut [f32], threads: usize) {
     let each = if rows * width > SWIGLU_ABOVE { rows.div_ceil(threads) } else { rows };
     if each == rows {
         return kernels::swiglu(gate_up, row_step, width, rows, out);

@@ -163,7 +163,7 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
 fn a_batch_gives_every_session_what_it_gets_alone() {
     let c = blocky();
     let weights = random_weights(&c, 8);
-    for format in [Format::F32, Format::Q4K] {
+    for format in [Format::F32, Format::F16, Format::Q8_0, Format::Q4K] {
         let choice = |_: &str| format;
         let engine = Engine::new(c.clone(), &Quantised(&weights, &choice)).unwrap();
         // Conversations of different lengths: a prompt, then some tokens one by one, then a shorter prefix with another end.

@@ -1,4 +1,5 @@
-//! Products with AVX2, FMA and F16C: some rows of activations against one panel at a time, weights taken apart in registers.
+//! Products with AVX2, FMA and F16C: some rows of activations against one panel at a time, weights taken apart in registers, while the next panel is
+//! fetched from memory.
 //!
 //! Four numbers of a row are spread over a register and meet four numbers of each of eight outputs; `maddubs` and `madd` sum pairs, so no
 //! product needs a horizontal sum.
@@ -11,6 +12,8 @@ use super::super::kernels::PANEL;
 use super::activations::SMALL;
 use super::layout::{Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS};
 use super::{Activations, Chunk, Job, Packed};
+
+mod floats;
 
 /// Runs a product where this machine has the instructions, else gives it back.
 pub(super) fn run<'a>(packed: &Packed, job: Job<'a>) -> Option<Job<'a>> {
@@ -25,84 +28,66 @@ pub(super) fn run<'a>(packed: &Packed, job: Job<'a>) -> Option<Job<'a>> {
     None
 }
 
+/// Tiles above which a panel's work takes so long that the processor's own guesses bring the next in time.
+const FETCHED_TILES: usize = 8;
+
+/// The panel after the one at hand, fetched into the cache meanwhile: each tile asks for its share, step by step, so that memory is as busy as the
+/// multipliers are.
+#[derive(Clone, Copy)]
+struct Ahead<'a> {
+    next: &'a [Chunk],
+    begin: usize,
+    shift: u32,
+}
+
+impl<'a> Ahead<'a> {
+    /// For tile `tile` of `tiles`; the largest power of two of them does it all.
+    fn new(next: &'a [Chunk], tile: usize, tiles: usize) -> Self {
+        let next = if tiles > FETCHED_TILES { &[] } else { next };
+        let shift = tiles.ilog2();
+        Self { next, begin: (tile % (1 << shift)) * next.len(), shift }
+    }
+
+    /// To be called with every `at` of the panel at hand. A hint, which reads nothing and may name any address.
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline]
+    fn fetch(&self, at: usize) {
+        _mm_prefetch::<_MM_HINT_T0>(self.next.as_ptr().wrapping_add((self.begin + at) >> self.shift).cast());
+    }
+
+    /// The same for a whole block of `chunks` chunks, the `block`-th of the panel; a cache line has two.
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline]
+    fn block(&self, block: usize, chunks: usize) {
+        if !self.next.is_empty() {
+            (0..chunks).step_by(2 << self.shift).for_each(|c| self.fetch(block * chunks + c));
+        }
+    }
+}
+
 /// All panels with all rows, `$kernel::<R>` taking `R` rows at a time.
 macro_rules! tiles {
     ($packed:ident, $job:ident, $kernel:ident) => {{
+        let tiles = ($job.rows / 4).max(1);
         for panel in 0..$job.count {
             let chunks = $packed.panel($job.first + panel);
+            let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
             let mut row = 0;
             while row + 4 <= $job.rows {
-                let sums = $kernel::<4>(chunks, $job.x, row);
+                let sums = $kernel::<4>(chunks, $job.x, row, Ahead::new(next, row / 4, tiles));
                 (0..4).for_each(|r| store($job, row + r, panel, sums[r]));
                 row += 4;
             }
             while row + 2 <= $job.rows {
-                let sums = $kernel::<2>(chunks, $job.x, row);
+                let sums = $kernel::<2>(chunks, $job.x, row, Ahead::new(next, row / 4, tiles));
                 (0..2).for_each(|r| store($job, row + r, panel, sums[r]));
                 row += 2;
             }
             if row < $job.rows {
-                let [sums] = $kernel::<1>(chunks, $job.x, row);
+                let [sums] = $kernel::<1>(chunks, $job.x, row, Ahead::new(next, row / 4, tiles));
                 store($job, row, panel, sums);
             }
         }
-    }};
-}
-
-/// Panels that float rows are multiplied with before the next: enough for tiles of few rows, few enough to stay in cache for all rows.
-const GROUP: usize = 6;
-
-/// All panels with all rows of floats, `$line` making sixteen floats of a chunk. A tile has about twelve sums, whatever the number of rows.
-macro_rules! float_tiles {
-    ($packed:ident, $job:ident, $line:ident) => {{
-        let mut panel = 0;
-        while panel < $job.count {
-            let group = GROUP.min($job.count - panel);
-            let mut row = 0;
-            while row < $job.rows {
-                let (whole, rows) = (group == GROUP, ($job.rows - row).min(6));
-                let mut done = 0;
-                while done < group {
-                    let at = panel + done;
-                    done += match (whole, rows) {
-                        (true, 1) => float_tile!($packed, $job, $line, row, at, 1, 6),
-                        (true, 2) => float_tile!($packed, $job, $line, row, at, 2, 3),
-                        (true, 3) => float_tile!($packed, $job, $line, row, at, 3, 2),
-                        (_, 1) => float_tile!($packed, $job, $line, row, at, 1, 1),
-                        (_, 2) => float_tile!($packed, $job, $line, row, at, 2, 1),
-                        (_, 3) => float_tile!($packed, $job, $line, row, at, 3, 1),
-                        (_, 4) => float_tile!($packed, $job, $line, row, at, 4, 1),
-                        (_, 5) => float_tile!($packed, $job, $line, row, at, 5, 1),
-                        _ => float_tile!($packed, $job, $line, row, at, 6, 1),
-                    };
-                }
-                row += rows;
-            }
-            panel += group;
-        }
-    }};
-}
-
-/// `$r` rows with `$p` panels, which it gives back: several independent sums hide the latency of the multiply-add.
-macro_rules! float_tile {
-    ($packed:ident, $job:ident, $line:ident, $row:expr, $panel:expr, $r:literal, $p:literal) => {{
-        let width = $packed.inputs;
-        let panels: [&[Chunk]; $p] = std::array::from_fn(|p| &$packed.panel($job.first + $panel + p)[..width]);
-        let rows: [&[f32]; $r] = std::array::from_fn(|r| &$job.x.plain[($row + r) * width..][..width]);
-        let mut sums = [[[_mm256_setzero_ps(); 2]; $p]; $r];
-        for k in 0..width {
-            for p in 0..$p {
-                let line = $line(&panels[p][k]);
-                for r in 0..$r {
-                    let x = _mm256_set1_ps(rows[r][k]);
-                    sums[r][p] = [_mm256_fmadd_ps(x, line[0], sums[r][p][0]), _mm256_fmadd_ps(x, line[1], sums[r][p][1])];
-                }
-            }
-        }
-        for r in 0..$r {
-            (0..$p).for_each(|p| store($job, $row + r, $panel + p, sums[r][p]));
-        }
-        $p
     }};
 }
 
@@ -111,8 +96,7 @@ fn product(packed: &Packed, mut job: Job<'_>) {
     let job = &mut job;
     match packed.format {
         Format::F32 => {}
-        Format::F16 => float_tiles!(packed, job, f16_line),
-        Format::Bf16 => float_tiles!(packed, job, bf16_line),
+        Format::F16 | Format::Bf16 => floats::product(packed, job),
         Format::Q8_0 if job.rows == 1 => one_row(packed, job),
         Format::Q8_0 => tiles!(packed, job, q8_0),
         Format::Q4K => tiles!(packed, job, q4k),
@@ -140,19 +124,6 @@ fn halves(chunk: &Chunk, h: usize) -> __m256 {
     _mm256_cvtph_ps(half(chunk, h))
 }
 
-#[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-fn f16_line(chunk: &Chunk) -> [__m256; 2] {
-    [halves(chunk, 0), halves(chunk, 1)]
-}
-
-#[target_feature(enable = "avx2,fma,f16c")]
-#[inline]
-fn bf16_line(chunk: &Chunk) -> [__m256; 2] {
-    let widen = |h| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(half(chunk, h))));
-    [widen(0), widen(1)]
-}
-
 /// Writes sixteen sums.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
@@ -175,42 +146,50 @@ fn spread2(two: [i16; 2]) -> __m256i {
     _mm256_set1_epi32(bytemuck::cast(two))
 }
 
-/// One row with all panels of 8-bit weights, four at a time: they come from as many places in memory at once, and no sum waits for another.
+type Sums<const R: usize> = [[__m256; 2]; R];
+
+/// One row with all panels, four at a time: they come from as many places in memory at once, and no sum waits for another.
 #[target_feature(enable = "avx2,fma,f16c")]
 fn one_row(packed: &Packed, job: &mut Job<'_>) {
     let mut panel = 0;
     while panel + 4 <= job.count {
-        let sums = q8_0_abreast::<1, 4>([0, 1, 2, 3].map(|p| packed.panel(job.first + panel + p)), job.x, 0);
+        let sums = q8_0_abreast::<1, 4>([0, 1, 2, 3].map(|p| packed.panel(job.first + panel + p)), job.x, 0, None);
         (0..4).for_each(|p| store(job, 0, panel + p, sums[p][0]));
         panel += 4;
     }
     while panel < job.count {
-        let [sums] = q8_0::<1>(packed.panel(job.first + panel), job.x, 0);
+        let [[sums]] = q8_0_abreast::<1, 1>([packed.panel(job.first + panel)], job.x, 0, None);
         store(job, 0, panel, sums);
         panel += 1;
     }
 }
 
-type Sums<const R: usize> = [[__m256; 2]; R];
-
 /// [`q8_0_abreast`] with one panel.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn q8_0<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
-    let [sums] = q8_0_abreast::<R, 1>([chunks], x, first);
+fn q8_0<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> Sums<R> {
+    let [sums] = q8_0_abreast::<R, 1>([chunks], x, first, Some(ahead));
     sums
 }
 
-/// Rows with 8-bit weights: bytes widened to 16 bits, pairs summed into 32; a block's sum is exact.
+/// `R` rows with `P` panels of 8-bit weights: bytes widened to 16 bits, pairs summed into 32; a block's sum is exact.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn q8_0_abreast<const R: usize, const P: usize>(panels: [&[Chunk]; P], x: &Activations, first: usize) -> [Sums<R>; P] {
+fn q8_0_abreast<const R: usize, const P: usize>(
+    panels: [&[Chunk]; P],
+    x: &Activations,
+    first: usize,
+    ahead: Option<Ahead<'_>>,
+) -> [Sums<R>; P] {
     let blocks = x.width / SMALL;
     let rows: [&[[i16; SMALL]]; R] = std::array::from_fn(|r| &x.shorts.as_chunks().0[(first + r) * blocks..][..blocks]);
     let scales: [&[f32]; R] = std::array::from_fn(|r| &x.short_scales[(first + r) * blocks..][..blocks]);
     let panels: [&[[Chunk; Q8_CHUNKS]]; P] = std::array::from_fn(|p| &panels[p].as_chunks().0[..blocks]);
     let mut out = [[[_mm256_setzero_ps(); 2]; R]; P];
     for b in 0..blocks {
+        if let Some(ahead) = ahead {
+            ahead.block(b, Q8_CHUNKS);
+        }
         let mut sums = [[[_mm256_setzero_si256(); 2]; R]; P];
         for t in 0..8 {
             for p in 0..P {
@@ -293,7 +272,7 @@ fn group_scales<const SIGNED: bool>(chunk: &Chunk, which: usize) -> [__m256i; 2]
 /// Rows with 4-bit weights. Eight pair products of 15 · 127 · 2 fit into 16 bits, so a group is summed there and widened by its scale.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
+fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> Sums<R> {
     let blocks = x.width / K_BLOCK;
     let rows: [&[[[[i8; 4]; 8]; 8]]; R] =
         std::array::from_fn(|r| bytemuck::cast_slice(&x.bytes.as_chunks::<K_BLOCK>().0[(first + r) * blocks..][..blocks]));
@@ -303,6 +282,7 @@ fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<
     let low = _mm256_set1_epi8(15);
     let mut out = [[_mm256_setzero_ps(); 2]; R];
     for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..blocks].iter().enumerate() {
+        ahead.block(b, Q4_CHUNKS);
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
         let bytes: [&[[[i8; 4]; 8]; 8]; R] = std::array::from_fn(|r| &rows[r][b]);
         for (s, group) in block[Q4_BITS..].as_chunks::<8>().0.iter().enumerate() {
@@ -344,7 +324,7 @@ fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<
 /// Rows with 6-bit weights, taken as 0 to 63 and corrected by the sums of the activations. Two pair products fit into 16 bits.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<R> {
+fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> Sums<R> {
     let blocks = x.width / K_BLOCK;
     let rows: [&[[[[i8; 4]; 4]; 16]]; R] =
         std::array::from_fn(|r| bytemuck::cast_slice(&x.bytes.as_chunks::<K_BLOCK>().0[(first + r) * blocks..][..blocks]));
@@ -354,6 +334,7 @@ fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize) -> Sums<
     let (low, high) = (_mm256_set1_epi8(15), _mm256_set1_epi8(0x30));
     let mut out = [[_mm256_setzero_ps(); 2]; R];
     for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..blocks].iter().enumerate() {
+        ahead.block(b, Q6_CHUNKS);
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
         let bytes: [&[[[i8; 4]; 4]; 16]; R] = std::array::from_fn(|r| &rows[r][b]);
         for s in 0..16 {
