@@ -1,13 +1,14 @@
 //! LLaMA-family training in burn: from scratch, full fine-tuning, LoRA; on packed sequences, with checkpoints that continue to the same bytes.
 //!
 //! ```text
-//! model::Dataset ──▶ batch ──▶ llama, forward (ops: kernels | stock) ──▶ optim ──▶ checkpoint, model::ModelFolder
+//! model::Dataset ──▶ batch (ahead) ──▶ llama, forward (ops: kernels | stock) ──▶ optim ──▶ checkpoint, model::ModelFolder
 //!                                   └───────── trainer: the loop ─────────┘
 //! ```
 //!
 //! Invariants: knows no graph; prints nothing ([`Progress`] is told instead); the same inputs, seed and version give the same weights, whatever
 //! the number of threads.
 
+mod ahead;
 mod batch;
 mod checkpoint;
 pub mod config;

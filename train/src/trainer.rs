@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use model::adapter::write_adapter_into;
@@ -11,7 +13,8 @@ use model::{ChatFormat, Dataset, KgAgentInfo, ModelFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::batch::{self, Examples, Part, Step};
+use crate::ahead::ahead;
+use crate::batch::{self, Examples, Step};
 use crate::checkpoint::{self, State};
 use crate::config::{Method, TrainConfig};
 use crate::device::{self, Precision};
@@ -69,7 +72,7 @@ struct Run<'a> {
     /// The model on every device. The first is the one that is stepped, scored and saved; the others follow it.
     replicas: Vec<Replica>,
     optimizer: Optimizer,
-    train: Examples,
+    train: Arc<Examples>,
     valid: Examples,
     partial: PathBuf,
     state: State,
@@ -173,7 +176,7 @@ pub fn train(
         config,
         replicas: replicas::replicate(model, &devices),
         optimizer: Optimizer::new(config),
-        train,
+        train: Arc::new(train),
         valid,
         partial: partial_folder(out),
         state,
@@ -262,18 +265,33 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Trains what is left of the steps. Their batches are laid out on another thread while the step before is computed; what a checkpoint counts are
+    /// steps trained.
     fn go(&mut self, plans: &[Vec<Step>], total: usize, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<(), TrainError> {
+        let (train, done) = (Arc::clone(&self.train), self.state.step);
+        let steps = plans.iter().flatten().take(total).skip(done);
+        ahead(steps, |step| batch::lay_out(&train.examples, step), |batches| self.steps(plans, total, batches, progress, stop))
+    }
+
+    fn steps(
+        &mut self,
+        plans: &[Vec<Step>],
+        total: usize,
+        batches: Receiver<Vec<Vec<Packed>>>,
+        progress: &mut dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), TrainError> {
         let begin = Instant::now();
         let before = self.state.seconds;
         let mut saved = Instant::now();
         let mut window: Vec<(f64, usize)> = vec![(0.0, 0)];
         let steps = plans.iter().enumerate().flat_map(|(epoch, steps)| {
             let last = steps.len().saturating_sub(1);
-            steps.iter().enumerate().map(move |(i, step)| (epoch, i == last, step))
+            (0..steps.len()).map(move |i| (epoch, i == last))
         });
-        for (index, (epoch, epoch_ends, step)) in steps.enumerate().take(total).skip(self.state.step) {
+        for ((index, (epoch, epoch_ends)), parts) in steps.enumerate().skip(self.state.step).zip(batches) {
             let rate = self.config.rate(index, total);
-            let mut report = self.step(step, rate)?;
+            let mut report = self.step(&parts, rate);
             self.state.step = index + 1;
             self.state.seconds = before + begin.elapsed().as_secs_f64();
             let done: usize = window.last().map_or(0, |w| w.1) + report.tokens;
@@ -313,13 +331,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn step(&mut self, step: &Step, rate: f64) -> Result<StepReport, TrainError> {
-        let pack = |part: &Part| -> Vec<Packed> { part.iter().map(|micro| batch::pack(&self.train.examples, micro)).collect() };
-        let parts: Vec<Vec<Packed>> = step.iter().map(pack).collect();
+    /// One optimizer step on the batches of every device.
+    fn step(&mut self, parts: &[Vec<Packed>], rate: f64) -> StepReport {
         let trained: usize = parts.iter().flatten().map(|batch| batch.rows.len()).sum();
         let tokens = parts.iter().flatten().map(|batch| batch.ids.len()).sum();
         let pass = Pass { config: self.config, step: self.state.step, scale: 1.0 / trained as f32 };
-        let (losses, grads) = replicas::gradients(&self.replicas, &parts, &pass);
+        let (losses, grads) = replicas::gradients(&self.replicas, parts, &pass);
         let first = &mut self.replicas[0].model;
         // The one place of a step that waits for the device.
         let norm = optim::global_norm(&grads, first.compute);
@@ -330,7 +347,7 @@ impl Run<'_> {
             first.net = self.optimizer.step(first.net.clone(), grads, rate, factor);
             self.follow();
         }
-        Ok(StepReport {
+        StepReport {
             step: 0,
             total: 0,
             epoch: 0,
@@ -342,7 +359,7 @@ impl Run<'_> {
             tokens_per_second: 0.0,
             seconds: 0.0,
             seconds_left: 0.0,
-        })
+        }
     }
 
     /// The model that counts.
