@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         std::thread::scope(|scope| -> Result<(), EngineError> {
             let threads: Vec<_> = (0..slots).map(|_| scope.spawn(one)).collect();
-            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| EngineError::Batch)?)
+            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| EngineError::Batch("a thread ended".to_owned()))?)
         })?;
         Ok([begun.elapsed().as_secs_f64(), processor() - used].map(|seconds| questions as f64 / seconds))
     };

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use infer::agent::AgentKind;
 use infer::agent::robust::Robust;
 use infer::agent::triad::TriadOptions;
+use infer::engine::Processor;
 use infer::planner::{Constraint, RemoteOptions};
 use toolbox::observe::ObserveOptions;
 use toolbox::oda::{Form, OdaOptions, Reflection};
@@ -293,6 +294,24 @@ impl RemoteArgs {
     }
 }
 
+/// Where a local model answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AnswerDevice {
+    /// The CPU.
+    Cpu,
+    /// The first NVIDIA GPU (builds with `--features cuda-infer`; CUDA_VISIBLE_DEVICES says which is first).
+    Cuda,
+}
+
+impl From<AnswerDevice> for Processor {
+    fn from(device: AnswerDevice) -> Self {
+        match device {
+            AnswerDevice::Cpu => Self::Cpu,
+            AnswerDevice::Cuda => Self::Cuda,
+        }
+    }
+}
+
 /// How a question is answered, whichever way it came.
 #[derive(Debug, Args)]
 pub(crate) struct AnsweringArgs {
@@ -302,6 +321,9 @@ pub(crate) struct AnsweringArgs {
     pub(crate) ranking: RankingArgs,
     #[command(flatten)]
     pub(crate) remote: RemoteArgs,
+    /// Where a model folder or file answers.
+    #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: AnswerDevice,
     #[command(flatten)]
     pub(crate) mode: ModeArgs,
     #[command(flatten)]
@@ -417,6 +439,9 @@ pub(crate) struct ReplayArgs {
     /// Decode again with this model folder and compare the tokens too, instead of running the calls that the trace has.
     #[arg(long, value_name = "MODEL")]
     pub(crate) decode: Option<PathBuf>,
+    /// With --decode: where the model answers. A GPU's numbers are the CPU's but for rounding, so a trace is decoded again where it was made.
+    #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
+    pub(crate) device: AnswerDevice,
     /// With --decode: the doubt that the model was left when the trace was written.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) doubt: Option<f64>,

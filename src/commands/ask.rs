@@ -33,7 +33,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
             (Box::new(Scripted::new(turns)), Template::of(agent.trained_as()))
         }
         None => {
-            let (planning, template) = Planning::open(&agent, args.model.as_deref(), &args.answering.remote, &mut None)?;
+            let (planning, template) = Planning::open(&agent, args.model.as_deref(), &args.answering, &mut None)?;
             if let Planning::Local(model) = &planning
                 && let Some(warning) = ranking::mismatch(ranker.as_ref(), model.info())
             {

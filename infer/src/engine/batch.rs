@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::cache::KvCache;
-use super::llama::{PREFILL_ROWS, Scratch, Segment};
+use super::llama::{Scratch, Segment};
 use super::{Engine, EngineError};
 use rayon::prelude::*;
 
@@ -54,8 +54,8 @@ struct Request {
     cache: KvCache,
     logits: Vec<f32>,
     since: Instant,
-    /// A step with it did not come to its end.
-    failed: bool,
+    /// Why a step with it did not come to its end.
+    failed: Option<String>,
 }
 
 impl Batch {
@@ -78,9 +78,12 @@ impl Batch {
     }
 
     /// One step for as many requests as there is room for, each thread with conversations of its own where that is fair.
-    fn step(&self, requests: &mut [Request], scratch: &mut Vec<Scratch>) {
+    fn step(&self, requests: &mut [Request], scratch: &mut Vec<Scratch>) -> Result<(), EngineError> {
+        let model = self.engine.model();
+        // A device takes one block after the other.
+        let threads = if self.engine.is_on_device() { 1 } else { self.pool.current_num_threads() };
         let waiting: Vec<usize> = requests.iter().map(|request| request.ids.len() - request.fed).collect();
-        let shares = share(&waiting, self.pool.current_num_threads());
+        let shares = share(&waiting, threads, model.rows());
         scratch.resize_with(scratch.len().max(shares.len()), Scratch::default);
         let mut blocks: Vec<Vec<Segment<'_>>> = shares.iter().map(|share| Vec::with_capacity(share.len())).collect();
         for (r, request) in requests.iter_mut().enumerate() {
@@ -92,25 +95,24 @@ impl Batch {
             let logits = (request.every || request.fed == request.ids.len()).then_some(&mut request.logits);
             blocks[share].push(Segment { ids, cache: &mut request.cache, logits, every: request.every });
         }
-        let model = self.engine.model();
         self.pool.install(|| match &mut blocks[..] {
             [all] => model.block(all, &mut scratch[0], rayon::current_num_threads()),
-            blocks => blocks.par_iter_mut().zip(scratch).with_max_len(1).for_each(|(block, scratch)| model.block(block, scratch, 1)),
-        });
+            blocks => blocks.par_iter_mut().zip(scratch).with_max_len(1).try_for_each(|(block, scratch)| model.block(block, scratch, 1)),
+        })
     }
 }
 
 /// Which of the requests, given by the rows they wait for (few first), take part in a step, and with how many rows: as `(request, rows)`, one list
-/// a thread where all threads get about as much and enough for the products' tiles, else one list for all of them.
+/// a thread where all threads get about as much and enough for the products' tiles, else one list for all of them. No list has more rows than `room`.
 ///
 /// A thread that has conversations of its own takes them through all layers without waiting for another, and nothing is done by one thread for all.
-fn share(waiting: &[usize], threads: usize) -> Vec<Vec<(usize, usize)>> {
+fn share(waiting: &[usize], threads: usize, room: usize) -> Vec<Vec<(usize, usize)>> {
     let fill = |groups: usize| {
         let mut shares = vec![Vec::new(); groups];
         let mut taken = vec![0; groups];
         for (request, &rows) in waiting.iter().enumerate() {
             let least = (0..groups).min_by_key(|&group| taken[group]).unwrap_or(0);
-            let rows = rows.min(PREFILL_ROWS - taken[least]);
+            let rows = rows.min(room - taken[least]);
             if rows == 0 {
                 break;
             }
@@ -132,7 +134,7 @@ struct Step<'a> {
     batch: &'a Batch,
     requests: Vec<Request>,
     scratch: Vec<Scratch>,
-    whole: bool,
+    failed: Option<String>,
 }
 
 impl Drop for Step<'_> {
@@ -142,8 +144,8 @@ impl Drop for Step<'_> {
         desk.ended = Some(Instant::now());
         desk.scratch = std::mem::take(&mut self.scratch);
         for mut request in self.requests.drain(..) {
-            request.failed = !self.whole;
-            if request.failed || request.fed == request.ids.len() {
+            request.failed.clone_from(&self.failed);
+            if request.failed.is_some() || request.fed == request.ids.len() {
                 desk.done.push(request);
             } else {
                 desk.waiting.push(request);
@@ -168,12 +170,12 @@ impl Seat {
         logits.clear();
         let taken = (std::mem::replace(cache, batch.engine.model().cache()), std::mem::take(logits));
         let since = Instant::now();
-        desk.waiting.push(Request { ticket, ids: ids.to_vec(), every, fed: 0, cache: taken.0, logits: taken.1, since, failed: false });
+        desk.waiting.push(Request { ticket, ids: ids.to_vec(), every, fed: 0, cache: taken.0, logits: taken.1, since, failed: None });
         loop {
             if let Some(at) = desk.done.iter().position(|request| request.ticket == ticket) {
                 let request = desk.done.swap_remove(at);
                 (*cache, *logits) = (request.cache, request.logits);
-                return if request.failed { Err(EngineError::Batch) } else { Ok(()) };
+                return request.failed.map_or(Ok(()), |failed| Err(EngineError::Batch(failed)));
             }
             let oldest = desk.waiting.iter().map(|request| request.since.elapsed()).max().unwrap_or_default();
             let waited = desk.ended.map_or(oldest, |ended| oldest.min(ended.elapsed()));
@@ -188,10 +190,9 @@ impl Seat {
             requests.sort_by_key(|request| (request.ids.len() - request.fed, request.ticket));
             let scratch = std::mem::take(&mut desk.scratch);
             drop(desk);
-            let mut step = Step { batch, requests, scratch, whole: false };
+            let mut step = Step { batch, requests, scratch, failed: Some("another thread ended".to_owned()) };
             let Step { requests, scratch, .. } = &mut step;
-            batch.step(requests, scratch);
-            step.whole = true;
+            step.failed = batch.step(requests, scratch).err().map(|error| error.to_string());
             drop(step);
             desk = batch.desk();
         }
@@ -207,10 +208,12 @@ impl Drop for Seat {
 
 #[cfg(test)]
 mod tests {
+    use super::super::llama::PREFILL_ROWS;
     use super::*;
 
     #[test]
     fn shares_are_fair_and_leave_nobody_out_who_has_room() {
+        let share = |waiting: &[usize], threads| share(waiting, threads, PREFILL_ROWS);
         // Sixteen who decode, on two threads and on four; on eight each would have too little.
         assert_eq!(share(&[1; 16], 2).iter().map(Vec::len).collect::<Vec<_>>(), [8, 8]);
         assert_eq!(share(&[1; 16], 4).iter().map(Vec::len).collect::<Vec<_>>(), [4; 4]);

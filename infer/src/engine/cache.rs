@@ -3,6 +3,7 @@
 //! Per layer and key/value head: keys as panels of sixteen positions `[position / 16][dim][16]`, values as rows `[position][dim]`, so that both
 //! products of attention are the packed product of [`kernels`](super::kernels) and a longer cache is the same buffer with more at its end. Buffers
 //! double; nothing is copied per step, and [`truncate`](KvCache::truncate) forgets a tail for free.
+use super::device::Buffers;
 use super::kernels::{PANEL, Panels};
 
 /// Positions of the first allocation; doubled when full.
@@ -16,6 +17,8 @@ pub(crate) struct KvCache {
     dim: usize,
     len: usize,
     capacity: usize,
+    /// Where a device computes, the keys and values in its memory; there are no heads then.
+    pub(crate) device: Buffers,
 }
 
 #[derive(Clone, Default)]
@@ -27,7 +30,12 @@ struct Head {
 impl KvCache {
     /// An empty cache; no memory is taken before the first token.
     pub(crate) fn new(layers: usize, kv_heads: usize, dim: usize) -> Self {
-        Self { heads: vec![Head::default(); layers * kv_heads], kv_heads, dim, len: 0, capacity: 0 }
+        Self { heads: vec![Head::default(); layers * kv_heads], kv_heads, dim, len: 0, capacity: 0, device: Buffers::default() }
+    }
+
+    /// An empty cache in the memory of a device, which makes room there by itself.
+    pub(crate) fn on_device() -> Self {
+        Self::new(0, 0, 0)
     }
 
     /// Positions held.

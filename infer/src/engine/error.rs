@@ -50,7 +50,10 @@ pub enum EngineError {
     /// The acceptor let through bytes that are no UTF-8.
     #[error("the acceptor allowed bytes that are not UTF-8: {0:?}")]
     NotUtf8(Vec<u8>),
-    /// Another thread failed while it took a step for several sessions.
-    #[error("the step that this session shared with others failed in another thread")]
-    Batch,
+    /// A step for several sessions failed.
+    #[error("the step that this session shared with others failed: {0}")]
+    Batch(String),
+    /// The device that was asked for is not there, or could not do what it was told.
+    #[error("{0}")]
+    Device(String),
 }

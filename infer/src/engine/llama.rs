@@ -82,7 +82,7 @@ impl Llama {
         let c = &config;
         let (hidden, inter) = (c.hidden_size, c.intermediate_size);
         let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
-        let vector = |name: &str, width: usize| vector(source, name, width);
+        let vector = |name: &str, width: usize| vector(source, name, &[width]);
         let layer = |i: usize| -> Result<Layer, EngineError> {
             let at = |name: &str| format!("model.layers.{i}.{name}");
             // Matrices on top of each other, and their biases where the model has them.
@@ -133,19 +133,6 @@ impl Llama {
         KvCache::new(self.config.num_hidden_layers, self.config.num_key_value_heads, self.config.head_dim)
     }
 
-    /// Whether `ids` can follow `held` tokens.
-    pub(crate) fn check(&self, ids: &[u32], held: usize) -> Result<(), EngineError> {
-        let vocab = self.config.vocab_size;
-        if let Some(&id) = ids.iter().find(|&&id| id as usize >= vocab) {
-            return Err(EngineError::Token { id, vocab });
-        }
-        let (needed, max) = (held + ids.len(), self.config.context());
-        if needed > max {
-            return Err(EngineError::Context { needed, max });
-        }
-        Ok(())
-    }
-
     /// Runs `ids`, which have been checked, after what `cache` holds and leaves the logits of the last one in `logits`, or of `every` one.
     pub(crate) fn forward(&self, ids: &[u32], every: bool, cache: &mut KvCache, logits: &mut Vec<f32>, scratch: &mut Scratch) {
         cache.reserve(cache.len() + ids.len());
@@ -185,7 +172,7 @@ impl Llama {
                 }
             }
             let first = segment.cache.len();
-            self.angles(first, segment.ids.len(), &mut s.angles);
+            angles(&self.frequencies, self.amplitude, first, segment.ids.len(), &mut s.angles);
             shapes.push(Shape {
                 heads: c.num_attention_heads,
                 kv_heads: c.num_key_value_heads,
@@ -262,15 +249,15 @@ impl Llama {
             }
         }
     }
+}
 
-    /// Cosine and sine of every position and frequency; the angle is an f32 product as in transformers.
-    fn angles(&self, first: usize, rows: usize, out: &mut Vec<(f32, f32)>) {
-        for position in first..first + rows {
-            out.extend(self.frequencies.iter().map(|&f| {
-                let (sin, cos) = (position as f32 * f).sin_cos();
-                (cos * self.amplitude, sin * self.amplitude)
-            }));
-        }
+/// Cosine and sine of every position and frequency; the angle is an f32 product as in transformers.
+pub(crate) fn angles(frequencies: &[f32], amplitude: f32, first: usize, rows: usize, out: &mut Vec<(f32, f32)>) {
+    for position in first..first + rows {
+        out.extend(frequencies.iter().map(|&f| {
+            let (sin, cos) = (position as f32 * f).sin_cos();
+            (cos * amplitude, sin * amplitude)
+        }));
     }
 }
 
@@ -329,7 +316,7 @@ impl Table {
 }
 
 /// A tensor after its shape has been checked.
-fn stored<'a>(source: &'a dyn WeightSource, name: &str, shape: &[usize]) -> Result<Stored<'a>, EngineError> {
+pub(crate) fn stored<'a>(source: &'a dyn WeightSource, name: &str, shape: &[usize]) -> Result<Stored<'a>, EngineError> {
     let fail = |reason: String| EngineError::Weight { name: name.to_owned(), reason };
     let stored = source.open(name).map_err(|error| fail(error.to_string()))?;
     if stored.shape != shape {
@@ -343,9 +330,10 @@ fn matrix(source: &dyn WeightSource, name: String, rows: usize, columns: usize) 
     Ok((name, stored))
 }
 
-fn vector(source: &dyn WeightSource, name: &str, width: usize) -> Result<Vec<f32>, EngineError> {
+/// A tensor's values after its shape has been checked.
+pub(crate) fn vector(source: &dyn WeightSource, name: &str, shape: &[usize]) -> Result<Vec<f32>, EngineError> {
     let fail = |reason: String| EngineError::Weight { name: name.to_owned(), reason };
-    let values = stored(source, name, &[width])?.values().map_err(|error| fail(error.to_string()))?;
+    let values = stored(source, name, shape)?.values().map_err(|error| fail(error.to_string()))?;
     match values.iter().position(|v| !v.is_finite()) {
         Some(at) => Err(fail(format!("value {at} is {}", values[at]))),
         None => Ok(values),

@@ -3,7 +3,9 @@ use super::batch::{Batch, Seat};
 use super::cache::KvCache;
 use super::kernels::log_sum_exp;
 use super::llama::{Llama, Scratch};
-use super::{Decoder, EngineError};
+use super::model::Model;
+use super::{Decoder, EngineError, Processor, device};
+use candle_core::Device;
 use model::{ModelConfig, WeightSource};
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ const SCORED_ROWS: usize = 32;
 
 /// A loaded model, cheap to clone and to share between threads.
 #[derive(Clone)]
-pub struct Engine(Arc<Llama>);
+pub struct Engine(Arc<Model>);
 
 impl Engine {
     /// Builds the model from its configuration and named weights; see [`Llama::new`].
@@ -20,7 +22,32 @@ impl Engine {
     /// # Errors
     /// As [`Llama::new`].
     pub fn new(config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
-        Ok(Self(Arc::new(Llama::new(config, source)?)))
+        Ok(Self(Arc::new(Model::Packed(Llama::new(config, source)?))))
+    }
+
+    /// The same where `processor` says.
+    ///
+    /// # Errors
+    /// As [`Llama::new`], and where there is no such processor, or this build does not compute on it.
+    pub fn on(processor: Processor, config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
+        match processor {
+            Processor::Cpu => Self::new(config, source),
+            Processor::Cuda => Self::on_device(device::cuda()?, config, source),
+        }
+    }
+
+    /// The same in candle's operations on one of its devices, in f32 where the embeddings are stored so, else in bf16. On its CPU device it is slow and
+    /// there to be compared with [`new`](Self::new).
+    ///
+    /// # Errors
+    /// As [`Llama::new`], and what the device says.
+    pub fn on_device(device: Device, config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
+        Ok(Self(Arc::new(Model::Tensors(device::Llama::new(config, source, device)?))))
+    }
+
+    /// Whether it computes on a device: sessions on threads of their own then gain nothing but by sharing steps.
+    pub fn is_on_device(&self) -> bool {
+        matches!(*self.0, Model::Tensors(_))
     }
 
     /// Bytes of the model's matrices: what one token's decoding reads.
@@ -28,7 +55,7 @@ impl Engine {
         self.0.bytes()
     }
 
-    pub(crate) fn model(&self) -> &Arc<Llama> {
+    pub(crate) fn model(&self) -> &Model {
         &self.0
     }
 
@@ -41,7 +68,7 @@ impl Engine {
 /// A conversation. Sessions of one engine are independent of each other; a clone goes on from the same place (a beam, a shared prefix).
 #[derive(Clone)]
 pub struct Session {
-    model: Arc<Llama>,
+    model: Arc<Model>,
     ids: Vec<u32>,
     cache: KvCache,
     scratch: Scratch,
@@ -90,10 +117,15 @@ impl Session {
             return Ok(());
         }
         self.model.check(ids, self.cache.len())?;
-        match &self.seat {
-            Some(seat) => seat.run(ids, every, &mut self.cache, &mut self.logits).inspect_err(|_| self.cache.truncate(self.ids.len()))?,
+        let run = match &self.seat {
+            Some(seat) => seat.run(ids, every, &mut self.cache, &mut self.logits),
             None => self.model.forward(ids, every, &mut self.cache, &mut self.logits, &mut self.scratch),
+        };
+        if run.is_err() {
+            self.cache.truncate(self.ids.len());
+            self.logits_at = 0;
         }
+        run?;
         self.ids.extend_from_slice(ids);
         self.logits_at = if every { 0 } else { self.ids.len() };
         self.prefilled += ids.len();

@@ -13,7 +13,7 @@ use toolbox::transcript::{Role, Turn};
 
 use super::{Moment, Planner, Proposal};
 use crate::InferError;
-use crate::engine::{self, Batch, Engine, Generated, Limits, Sampling, TokenTrie, Vocab};
+use crate::engine::{self, Batch, Engine, Generated, Limits, Processor, Sampling, TokenTrie, Vocab};
 
 /// Tokens of one turn: the longest gold call of the published sets has 80, and names can be spelled out.
 const TURN_TOKENS: usize = 256;
@@ -33,12 +33,20 @@ impl LocalModel {
     /// # Errors
     /// [`InferError`] names the file that is missing or wrong.
     pub fn open(path: &Path) -> Result<Self, InferError> {
+        Self::open_on(Processor::Cpu, path)
+    }
+
+    /// The same where `processor` says.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and where there is no such processor, or this build does not compute on it.
+    pub fn open_on(processor: Processor, path: &Path) -> Result<Self, InferError> {
         let (engine, tokenizer, info) = if path.is_file() {
             let model = GgufModel::open(path)?;
-            (Engine::new(model.config.clone(), &model)?, model.tokenizer, model.info)
+            (Engine::on(processor, model.config.clone(), &model)?, model.tokenizer, model.info)
         } else {
             let folder = ModelFolder::open(path)?;
-            (Engine::new(folder.config.clone(), &folder.weights()?)?, folder.tokenizer, folder.info)
+            (Engine::on(processor, folder.config.clone(), &folder.weights()?)?, folder.tokenizer, folder.info)
         };
         let parsed: serde_json::Value = serde_json::from_slice(&tokenizer.to_bytes()?)
             .map_err(|error| model::ModelError::Json { path: path.join("tokenizer.json"), message: error.to_string() })?;

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod constraint;
+mod device;
 mod grammar;
 mod logits;
 mod packed;

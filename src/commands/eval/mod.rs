@@ -96,7 +96,7 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
             bail!("{} is named twice", agent.name());
         }
         let setting =
-            Setting::open(agent, args.model.as_deref(), &args.answering.remote, &mut loaded, args.entities, exclude, Arc::clone(ranker))?;
+            Setting::open(agent, args.model.as_deref(), &args.answering, &mut loaded, args.entities, exclude, Arc::clone(ranker))?;
         settings.push(Setting {
             batch: args.batch,
             withhold: args.withhold,

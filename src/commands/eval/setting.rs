@@ -11,7 +11,7 @@ use toolbox::exec::ExcludeWhen;
 use toolbox::memory::Template;
 use toolbox::rank::Ranker;
 
-use crate::cli::{EntitySource, RemoteArgs, Served};
+use crate::cli::{AnsweringArgs, EntitySource, Served};
 
 /// Who plans.
 pub(crate) enum Planning {
@@ -31,14 +31,15 @@ const CACHED: usize = 32 << 20;
 const TOGETHER: usize = 16;
 
 impl Planning {
-    /// Who plans for an agent, and the template of its turns: a model folder, a server (`http://…`), `oracle`, or nobody where the agent needs none. A
+    /// Who plans for an agent, and the template of its turns: a model folder (or file), a server (`http://…`), `oracle`, or nobody where the agent needs none. A
     /// model that has been loaded is taken from `loaded`.
     pub(crate) fn open(
         agent: &AgentKind,
         model: Option<&str>,
-        remote: &RemoteArgs,
+        answering: &AnsweringArgs,
         loaded: &mut Option<Arc<LocalModel>>,
     ) -> Result<(Self, Template)> {
+        let remote = &answering.remote;
         let usual = Template::of(agent.trained_as());
         Ok(match model {
             _ if !agent.needs_model() => (Self::Nobody, usual),
@@ -56,7 +57,7 @@ impl Planning {
                 let model = match loaded {
                     Some(model) => Arc::clone(model),
                     None => {
-                        let opened = LocalModel::open(Path::new(name)).with_context(|| format!("cannot load the model {name}"))?;
+                        let opened = LocalModel::open_on(answering.device.into(), Path::new(name)).with_context(|| format!("cannot load the model {name}"))?;
                         Arc::clone(loaded.insert(Arc::new(opened)))
                     }
                 };
@@ -79,7 +80,7 @@ impl Planning {
     /// How many of `questions` are answered together; `None` where every thread takes questions of its own.
     pub(super) fn together(&self, asked: Option<usize>, questions: usize) -> Option<usize> {
         let Self::Local(model) = self else { return None };
-        let usual = if model.engine().bytes() > CACHED { TOGETHER } else { 1 };
+        let usual = if model.engine().is_on_device() || model.engine().bytes() > CACHED { TOGETHER } else { 1 };
         Some(asked.unwrap_or(usual).min(questions)).filter(|n| *n > 1)
     }
 
@@ -124,13 +125,13 @@ impl Setting {
     pub(crate) fn open(
         agent: AgentKind,
         model: Option<&str>,
-        remote: &RemoteArgs,
+        answering: &AnsweringArgs,
         loaded: &mut Option<Arc<LocalModel>>,
         entities: EntitySource,
         exclude: Option<ExcludeWhen>,
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
-        let (planning, template) = Planning::open(&agent, model, remote, loaded)?;
+        let (planning, template) = Planning::open(&agent, model, answering, loaded)?;
         Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None, doubt: None, model_knowledge: false, withhold: false })
     }
 }
