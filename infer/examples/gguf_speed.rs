@@ -1,21 +1,37 @@
-//! How fast a GGUF file runs: `gguf_speed FILE THREADS [PROMPT] [DECODE]` prints tokens a second for a prompt and for decoding behind it, the
-//! bytes of the weights and the peak of resident memory. `benches/peers/llama_cpp_engine.py` compares them with llama.cpp's.
+//! How fast a model runs: `gguf_speed FILE WHERE [PROMPT] [DECODE]` prints tokens a second for a prompt and for decoding behind it, the bytes of the
+//! weights and of the file, the peak of resident memory and the first tokens decoded. FILE is a GGUF file or a model folder; WHERE is a number of threads, `cuda`, or
+//! `tensors`: what a GPU computes, on the CPU, for a look at it. `benches/peers/llama_cpp_engine.py` and `benches/peers/transformers_engine_gpu.py` compare.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::path::Path;
 use std::time::Instant;
 
-use infer::engine::{Engine, Session};
-use model::GgufModel;
+use candle_core::Device;
+use infer::engine::{Engine, EngineError, Processor, Session};
+use model::{GgufModel, ModelConfig, ModelFolder, WeightSource};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
-    let [_, file, threads, rest @ ..] = args.as_slice() else { return Err("gguf_speed FILE THREADS [PROMPT] [DECODE]".into()) };
+    let [_, file, place, rest @ ..] = args.as_slice() else { return Err("gguf_speed FILE WHERE [PROMPT] [DECODE]".into()) };
     let number = |i: usize, usual: usize| rest.get(i).map_or(Ok(usual), |text| text.parse());
     let (prompt, decode) = (number(0, 512)?, number(1, 64)?);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.parse()?).build()?;
-    let model = GgufModel::open(Path::new(file))?;
-    let engine = pool.install(|| Engine::new(model.config.clone(), &model))?;
+    let threads = if matches!(place.as_str(), "cuda" | "tensors") { 0 } else { place.parse()? };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let load = |config: ModelConfig, source: &dyn WeightSource| -> Result<Engine, EngineError> {
+        match place.as_str() {
+            "cuda" => Engine::on(Processor::Cuda, config, source),
+            "tensors" => Engine::on_device(Device::Cpu, config, source),
+            _ => pool.install(|| Engine::new(config, source)),
+        }
+    };
+    let path = Path::new(file);
+    let (engine, file_bytes) = if path.is_file() {
+        let model = GgufModel::open(path)?;
+        (load(model.config.clone(), &model)?, std::fs::metadata(path)?.len())
+    } else {
+        let folder = ModelFolder::open(path)?;
+        (load(folder.config.clone(), &folder.weights()?)?, std::fs::metadata(path.join("model.safetensors"))?.len())
+    };
     let vocab = engine.config().vocab_size;
     let ids: Vec<u32> = (0..prompt).map(|i| ((i * 7919) % vocab) as u32).collect();
     let (mut read, mut write) = (f64::MAX, f64::MAX);
@@ -26,16 +42,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok(times) if alone => times.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1e9,
         _ => start.elapsed().as_secs_f64(),
     };
+    let mut first = Vec::new();
     for _ in 0..3 {
-        pool.install(|| -> Result<(), infer::engine::EngineError> {
+        pool.install(|| -> Result<(), EngineError> {
             let mut session = Session::new(&engine);
             let begun = clock();
             session.feed(&ids)?;
             read = read.min(clock() - begun);
+            first.clear();
             let begun = clock();
             for _ in 0..decode {
                 let logits = session.logits();
                 let best = (0..logits.len()).fold(0, |best, at| if logits[at] > logits[best] { at } else { best });
+                first.push(best);
                 session.feed(&[best as u32])?;
             }
             write = write.min(clock() - begun);
@@ -44,13 +63,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let peak = std::fs::read_to_string("/proc/self/status")?;
     let peak: f64 = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().split(' ').next()?.parse().ok()).unwrap_or(0.0);
-    let file_bytes = std::fs::metadata(file)?.len();
     println!(
-        "{{\"prefill\": {:.2}, \"decode\": {:.2}, \"weights\": {}, \"file\": {file_bytes}, \"peak\": {}}}",
+        "{{\"prefill\": {:.2}, \"decode\": {:.2}, \"weights\": {}, \"file\": {file_bytes}, \"peak\": {}, \"first\": {:?}}}",
         prompt as f64 / read,
         decode as f64 / write,
         engine.bytes(),
-        peak * 1024.0
+        peak * 1024.0,
+        &first[..first.len().min(8)]
     );
     Ok(())
 }

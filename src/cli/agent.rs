@@ -418,8 +418,8 @@ pub(crate) struct EvalArgs {
     /// Write a trace of every question into this folder of the output.
     #[arg(long)]
     pub(crate) traces: bool,
-    /// Questions answered together, so that the weights are read once for all of them; without it 16 for models that do not fit into a
-    /// processor's cache, else one a thread. Answers do not depend on it.
+    /// Questions answered together, so that the weights are read once for all of them; without it 16 on a GPU and for models that do not fit
+    /// into a processor's cache, else one a thread. Answers do not depend on it, on a GPU but for rounding.
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<usize>,
     /// Worker threads; all cores without it.

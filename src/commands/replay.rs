@@ -43,7 +43,8 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     };
     let mut planner_again: Box<dyn Planner> = match &args.decode {
         Some(folder) => {
-            let model = LocalModel::open_on(args.device.into(), folder).with_context(|| format!("cannot load the model {}", folder.display()))?;
+            let model =
+                LocalModel::open_on(args.device.into(), folder).with_context(|| format!("cannot load the model {}", folder.display()))?;
             let doubt = args.doubt.unwrap_or(model.doubt());
             Box::new(LocalPlanner::new(&Arc::new(model)).doubting(doubt))
         }

@@ -311,6 +311,19 @@ impl Llama {
     }
 }
 
+/// In a visitor or mapper of a net: keeps in `self.path` which modules it is in.
+macro_rules! keep_path {
+    () => {
+        fn enter_module(&mut self, name: &str, _: &str) {
+            self.path.push(name.to_owned());
+        }
+        fn exit_module(&mut self, _: &str, _: &str) {
+            self.path.pop();
+        }
+    };
+}
+pub(crate) use keep_path;
+
 /// The name of a parameter from the modules it stands in.
 pub(crate) fn name_of(path: &[String]) -> String {
     path.join(".")
@@ -323,12 +336,7 @@ struct Reader {
 }
 
 impl ModuleVisitor for Reader {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    keep_path!();
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let tensor = param.val();
         let shape = tensor.dims().to_vec();
@@ -344,12 +352,7 @@ struct Writer<'a> {
 }
 
 impl ModuleMapper for Writer<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    keep_path!();
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let name = name_of(&self.path);
         param.map(|old| match self.weights.get(&name, &old.dims()) {

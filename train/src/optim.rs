@@ -12,7 +12,7 @@ use model::Weights;
 use crate::TrainError;
 use crate::config::{Algorithm, Method, TrainConfig};
 use crate::kernels::cross_entropy::square_sum;
-use crate::llama::{Net, name_of};
+use crate::llama::{Net, keep_path, name_of};
 use crate::ops::Compute;
 
 /// Gradients by parameter name, flat.
@@ -118,12 +118,7 @@ struct Stepper<'a> {
 }
 
 impl ModuleMapper for Stepper<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    keep_path!();
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let name = name_of(&self.path);
         let Some(mut grad) = self.grads.remove(&name) else { return param };
@@ -169,12 +164,7 @@ struct Collector<'a> {
 }
 
 impl ModuleVisitor for Collector<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    keep_path!();
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let Some(grad) = param.val().grad(self.grads) else { return };
         let n = grad.dims().iter().product::<usize>();

@@ -10,7 +10,7 @@ use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
 
 use crate::config::TrainConfig;
-use crate::llama::{Llama, Packed, name_of};
+use crate::llama::{Llama, Packed, keep_path, name_of};
 use crate::optim::NamedGrads;
 
 /// A model on one of a run's devices.
@@ -103,12 +103,7 @@ struct Trained {
 }
 
 impl ModuleVisitor for Trained {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    keep_path!();
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let tensor = param.val();
         if tensor.is_require_grad() {
@@ -125,12 +120,7 @@ struct Follow {
 }
 
 impl ModuleMapper for Follow {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    keep_path!();
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let Some(new) = self.trained.remove(&name_of(&self.path)) else { return param };
         param.map(|old| Tensor::from_inner(new.to_device(&self.device).reshape(old.dims())).require_grad())

@@ -45,7 +45,8 @@ fn logits_are_those_of_the_kernels() {
             there.sync(&ids).unwrap();
             diff = diff.max(worst(there.logits(), here.logits()));
         }
-        let (given, expected) = (there.probabilities(&ids[..40], &ids[40..90]).unwrap(), here.probabilities(&ids[..40], &ids[40..90]).unwrap());
+        let (given, expected) =
+            (there.probabilities(&ids[..40], &ids[40..90]).unwrap(), here.probabilities(&ids[..40], &ids[40..90]).unwrap());
         assert!(worst(&given, &expected) < 1e-4, "{name}");
         assert!(diff < 1e-4, "{name}: {diff}");
         eprintln!("{name}: largest difference {diff:.1e}");

@@ -57,7 +57,8 @@ impl Planning {
                 let model = match loaded {
                     Some(model) => Arc::clone(model),
                     None => {
-                        let opened = LocalModel::open_on(answering.device.into(), Path::new(name)).with_context(|| format!("cannot load the model {name}"))?;
+                        let opened = LocalModel::open_on(answering.device.into(), Path::new(name))
+                            .with_context(|| format!("cannot load the model {name}"))?;
                         Arc::clone(loaded.insert(Arc::new(opened)))
                     }
                 };

@@ -2,8 +2,8 @@
 use super::super::EngineError;
 use super::super::llama::{Segment, angles};
 use super::cache::{Buffers, Sizes};
-use super::failed;
 use super::weights::{Layer, Linear, Llama};
+use super::{failed, ops};
 use candle_core::{DType, Result, Tensor};
 
 /// Added to the score of a key that a query may not see: finite, so that no sum of it is.
@@ -147,16 +147,16 @@ impl Llama {
     }
 
     fn norm(&self, x: &Tensor, weight: &Tensor) -> Result<Tensor> {
-        candle_nn::ops::rms_norm(x, weight, self.config.rms_norm_eps as f32)
+        ops::rms_norm(x, weight, self.config.rms_norm_eps)
     }
 
     /// Queries, keys and values, `[rows, heads, dim]`, the first two normed where the model does that, and rotated.
     fn heads(&self, layer: &Layer, qkv: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
         let (heads, kv_heads, dim) = (self.config.num_attention_heads, self.config.num_key_value_heads, self.config.head_dim);
         let rows = qkv.dim(0)?;
-        let part = |first: usize, count: usize| qkv.narrow(1, first * dim, count * dim)?.contiguous()?.reshape((1, rows, count, dim));
-        let rotate = |x: &Tensor| candle_nn::rotary_emb::rope_thd(x, cos, sin)?.squeeze(0);
-        let v = part(heads + kv_heads, kv_heads)?.squeeze(0)?;
+        let part = |first: usize, count: usize| qkv.narrow(1, first * dim, count * dim)?.contiguous()?.reshape((rows, count, dim));
+        let rotate = |x: &Tensor| ops::rotate(x, cos, sin);
+        let v = part(heads + kv_heads, kv_heads)?;
         if let Some((q_norm, k_norm)) = &layer.head_norms {
             let q = rotate(&self.norm(&part(0, heads)?, q_norm)?)?;
             return Ok((q, rotate(&self.norm(&part(heads, kv_heads)?, k_norm)?)?, v));
@@ -178,7 +178,7 @@ impl Llama {
             let mask = mask.narrow(0, skip, rows)?;
             scores = scores.reshape((kv_heads, rows, group, seen))?.broadcast_add(&mask)?.reshape((kv_heads, rows * group, seen))?;
         }
-        let mixed = product(&candle_nn::ops::softmax_last_dim(&scores)?, &values)?;
+        let mixed = product(&ops::softmax(&scores)?, &values)?;
         mixed.reshape((kv_heads, rows, group, dim))?.transpose(0, 1)?.contiguous()?.reshape((rows, heads * dim))
     }
 }

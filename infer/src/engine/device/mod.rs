@@ -4,6 +4,7 @@
 //! session over buffers that stay on the device. Logits are those of the CPU but for rounding, and for rounding they depend on what shares a step.
 mod cache;
 mod forward;
+mod ops;
 mod weights;
 
 pub(crate) use cache::Buffers;
