@@ -3,13 +3,16 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use common::{graph, questions, random_model};
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Task, kg_agent};
+use infer::engine::Processor;
 use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
 use model::{KgAgentInfo, Tokenizer};
 use toolbox::call::accept::Acceptor;
@@ -197,6 +200,38 @@ fn random_weights_write_only_valid_calls() {
 #[test]
 fn uniform_and_adversarial_logits_write_only_valid_calls() {
     made_up_logits(2 * RANDOM_CALLS);
+}
+
+/// What a GPU would compute answers as the kernels of the CPU do, step by step.
+#[test]
+fn tensors_answer_as_kernels_do() {
+    let kg = graph();
+    let template = Template::new(Layout::Dialogue);
+    let dir = tempfile::tempdir().unwrap();
+    random_model(dir.path(), &[&template], 5);
+    let models = [Processor::Cpu, Processor::Tensors].map(|processor| Arc::new(LocalModel::open_on(processor, dir.path()).unwrap()));
+    let mut programs = BTreeSet::new();
+    for question in questions(&kg, "questions.train.jsonl").iter().step_by(40).take(6) {
+        let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+        let [kernels, tensors] = models.each_ref().map(|model| {
+            let task = Task {
+                kg: &kg,
+                question: &question.question,
+                linked: Linked::new(&kg, &question.question, &topics),
+                must_offer: &[],
+                options: ExecOptions { max_steps: 5, ..ExecOptions::default() },
+                template: &template,
+                planner_name: "local model",
+                model_knowledge: false,
+            };
+            kg_agent::answer(task, &mut LocalPlanner::new(model)).unwrap().answer
+        });
+        assert!(!kernels.program.is_empty());
+        assert_eq!(kernels.program, tensors.program, "{}", question.id);
+        assert_eq!(kernels.value, tensors.value, "{}", question.id);
+        programs.insert(kernels.program);
+    }
+    assert!(programs.len() > 1, "{programs:?}");
 }
 
 /// `cargo test --test agent -- --ignored --nocapture`: the figure of docs/results.md.

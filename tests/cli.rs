@@ -129,6 +129,21 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
     assert!(text(&out.stderr).contains("metaqa"), "{}", text(&out.stderr));
 }
 
+/// A build for the CPU says how to make another; no test has a GPU.
+#[test]
+#[cfg(not(feature = "cuda-infer"))]
+fn a_gpu_is_not_quietly_replaced() {
+    let place = Workplace::new();
+    let dir = place.0.path().join("model");
+    let tokenizer = model::Tokenizer::train_bpe(["a"].iter(), 262).unwrap();
+    let config = model::Preset::Tiny.config(tokenizer.vocab_size());
+    let weights = train::fresh_weights(&config, 1).unwrap();
+    model::ModelFolder::write(&dir, &config, &tokenizer, &model::KgAgentInfo::default(), &weights).unwrap();
+    let out = place.run(&["ask", "--kg", "graph", "--model", "model", "--device", "cuda", "Who directed The Third Man?"]);
+    assert_eq!(code(&out), 2);
+    assert!(text(&out.stderr).contains("--features cuda-infer"), "{}", text(&out.stderr));
+}
+
 #[test]
 fn gold_programs_answer_every_demo_question() {
     let place = Workplace::new();

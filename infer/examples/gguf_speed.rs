@@ -6,31 +6,27 @@
 use std::path::Path;
 use std::time::Instant;
 
-use candle_core::Device;
 use infer::engine::{Engine, EngineError, Processor, Session};
-use model::{GgufModel, ModelConfig, ModelFolder, WeightSource};
+use model::{GgufModel, ModelFolder};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
     let [_, file, place, rest @ ..] = args.as_slice() else { return Err("gguf_speed FILE WHERE [PROMPT] [DECODE]".into()) };
     let number = |i: usize, usual: usize| rest.get(i).map_or(Ok(usual), |text| text.parse());
     let (prompt, decode) = (number(0, 512)?, number(1, 64)?);
-    let threads = if matches!(place.as_str(), "cuda" | "tensors") { 0 } else { place.parse()? };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-    let load = |config: ModelConfig, source: &dyn WeightSource| -> Result<Engine, EngineError> {
-        match place.as_str() {
-            "cuda" => Engine::on(Processor::Cuda, config, source),
-            "tensors" => Engine::on_device(Device::Cpu, config, source),
-            _ => pool.install(|| Engine::new(config, source)),
-        }
+    let (processor, threads) = match place.as_str() {
+        "cuda" => (Processor::Cuda, 0),
+        "tensors" => (Processor::Tensors, 0),
+        threads => (Processor::Cpu, threads.parse()?),
     };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
     let path = Path::new(file);
     let (engine, file_bytes) = if path.is_file() {
         let model = GgufModel::open(path)?;
-        (load(model.config.clone(), &model)?, std::fs::metadata(path)?.len())
+        (Engine::on(processor, model.config.clone(), &model)?, std::fs::metadata(path)?.len())
     } else {
         let folder = ModelFolder::open(path)?;
-        (load(folder.config.clone(), &folder.weights()?)?, std::fs::metadata(path.join("model.safetensors"))?.len())
+        (Engine::on(processor, folder.config.clone(), &folder.weights()?)?, std::fs::metadata(path.join("model.safetensors"))?.len())
     };
     let vocab = engine.config().vocab_size;
     let ids: Vec<u32> = (0..prompt).map(|i| ((i * 7919) % vocab) as u32).collect();

@@ -33,19 +33,15 @@ impl Engine {
         match processor {
             Processor::Cpu => Self::new(config, source),
             Processor::Cuda => Self::on_device(device::cuda()?, config, source),
+            Processor::Tensors => Self::on_device(Device::Cpu, config, source),
         }
     }
 
-    /// The same in candle's operations on one of its devices, in f32 where the embeddings are stored so, else in bf16. On its CPU device it is slow and
-    /// there to be compared with [`new`](Self::new).
-    ///
-    /// # Errors
-    /// As [`Llama::new`], and what the device says.
-    pub fn on_device(device: Device, config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
+    fn on_device(device: Device, config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
         Ok(Self(Arc::new(Model::Tensors(device::Llama::new(config, source, device)?))))
     }
 
-    /// Whether it computes on a device: sessions on threads of their own then gain nothing but by sharing steps.
+    /// Whether it computes in tensors, as on a GPU: sessions on threads of their own then gain nothing but by sharing steps.
     pub fn is_on_device(&self) -> bool {
         matches!(*self.0, Model::Tensors(_))
     }

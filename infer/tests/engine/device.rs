@@ -8,7 +8,7 @@ use model::{Family, ModelConfig, Weights};
 use crate::support::{Rng, config, engine, random_ids, random_weights};
 
 fn on_device(c: &ModelConfig, weights: &Weights) -> Engine {
-    Engine::on_device(Device::Cpu, c.clone(), weights).unwrap()
+    Engine::on(Processor::Tensors, c.clone(), weights).unwrap()
 }
 
 fn configs() -> Vec<(&'static str, ModelConfig)> {
@@ -107,7 +107,7 @@ fn weights_in_half_precision_are_computed_in_bf16() {
         candle_core::Tensor::from_vec(tensor.data.clone(), tensor.shape.clone(), &Device::Cpu)?.to_dtype(DType::BF16)
     };
     let source = Tensors(half);
-    let (here, there) = (Engine::new(c.clone(), &source).unwrap(), Engine::on_device(Device::Cpu, c.clone(), &source).unwrap());
+    let (here, there) = (Engine::new(c.clone(), &source).unwrap(), Engine::on(Processor::Tensors, c.clone(), &source).unwrap());
     assert_eq!(there.bytes(), on_device(&c, &weights).bytes() / 2);
     let ids = random_ids(&mut Rng(4), 120, c.vocab_size);
     let (mut a, mut b) = (Session::new(&here), Session::new(&there));

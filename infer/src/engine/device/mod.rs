@@ -24,6 +24,8 @@ pub enum Processor {
     Cpu,
     /// The first NVIDIA GPU that the driver shows, in builds with the feature `cuda`: f32 where the weights are, else bf16.
     Cuda,
+    /// The CPU with what a GPU computes: slow, and there to be compared with [`Cpu`](Self::Cpu).
+    Tensors,
 }
 
 pub(super) fn failed(error: impl std::fmt::Display) -> EngineError {
