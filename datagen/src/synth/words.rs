@@ -113,7 +113,7 @@ fn singular_word(word: &str) -> String {
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 1) {
         return if ["mov", "cook", "zomb"].contains(&stem) { format!("{stem}ie") } else { format!("{stem}y") };
     }
-    for ending in ["sses", "shes", "ches", "xes", "zes"] {
+    for ending in ["sses", "shes", "ches", "xes", "zzes", "tzes"] {
         if word.ends_with(ending) {
             return word[..word.len() - 2].to_owned();
         }
@@ -183,5 +183,6 @@ mod tests {
         }
         assert!(is_plural("people born here") || !is_plural("status"));
         assert_eq!(singular("status"), "status");
+        assert_eq!((singular("sizes"), singular("waltzes")), ("size".to_owned(), "waltz".to_owned()));
     }
 }

@@ -22,8 +22,8 @@ pub(super) const SHAPES: &[(&str, u32)] = &[
     ("attribute", 7),
     ("forward", 7),
     ("backward", 7),
-    ("two-hop", 8),
-    ("three-hop", 4),
+    ("two-hop", 7),
+    ("three-hop", 3),
     ("star", 4),
     ("entity-constraint", 5),
     ("literal-constraint", 7),
@@ -37,16 +37,16 @@ pub(super) const SHAPES: &[(&str, u32)] = &[
     ("superlative-attribute", 6),
     ("boolean", 4),
     ("boolean-comparison", 2),
-    ("union", 3),
+    ("union", 4),
     ("compare", 2),
     ("interval", 3),
-    ("shared", 3),
+    ("shared", 4),
     ("class", 4),
-    ("class-attribute", 6),
-    ("class-constraint", 9),
-    ("class-superlative", 9),
-    ("class-count", 4),
-    ("constrained-count", 6),
+    ("class-attribute", 7),
+    ("class-constraint", 12),
+    ("class-superlative", 12),
+    ("class-count", 5),
+    ("constrained-count", 12),
 ];
 
 /// One drawing.
@@ -109,6 +109,12 @@ impl Draw<'_, '_> {
                 self.list(set, at)
             }
             "star" => {
+                if literal.is_none()
+                    && self.rng.chance(0.35)
+                    && let Some(ask) = self.both(r, s, o)
+                {
+                    return Some(ask);
+                }
                 let (set, x) = self.back(r, s, o, &literal)?;
                 let test = self.entity_test(x, Some(r))?;
                 let set = set.keep(test);
@@ -157,7 +163,12 @@ impl Draw<'_, '_> {
                 Some(_) => {
                     // How many different values an attribute has.
                     let class = profile.relations[r].heads?;
-                    (tail == Tail::Text).then_some(())?;
+                    (tail == Tail::Text || self.rng.chance(0.3)).then_some(())?;
+                    Some(Ask::Count { set: Set::Class(class).walk(r, true) })
+                }
+                None if self.rng.chance(0.2) => {
+                    // How many things are in use at all: dogs that went through any treatment.
+                    let class = profile.relations[r].heads?;
                     Some(Ask::Count { set: Set::Class(class).walk(r, true) })
                 }
                 None if self.rng.chance(0.5) => {
@@ -237,7 +248,7 @@ impl Draw<'_, '_> {
                 }
                 let class = self.class(s)?;
                 let mut base = Set::Class(class);
-                if self.rng.chance(0.25)
+                if self.rng.chance(0.35)
                     && let Some(test) = self.attribute_test(s, Some(r))
                 {
                     // The most of some only: the highest score among the players from one country.
@@ -271,7 +282,7 @@ impl Draw<'_, '_> {
                     None => Test::Is { relation: r, forward: true, set: Box::new(self.thing(o)?) },
                 };
                 let mut set = Set::Class(class).keep(test);
-                if self.rng.chance(0.3) {
+                if self.rng.chance(0.15) {
                     set = set.keep(self.attribute_test(s, Some(r))?);
                 }
                 if self.rng.chance(0.3) {

@@ -50,7 +50,7 @@ impl Draw<'_, '_> {
 
     /// A set under test is listed itself, or something of it.
     pub(super) fn tested(&mut self, set: Set, node: NodeId) -> Option<Ask> {
-        if self.profile.is_statement(node) || self.rng.chance(0.4) {
+        if self.profile.is_statement(node) || self.rng.chance(0.5) {
             let (set, end) = self.onward_any(set, node)?;
             return self.list(set, end);
         }
@@ -169,7 +169,16 @@ impl Draw<'_, '_> {
     pub(super) fn onward_any(&mut self, set: Set, at: NodeId) -> Option<(Set, NodeId)> {
         match self.rng.below(10) {
             0..=4 => {
-                let (relation, _, to) = self.attribute(at, None)?;
+                // What a set is given by is known already.
+                let given = match &set {
+                    Set::Keep {
+                        test: Test::Value { relation, .. } | Test::Between { relation, .. } | Test::OneOf { relation, .. },
+                        ..
+                    }
+                    | Set::Most { via: None, relation, .. } => Some(*relation),
+                    _ => None,
+                };
+                let (relation, _, to) = self.attribute(at, given)?;
                 Some((set.walk(relation, true), to))
             }
             5 | 6 => {

@@ -13,12 +13,13 @@ impl Draw<'_, '_> {
         let profile = self.profile;
         let (s2, o2) = *self.rng.pick(&profile.relations[r].sample)?;
         let (left, right, end) = match literal {
+            Some(_) if self.rng.chance(0.3) && self.namesake(r, o).is_some() => {
+                // The first names of professionals or owners.
+                let (class, (other, bearers)) = (profile.relations[r].heads?, self.namesake(r, o)?);
+                (Set::Class(class).walk(r, true), Set::Class(bearers).walk(other, true), o)
+            }
             Some(value) => {
-                let other = profile.kg.term(o2).as_literal()?.clone();
-                // Years and small numbers are given as alternatives, measurements are not.
-                let short = |value: &Literal| value.lexical.len() <= 4 && value.lexical.bytes().all(|byte| byte.is_ascii_digit());
-                (profile.relations[r].tail == Tail::Text || (short(value) && short(&other))).then_some(())?;
-                (other.lexical != value.lexical && speakable(&other) && speakable(value)).then_some(())?;
+                let other = self.other_value(r, value)?;
                 let class = self.class(s)?;
                 if self.rng.chance(0.7) {
                     // One attribute with alternatives: `born in 1948 or 1949`.
@@ -81,6 +82,13 @@ impl Draw<'_, '_> {
             return None;
         }
         let class = profile.relations[r].heads?;
+        if self.rng.chance(0.4)
+            && let Some((relation, bearers)) = self.namesake(r, o)
+        {
+            // The states in which both owners and professionals live.
+            let test = Test::Is { relation, forward: false, set: Box::new(Set::Class(bearers)) };
+            return self.list(Set::Class(class).walk(r, true).keep(test), o);
+        }
         let (first, second) = match self.apart(s, other, r).filter(|_| self.rng.chance(0.5)) {
             Some(tests) => tests,
             None => (self.attribute_test(s, Some(r))?, self.attribute_test(other, Some(r))?),
@@ -89,6 +97,43 @@ impl Draw<'_, '_> {
         let second = Set::Class(class).keep(second);
         let set = Set::Class(class).keep(first).walk(r, true).keep(Test::Is { relation: r, forward: false, set: Box::new(second) });
         self.list(set, o)
+    }
+
+    /// Another relation that leads to a value, from things of another class.
+    fn namesake(&mut self, r: usize, value: NodeId) -> Option<(usize, usize)> {
+        let profile = self.profile;
+        let class = profile.relations[r].heads?;
+        let others = profile.kg.in_relations(value).into_iter().filter_map(|id| profile.relation(id));
+        let mut found: Vec<(usize, usize)> = others.filter_map(|other| Some((other, profile.relations[other].heads?))).collect();
+        found.retain(|&(other, bearers)| other != r && bearers != class && !profile.relations[other].identifier);
+        self.rng.pick(&found).copied()
+    }
+
+    /// Things that two others of one kind both belong to: countries with both English and Dutch, films starring both of two actors.
+    pub(super) fn both(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+        let profile = self.profile;
+        let kg = profile.kg;
+        let outward = self.rng.chance(0.5);
+        let (this, partners) = if outward { (s, kg.tails(s, profile.relations[r].id)) } else { (o, kg.heads(profile.relations[r].id, o)) };
+        let one = if outward { o } else { s };
+        let other = *self.rng.pick(&partners)?;
+        (one != other && profile.is_thing(this) && !profile.is_statement(this)).then_some(())?;
+        let described = match (self.thing(one), self.thing(other)) {
+            (Some(one), Some(other)) if self.rng.chance(0.6) => (one, other),
+            _ => {
+                let (relation, value, _) = self.attribute(one, Some(r))?;
+                let second = *kg.tails(other, profile.relations[relation].id).first()?;
+                let second = kg.term(second).as_literal()?.clone();
+                (profile.relations[relation].tail == Tail::Text && speakable(&value) && speakable(&second)).then_some(())?;
+                let class = profile.relations[relation].heads?;
+                let set = |value: Literal| Set::Class(class).keep(Test::Value { relation, op: Op::Eq, value });
+                (set(value), set(second))
+            }
+        };
+        (described.0 != described.1).then_some(())?;
+        let test = |set: Set| Test::Is { relation: r, forward: outward, set: Box::new(set) };
+        let set = Set::Class(self.class(this)?).keep(test(described.0)).keep(test(described.1));
+        if self.rng.chance(0.25) { Some(Ask::Count { set }) } else { self.list(set, this) }
     }
 
     /// That two nodes lie on the two sides of an attribute: below 30 and above 40.

@@ -58,15 +58,19 @@ impl Draw<'_, '_> {
             ("literal-constraint", Tail::Time) if value.lexical.len() > 4 => return None,
             ("literal-constraint", _) => {
                 speakable(value).then_some(())?;
+                // Alternatives and exceptions are said of whatever a value is said of.
+                if self.rng.chance(0.2)
+                    && let Some(other) = self.other_value(relation, value)
+                {
+                    return Some(if tail == Tail::Text && self.rng.chance(0.4) {
+                        Test::Value { relation, op: Op::Ne, value: other }
+                    } else {
+                        Test::OneOf { relation, values: [value.clone(), other] }
+                    });
+                }
                 Test::Value { relation, op: Op::Eq, value: value.clone() }
             }
-            ("negation", Tail::Text) => {
-                // Another value than the witness's.
-                let other = self.rng.pick(&self.profile.relations[relation].sample)?.1;
-                let other = self.profile.kg.term(other).as_literal()?.clone();
-                (other.lexical != value.lexical && speakable(&other)).then_some(())?;
-                Test::Value { relation, op: Op::Ne, value: other }
-            }
+            ("negation", Tail::Text) => Test::Value { relation, op: Op::Ne, value: self.other_value(relation, value)? },
             ("comparison", Tail::Number) => {
                 let number: f64 = value.lexical.parse().ok()?;
                 let op = *self.rng.pick(&[Op::Gt, Op::Gt, Op::Gt, Op::Lt, Op::Lt, Op::Lt, Op::Ge, Op::Le])?;
@@ -100,6 +104,17 @@ impl Draw<'_, '_> {
             }
             _ => return None,
         })
+    }
+
+    /// Another value that the relation has somewhere and that is said as briefly: years and small numbers are given as alternatives,
+    /// measurements are not.
+    pub(super) fn other_value(&mut self, relation: usize, value: &Literal) -> Option<Literal> {
+        let profile = self.profile;
+        let other = self.rng.pick(&profile.relations[relation].sample)?.1;
+        let other = profile.kg.term(other).as_literal()?.clone();
+        let short = |value: &Literal| value.lexical.len() <= 4 && value.lexical.bytes().all(|byte| byte.is_ascii_digit());
+        let fits = profile.relations[relation].tail == Tail::Text || (short(value) && short(&other));
+        (fits && other.lexical != value.lexical && speakable(&other) && speakable(value)).then_some(other)
     }
 
     /// A round number below or above a number, so near that it is worth asking for.

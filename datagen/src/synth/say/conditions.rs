@@ -48,6 +48,10 @@ impl Say<'_, '_> {
                     3 => format!("at least {low} and at most {high}"),
                     _ => format!("no less than {low} and no more than {high}"),
                 };
+                let say = self.relation(*relation).say.clone();
+                if let Some(text) = self.by_verb(&say, &span) {
+                    return text;
+                }
                 match self.rng.below(3) {
                     0 => Modifier::new(format!("with a {n} {span}"), format!("has a {n} {span}"), format!("have a {n} {span}")),
                     1 => Modifier::new(format!("whose {n} is {span}"), format!("has a {n} {span}"), format!("have a {n} that is {span}")),
@@ -57,12 +61,28 @@ impl Say<'_, '_> {
             Test::OneOf { relation, values: [one, other] } => {
                 let tail = self.relation(*relation).tail;
                 let either = self.word(&["", "", "either "]);
-                let v = format!("{either}{} or {}", self.value(one, tail), self.value(other, tail));
-                if one.lexical.len() == 4 && tail != Tail::Text && self.rng.chance(0.4) {
-                    let joint = self.word(&["in", "from", "in the year", "in year", "of"]);
-                    return Modifier::plain(format!("{joint} {v}"));
+                let (one_is_year, n) = (one.lexical.len() == 4, self.noun_of(*relation));
+                let (one, other) = (self.value(one, tail), self.value(other, tail));
+                let many = plural(&n);
+                let v = format!("{either}{one} or {other}");
+                if one_is_year && tail != Tail::Text && self.rng.chance(0.4) {
+                    let joint = self.word(&["in", "from", "in the year", "in year", "of", "in either"]);
+                    return Modifier::plain(format!("{joint} {}", v.trim_start_matches("either ")));
                 }
-                self.said_of_heads(*relation, &v)
+                match self.rng.below(12) {
+                    // The noun is said of both values, or of each.
+                    0 => Modifier::new(format!("whose {many} are {v}"), format!("has the {n} {v}"), format!("have the {many} {v}")),
+                    1 => Modifier::new(format!("in {many} {v}"), format!("is in {n} {v}"), format!("are in {n} {v}")),
+                    2 => Modifier::plain(format!("in {n} {v}")),
+                    3 => {
+                        let each = format!("{either}the {n} {one} or the {n} {other}");
+                        self.said_of_heads(*relation, &each)
+                    }
+                    4 => Modifier::new(format!("with {many} {v}"), format!("has {n} {v}"), format!("have {n} {v}")),
+                    5 => Modifier::new(format!("whose {n} is {v}"), format!("has {v} as {n}"), format!("have {v} as {n}")),
+                    6 => Modifier::new(format!("that have {v}"), format!("has {v}"), format!("have {v}")),
+                    _ => self.said_of_heads(*relation, &v),
+                }
             }
             Test::Is { set, .. } if self.rng.chance(0.55) && self.joined(set).is_some() => match self.joined(set) {
                 Some(inner) => self.test(&inner, None),
@@ -127,7 +147,8 @@ impl Say<'_, '_> {
         let many = if say.counted || (tail == Tail::Number && is_plural(&n)) { plural(&n) } else { n.clone() };
         let v = self.value(value, tail);
         match op {
-            Op::Eq if tail == Tail::Number => match self.rng.below(6) {
+            Op::Eq if tail == Tail::Number => match self.rng.below(7) {
+                6 => Modifier::plain(format!("in {n} {v}")),
                 0 => Modifier::new(format!("with {v} {many}"), format!("has {v} {many}"), format!("have {v} {many}")),
                 1 => Modifier::new(format!("with a {n} of {v}"), format!("has a {n} of {v}"), format!("have a {n} of {v}")),
                 2 => Modifier::new(format!("that have {v} {many}"), format!("has {v} {many}"), format!("have {v} {many}")),
@@ -142,7 +163,23 @@ impl Say<'_, '_> {
                 _ => self.said_of_heads(relation, &v),
             },
             Op::Eq => self.said_of_heads(relation, &v),
-            Op::Ne => match self.rng.below(6) {
+            Op::Ne => match self.rng.below(8) {
+                6 => {
+                    let not = self.word(&["that are not", "who are not", "which are not", "that were not"]);
+                    Modifier::plain(format!("{not} {v}"))
+                }
+                7 => {
+                    let from = self.word(&[
+                        "not from",
+                        "not in",
+                        "that are not from",
+                        "who are not from",
+                        "that are not in",
+                        "except for",
+                        "other than",
+                    ]);
+                    Modifier::plain(format!("{from} {v}"))
+                }
                 0 => Modifier::new(format!("whose {n} is not {v}"), format!("does not have {n} {v}"), format!("do not have {n} {v}")),
                 1 => Modifier::new(
                     format!("with a {n} other than {v}"),
@@ -201,13 +238,34 @@ impl Say<'_, '_> {
                 "bigger than",
                 "exceeding",
                 "at more than",
+                "above",
+                "over",
             ]),
-            (Op::Lt, _) => self.word(&["less than", "less than", "smaller than", "lower than", "under", "below", "fewer than"]),
+            (Op::Lt, _) => {
+                self.word(&["less than", "less than", "smaller than", "lower than", "under", "below", "fewer than", "below", "under"])
+            }
             (Op::Ge, _) => self.word(&["at least", "no less than", "not less than", "or more"]),
             _ => self.word(&["at most", "no more than", "not more than", "up to"]),
         };
         let than = if than == "or more" { "at least".to_owned() } else { than };
-        match self.rng.below(7) {
+        if let Some(text) = self.by_verb(say, &format!("{than} {v}")) {
+            return text;
+        }
+        match self.rng.below(13) {
+            // "above age 20", "over 300 in weight", "above 40": the noun behind, after the value, or not at all.
+            7 => Modifier::plain(format!("{than} {n} {v}")),
+            8 if tail == Tail::Number => Modifier::plain(format!("{than} {v} in {n}")),
+            9 => Modifier::plain(format!("{than} {v}")),
+            10 => Modifier::new(format!("who have {n} {than} {v}"), format!("has {n} of {than} {v}"), format!("have {n} of {than} {v}")),
+            11 if tail == Tail::Number => {
+                let verb = if matches!(op, Op::Gt | Op::Ge) { "exceeds" } else { "is below" };
+                let verb = if matches!(op, Op::Gt | Op::Lt) { verb.to_owned() } else { format!("is {than}") };
+                Modifier::new(format!("whose {n} {verb} {v}"), format!("has a {n} {than} {v}"), format!("have {n} {than} {v}"))
+            }
+            12 if tail == Tail::Number && matches!(op, Op::Ge | Op::Le) => {
+                let or = if op == Op::Ge { "or more" } else { "or less" };
+                Modifier::new(format!("with {v} {or} {many}"), format!("has {v} {or} {many}"), format!("have {v} {or} {many}"))
+            }
             0 | 1 if tail == Tail::Number => {
                 Modifier::new(format!("with {than} {v} {many}"), format!("has {than} {v} {many}"), format!("have {than} {v} {many}"))
             }
@@ -223,6 +281,17 @@ impl Say<'_, '_> {
             ),
             _ => Modifier::new(format!("with a {n} {than} {v}"), format!("has a {n} of {than} {v}"), format!("have a {n} of {than} {v}")),
         }
+    }
+
+    /// A size said by a verb instead of a noun: `weighing no less than 3000`. Now and then, where there is one.
+    fn by_verb(&mut self, say: &Phrases, size: &str) -> Option<Modifier> {
+        let verbs = |template: &&String| template.split(' ').next().is_some_and(|word| word.ends_with("ing") || word == "aged");
+        let templates: Vec<&String> = say.modifiers.iter().filter(verbs).collect();
+        if templates.is_empty() || !self.rng.chance(0.2) {
+            return None;
+        }
+        let template = self.rng.pick(&templates)?;
+        Some(Modifier::plain(fill(template, &[("{v}", size), ("{n}", ""), ("{cmp}", "")])))
     }
 
     /// `highest`, `latest`, `most`.
@@ -246,7 +315,16 @@ impl Say<'_, '_> {
         let n = self.noun_of(relation);
         let many = if say.counted { plural(&n) } else { n };
         let extreme = self.extreme_word(relation, max);
-        let modifier = match self.rng.below(4) {
+        let modifier = match self.rng.below(5) {
+            4 => {
+                let verb = self.word(&["got", "received", "had", "gets", "shows"]);
+                let who = self.word(&["who", "that", "which"]);
+                Modifier::new(
+                    format!("{who} {verb} the {extreme} {many}"),
+                    format!("{verb} the {extreme} {many}"),
+                    format!("{verb} the {extreme} {many}"),
+                )
+            }
             0 => Modifier::new(
                 format!("that has the {extreme} {many}"),
                 format!("has the {extreme} {many}"),

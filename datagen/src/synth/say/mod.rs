@@ -104,6 +104,14 @@ impl Say<'_, '_> {
 
     fn noun_of(&mut self, relation: usize) -> String {
         let nouns = self.profile.relations[relation].say.nouns.clone();
+        if self.rng.chance(0.05) {
+            // Who knows the graph writes a name as it stands there, where it says the noun.
+            let name = self.relation(relation).name.rsplit(['.', '/', '#', ':']).next().unwrap_or_default();
+            let name = name.rsplit("__").next().unwrap_or_default();
+            if name.contains('_') && nouns.contains(&name.replace('_', " ")) {
+                return name.to_owned();
+            }
+        }
         self.early(&nouns).to_owned()
     }
 
@@ -255,7 +263,7 @@ impl Say<'_, '_> {
             let noun = self.noun_of(relation);
             let extreme = self.extreme_word(relation, *max);
             let of = self.text_of_many(of);
-            let joint = self.word(&["of", "of all", "among", "for", "of any of"]);
+            let joint = self.word(&["of", "of all", "among", "among all", "for", "of any of", "across all", "over all"]);
             return Np { before: extreme, noun, after: vec![Modifier::plain(format!("{joint} {of}"))], ..Np::default() };
         }
         let noun = self.tails_noun(relation);
@@ -270,8 +278,21 @@ impl Say<'_, '_> {
     fn owned(&mut self, noun: &str, from: &Set, relation: usize) -> Np {
         let many = self.relation(relation).say.plural && self.rng.chance(0.6);
         let noun = singular(noun);
-        let owner = self.text_of(from);
+        if matches!(from, Set::Class(_) | Set::Keep { .. } | Set::Walk { forward: false, .. }) && self.rng.chance(0.4) {
+            let after = vec![self.of_group(from)];
+            return Np { noun, after, many, ..Np::default() };
+        }
+        let mut owner = self.text_of(from);
         let lone = matches!(from, Set::Entity(_));
+        if let Set::Walk { forward: true, .. } = from {
+            // Chains are said in both orders: the director of the film of X, X's film's director.
+            if self.rng.chance(0.2) {
+                return Np { before: format!("{}'s", owner.trim_start_matches("the ")), noun, possessed: true, many, ..Np::default() };
+            }
+            if self.rng.chance(0.2) {
+                owner = owner.trim_start_matches("the ").to_owned();
+            }
+        }
         match self.rng.below(10) {
             0..=2 if lone => Np { before: format!("{owner} 's").replace(" 's", "'s"), noun, possessed: true, many, ..Np::default() },
             3 => {
@@ -284,6 +305,121 @@ impl Say<'_, '_> {
                 Np { noun, after: vec![Modifier::plain(format!("{joint} {owner}"))], many, ..Np::default() }
             }
             _ => Np { noun, after: vec![Modifier::plain(format!("of {owner}"))], many, ..Np::default() },
+        }
+    }
+
+    /// What is said of values that a group of things has: `of all cities`, `where singers above age 20 are from`.
+    fn of_group(&mut self, from: &Set) -> Modifier {
+        if matches!(from, Set::Class(_)) && self.rng.chance(0.3) {
+            let np = self.np(from);
+            let each = self.word(&["of each", "for each", "of every", "that each"]);
+            let has = if each == "that each" { " has" } else { "" };
+            return Modifier::plain(format!("{each} {}{has}", singular(&np.noun)));
+        }
+        let owners = self.text_of_many(from);
+        match self.rng.below(8) {
+            0 => Modifier::plain(format!("of all {}", owners.trim_start_matches("the "))),
+            1 => Modifier::plain(format!("for all {owners}")),
+            2 | 3 => Modifier::new(format!("with {owners}"), format!("has {owners}"), format!("have {owners}")),
+            4 => {
+                let be = self.word(&["are from", "are", "live", "come from", "were", "are in", "belong to"]);
+                let bare = be.rsplit_once(' ').map_or("", |(_, preposition)| preposition).to_owned();
+                let one = if bare.is_empty() { format!("has {owners}") } else { format!("are {owners} {bare}") };
+                Modifier::new(format!("where {owners} {be}"), one.clone(), one.replacen("has ", "have ", 1))
+            }
+            5 => Modifier::new(format!("that {owners} have"), format!("do {owners} have"), format!("do {owners} have")),
+            6 => Modifier::new(format!("used by {owners}"), format!("do {owners} use"), format!("do {owners} use")),
+            _ => Modifier::new(format!("that have {owners}"), format!("has {owners}"), format!("have {owners}")),
+        }
+    }
+
+    /// Values that two groups share, or things that two others both belong to, said of both at once.
+    fn both(&mut self, of: &Set, test: &Test) -> Option<Np> {
+        let Test::Is { relation, forward, set } = test else { return None };
+        match of {
+            Set::Walk { from, relation: first, forward: true, silent: false } if !forward => {
+                let noun = self.noun_of(*first);
+                let (one, other) = (self.text_of_many(from), self.text_of_many(set));
+                let (one, other) = (one.trim_start_matches("the "), other.trim_start_matches("the "));
+                let after = match self.rng.below(6) {
+                    0 => Modifier::new(
+                        format!("shared by {one} and {other}"),
+                        format!("is shared by {one} and {other}"),
+                        format!("are shared by {one} and {other}"),
+                    ),
+                    1 => {
+                        let be = self.word(&["live", "are from", "are", "come from"]);
+                        Modifier::new(
+                            format!("where both {one} and {other} {be}"),
+                            format!("has both {one} and {other}"),
+                            format!("have both {one} and {other}"),
+                        )
+                    }
+                    2 => Modifier::new(
+                        format!("with both {one} and {other}"),
+                        format!("has both {one} and {other}"),
+                        format!("have both {one} and {other}"),
+                    ),
+                    3 => Modifier::new(
+                        format!("that have both {one} and {other}"),
+                        format!("has {one} as well as {other}"),
+                        format!("have {one} as well as {other}"),
+                    ),
+                    4 => Modifier::new(
+                        format!("that {one} and {other} share"),
+                        format!("do {one} and {other} share"),
+                        format!("do both {one} and {other} have"),
+                    ),
+                    _ => Modifier::new(
+                        format!("of both {one} and {other}"),
+                        format!("has {one} and {other}"),
+                        format!("have {one} and {other}"),
+                    ),
+                };
+                Some(Np { noun: singular(&noun), after: vec![after], ..Np::default() })
+            }
+            Set::Keep { of, test: Test::Is { relation: first, forward: along, set: before } } if first == relation && along == forward => {
+                let (one, other, say) = match (before.as_ref(), set.as_ref()) {
+                    (
+                        Set::Keep { test: Test::Value { relation: by, op: Op::Eq, value: one }, .. },
+                        Set::Keep { test: Test::Value { relation: and, op: Op::Eq, value: other }, .. },
+                    ) if by == and => (self.value(one, Tail::Text), self.value(other, Tail::Text), *by),
+                    (one, other) => (self.text_of(one), self.text_of(other), *relation),
+                };
+                let mut np = self.np(of);
+                let n = self.noun_of(say);
+                let after = match self.rng.below(6) {
+                    0 => Modifier::new(
+                        format!("with both {one} and {other}"),
+                        format!("has both {one} and {other}"),
+                        format!("have both {one} and {other}"),
+                    ),
+                    1 => Modifier::new(
+                        format!("where both {one} and {other} are {}", plural(&n)),
+                        format!("has both {one} and {other} as {}", plural(&n)),
+                        format!("have both {one} and {other} as {}", plural(&n)),
+                    ),
+                    2 => Modifier::new(
+                        format!("with {one} and {other} as {}", plural(&n)),
+                        format!("has the {} {one} and {other}", plural(&n)),
+                        format!("have the {} {one} and {other}", plural(&n)),
+                    ),
+                    3 => Modifier::new(
+                        format!("that have {one} and {other}"),
+                        format!("has {one} and {other}"),
+                        format!("have {one} and {other}"),
+                    ),
+                    4 => Modifier::new(
+                        format!("that use both {one} and {other}"),
+                        format!("uses both {one} and {other}"),
+                        format!("use both {one} and {other}"),
+                    ),
+                    _ => self.said_of_heads(if *forward { *relation } else { say }, &format!("both {one} and {other}")),
+                };
+                np.after.push(after);
+                Some(np)
+            }
+            _ => None,
         }
     }
 
@@ -339,6 +475,11 @@ impl Say<'_, '_> {
                 let after = self.word(&["that are", "which are", "of type", "that are of the type"]);
                 np.after.push(Modifier::plain(format!("{after} {}", if after.ends_with("type") { noun } else { plural(&noun) })));
             }
+            return np;
+        }
+        if self.rng.chance(0.75)
+            && let Some(np) = self.both(of, test)
+        {
             return np;
         }
         let mut np = self.np(of);

@@ -5,18 +5,33 @@ use toolbox::term::NodeId;
 use super::super::lexicon::TailKind;
 use super::super::plan::{Set, Test};
 use super::super::profile::Tail;
-use super::super::words::{article, plural};
+use super::super::words::{article, plural, singular};
 use super::{Np, Say, fill};
 
 impl Say<'_, '_> {
     pub(super) fn list(&mut self, set: &Set, by: Option<usize>) -> String {
         // A question of the lexicon for exactly this relation.
         if let Set::Walk { from, relation, forward, .. } = set
-            && Self::through(from).is_none()
+            && (Self::through(from).is_none() || (*forward && self.relation(*relation).tail != Tail::Thing && self.rng.chance(0.5)))
             && self.rng.chance(0.42)
-            && let Some(text) = self.own_question(from, *relation, *forward)
         {
-            return text;
+            // What lies between an attribute and who is asked about goes without saying.
+            let mut source = from.as_ref();
+            while let Set::Walk { from, silent: true, .. } = source {
+                source = from;
+            }
+            if let Some(text) = self.own_question(source, *relation, *forward) {
+                return text;
+            }
+        }
+        // "For the countries founded before 1930, what are the languages".
+        if let Set::Walk { from, relation, forward: true, .. } = set
+            && matches!(from.as_ref(), Set::Keep { .. } | Set::Most { .. })
+            && self.rng.chance(0.06)
+        {
+            let noun = self.noun_of(*relation);
+            let of = self.text_of(from);
+            return format!("for {of}, what is the {}", singular(&noun));
         }
         let np = self.np(set);
         let single = matches!(set, Set::Most { .. });
@@ -30,6 +45,7 @@ impl Say<'_, '_> {
         };
         let many = !single
             && (np.many
+                || matches!(set, Set::Class(_))
                 || (of_class && self.rng.chance(0.85))
                 || (!matches!(set, Set::Walk { forward: true, .. }) && self.rng.chance(0.75)));
         if let Some(by) = by
@@ -38,8 +54,13 @@ impl Say<'_, '_> {
             let key = self.noun_of(by);
             let of = self.text(&np, many, true);
             let names = if many { plural(&key) } else { key.clone() };
-            let all = if many { self.word(&["", "", "", "all ", "different ", "distinct "]) } else { String::new() };
-            let text = match self.rng.below(6) {
+            let all = if many { self.word(&["", "", "", "different ", "distinct "]) } else { String::new() };
+            let text = match self.rng.below(7) {
+                6 if many => {
+                    let these = self.text(&np, many, false);
+                    let joint = self.word(&["of all", "of all the", "of", "for all"]);
+                    format!("{all}{names} {joint} {these}")
+                }
                 0 if !many => format!("{of} 's {key}").replace(" 's", "'s"),
                 1 if many => format!("{} {names}", np.noun) + &np.after.iter().map(|m| format!(" {}", m.after)).collect::<String>(),
                 _ => format!("{all}{names} of {of}"),
@@ -124,7 +145,9 @@ impl Say<'_, '_> {
     /// A request for what a phrase names: a question or an imperative.
     pub(super) fn requested(&mut self, phrase: &str, many: bool, the: &str) -> String {
         let be = if many { "are" } else { "is" };
-        match self.rng.below(24) {
+        match self.rng.below(26) {
+            24 if many => format!("find all {phrase}"),
+            25 if many => format!("what are the distinct {phrase}"),
             0..=7 => format!("what {be} {the}{phrase}"),
             8 => format!("which {be} {the}{phrase}"),
             9 => format!("tell me {the}{phrase}"),
@@ -168,6 +191,10 @@ impl Say<'_, '_> {
             templates.push("what {n} does {x} have".to_owned());
             templates.push("what is {x}'s {n}".to_owned());
             templates.push("{x} has which {n}".to_owned());
+            if say.kind != TailKind::Number || self.relation(relation).tail == Tail::Number {
+                templates.push("which {n} is {x} in".to_owned());
+                templates.push("what {n} is {x} in".to_owned());
+            }
             templates.push("which {n} is given for {x}".to_owned());
         } else if templates.is_empty() {
             templates.extend(["which {c} have the {n} {v}", "what has {v} as {n}", "which {c} have {v} as their {n}"].map(str::to_owned));
@@ -176,7 +203,14 @@ impl Say<'_, '_> {
         let n = self.noun_of(relation);
         let c = plural(&self.heads_noun(relation));
         let t = if say.tails.is_empty() { n.clone() } else { self.early(&say.tails).to_owned() };
-        let other = self.text_of(from);
+        let group = forward && matches!(from, Set::Class(_) | Set::Keep { .. } | Set::Walk { forward: false, .. }) && self.rng.chance(0.5);
+        let (template, other) = if group {
+            let auxiliaries = [("does {x}", "do {x}"), ("is {x}", "are {x}"), ("was {x}", "were {x}"), ("{x} has", "{x} have")];
+            let template = auxiliaries.iter().fold(template, |text, (one, many)| text.replace(one, many));
+            (template, self.text_of_many(from))
+        } else {
+            (template, self.text_of(from))
+        };
         let many = plural(&n);
         Some(fill(&template, &[("{x}", &other), ("{v}", &other), ("{n}", &n), ("{c}", &c), ("{t}", &t), ("{m}", &many)]))
     }
@@ -189,7 +223,11 @@ impl Say<'_, '_> {
             let n = plural(&self.tails_noun(*relation));
             let of = self.text_of(from);
             let do_ = if matches!(from.as_ref(), Set::Entity(_)) { "does" } else { "do" };
-            return match self.rng.below(3) {
+            return match self.rng.below(7) {
+                3 => format!("how many {n} are used by {of}"),
+                4 => format!("count the number of different {n} of {of}"),
+                5 => format!("what is the number of distinct {n} for {of}"),
+                6 => format!("for {of}, how many {n} are there"),
                 0 => format!("how many different {n} {do_} {of} have"),
                 1 => format!("how many {n} {do_} {of} have"),
                 _ => format!("how many {n} are there for {of}"),
@@ -201,7 +239,20 @@ impl Say<'_, '_> {
             let rest: String = np.after[1..].iter().map(|m| format!(" and {}", m.many)).collect();
             return format!("how many {noun} {}{rest}", np.after[0].many);
         }
-        match self.rng.below(13) {
+        // "In 1980, how many cars were made".
+        if let [modifier] = np.after.as_slice()
+            && ["in ", "from ", "for "].iter().any(|start| modifier.after.starts_with(start))
+            && self.rng.chance(0.15)
+        {
+            let be = self.word(&["are there", "were there", "exist", "were made", "do we have"]);
+            return format!("{}, how many {noun} {be}", modifier.after);
+        }
+        match self.rng.below(18) {
+            13 => format!("how many {whole} are listed"),
+            14 => format!("how many {whole} in total"),
+            15 => format!("what is the total count of {whole}"),
+            16 => format!("count the number of distinct {whole}"),
+            17 => format!("what is the number of different {whole}"),
             0..=2 => format!("how many {whole} are there"),
             3 => format!("how many {whole} do we have"),
             4 => format!("what is the number of {whole}"),
