@@ -90,7 +90,7 @@ def main():
 
     shape, device = TINY if args.tiny else SHAPE, "cuda" if args.where == "cuda" else "cpu"
     folder = args.folder / "model"
-    make(folder, shape, args.prompt + args.decode)
+    make(folder, shape, 4096)
     ids = [i * 7919 % shape["vocab_size"] for i in range(args.prompt)]
     card = torch.cuda.get_device_name() if device == "cuda" else "CPU"
     print(f"{card}, transformers {transformers.__version__}, torch {torch.__version__}{', compiled' if args.compile else ''}: prompt {args.prompt}, decode {args.decode}")
