@@ -1,6 +1,7 @@
 //! Every reader on a tiny file in its format, gzipped files, files of the wrong kind, odd records.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -390,9 +391,15 @@ fn templates_are_filled_from_the_graph() {
     let path = file(dir.path(), "templates.jsonl", TEMPLATE);
     let kg = films();
     let questions = read("templates", &path, Some(&kg)).unwrap();
-    assert_eq!(questions.len(), 12, "one question a film with a label");
-    for wording in ["when was", "year of", "how old"] {
-        assert_eq!(questions.iter().filter(|question| question.question.starts_with(wording)).count(), 4, "wordings are spread evenly");
+    assert_eq!(questions.len(), 36, "every film with a label in every wording");
+    let texts: BTreeSet<&str> = questions.iter().map(|question| question.question.as_str()).collect();
+    assert_eq!(texts.len(), 36, "no two are equal");
+    let films = |part: &[GoldQuestion]| part.iter().map(|question| question.topics[0].name.clone()).collect::<BTreeSet<_>>();
+    for part in questions.chunks(12) {
+        assert_eq!(films(part).len(), 12, "no film comes again before every film has come");
+        for wording in ["when was", "year of", "how old"] {
+            assert_eq!(part.iter().filter(|question| question.question.starts_with(wording)).count(), 4, "wordings are spread evenly");
+        }
     }
     let first = &questions[0];
     assert_eq!(first.id, "year-0");

@@ -117,6 +117,12 @@ pub(crate) struct SampleArgs {
     /// How dialogue calls write relations.
     #[arg(long, value_enum, default_value = "name")]
     pub(crate) relations: RelationStyle,
+    /// Put the tool list into every dialogue (the paper layout always has it).
+    #[arg(long)]
+    pub(crate) tool_list: bool,
+    /// Let the tool loop see what lies around a set beside its relations, as ODA does: a few tokens more a step, for dialogues only.
+    #[arg(long)]
+    pub(crate) observe: bool,
     /// Seed of everything random.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -128,7 +134,8 @@ pub(crate) struct SampleArgs {
 impl SampleArgs {
     /// What the demo trains on: dialogues with relations by name.
     pub(crate) fn plain(agents: &[Agent], seed: u64) -> Self {
-        Self { agents: agents.to_vec(), layout: LayoutName::Dialogue, relations: RelationStyle::Name, seed, threads: None }
+        let (layout, relations) = (LayoutName::Dialogue, RelationStyle::Name);
+        Self { agents: agents.to_vec(), layout, relations, tool_list: false, observe: false, seed, threads: None }
     }
 }
 
@@ -154,12 +161,6 @@ pub(crate) struct GoldArgs {
     pub(crate) show: bool,
     #[command(flatten)]
     pub(crate) samples: SampleArgs,
-    /// Put the tool list into every dialogue (the paper layout always has it).
-    #[arg(long)]
-    pub(crate) tool_list: bool,
-    /// Let the tool loop see what lies around a set beside its relations, as ODA does: a few tokens more a step, for dialogues only.
-    #[arg(long, conflicts_with = "scramble")]
-    pub(crate) observe: bool,
     /// Read at most this many questions a source.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
@@ -169,7 +170,7 @@ pub(crate) struct GoldArgs {
     /// Share of the dialogues to train on in which the words of relation names become invented ones, the same in question, lists and calls.
     #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
     pub(crate) scramble: f64,
-    /// Instances of one template of a `templates` source.
+    /// Questions made from one template of a `templates` source; what few things have is asked in several wordings.
     #[arg(long, default_value_t = 60, value_name = "N")]
     pub(crate) per_template: usize,
     #[command(flatten)]
@@ -293,7 +294,7 @@ pub(crate) struct RecallArgs {
     /// Also write every choice with its candidates into this folder: what a relation retriever is trained on.
     #[arg(long, value_name = "DIR")]
     pub(crate) pairs: Option<PathBuf>,
-    /// Instances of one template of a `templates` source.
+    /// Questions made from one template of a `templates` source; what few things have is asked in several wordings.
     #[arg(long, default_value_t = 60, value_name = "N")]
     pub(crate) per_template: usize,
     /// Seed of the choice of instances.

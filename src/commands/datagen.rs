@@ -67,13 +67,13 @@ pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
 
 /// The questions of a run and how data is made of them.
 fn prepare(args: &GoldArgs, graph: &dyn Kg) -> Result<(Vec<GoldQuestion>, GenerateOptions)> {
-    if args.observe && args.samples.layout != LayoutName::Dialogue {
-        bail!("--observe is for the dialogue layout: a paper prompt has no room for it");
+    if args.samples.observe && args.scramble > 0.0 {
+        bail!("--observe shows names that --scramble cannot change; take one of the two");
     }
     let reading = ReadOptions { per_template: args.per_template, seed: args.samples.seed };
     let questions = read(&args.sources, Some(graph), &reading)?;
     let options = GenerateOptions {
-        template: Template { observe: args.observe, ..template(&args.samples, args.tool_list) },
+        template: template(&args.samples)?,
         agents: agents(&args.samples.agents),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ranker: ranking::open(&args.ranking)?, ..VerifyOptions::default() },
         threads: args.samples.threads.unwrap_or(0),
@@ -161,17 +161,20 @@ pub(crate) fn sparql(args: &SparqlArgs, ui: &Ui) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn template(args: &SampleArgs, tool_list: bool) -> Template {
+fn template(args: &SampleArgs) -> Result<Template> {
     let mut template = Template::new(args.layout.layout());
     if args.layout == LayoutName::Dialogue {
-        template.toolbox = tool_list;
+        template.toolbox = args.tool_list;
+        template.observe = args.observe;
         template.naming = match args.relations {
             RelationStyle::Name => Naming::Mixed,
             RelationStyle::Handle => Naming::Handles,
             RelationStyle::Mention => Naming::Mentions,
         };
+    } else if args.observe {
+        bail!("--observe is for the dialogue layout: a paper prompt has no room for it");
     }
-    template
+    Ok(template)
 }
 
 /// The agents named, each once, in their own order.
@@ -204,7 +207,7 @@ pub(crate) fn synthesise(args: &SynthArgs, graph: &dyn Kg, ui: &Ui) -> Result<Re
     bar.finish_and_clear();
     let (questions, beside) = made.split(args.hold_back, args.samples.seed);
     let options = GenerateOptions {
-        template: template(&args.samples, false),
+        template: template(&args.samples)?,
         agents: agents(&args.samples.agents),
         verify: VerifyOptions { abstain: args.abstain > 0.0, ..VerifyOptions::default() },
         threads,

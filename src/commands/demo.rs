@@ -39,7 +39,8 @@ const SHARED: (usize, usize) = (50, 3);
 
 /// Questions shown at the end; the first two are the running examples of the KG-Agent and ODA papers on this graph, the third asks for
 /// something that the graph does not have.
-const SAMPLES: [&str; 3] = [
+const SAMPLES: [&str; 4] = [
+    "What is the capital of Tokyo?",
     "Of the teams Cristiano Ronaldo was at in 2011, which was founded most recently?",
     "Where was the partner of Johann Wolfgang von Goethe born?",
     "What is the favourite food of Johann Wolfgang von Goethe?",
@@ -94,18 +95,17 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let jsonl = |path: &Path| format!("jsonl={}", path.display());
     let new_entities = jsonl(&data("questions.new-entities.jsonl")?);
     let new_wordings = jsonl(&data("questions.new-wordings.jsonl")?);
+    let cases = jsonl(&data("questions.cases.jsonl")?);
     let data_dir = args.out.join("data");
     let (per_template, epochs) = if args.agents.len() == 1 { (PER_TEMPLATE, EPOCHS) } else { SHARED };
     let generating = GoldArgs {
         graph: KgArg::whole(&loading.kg),
         ranking: RankingArgs { ranker: "lexical".to_owned(), vectors: None },
         sources: vec![format!("templates={}", data("templates.jsonl")?.display()), jsonl(&data("questions.train.jsonl")?)],
-        hold_out: vec![new_entities.clone(), new_wordings.clone()],
+        hold_out: vec![new_entities.clone(), new_wordings.clone(), cases],
         out: Some(data_dir.clone()),
         show: false,
         samples: SampleArgs::plain(&args.agents, args.seed),
-        tool_list: false,
-        observe: false,
         limit: None,
         abstain: ABSTAIN,
         scramble: 0.0,
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     ui.say(format!("4. evaluated on {} questions with new entities and {} with new wordings", measured[0].1.n, measured[1].1.n));
     laps.lap("evaluate");
 
-    ui.say("5. three questions");
+    ui.say("5. four questions");
     let samples = samples(args.agents[0], &graph, &local, &SAMPLES, ui)?;
     laps.lap("ask");
     finish(args, &Made { laps, measured, report, summary, samples }, ui)?;

@@ -74,7 +74,7 @@ pub trait Reader: Send + Sync {
 /// What readers that make questions need to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Questions made from one template.
+    /// Questions made from one template, at most: every row that binds it comes in one wording, then in another.
     pub per_template: usize,
     /// Seed of the choice.
     pub seed: u64,

@@ -94,17 +94,17 @@ impl Templates {
         });
         rows.dedup();
         let first = hash::number(seed, "wording", &template.id) as usize % wordings.len();
-        let mut made = 0;
-        for row in rows {
-            if made == self.options.per_template {
-                break;
-            }
-            let wording = &wordings[(first + made) % wordings.len()];
-            if let Some(question) = instance(template, kg, &sparql, &row, wording, made) {
-                questions.push(question);
-                made += 1;
-            }
-        }
+        // Rows come again, each in another wording, until there are as many questions as may be: what few things have is asked as often as
+        // what many have.
+        let turns = (0..wordings.len()).flat_map(|round| rows.iter().enumerate().map(move |(i, row)| (i + round, row)));
+        let made = turns.filter_map(|(turn, row)| {
+            let wording = &wordings[(first + turn) % wordings.len()];
+            instance(template, kg, &sparql, row, wording)
+        });
+        questions.extend(made.take(self.options.per_template).enumerate().map(|(index, question)| GoldQuestion {
+            id: format!("{}-{index}", template.id),
+            ..question
+        }));
         Ok(())
     }
 }
@@ -145,7 +145,7 @@ fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a 
 }
 
 /// One question, or nothing where a constant has no label or cannot stand in the query.
-fn instance(template: &Template, kg: &dyn Kg, sparql: &Query, row: &Row, wording: &[Piece<'_>], index: usize) -> Option<GoldQuestion> {
+fn instance(template: &Template, kg: &dyn Kg, sparql: &Query, row: &Row, wording: &[Piece<'_>]) -> Option<GoldQuestion> {
     let query = substitute(sparql, row)?;
     let mut question = String::new();
     for piece in wording {
@@ -159,7 +159,7 @@ fn instance(template: &Template, kg: &dyn Kg, sparql: &Query, row: &Row, wording
         Term::Blank(_) | Term::Literal(_) => None,
     };
     Some(GoldQuestion {
-        id: format!("{}-{index}", template.id),
+        id: template.id.clone(),
         source: "templates".to_owned(),
         question,
         query: GoldQuery::Algebra(Box::new(query)),
