@@ -162,7 +162,8 @@ impl LocalPlanner {
             Limits { max_new_tokens: TURN_TOKENS },
             self.sampling,
         )?;
-        let doubts = !nothing.is_empty() && self.doubts(&prompt, &written)?;
+        let says_nothing = nothing.contains(&written.text.as_str());
+        let doubts = !nothing.is_empty() && !says_nothing && self.doubts(&prompt, &written)?;
         prompt.extend(&written.ids);
         self.held = Some(prompt);
         // In so many digits that who reads a trace has the very number that was written.
