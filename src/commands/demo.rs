@@ -29,16 +29,16 @@ use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, RankingArg
 use crate::ui::{Ui, seconds, table};
 
 /// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
-const PER_TEMPLATE: usize = 60;
+const PER_TEMPLATE: usize = 50;
 /// The same under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
 const EPOCHS: usize = 3;
 /// The same where several agents share a model: each question then gives several times the tokens.
-const SHARED: (usize, usize) = (50, 3);
+const SHARED: (usize, usize) = (50, 2);
 
-/// Questions shown at the end; the first two are the running examples of the KG-Agent and ODA papers on this graph, the third asks for
-/// something that the graph does not have.
+/// Questions shown at the end: two cases of the ODA paper and the running example of the KG-Agent paper on this graph; the last asks for what the graph
+/// does not have.
 const SAMPLES: [&str; 4] = [
     "What is the capital of Tokyo?",
     "Of the teams Cristiano Ronaldo was at in 2011, which was founded most recently?",

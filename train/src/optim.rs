@@ -8,9 +8,11 @@ use burn::optim::momentum::MomentumConfig;
 use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, Muon, MuonConfig, Optimizer as _};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use model::Weights;
+use rayon::prelude::*;
 
 use crate::TrainError;
 use crate::config::{Algorithm, Method, TrainConfig};
+use crate::device;
 use crate::kernels::cross_entropy::square_sum;
 use crate::llama::{Net, keep_path, name_of};
 use crate::ops::Compute;
@@ -39,6 +41,37 @@ pub(crate) struct Optimizer {
     muon: Option<Muon>,
     state: BTreeMap<String, AdamWState<1>>,
     velocities: BTreeMap<String, Tensor<1>>,
+    /// Whether Muon's matrices are stepped on all threads: each is too small to keep more than one busy. A GPU gets them one after the other.
+    spread: bool,
+}
+
+/// A matrix of Muon's before its step.
+struct Matrix {
+    name: String,
+    /// `[rows, columns]`.
+    old: Tensor<2>,
+    grad: Tensor<1>,
+    velocity: Option<Tensor<1>>,
+}
+
+/// A matrix of Muon's after its step.
+struct Stepped {
+    new: Tensor<2>,
+    velocity: Tensor<1>,
+}
+
+impl Matrix {
+    fn step(self, muon: &Muon, rate: f64) -> (String, Stepped) {
+        let velocity = match self.velocity {
+            Some(before) => before.mul_scalar(MUON_MOMENTUM) + self.grad.clone(),
+            None => self.grad.clone(),
+        };
+        // Nesterov's look ahead.
+        let update = velocity.clone().mul_scalar(MUON_MOMENTUM) + self.grad;
+        let shape = self.old.dims();
+        let (new, _) = muon.step(rate, self.old, update.reshape(shape), None);
+        (self.name, Stepped { new, velocity })
+    }
 }
 
 impl Optimizer {
@@ -66,13 +99,33 @@ impl Optimizer {
             muon: by_muon(config).then(muon),
             state: BTreeMap::new(),
             velocities: BTreeMap::new(),
+            spread: device::compute(config) == Compute::Fused,
         }
     }
 
     /// One step with `rate`, gradients scaled by `factor`.
-    pub(crate) fn step(&mut self, net: Net, grads: NamedGrads, rate: f64, factor: f64) -> Net {
-        let mut stepper = Stepper { path: Vec::new(), optimizer: self, grads, rate, factor };
+    pub(crate) fn step(&mut self, net: Net, mut grads: NamedGrads, rate: f64, factor: f64) -> Net {
+        if factor < 1.0 {
+            grads = grads.into_iter().map(|(name, grad)| (name, grad.mul_scalar(factor))).collect();
+        }
+        let matrices = self.step_matrices(&net, &mut grads, rate);
+        let mut stepper = Stepper { path: Vec::new(), optimizer: self, matrices, grads, rate };
         net.map(&mut stepper)
+    }
+
+    /// Muon's part of a step: takes the gradients of its matrices and gives their new values by name.
+    fn step_matrices(&mut self, net: &Net, grads: &mut NamedGrads, rate: f64) -> BTreeMap<String, Tensor<2>> {
+        let Some(muon) = &self.muon else { return BTreeMap::new() };
+        let mut finder = Finder { path: Vec::new(), grads, velocities: &mut self.velocities, found: Vec::new() };
+        net.visit(&mut finder);
+        let found = finder.found;
+        let step = |matrix: Matrix| matrix.step(muon, rate);
+        let stepped: Vec<_> = if self.spread { found.into_par_iter().map(step).collect() } else { found.into_iter().map(step).collect() };
+        let keep = |(name, stepped): (String, Stepped)| {
+            self.velocities.insert(name.clone(), stepped.velocity);
+            (name, stepped.new)
+        };
+        stepped.into_iter().map(keep).collect()
     }
 
     /// First and second moments as `NAME.m` and `NAME.v`, velocities as `NAME.velocity`.
@@ -109,37 +162,51 @@ impl Optimizer {
     }
 }
 
+/// Collects Muon's matrices.
+struct Finder<'a> {
+    path: Vec<String>,
+    grads: &'a mut NamedGrads,
+    velocities: &'a mut BTreeMap<String, Tensor<1>>,
+    found: Vec<Matrix>,
+}
+
+impl ModuleVisitor for Finder<'_> {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.to_owned());
+    }
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+    fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
+        let name = name_of(&self.path);
+        let shape = param.dims();
+        let (true, [rows, columns]) = (is_matrix(&name, D), &shape[..]) else { return };
+        let Some(grad) = self.grads.remove(&name) else { return };
+        let velocity = self.velocities.remove(&name);
+        self.found.push(Matrix { name, old: param.val().inner().reshape([*rows, *columns]), grad, velocity });
+    }
+}
+
 struct Stepper<'a> {
     path: Vec<String>,
     optimizer: &'a mut Optimizer,
+    matrices: BTreeMap<String, Tensor<2>>,
     grads: NamedGrads,
     rate: f64,
-    factor: f64,
 }
 
 impl ModuleMapper for Stepper<'_> {
     keep_path!();
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let name = name_of(&self.path);
-        let Some(mut grad) = self.grads.remove(&name) else { return param };
-        if self.factor < 1.0 {
-            grad = grad.mul_scalar(self.factor);
+        if let Some(new) = self.matrices.remove(&name) {
+            return param.map(|old| Tensor::from_inner(new.reshape(old.dims())).require_grad());
         }
+        let Some(grad) = self.grads.remove(&name) else { return param };
         let matrix = is_matrix(&name, D);
         param.map(|old| {
             let shape = old.dims();
             let n = shape.iter().product::<usize>();
-            if let (true, Some(muon), [rows, columns]) = (matrix, &self.optimizer.muon, &shape[..]) {
-                let velocity = match self.optimizer.velocities.remove(&name) {
-                    Some(before) => before.mul_scalar(MUON_MOMENTUM) + grad.clone(),
-                    None => grad.clone(),
-                };
-                // Nesterov's look ahead.
-                let update = (velocity.clone().mul_scalar(MUON_MOMENTUM) + grad).reshape([*rows, *columns]);
-                self.optimizer.velocities.insert(name, velocity);
-                let (new, _) = muon.step(self.rate, old.inner().reshape([*rows, *columns]), update, None);
-                return Tensor::from_inner(new.reshape(shape)).require_grad();
-            }
             let state = self.optimizer.state.remove(&name);
             let adamw = if matrix { &self.optimizer.decayed } else { &self.optimizer.plain };
             let (new, state) = adamw.step(self.rate, old.inner().reshape([n]), grad, state);
