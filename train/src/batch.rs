@@ -266,17 +266,4 @@ mod tests {
         assert_eq!((packed.ids.as_slice(), packed.segments.as_slice()), ([20, 10, 11].as_slice(), [1, 2].as_slice()));
         assert_eq!((packed.rows.as_slice(), packed.targets.as_slice()), ([0, 1, 2].as_slice(), [21, 11, 12].as_slice()));
     }
-
-    /// What laying out costs, on demand: `cargo test -p train --lib -- --ignored --nocapture laying_out`.
-    #[test]
-    #[ignore = "a measurement, not a check"]
-    fn laying_out_costs() {
-        let example = |i: usize| Example { ids: vec![i as u32; 400], rows: (200..399).collect(), calls: vec![] };
-        let examples: Vec<Example> = (0..5000).map(example).collect();
-        let config = TrainConfig { batch_tokens: 8192, micro_tokens: 2048, ..TrainConfig::default() };
-        let steps = plan(&examples, 0, &config);
-        let begin = std::time::Instant::now();
-        let tokens: usize = steps.iter().map(|step| lay_out(&examples, step).iter().flatten().map(|b| b.ids.len()).sum::<usize>()).sum();
-        eprintln!("{:.2} ns a token", begin.elapsed().as_secs_f64() * 1e9 / tokens as f64);
-    }
 }
