@@ -268,7 +268,7 @@ fn random_weights_write_only_valid_turns() {
     let template = Template::of(Agent::Oda);
     let mut planner = LocalPlanner::new(&random_model(dir.path(), &[&template], 5));
     let mut turns = 0;
-    for question in questions.iter().step_by(12) {
+    for question in questions.iter().step_by(8) {
         let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
         let linked = Linked::new(&kg, &question.question, &topics);
         let task = Task {

@@ -101,10 +101,11 @@ impl Templates {
             let wording = &wordings[(first + turn) % wordings.len()];
             instance(template, kg, &sparql, row, wording)
         });
-        questions.extend(made.take(self.options.per_template).enumerate().map(|(index, question)| GoldQuestion {
-            id: format!("{}-{index}", template.id),
-            ..question
-        }));
+        questions.extend(
+            made.take(self.options.per_template)
+                .enumerate()
+                .map(|(index, question)| GoldQuestion { id: format!("{}-{index}", template.id), ..question }),
+        );
         Ok(())
     }
 }
