@@ -30,10 +30,19 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::Negative) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("kgagent: {error:#}");
+            eprintln!("kgagent: {}", told(&error));
             ExitCode::from(2)
         }
     }
+}
+
+/// An error and what caused it, in one line; a cause that the line already names is not named again.
+fn told(error: &anyhow::Error) -> String {
+    error
+        .chain()
+        .map(ToString::to_string)
+        .reduce(|line, cause| if line.contains(&cause) { line } else { format!("{line}: {cause}") })
+        .unwrap_or_default()
 }
 
 fn run(cli: &Cli) -> anyhow::Result<Outcome> {

@@ -290,3 +290,13 @@ fn a_neighbourhood_becomes_a_graph_of_its_own() {
     assert!(code(&wrong) == 2 && text(&wrong.stderr).contains("atlantis"), "{}", text(&wrong.stderr));
     assert_eq!(code(&place.run(&["kg", "subgraph", "--kg", "graph", "--out", "x.nt"])), 2);
 }
+
+#[test]
+fn an_error_says_each_thing_once() {
+    let place = Workplace(tempfile::tempdir().unwrap());
+    let out = place.run(&["kg", "load", "--kg", "graph", "nowhere.ttl"]);
+    let said = text(&out.stderr);
+    assert_eq!(code(&out), 2, "{said}");
+    assert!(said.contains("nowhere.ttl") && said.matches("os error 2").count() == 1, "{said}");
+    assert!(!place.0.path().join("graph").exists());
+}

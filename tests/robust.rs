@@ -8,11 +8,11 @@ use std::process::Command;
 use common::{data, graph, random_model};
 use infer::agent::robust::Robust;
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
-use infer::planner::{LocalPlanner, Planner, Proposal, Scripted};
-use toolbox::exec::ExecOptions;
+use infer::planner::{LocalPlanner, Moment, Planner, Proposal, Scripted};
+use toolbox::exec::{ExecOptions, Session};
 use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
-use toolbox::memory::{Layout, Template};
+use toolbox::memory::{Conversation, Layout, Template};
 use toolbox::trace::Event;
 
 const QUESTION: &str = "Where was the partner of Johann Wolfgang von Goethe born?";
@@ -151,6 +151,31 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
     assert_eq!(told(&outcome.events), told(&run().events));
     let again = ask(&kg, &template, mode, QUESTION, &mut Scripted::with(written(&outcome.events)));
     assert_eq!(told(&outcome.events), told(&again.events));
+}
+
+#[test]
+fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doubted() {
+    let kg = graph();
+    let dir = tempfile::tempdir().unwrap();
+    let template = Template::new(Layout::Dialogue);
+    let model = random_model(dir.path(), &[&template], 5);
+    let linked = Linked::new(&kg, QUESTION, &[kg.by_name("goethe").unwrap()]);
+    let session = Session::new(&kg, QUESTION, linked, &[], ExecOptions::default());
+    let conversation = Conversation::open(&template, &session);
+    let moment = Moment { session: &session, template: &template, turns: conversation.prompt() };
+    let mut plain = LocalPlanner::new(&model);
+    // Weights that know nothing doubt every call.
+    let mut doubting = LocalPlanner::new(&model).doubting(0.5);
+    let mut refused = Vec::new();
+    for choice in 0..4 {
+        let held = plain.propose_except(&moment, &refused, None).unwrap().unwrap();
+        let own = plain.propose_except(&moment, &refused, Some(choice)).unwrap().unwrap();
+        // Held to what is live few tokens are to choose, and each among few.
+        assert!(own.text == held.text && own.logprob < held.logprob - 1.0, "{own:?} {held:?}");
+        let doubted = doubting.propose_except(&moment, &refused, Some(choice)).unwrap().unwrap();
+        assert_eq!(doubted.text, if choice == 0 { "ans = end([])".to_owned() } else { own.text.clone() });
+        refused.push(own.text);
+    }
 }
 
 #[test]

@@ -38,6 +38,19 @@ def conversation(path):
     return turns
 
 
+def read(tokenizer, path):
+    """A trace's turns, their tokens, and the places behind which the model chooses one of its own, the end of each turn included."""
+    def tokens(turns, **options):
+        return tokenizer.apply_chat_template(turns, tokenize=True, return_dict=False, **options)
+
+    turns, chosen = conversation(path), []
+    for i, turn in enumerate(turns):
+        if turn["role"] == "assistant":
+            begin = len(tokens(turns[:i], add_generation_prompt=True))
+            chosen += range(begin - 1, len(tokens(turns[: i + 1])) - 1)
+    return turns, tokens(turns), chosen
+
+
 def export(kgagent, model, out, *options):
     subprocess.run([kgagent, "export", "--model", model, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
     return out
@@ -76,15 +89,7 @@ def main():
     reach = 0.0
     paths = sorted(args.traces.glob("*.jsonl"))[: args.limit]
     for path in paths:
-        turns = conversation(path)
-        ids = tokenizer.apply_chat_template(turns, tokenize=True, return_dict=False)
-        # Places of the model's tokens, the end of each turn included.
-        chosen = []
-        for i, turn in enumerate(turns):
-            if turn["role"] == "assistant":
-                begin = len(tokenizer.apply_chat_template(turns[:i], tokenize=True, add_generation_prompt=True, return_dict=False))
-                chosen += range(begin, len(tokenizer.apply_chat_template(turns[: i + 1], tokenize=True, return_dict=False)))
-        at = [place - 1 for place in chosen]
+        turns, ids, chosen = read(tokenizer, path)
         ours = engine(args.logits, args.model, ids)
         with torch.no_grad():
             theirs = {names[0]: torch_model(torch.tensor([ids])).logits[0].numpy()}
@@ -102,7 +107,7 @@ def main():
         for name, logits in theirs.items():
             logits = logits[:, : ours.shape[1]]
             worst[name] = max(worst[name], np.abs(logits - ours).max())
-            equal = (logits[at].argmax(1) == ours[at].argmax(1)).all()
+            equal = (logits[chosen].argmax(1) == ours[chosen].argmax(1)).all()
             same[name] += bool(equal and (split or not name.startswith("llama.cpp")))
     n = len(paths)
     assert n > 0 and tokens > 0, "nothing was compared"

@@ -20,7 +20,7 @@ import llama_cpp
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from export_answers import QUIET, conversation, engine
+from export_answers import QUIET, engine, read
 
 
 def weights(path):
@@ -92,13 +92,7 @@ def main():
     worst, turn, squares, count, reach = dict.fromkeys(pairs, 0.0), dict.fromkeys(pairs, 0.0), dict.fromkeys(pairs, 0.0), 0, 0.0
     paths = sorted(args.traces.glob("*.jsonl"))[: args.limit]
     for path in paths:
-        turns = conversation(path)
-        ids = tokenizer.apply_chat_template(turns, tokenize=True, return_dict=False)
-        chosen = []
-        for i, one in enumerate(turns):
-            if one["role"] == "assistant":
-                begin = len(tokenizer.apply_chat_template(turns[:i], tokenize=True, add_generation_prompt=True, return_dict=False))
-                chosen += range(begin - 1, len(tokenizer.apply_chat_template(turns[: i + 1], tokenize=True, return_dict=False)) - 1)
+        _, ids, chosen = read(tokenizer, path)
         llama.reset()
         llama.eval(ids)
         found = {

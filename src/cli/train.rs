@@ -129,9 +129,9 @@ pub(crate) struct TrainArgs {
     /// Where to train.
     #[arg(long, value_enum, default_value = "cpu", value_name = "DEVICE")]
     pub(crate) device: DeviceName,
-    /// Devices that every batch is split over: GPUs 0 to N-1, or N replicas on threads of the CPU.
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub(crate) devices: usize,
+    /// Devices that every batch is split over: GPUs 0 to N-1, or N replicas on threads of the CPU. Without it one; four for a small model on the CPU.
+    #[arg(long, value_name = "N")]
+    pub(crate) devices: Option<usize>,
     /// Numbers of matrix products: f32 on the CPU and bf16 on a GPU without it.
     #[arg(long, value_enum, value_name = "NUMBERS")]
     pub(crate) precision: Option<PrecisionName>,

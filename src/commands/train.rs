@@ -57,7 +57,7 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
     config.memory_limit = match args.memory_limit {
         Some(gb) if gb > 0.0 && gb.is_finite() => Some((gb * 1e9) as u64),
         Some(gb) => bail!("--memory-limit is {gb}, not above 0"),
-        None => train::device::memory(config.processor, config.devices)?.or_else(free_memory),
+        None => train::device::memory(config.processor, config.devices.unwrap_or(1))?.or_else(free_memory),
     };
     if args.dry_run {
         let data = Dataset::read(&args.data).with_context(|| format!("cannot read the dataset {}", args.data.display()))?;

@@ -98,8 +98,9 @@ pub(crate) fn plan(examples: &[Example], epoch: usize, config: &TrainConfig) -> 
         Some(most) => order.chunks(most.max(1)).map(<[usize]>::to_vec).collect(),
         None => greedy(examples, &order, config.batch_tokens),
     };
-    let parts =
-        |step: &Vec<usize>| parts(examples, step, config.devices).iter().map(|part| greedy(examples, part, config.micro_tokens)).collect();
+    let parts = |step: &Vec<usize>| {
+        parts(examples, step, config.devices()).iter().map(|part| greedy(examples, part, config.micro_tokens)).collect()
+    };
     steps.iter().map(parts).collect()
 }
 
@@ -141,15 +142,16 @@ fn parts(examples: &[Example], step: &[usize], devices: usize) -> Vec<Vec<usize>
     parts
 }
 
-/// Every device must have something to do: only what is left over at the end of an epoch may be too little for all of them.
+/// Every device that was asked for must have something to do: only what is left over at the end of an epoch may be too little for all of them.
 ///
 /// # Errors
 /// Names the first step with fewer examples than devices.
 pub(crate) fn check_parts(epochs: &[Vec<Step>], config: &TrainConfig) -> Result<(), TrainError> {
+    let Some(devices) = config.devices else { return Ok(()) };
     let steps = epochs.iter().flat_map(|steps| steps.iter().enumerate().map(|(i, step)| (i > 0 && i + 1 == steps.len(), step)));
     for (index, (left_over, step)) in steps.enumerate().take(config.max_steps.unwrap_or(usize::MAX)) {
-        if step.len() < config.devices && !left_over {
-            let (step, has, devices) = (index + 1, step.len(), config.devices);
+        if step.len() < devices && !left_over {
+            let (step, has) = (index + 1, step.len());
             return Err(TrainError::Config(format!(
                 "`devices` is {devices}, and the batch of step {step} has {has} example{} to split: fewer devices or more `batch_tokens`",
                 if has == 1 { "" } else { "s" }
@@ -221,7 +223,7 @@ mod tests {
                 assert!(step.iter().flatten().all(|micro| tokens(micro) <= 300 && !micro.is_empty()));
             }
             for devices in [2, 3, 5] {
-                let split = plan(&examples, epoch, &TrainConfig { devices, ..config.clone() });
+                let split = plan(&examples, epoch, &TrainConfig { devices: Some(devices), ..config.clone() });
                 assert_eq!(split.len(), steps.len());
                 for (split, step) in split.iter().zip(&steps) {
                     let flat = |step: &Step| step.iter().flatten().flatten().copied().collect::<Vec<usize>>();

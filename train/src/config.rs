@@ -4,7 +4,8 @@ use model::adapter::{AdapterConfig, TARGETS};
 use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
-use crate::device::{Precision, Processor};
+use crate::device::{self, Precision, Processor};
+use crate::ops::Compute;
 
 /// Which weights are trained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,10 +145,9 @@ pub struct TrainConfig {
     pub memory_limit: Option<u64>,
     /// What computes.
     pub processor: Processor,
-    /// Devices that every batch is split over: replicas on threads of the CPU, or GPUs 0 to `devices` - 1.
-    // Left out where it is 1, so that what runs on one device is written as it always was.
-    #[serde(skip_serializing_if = "is_one")]
-    pub devices: usize,
+    /// Devices that every batch is split over: replicas on threads of the CPU, or GPUs 0 to `devices` - 1. Without it one, and for small models on
+    /// the CPU four, whatever the number of threads, so that the same run gives the same weights everywhere.
+    pub devices: Option<usize>,
     /// Numbers of matrix products; by default f32 on the CPU and bf16 on a GPU.
     pub precision: Option<Precision>,
     /// Keep only the layers' inputs for the backward pass and compute the rest again there: less memory, a third more arithmetic.
@@ -156,9 +156,12 @@ pub struct TrainConfig {
     pub stock_ops: bool,
 }
 
-fn is_one(n: &usize) -> bool {
-    *n == 1
-}
+/// Replicas of a small model on the CPU. Its operations are too small to spread over threads: each thread gets through a part of the batch by
+/// itself faster than all of them through the whole.
+const CPU_REPLICAS: usize = 4;
+
+/// Parameters up to which a model is small: every replica has gradients of its own.
+const SMALL: usize = 32_000_000;
 
 impl Default for TrainConfig {
     fn default() -> Self {
@@ -190,7 +193,7 @@ impl Default for TrainConfig {
             validate_epochs: false,
             memory_limit: None,
             processor: Processor::Cpu,
-            devices: 1,
+            devices: None,
             precision: None,
             gradient_checkpointing: false,
             stock_ops: false,
@@ -224,6 +227,18 @@ impl TrainConfig {
         }
     }
 
+    /// The number of devices, where it is settled.
+    pub(crate) fn devices(&self) -> usize {
+        self.devices.unwrap_or(1)
+    }
+
+    /// The configuration with the number of devices for a model of so many parameters.
+    pub(crate) fn settled(&self, parameters: usize) -> Self {
+        let small = parameters <= SMALL && device::compute(self) == Compute::Fused;
+        let devices = self.devices.unwrap_or(if small { CPU_REPLICAS } else { 1 });
+        Self { devices: Some(devices), ..self.clone() }
+    }
+
     /// Check the values against each other.
     ///
     /// # Errors
@@ -237,7 +252,7 @@ impl TrainConfig {
             ("max_length", self.max_length),
             ("lora.rank", self.lora.rank),
             ("keep_checkpoints", self.keep_checkpoints),
-            ("devices", self.devices),
+            ("devices", self.devices.unwrap_or(1)),
             ("max_steps", self.max_steps.unwrap_or(1)),
             ("batch_examples", self.batch_examples.unwrap_or(1)),
             ("save_steps", self.save_steps.unwrap_or(1)),

@@ -62,8 +62,8 @@ pub(crate) fn compute(config: &TrainConfig) -> Compute {
 pub(crate) fn open(config: &TrainConfig) -> Result<Vec<Device>, TrainError> {
     let devices = match config.processor {
         // Replicas on the CPU are threads: there are as many as are asked for.
-        Processor::Cpu => vec![Device::flex(); config.devices],
-        Processor::Cuda => cuda::open(config.devices)?,
+        Processor::Cpu => vec![Device::flex(); config.devices()],
+        Processor::Cuda => cuda::open(config.devices())?,
     };
     if compute(config) == Compute::Stock(Precision::Bf16) && !devices.iter().all(|device| device.supports_dtype(FloatDType::BF16)) {
         return Err(TrainError::Device(
@@ -183,7 +183,7 @@ mod tests {
         }
         assert_eq!(memory(Processor::Cpu, 1).unwrap(), None);
         // More than any machine has.
-        let many = TrainConfig { devices: 1000, ..config };
+        let many = TrainConfig { devices: Some(1000), ..config };
         assert!(open(&many).is_err() && memory(Processor::Cuda, 1000).is_err());
     }
 }

@@ -25,6 +25,9 @@ pub enum TrainError {
     /// The data leaves nothing to train on, or is not the data a checkpoint was made with.
     #[error("training data: {0}")]
     Data(String),
+    /// The operating system gives no more threads.
+    #[error("no worker threads: {0}")]
+    Threads(#[from] rayon::ThreadPoolBuildError),
     /// The estimate of what the run needs is above what it may have.
     #[error(
         "the run needs about {:.2} GB of memory and {:.2} GB are to be had: weights {:.2}, gradients {:.2}, optimizer {:.2}, activations {:.2}; \

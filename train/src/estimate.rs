@@ -12,7 +12,7 @@ use crate::device::{Precision, Processor};
 use crate::llama::{Llama, fresh_weights};
 use crate::ops::Compute;
 use crate::optim::{self, NamedGrads, Optimizer};
-use crate::{TrainError, device, stock};
+use crate::{TrainError, device, replicas, stock};
 
 /// Bytes that a run needs at most, by what they are for: on the CPU those of all devices, of several GPUs those of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -209,8 +209,8 @@ pub(crate) fn estimate(
         kept = kept.max(most);
     }
     // A sum and what is added to it next.
-    let twice = summed || (!shared && config.devices > 1);
-    let sets = if shared { config.devices as u64 } else { 1 };
+    let twice = summed || (!shared && config.devices() > 1);
+    let sets = if shared { config.devices() as u64 } else { 1 };
     let bytes = |n: usize| 4 * n as u64;
     let matrices = model.tensors().into_iter().filter(|(name, shape)| optim::is_matrix(name, shape.len()));
     let layers: usize = matrices.map(|(_, shape)| shape.iter().product::<usize>()).sum();
@@ -253,10 +253,11 @@ pub(crate) fn seconds(
     let mut optimizer = Optimizer::new(config);
     let (mut pass, mut update) = (f64::INFINITY, f64::INFINITY);
     let mut touched = 1;
+    let pools = replicas::pools(config.devices())?;
     for _ in 0..3 {
         let begin = Instant::now();
         let mut grads = NamedGrads::new();
-        layer.gradients(&batch, 1.0, 1, device, &mut grads);
+        pools[0].install(|| layer.gradients(&batch, 1.0, 1, device, &mut grads));
         device.sync().map_err(|error| TrainError::Device(error.to_string()))?;
         pass = pass.min(begin.elapsed().as_secs_f64());
         touched = grads.values().map(|grad| grad.dims()[0]).sum::<usize>().max(1);
@@ -268,8 +269,8 @@ pub(crate) fn seconds(
     }
     let rate = operations(&shape, lora, &lengths, batch.rows.len()) / pass;
     let updates = estimate.steps as f64 * update * estimate.trained_parameters as f64 / touched as f64;
-    // GPUs compute side by side; the CPU's replicas share its cores.
-    let side_by_side = if config.processor == Processor::Cpu { 1 } else { config.devices };
+    // GPUs compute side by side, and so do the CPU's replicas as far as it has threads for them.
+    let side_by_side = if config.processor == Processor::Cpu { pools.len() } else { config.devices() };
     Ok(Some(estimate.operations / rate / side_by_side as f64 + updates))
 }
 

@@ -4,11 +4,14 @@
 //! burn's own collective operation is not used: on the CPU backend it is not implemented, and on GPUs NCCL chooses the order of the additions,
 //! so that a run would not be the same twice. Here tensors are moved and added.
 
+use std::sync::Arc;
 use std::thread;
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::tensor::{Device, Tensor};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use crate::TrainError;
 use crate::config::TrainConfig;
 use crate::llama::{Llama, Packed, keep_path, name_of};
 use crate::optim::NamedGrads;
@@ -17,15 +20,31 @@ use crate::optim::NamedGrads;
 pub(crate) struct Replica {
     pub(crate) model: Llama,
     pub(crate) device: Device,
+    /// Its share of the threads. Work that is begun and done on the same few threads need not be handed over at every operation, and on a single one not at all.
+    pool: Arc<ThreadPool>,
 }
 
 /// `model`, which is on the first of these devices, and its copies on the others. On the CPU the numbers stay where they are; only their place
 /// in automatic differentiation is another.
-pub(crate) fn replicate(model: Llama, devices: &[Device]) -> Vec<Replica> {
+///
+/// # Errors
+/// When there are no threads to be had.
+pub(crate) fn replicate(model: Llama, devices: &[Device]) -> Result<Vec<Replica>, TrainError> {
     let copy = |device: &Device| Llama { net: model.net.clone().fork(device), ..model.clone() };
     let others: Vec<Llama> = devices.iter().skip(1).map(copy).collect();
     let models = std::iter::once(model).chain(others);
-    models.zip(devices).map(|(model, device)| Replica { model, device: device.clone() }).collect()
+    let pools = pools(devices.len())?;
+    let replica =
+        |((model, device), pool): ((Llama, &Device), &Arc<ThreadPool>)| Replica { model, device: device.clone(), pool: Arc::clone(pool) };
+    Ok(models.zip(devices).zip(pools.iter().cycle()).map(replica).collect())
+}
+
+/// The threads there are, divided among so many devices; where there are fewer threads, devices take turns.
+pub(crate) fn pools(devices: usize) -> Result<Vec<Arc<ThreadPool>>, TrainError> {
+    let threads = rayon::current_num_threads();
+    let count = devices.clamp(1, threads);
+    let pool = |i: usize| ThreadPoolBuilder::new().num_threads(threads / count + usize::from(i < threads % count)).build();
+    (0..count).map(|i| Ok(Arc::new(pool(i)?))).collect()
 }
 
 impl Replica {
@@ -39,14 +58,17 @@ impl Replica {
 
     /// The losses of these forward passes, of which `before` of the step come before, and their gradients.
     fn part(&self, batches: &[Packed], before: usize, pass: &Pass<'_>) -> (Vec<Tensor<1>>, NamedGrads) {
+        let Self { model, device, pool } = self;
         let gradients = if pass.config.gradient_checkpointing { Llama::gradients_by_layer } else { Llama::gradients };
-        let mut grads = NamedGrads::new();
-        let one = |(micro, batch): (usize, &Packed)| {
-            let seed = pass.config.seed ^ ((pass.step as u64) << 16 | (before + micro) as u64);
-            gradients(&self.model, batch, pass.scale, seed, &self.device, &mut grads)
-        };
-        let losses = batches.iter().enumerate().map(one).collect();
-        (losses, grads)
+        pool.install(|| {
+            let mut grads = NamedGrads::new();
+            let one = |(micro, batch): (usize, &Packed)| {
+                let seed = pass.config.seed ^ ((pass.step as u64) << 16 | (before + micro) as u64);
+                gradients(model, batch, pass.scale, seed, device, &mut grads)
+            };
+            let losses = batches.iter().enumerate().map(one).collect();
+            (losses, grads)
+        })
     }
 }
 
@@ -68,7 +90,7 @@ pub(crate) fn gradients(replicas: &[Replica], parts: &[Vec<Packed>], pass: &Pass
         work.push((replica, part, before));
         before += part.len();
     }
-    // Threads of their own, not rayon's: one that waits there may begin another's work while it holds a lock of the autodiff graph.
+    // Each in its own pool: a thread that waits begins other work of its pool, which must not be another replica's while it holds a lock of the autodiff graph.
     let done: Vec<(Vec<Tensor<1>>, NamedGrads)> = thread::scope(|scope| {
         let mut work = work.into_iter();
         let first = work.next();

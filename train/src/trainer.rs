@@ -86,6 +86,8 @@ struct Run<'a> {
 
 /// A run worked out, before weights are read.
 struct Plan {
+    /// With the number of devices settled.
+    config: TrainConfig,
     start: Start,
     train: Examples,
     valid: Examples,
@@ -100,6 +102,8 @@ impl Plan {
             return Err(TrainError::Config("LoRA corrects a trained base; a model made from scratch is trained in full".to_owned()));
         }
         let start = Start::new(base, config, data)?;
+        let asked = config;
+        let config = &asked.settled(start.config.parameters());
         let format = ChatFormat::new(start.tokenizer.clone())?;
         let train = batch::tokenise(&data.train, &format, config)?;
         let valid = batch::tokenise(&data.valid, &format, config)?;
@@ -110,13 +114,13 @@ impl Plan {
             )));
         }
         let steps: Vec<Vec<Step>> = (0..config.epochs).map(|epoch| batch::plan(&train.examples, epoch, config)).collect();
-        batch::check_parts(&steps, config)?;
+        batch::check_parts(&steps, asked)?;
         let estimate = estimate::estimate(&start.config, start.base_rows, config, &train, &valid, &steps);
         if estimate.longest > start.config.context() {
             let (longest, most) = (estimate.longest, start.config.context());
             return Err(TrainError::Data(format!("an example has {longest} tokens, the model's positions end at {most}")));
         }
-        Ok(Self { start, train, valid, steps, estimate })
+        Ok(Self { config: config.clone(), start, train, valid, steps, estimate })
     }
 }
 
@@ -126,6 +130,7 @@ impl Plan {
 /// As [`train`], short of what only training itself can meet.
 pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Estimate, TrainError> {
     let mut plan = Plan::new(config, base, data)?;
+    let config = &plan.config;
     let layer = plan.estimate.memory.activations / plan.start.config.num_hidden_layers as u64 + plan.estimate.memory.weights;
     if config.memory_limit.is_none_or(|limit| layer < limit) {
         let devices = device::open(config)?;
@@ -147,7 +152,8 @@ pub fn train(
     progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Summary, TrainError> {
-    let Plan { start, train, valid, steps, estimate } = Plan::new(config, base, data)?;
+    let Plan { config, start, train, valid, steps, estimate } = Plan::new(config, base, data)?;
+    let config = &config;
     progress.event(&Event::Plan(estimate.clone()));
     if let Some(limit) = config.memory_limit.filter(|limit| estimate.memory.peak() > *limit) {
         return Err(TrainError::Memory { needs: estimate.memory, limit });
@@ -174,7 +180,7 @@ pub fn train(
     };
     let mut run = Run {
         config,
-        replicas: replicas::replicate(model, &devices),
+        replicas: replicas::replicate(model, &devices)?,
         optimizer: Optimizer::new(config),
         train: Arc::new(train),
         valid,
@@ -378,7 +384,7 @@ impl Run<'_> {
         if self.valid.examples.is_empty() {
             return;
         }
-        let Replica { model, device } = &self.replicas[0];
+        let Replica { model, device, .. } = &self.replicas[0];
         let validation = score(model, &self.valid.examples, self.config.micro_tokens, self.state.step, device);
         let _ = self.events.as_mut().map(|events| events.validation(&validation, self.state.seconds));
         progress.event(&Event::Validation(validation.clone()));

@@ -155,6 +155,13 @@ impl<'g> Profile<'g> {
         self.kg.label(node).is_some_and(reads)
     }
 
+    /// A further name of a node, by which linking finds it as it does by its label: the `name` of a table's row.
+    pub(super) fn alias(&self, node: NodeId) -> Option<String> {
+        let kg = self.kg;
+        let mut names = kg.schema().alias_relations.iter().flat_map(|&relation| kg.tails(node, relation).into_owned());
+        names.find_map(|name| kg.term(name).as_literal().map(|literal| literal.lexical.clone()))
+    }
+
     /// Whether a node only joins others: it has neither a label nor an attribute to go by.
     pub(super) fn is_statement(&self, node: NodeId) -> bool {
         self.is_thing(node) && !self.is_labelled(node) && self.key(node).is_none()

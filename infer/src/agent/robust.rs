@@ -97,7 +97,8 @@ pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Resul
         let best = ended.iter().filter(|program| program.answered).map(|program| program.logprob).fold(f64::NEG_INFINITY, f64::max);
         // A program only becomes less likely as it grows.
         open.retain(|program| program.logprob > best);
-        if ended.len() >= beam {
+        // Short programs end first: with an answer at hand the likelier ones still go on; without one, so many that gave up are enough.
+        if best == f64::NEG_INFINITY && ended.len() >= beam {
             break;
         }
     }
@@ -162,7 +163,7 @@ fn grow(
         for ask in 0..=mode.reasks {
             let begun = Instant::now();
             let moment = Moment { session: &session, template: task.template, turns: &turns };
-            let proposal = planner.propose_except(&moment, &refused)?;
+            let proposal = planner.propose_except(&moment, &refused, (mode.beam > 1).then_some(choice))?;
             count.model += begun.elapsed().as_secs_f64();
             // Everything that could be written has been refused.
             let Some(proposal) = proposal else { return Ok(()) };

@@ -173,6 +173,17 @@ impl LocalPlanner {
         Ok(Proposal { text, read, decided: written.decided, forced: written.forced, logprob })
     }
 
+    /// The logarithm of the model's probability of a turn behind `turns`, nothing masked.
+    fn logprob(&mut self, turns: &[Turn], text: &str) -> Result<f64, InferError> {
+        let chat = &self.model.chat;
+        let mut prompt = chat.encode(turns)?.ids;
+        prompt.push(chat.open_turn(Role::Assistant));
+        let ids = chat.tokenizer().encode(text)?;
+        let given = self.session.probabilities(&prompt, &ids)?;
+        let sum: f64 = given.iter().map(|&probability| f64::from(probability.max(f32::MIN_POSITIVE)).ln()).sum();
+        Ok((sum * 1e6).round() / 1e6)
+    }
+
     /// Whether the model, unmasked, would have gone on otherwise somewhere in what was written behind `prompt`: where it chose, with something that was
     /// not to be had, and where nothing was left to choose, with anything else.
     fn doubts(&mut self, prompt: &[u32], written: &Generated) -> Result<bool, InferError> {
@@ -201,13 +212,25 @@ impl Planner for LocalPlanner {
         self.decode(moment.turns, &CallAcceptor::new(moment.session.live(moment.template.naming)), NO_ANSWER)
     }
 
-    fn propose_except(&mut self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Option<Proposal>, InferError> {
+    fn propose_except(
+        &mut self,
+        moment: &Moment<'_, '_>,
+        refused: &[String],
+        choice: Option<usize>,
+    ) -> Result<Option<Proposal>, InferError> {
         let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
         let except = Except::new(&acceptor, refused);
         if except.is_empty() {
             return Ok(None);
         }
-        self.decode(moment.turns, &except, NO_ANSWER).map(Some)
+        // A second choice is by its nature not what the model would have written: doubt is for the first.
+        let nothing = if choice.unwrap_or(0) == 0 { NO_ANSWER } else { &[] };
+        let mut proposal = self.decode(moment.turns, &except, nothing)?;
+        if choice.is_some() {
+            // Under the constraint a call that is the only one left is certain, however unlikely.
+            proposal.logprob = self.logprob(moment.turns, &proposal.text)?;
+        }
+        Ok(Some(proposal))
     }
 
     fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {

@@ -38,7 +38,7 @@ pub struct Proposal {
     pub decided: usize,
     /// Tokens that could not have been others.
     pub forced: usize,
-    /// Log-probability of the chosen tokens under the constraint.
+    /// Log-probability of the chosen tokens under the constraint; of several calls for one step, of all tokens without it.
     pub logprob: f64,
 }
 
@@ -52,12 +52,18 @@ pub trait Planner {
     /// [`InferError`] when no call can be written at all.
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError>;
     /// The next call, and none of `refused`; nothing where nothing else can be written. Planners that are not
-    /// [`constrained`](Self::constrained) may write one of them all the same.
+    /// [`constrained`](Self::constrained) may write one of them all the same. `choice` is its place among several that are kept side by side,
+    /// which are compared by the model's own probability of the whole text.
     ///
     /// # Errors
     /// [`InferError`] when no call can be written at all.
-    fn propose_except(&mut self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Option<Proposal>, InferError> {
-        let _ = refused;
+    fn propose_except(
+        &mut self,
+        moment: &Moment<'_, '_>,
+        refused: &[String],
+        choice: Option<usize>,
+    ) -> Result<Option<Proposal>, InferError> {
+        let _ = (refused, choice);
         self.propose(moment).map(Some)
     }
     /// A turn of the language `phrase`, behind `turns`: what agents other than the tool loop have their model write. Planners that are not

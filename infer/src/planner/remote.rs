@@ -232,7 +232,12 @@ impl Planner for RemotePlanner {
         self.call(moment, &[])
     }
 
-    fn propose_except(&mut self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Option<Proposal>, InferError> {
+    fn propose_except(
+        &mut self,
+        moment: &Moment<'_, '_>,
+        refused: &[String],
+        _choice: Option<usize>,
+    ) -> Result<Option<Proposal>, InferError> {
         self.call(moment, refused).map(Some)
     }
 

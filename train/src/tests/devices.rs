@@ -4,7 +4,7 @@ use super::*;
 
 /// Losses by step and all weights of a run on so many devices.
 fn on(devices: usize, config: &TrainConfig, base: &Base, data: &Dataset, out: &Path) -> (Vec<f64>, Weights) {
-    let config = TrainConfig { devices, ..config.clone() };
+    let config = TrainConfig { devices: Some(devices), ..config.clone() };
     train(&config, base, data, out, &mut Silent, &AtomicBool::new(false)).unwrap();
     let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
@@ -52,7 +52,7 @@ fn two_devices_do_what_one_does_with_the_same_batches() {
 fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_them() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(150);
-    let config = TrainConfig { devices: 2, ..quick() };
+    let config = TrainConfig { devices: Some(2), ..quick() };
     let (whole, again, parts) = (dir.path().join("whole"), dir.path().join("again"), dir.path().join("parts"));
     run(&config, &data, &whole).unwrap();
     run(&config, &data, &again).unwrap();
@@ -62,7 +62,7 @@ fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_t
     assert!(matches!(error, TrainError::Interrupted { step: 2, .. }), "{error}");
     stop.store(false, Ordering::Relaxed);
     let resumed = TrainConfig { resume: true, ..config };
-    let error = run(&TrainConfig { devices: 1, ..resumed.clone() }, &data, &parts).unwrap_err().to_string();
+    let error = run(&TrainConfig { devices: Some(1), ..resumed.clone() }, &data, &parts).unwrap_err().to_string();
     assert!(error.contains("devices"), "{error}");
     run(&resumed, &data, &parts).unwrap();
     assert!(bytes(&whole) == bytes(&parts));
@@ -73,24 +73,38 @@ fn devices_that_would_have_nothing_to_do_are_refused_before_anything_is_written(
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(40);
     for (config, says) in [
-        (TrainConfig { devices: 0, ..quick() }, "`devices` is 0"),
-        (TrainConfig { devices: 3, batch_examples: Some(2), ..quick() }, "the batch of step 1 has 2 examples"),
-        (TrainConfig { devices: 41, batch_tokens: 100_000, ..quick() }, "has 40 examples"),
+        (TrainConfig { devices: Some(0), ..quick() }, "`devices` is 0"),
+        (TrainConfig { devices: Some(3), batch_examples: Some(2), ..quick() }, "the batch of step 1 has 2 examples"),
+        (TrainConfig { devices: Some(41), batch_tokens: 100_000, ..quick() }, "has 40 examples"),
     ] {
         let error = run(&config, &data, &dir.path().join("m")).unwrap_err();
         assert!(matches!(error, TrainError::Config(_)) && error.to_string().contains(says), "{error}");
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     // 40 examples in batches of 13: the last step has one, which one device computes.
-    let config = TrainConfig { devices: 2, batch_examples: Some(13), ..quick() };
+    let config = TrainConfig { devices: Some(2), batch_examples: Some(13), ..quick() };
     let summary = run(&config, &data, &dir.path().join("m")).unwrap();
     assert_eq!((summary.steps, summary.examples), (4, 40));
 }
 
 #[test]
-fn what_one_device_writes_does_not_speak_of_devices() {
-    let text = serde_json::to_string(&TrainConfig::default()).unwrap();
-    assert!(!text.contains("devices"), "{text}");
-    let two = TrainConfig { devices: 2, ..TrainConfig::default() };
-    assert_eq!(serde_json::from_str::<TrainConfig>(&serde_json::to_string(&two).unwrap()).unwrap(), two);
+fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = copy_task(60);
+    let config = TrainConfig { max_steps: Some(6), batch_tokens: 200, ..quick() };
+    let (base, stop) = (Base::Scratch(Preset::Tiny), AtomicBool::new(false));
+    let mut outs = Vec::new();
+    for (threads, devices) in [(1, None), (3, None), (6, None), (2, Some(4)), (2, Some(1))] {
+        let out = dir.path().join(format!("m{}", outs.len()));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| train(&TrainConfig { devices, ..config.clone() }, &base, &data, &out, &mut Silent, &stop)).unwrap();
+        outs.push(bytes(&out));
+    }
+    assert!(outs[..4].iter().all(|out| *out == outs[0]));
+    assert!(outs[4] != outs[0], "one replica adds in another order");
+    let settled = |config: &TrainConfig, parameters| config.settled(parameters).devices;
+    assert_eq!(settled(&config, 1_500_000), Some(4));
+    assert_eq!(settled(&config, 100_000_000), Some(1));
+    assert_eq!(settled(&TrainConfig { stock_ops: true, ..config.clone() }, 1_500_000), Some(1));
+    assert_eq!(settled(&TrainConfig { devices: Some(2), ..config }, 1_500_000), Some(2));
 }

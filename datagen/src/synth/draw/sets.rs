@@ -67,6 +67,10 @@ impl Draw<'_, '_> {
             return Some(Set::Entity(node));
         }
         let (class, relation, value) = profile.key(node)?;
+        // What goes by an alias is linked as a thing, and its name is then no value of the question.
+        if profile.alias(node).is_some_and(|name| name == value.lexical) && self.rng.chance(0.9) {
+            return speakable(&value).then_some(Set::Entity(node));
+        }
         speakable(&value).then_some(Set::Class(class).keep(Test::Value { relation, op: Op::Eq, value }))
     }
 
