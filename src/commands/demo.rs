@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use datagen::pipeline::ABSTAIN;
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, answer_with};
@@ -29,7 +28,9 @@ use crate::cli::{DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, RankingArg
 use crate::ui::{Ui, seconds, table};
 
 /// Examples a template: enough for every wording to be seen, few enough for a model to be trained on two cores within minutes.
-const PER_TEMPLATE: usize = 50;
+const PER_TEMPLATE: usize = 60;
+/// Share of the questions that also teach giving up: with more of them, as many questions would take longer to learn.
+const DEMO_ABSTAIN: f64 = 0.25;
 /// The same under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         show: false,
         samples: SampleArgs::plain(&args.agents, args.seed),
         limit: None,
-        abstain: ABSTAIN,
+        abstain: DEMO_ABSTAIN,
         scramble: 0.0,
         per_template: if args.quick { QUICK_PER_TEMPLATE } else { per_template },
         select: SelectArgs::default(),
