@@ -34,7 +34,7 @@ const DEMO_ABSTAIN: f64 = 0.25;
 /// The same under `--quick`.
 const QUICK_PER_TEMPLATE: usize = 2;
 /// Passes over the data.
-const EPOCHS: usize = 3;
+const EPOCHS: usize = 4;
 /// The same where several agents share a model: each question then gives several times the tokens.
 const SHARED: (usize, usize) = (50, 2);
 
