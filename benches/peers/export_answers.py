@@ -16,12 +16,13 @@ import argparse
 import ctypes
 import json
 import pathlib
-import subprocess
 
 import llama_cpp
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from ours import engine, export
 
 QUIET = llama_cpp.llama_log_callback(lambda *_: None)
 
@@ -49,17 +50,6 @@ def read(tokenizer, path):
             begin = len(tokens(turns[:i], add_generation_prompt=True))
             chosen += range(begin - 1, len(tokens(turns[: i + 1])) - 1)
     return turns, tokens(turns), chosen
-
-
-def export(kgagent, model, out, *options):
-    subprocess.run([kgagent, "export", "--model", model, "--out", out, *options], check=True, stdout=subprocess.DEVNULL)
-    return out
-
-
-def engine(program, model, ids):
-    """kgagent's logits after every token."""
-    out = subprocess.run([program, model, *map(str, ids)], check=True, capture_output=True, text=True)
-    return np.array([json.loads(line) for line in out.stdout.splitlines()], dtype=np.float32)
 
 
 def main():

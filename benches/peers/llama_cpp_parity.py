@@ -6,11 +6,11 @@
 """
 import argparse
 import ctypes
-import json
-import subprocess
 
 import llama_cpp
 import numpy as np
+
+from ours import engine
 
 QUIET = llama_cpp.llama_log_callback(lambda *_: None)
 
@@ -29,8 +29,7 @@ def main():
     ids = np.random.default_rng(7).integers(0, vocab, args.ids).tolist()
     model.eval(ids)
     theirs = np.array(model.scores[: len(ids)])
-    out = subprocess.run([args.logits, args.ours or args.file, *map(str, ids)], check=True, capture_output=True, text=True)
-    ours = np.array([json.loads(line) for line in out.stdout.splitlines()])
+    ours = engine(args.logits, args.ours or args.file, ids)
     worst = np.abs(ours - theirs[:, : ours.shape[1]]).max()
     equal = (ours.argmax(1) == theirs.argmax(1)).mean()
     print(f"{args.file}: largest difference {worst:.2e} (logits reach {np.abs(theirs).max():.1f}), same greedy choice at {100 * equal:.1f} % of {len(ids)}")

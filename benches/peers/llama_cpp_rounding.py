@@ -20,7 +20,8 @@ import llama_cpp
 import numpy as np
 from transformers import AutoConfig, AutoTokenizer
 
-from export_answers import QUIET, engine, read
+from export_answers import QUIET, read
+from ours import engine
 
 
 def weights(path):

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Write;
+use std::time::Duration;
 
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::call::{Acceptor, CallAcceptor, parse_call, parse_program};
@@ -216,6 +217,17 @@ fn steps_and_calls_after_the_end_are_refused() {
     let mut ended = session(&kg, ExecOptions::default());
     ended.run(&parse_call("ans = end(ada)").unwrap()).unwrap();
     assert!(matches!(ended.run(&parse_call("ans = end(ada)").unwrap()), Err(ToolError::Ended)));
+}
+
+#[test]
+fn the_deadline_counts_calls_and_not_what_planners_think() {
+    let kg = graph();
+    let deadline = Duration::from_secs(1);
+    let mut slow = session(&kg, ExecOptions { deadline, ..ExecOptions::default() });
+    std::thread::sleep(deadline + deadline / 10);
+    slow.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
+    let mut over = session(&kg, ExecOptions { deadline: Duration::ZERO, ..ExecOptions::default() });
+    assert!(matches!(over.run(&parse_call("get_relation(ada)").unwrap()), Err(ToolError::Deadline { .. })));
 }
 
 /// Programs whose answers rest on every kind of call.

@@ -16,8 +16,6 @@ use crate::ui::Ui;
 const HELD_BACK: f64 = 0.05;
 /// Questions under `--quick`.
 const QUICK: usize = 400;
-/// Passes over the data.
-const EPOCHS: usize = 4;
 /// Held-out questions that are shown.
 const SHOWN: usize = 3;
 
@@ -49,7 +47,7 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     ));
     laps.lap("ask");
 
-    let (model_dir, local, summary) = super::train(args, EPOCHS, &synth.out, ui)?;
+    let (model_dir, local, summary) = super::train(args, &synth.out, ui)?;
     laps.lap("train");
 
     let source = format!("jsonl={}", synth.out.join("heldout.jsonl").display());

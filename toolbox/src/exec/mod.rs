@@ -10,7 +10,7 @@ mod types;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub use error::ToolError;
 pub use evidence::evidence;
@@ -50,7 +50,8 @@ pub struct Session<'g> {
     last_shown: Option<SetKey>,
     steps: Vec<Step>,
     answer: Option<Value>,
-    started: Instant,
+    /// Time that calls have taken so far. Planners and observations take theirs beside it: a served model may think for minutes.
+    spent: Duration,
 }
 
 impl<'g> Session<'g> {
@@ -78,7 +79,7 @@ impl<'g> Session<'g> {
             paths: Vec::new(),
             steps: Vec::new(),
             answer: None,
-            started: Instant::now(),
+            spent: Duration::ZERO,
         }
     }
 
@@ -166,7 +167,7 @@ impl<'g> Session<'g> {
         if self.steps.len() >= self.options.max_steps {
             return Err(ToolError::Steps { limit: self.options.max_steps });
         }
-        if self.started.elapsed() > self.options.deadline {
+        if self.spent >= self.options.deadline {
             return Err(ToolError::Deadline { limit: self.options.deadline });
         }
         let next = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
@@ -176,7 +177,9 @@ impl<'g> Session<'g> {
             return Err(ToolError::Assignment { given: index, next });
         }
         let named = self.with_names(call)?;
-        let done = self.apply(&named)?;
+        let done = self.apply(&named);
+        self.spent += begun.elapsed();
+        let done = done?;
         match &done.observation {
             Observation::Relations(shown) => {
                 let key = self.set_key(&named.args[0])?;

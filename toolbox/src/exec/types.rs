@@ -148,7 +148,7 @@ pub struct ExecOptions {
     pub prompt_tokens: Option<usize>,
     /// Calls of one question.
     pub max_steps: usize,
-    /// Wall-clock limit of one question's calls.
+    /// Wall-clock limit of one question's calls together; what is done between them does not count.
     pub deadline: Duration,
     /// Rule R22: `end` on nothing but statement nodes is an error that says what to walk on; off for gold programs, which may ask for them.
     pub refuse_statements: bool,
