@@ -209,6 +209,26 @@ fn entities_of_held_out_questions_do_not_occur() {
 }
 
 #[test]
+fn a_text_in_a_language_goes_by_its_handle() {
+    let iri = |name: &str| Term::Iri(format!("http://e/{name}"));
+    let text = |text: &str, lang: &str| Term::Literal(Literal { lang: Some(lang.to_owned()), ..Literal::plain(text.to_owned()) });
+    let kg = MemoryKg::from_triples(vec![
+        [iri("club0"), iri("club.mayor"), text("Sally Roemer", "en")],
+        [iri("club1"), iri("club.mayor"), text("Ada Lee", "en")],
+        [iri("land"), iri("land.club"), iri("club0")],
+        [iri("land"), iri("land.club"), iri("club1")],
+    ]);
+    let sparql = "SELECT ?x { :land :land.club ?x . ?x :club.mayor ?m FILTER(?m = \"Sally Roemer\"@en) }";
+    let asked = [question("mayor", "Which club of the land has Sally Roemer as its mayor?", "land", sparql)];
+    for layout in [Layout::Dialogue, Layout::Paper] {
+        let made =
+            generate(&asked, &kg, &GenerateOptions { valid: 0.0, ..options(layout, 1) }, &|_, _| {}, &AtomicBool::new(false)).unwrap();
+        assert!(made.refused.is_empty(), "{:?}", made.refused);
+        assert_eq!(find(&made, "mayor")[0].answer, ExampleAnswer::Names(vec!["club0".to_owned()]));
+    }
+}
+
+#[test]
 fn the_limit_and_the_seed_choose() {
     let ids = |seed| {
         let made = run(&GenerateOptions { limit: Some(30), seed, abstain: 0.0, ..options(Layout::Dialogue, 0) });

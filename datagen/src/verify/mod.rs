@@ -209,7 +209,7 @@ pub fn verify(kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> 
 ///
 /// # Errors
 /// [`Refusal::UnknownConstant`] where the graph lacks one.
-pub fn link(kg: &dyn Kg, question: &GoldQuestion, gold: GoldProgram) -> Result<Verified, Refused> {
+pub fn link(kg: &dyn Kg, question: &GoldQuestion, mut gold: GoldProgram) -> Result<Verified, Refused> {
     let find = |term: &Term| kg.find(term).ok_or_else(|| Refused::after(Refusal::UnknownConstant, term.to_string()));
     let must_offer = gold.classes.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let mut entities = gold.constants.iter().map(find).collect::<Result<Vec<_>, _>>()?;
@@ -223,6 +223,16 @@ pub fn link(kg: &dyn Kg, question: &GoldQuestion, gold: GoldProgram) -> Result<V
         linked.require(literal);
     }
     let values_added = linked.values.len() - named;
+    // A value goes by its handle, and reads back as the question's list has it: with the language that the graph knows, say.
+    for call in gold.calls.iter_mut().filter(|call| call.tool != Tool::GetCandidateEntity) {
+        for arg in &mut call.args {
+            if let Arg::Literal(literal) = arg
+                && let Some(value) = linked.value_index(literal).and_then(|i| linked.values.get(i))
+            {
+                literal.clone_from(value);
+            }
+        }
+    }
     let must_show = gold.calls.iter().filter_map(|call| walked(kg, call)).collect();
     let value = Value::Set([].into());
     let (ties, abstain, without) = (false, false, Vec::new());
