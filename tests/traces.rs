@@ -66,6 +66,8 @@ fn a_trace_depends_on_its_question_alone() {
             let args = ["eval", "--kg", "graph", "--model", "model", "--agent", &names, "--source", &source, "--out", "out", "--traces"];
             let (out, code) = run(place.path(), &[&args[..], options, &["--threads", threads, "--batch", batch]].concat());
             assert_eq!(code, 0, "{out}");
+            // What each stage of its linking kept of gold is said of the agent that links.
+            assert_eq!(out.contains("linking by triad") && out.contains("traversal"), agents.contains(&"triad"), "{out}");
             traces(&place.path().join("out"), agents)
         };
         let one = eval("forward", "1", "1");

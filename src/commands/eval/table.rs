@@ -50,6 +50,12 @@ pub(super) fn print(evaluated: &[Evaluated], ui: &Ui) {
         ui.say("");
         ui.table(&rows);
     }
+    for one in evaluated.iter().filter(|one| !one.metrics.linking_recall.is_empty()) {
+        let mut rows = vec![vec![format!("linking by {}", one.agent), "gold kept".to_owned()]];
+        rows.extend(one.metrics.linking_recall.iter().map(|(stage, share)| vec![stage.clone(), format!("{share:.4}")]));
+        ui.say("");
+        ui.table(&rows);
+    }
     for one in evaluated {
         if let Some((id, reason)) = one.skipped.first() {
             ui.say(format!("{}: {} questions were not measured, such as {id}: {reason}", one.agent, one.skipped.len()));
