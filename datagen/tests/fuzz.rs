@@ -1,5 +1,6 @@
 //! Fuzzing on a stable toolchain, without coverage: known inputs changed at random (bytes, numbers, pieces of one another) are given to the
 //! functions of `tests/fuzz`. A few hundred each by default; for longer: `KGAGENT_FUZZ_SECONDS=600 KGAGENT_FUZZ_SEED=7 cargo test -p datagen --test fuzz -- --nocapture`.
+//! `KGAGENT_FUZZ_SEEDS=tests/fuzz/corpus` has the known inputs written there, a folder a target, where `cargo fuzz` begins with them.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[allow(unreachable_pub)]
@@ -90,6 +91,13 @@ fn run(name: &str) {
     let (_, target, inputs) = fuzz::TARGETS.iter().find(|(known, ..)| *known == name).unwrap();
     let (seconds, seed) = (number("KGAGENT_FUZZ_SECONDS"), number("KGAGENT_FUZZ_SEED").unwrap_or(1));
     let inputs = inputs();
+    if let Some(corpus) = std::env::var_os("KGAGENT_FUZZ_SEEDS") {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(corpus).join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (i, input) in inputs.iter().enumerate() {
+            std::fs::write(folder.join(format!("seed-{i}")), input).unwrap();
+        }
+    }
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let (begun, mut runs, mut slowest) = (Instant::now(), 0_u64, Duration::ZERO);
     while seconds.map_or(runs < RUNS, |seconds| begun.elapsed() < Duration::from_secs(seconds)) {

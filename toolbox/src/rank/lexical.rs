@@ -256,14 +256,21 @@ impl Parts {
     }
 }
 
+/// Lists that every relation of a ranking uses again.
+#[derive(Default)]
+struct Room {
+    seen: Vec<u64>,
+    classes: Vec<(u64, f32)>,
+}
+
 /// x / (1 + x) of the summed rarity of what is met: more words met are better, each further one less so. `seen` is room to work in.
-fn met<'n>(words: impl Iterator<Item = &'n Word>, seen: &mut Vec<u64>, of: impl Fn(&Word) -> f32) -> f32 {
+fn met<'n>(words: impl Iterator<Item = &'n Word>, met: &[Met], seen: &mut Vec<u64>) -> f32 {
     seen.clear();
     let mut sum = 0.0;
-    for word in words {
+    for (word, met) in words.zip(met) {
         if !seen.contains(&word.stem) {
             seen.push(word.stem);
-            sum += of(word);
+            sum += met.fresh * met.rarity;
         }
     }
     sum / (1.0 + sum)
@@ -310,12 +317,17 @@ impl Ranker for LexicalRanker {
         drop(names);
         let uses = uses(&parts);
         let mut known = MetWords::with_capacity_and_hasher(uses.len(), FxBuildHasher);
-        for word in parts.iter().flat_map(Parts::all) {
-            let rarity = || uses.get(&word.stem).map_or(1.0, |(_, uses)| (1.0 + parts.len() as f32 / *uses as f32).ln());
-            known.entry(word.mark).or_insert_with(|| Met { rarity: rarity(), ..question.meets(word) });
-        }
-        let mut seen = Vec::new();
-        let score = |(relation, parts)| self.score_one(&question, asked.path, relation, parts, &known, &mut seen);
+        let (mut met, mut room) = (Vec::new(), Room::default());
+        let score = |(relation, parts): (&Candidate, &Parts)| {
+            met.clear();
+            met.extend(parts.all().map(|word| {
+                *known.entry(word.mark).or_insert_with(|| {
+                    let alike = uses.get(&word.stem).map_or(1.0, |(_, uses)| *uses as f32);
+                    Met { rarity: (1.0 + relations.len() as f32 / alike).ln(), ..question.meets(word) }
+                })
+            }));
+            self.score_one(&question, asked.path, relation, parts, &met, &mut room)
+        };
         relations.iter().zip(&parts).map(score).collect()
     }
 }
@@ -338,27 +350,28 @@ fn uses(list: &[Parts]) -> FxHashMap<u64, (usize, usize)> {
 }
 
 impl LexicalRanker {
+    /// The score of one relation; `words` says for each of its words, as [`Parts::all`] has them, how the question meets it.
     fn score_one(
         &self,
         question: &Question,
         path: &[Candidate],
         relation: &Candidate,
         parts: &Parts,
-        known: &MetWords,
-        seen: &mut Vec<u64>,
+        words: &[Met],
+        room: &mut Room,
     ) -> f32 {
-        let of = |word: &Word| known.get(&word.mark).copied().unwrap_or_default();
-        let fresh = |word: &Word| of(word).fresh * of(word).rarity;
-        let (got, total) =
-            parts.name.segment.iter().map(of).fold((0.0, 0.0), |(got, total), met| (got + met.all * met.rarity, total + met.rarity));
-        let mut score = weight::MET * met(parts.all(), seen, fresh) + weight::MET_OWN * met(parts.own(), seen, fresh);
+        let segment = words.iter().take(parts.name.segment.len());
+        let (got, total) = segment.fold((0.0, 0.0), |(got, total), met| (got + met.all * met.rarity, total + met.rarity));
+        let mut score = weight::MET * met(parts.all(), words, &mut room.seen) + weight::MET_OWN * met(parts.own(), words, &mut room.seen);
         score += weight::SEGMENT * if total > 0.0 { got / total } else { 0.0 };
         score += weight::TRIGRAMS * parts.name.profile.cosine(&question.profile);
-        let mut classes: Vec<&Word> = parts.classes.iter().flat_map(|class| &class.segment).collect();
-        classes.sort_unstable_by_key(|word| word.stem);
-        classes.dedup_by_key(|word| word.stem);
-        if !classes.is_empty() {
-            score += weight::CLASS * classes.iter().map(|word| question.meets(word).all).sum::<f32>() / classes.len() as f32;
+        room.classes.clear();
+        room.classes.extend(parts.classes.iter().flat_map(|class| &class.segment).map(|word| (word.stem, question.meets(word).all)));
+        // Stable: of words with one stem the first counts.
+        room.classes.sort_by_key(|(stem, _)| *stem);
+        room.classes.dedup_by_key(|(stem, _)| *stem);
+        if !room.classes.is_empty() {
+            score += weight::CLASS * room.classes.iter().map(|(_, all)| all).sum::<f32>() / room.classes.len() as f32;
         }
         if !relation.out {
             score += if path.is_empty() { weight::INCOMING } else { weight::INCOMING + weight::INCOMING_LATER };

@@ -160,11 +160,12 @@ pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
     if total == 0 { 0.0 } else { 2.0 * common as f32 / total as f32 }
 }
 
-/// Trigram counts of a whole text, sorted by trigram.
+/// Trigram counts of a whole text, sorted by trigram; each trigram sets one bit of a sketch.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Profile {
     counts: Vec<(u32, f32)>,
     norm: f32,
+    sketch: [u64; 8],
 }
 
 impl Profile {
@@ -180,24 +181,34 @@ impl Profile {
             }
         }
         let norm = counts.iter().map(|(_, count)| count * count).sum::<f32>().sqrt();
-        Self { counts, norm }
+        let mut sketch = [0; 8];
+        for (word, bit) in counts.iter().map(|(gram, _)| place(*gram)) {
+            sketch[word] |= bit;
+        }
+        Self { counts, norm, sketch }
     }
 
-    pub(super) fn cosine(&self, other: &Self) -> f32 {
-        let (mut i, mut j, mut dot) = (0, 0, 0.0);
-        while i < self.counts.len() && j < other.counts.len() {
-            match self.counts[i].0.cmp(&other.counts[j].0) {
-                std::cmp::Ordering::Less => i += 1,
-                std::cmp::Ordering::Greater => j += 1,
-                std::cmp::Ordering::Equal => {
-                    dot += self.counts[i].1 * other.counts[j].1;
-                    (i, j) = (i + 1, j + 1);
-                }
+    /// Cosine of the counts of a short text with those of a longer one.
+    pub(super) fn cosine(&self, longer: &Self) -> f32 {
+        let mut dot = 0.0;
+        for (gram, count) in &self.counts {
+            let (word, bit) = place(*gram);
+            // Most trigrams of a name are not in a question, which its sketch tells without a search.
+            if longer.sketch[word] & bit != 0
+                && let Ok(at) = longer.counts.binary_search_by_key(gram, |(gram, _)| *gram)
+            {
+                dot += count * longer.counts[at].1;
             }
         }
-        let product = self.norm * other.norm;
+        let product = self.norm * longer.norm;
         if product > 0.0 { dot / product } else { 0.0 }
     }
+}
+
+/// The word and the bit of a sketch that stand for a trigram.
+fn place(gram: u32) -> (usize, u64) {
+    let bit = gram.wrapping_mul(0x9E37_79B1) >> 23;
+    ((bit >> 6) as usize, 1 << (bit & 63))
 }
 
 #[cfg(test)]
