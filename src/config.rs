@@ -23,7 +23,7 @@ pub(crate) fn matches(args: &[std::ffi::OsString]) -> Result<ArgMatches> {
     Ok(command.get_matches_from(args))
 }
 
-/// `--config FILE` if given, else the file of the current folder if there is one.
+/// `--config FILE` if given, else the one that `KGAGENT_CONFIG` names, else the file of the current folder if there is one.
 fn file(args: &[std::ffi::OsString]) -> Option<PathBuf> {
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -34,6 +34,9 @@ fn file(args: &[std::ffi::OsString]) -> Option<PathBuf> {
         if let Some(path) = text.strip_prefix("--config=") {
             return Some(PathBuf::from(path));
         }
+    }
+    if let Some(path) = std::env::var_os("KGAGENT_CONFIG").filter(|path| !path.is_empty()) {
+        return Some(PathBuf::from(path));
     }
     let here = Path::new(FILE);
     here.exists().then(|| here.to_path_buf())

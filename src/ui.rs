@@ -23,7 +23,7 @@ impl Ui {
         self.json
     }
 
-    /// Set when the user interrupts; long work finishes its step, saves and returns.
+    /// Set when the user interrupts; long work finishes its step, keeps what can be gone on from and returns.
     pub(crate) fn stop(&self) -> &AtomicBool {
         &self.stop
     }
@@ -35,7 +35,7 @@ impl Ui {
             if stop.swap(true, Ordering::SeqCst) {
                 std::process::exit(130);
             }
-            eprintln!("interrupted: finishing the step and saving (once more to stop at once)");
+            eprintln!("interrupted: ending what is under way (once more to stop at once)");
         })?;
         Ok(())
     }

@@ -114,6 +114,74 @@ fn options_come_from_file_and_environment_and_unknown_keys_are_errors() {
     fs::remove_file(place.0.path().join("kgagent.toml")).unwrap();
     let out = place.command(&["kg", "stats"]).env("KGAGENT_KG", "graph").output().unwrap();
     assert_eq!(code(&out), 0, "{}", text(&out.stderr));
+    place.write("other.toml", "kg = \"graph\"\n");
+    assert_eq!(code(&place.command(&["kg", "stats"]).env("KGAGENT_CONFIG", "other.toml").output().unwrap()), 0);
+    let out = place.command(&["kg", "stats"]).env("KGAGENT_CONFIG", "nowhere.toml").output().unwrap();
+    assert!(code(&out) == 2 && text(&out.stderr).contains("nowhere.toml"), "{}", text(&out.stderr));
+}
+
+/// A folder that a command did not write is somebody's: it is refused before any work, and stays as it is.
+#[test]
+fn what_a_command_did_not_write_is_not_replaced() {
+    let place = Workplace::new();
+    let here = place.0.path();
+    fs::create_dir(here.join("mine")).unwrap();
+    place.write("mine/notes.txt", "kept");
+    let source = format!("jsonl={}", data("questions.cases.jsonl").display());
+    let eval = |out: &str| place.run(&["eval", "--kg", "graph", "--model", "oracle", "--source", &source, "--out", out]);
+    let refused = |out: &Output| {
+        assert!(code(out) == 2 && text(&out.stderr).contains("name a new one"), "{}", text(&out.stderr));
+    };
+    for out in ["mine", "graph", "mine/notes.txt", "."] {
+        refused(&eval(out));
+    }
+    assert_eq!(code(&eval("result")), 0);
+    assert_eq!(code(&eval("result")), 0, "an earlier evaluation is replaced");
+    let gold = place.run(&["datagen", "gold", "--kg", "graph", "--source", &source, "--out", "dataset"]);
+    assert_eq!(code(&gold), 0, "{}", text(&gold.stderr));
+    for out in ["mine", "graph", "result"] {
+        refused(&place.run(&["train", "--data", "dataset", "--base", "scratch:tiny", "--out", out]));
+        refused(&place.run(&["kg", "subgraph", "--kg", "graph", "--entity", "lisbon", "--out", out]));
+    }
+    model(&here.join("model"));
+    refused(&place.run(&["export", "--model", "model", "--format", "gguf", "--out", "mine"]));
+    refused(&place.run(&["export", "--model", "model", "--format", "gguf", "--out", "model"]));
+    assert_eq!(code(&place.run(&["kg", "check", "--kg", "graph"])), 0);
+    assert!(here.join("model/model.safetensors").exists());
+    assert_eq!(fs::read_to_string(here.join("mine/notes.txt")).unwrap(), "kept");
+    let mut left: Vec<_> = fs::read_dir(here).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    left.sort();
+    assert_eq!(left, ["dataset", "graph", "mine", "model", "result"]);
+}
+
+/// Writes a model of random weights.
+fn model(dir: &Path) {
+    let tokenizer = model::Tokenizer::train_bpe(["a"].iter(), 262).unwrap();
+    let config = model::Preset::Tiny.config(tokenizer.vocab_size());
+    let weights = train::fresh_weights(&config, 1).unwrap();
+    model::ModelFolder::write(dir, &config, &tokenizer, &model::KgAgentInfo::default(), &weights).unwrap();
+}
+
+#[test]
+fn no_examples_are_no_success() {
+    let place = Workplace::new();
+    place.write("q.jsonl", "{\"question\": \"Who is it?\", \"sparql\": \"SELECT ?x { ?x <http://a.test/p> <http://a.test/o> }\"}\n");
+    let out = place.run(&["datagen", "gold", "--kg", "graph", "--source", "jsonl=q.jsonl", "--abstain", "0", "--out", "dataset"]);
+    assert!(code(&out) == 1 && text(&out.stderr).contains("no question gave an example"), "{}", text(&out.stderr));
+    let out = place.run(&["datagen", "synth", "--kg", "graph", "--count", "0", "--out", "dataset"]);
+    assert!(code(&out) == 2 && text(&out.stderr).contains("--count"), "{}", text(&out.stderr));
+}
+
+/// What the model does wrong is not said to be missing in the graph.
+#[test]
+fn an_answer_that_the_model_did_not_come_to_says_so() {
+    let place = Workplace::new();
+    place.write("script.txt", "nonsense\n");
+    let ask = ["ask", "--kg", "graph", "--model", "scripted:script.txt", "--entity", "lisbon", "Where is Lisbon?"];
+    let out = place.run(&ask);
+    assert!(code(&out) == 1 && text(&out.stdout).contains("the model did not come to one"), "{}", text(&out.stdout));
+    let object = place.json(&[&ask[..], &["--json"]].concat());
+    assert!(object["failure"] == "call_failed" && object["reason"].as_str().unwrap().contains("nonsense"), "{object}");
 }
 
 #[test]
@@ -134,11 +202,7 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
 #[cfg(not(feature = "cuda-infer"))]
 fn a_gpu_is_not_quietly_replaced() {
     let place = Workplace::new();
-    let dir = place.0.path().join("model");
-    let tokenizer = model::Tokenizer::train_bpe(["a"].iter(), 262).unwrap();
-    let config = model::Preset::Tiny.config(tokenizer.vocab_size());
-    let weights = train::fresh_weights(&config, 1).unwrap();
-    model::ModelFolder::write(&dir, &config, &tokenizer, &model::KgAgentInfo::default(), &weights).unwrap();
+    model(&place.0.path().join("model"));
     let out = place.run(&["ask", "--kg", "graph", "--model", "model", "--device", "cuda", "Who directed The Third Man?"]);
     assert_eq!(code(&out), 2);
     assert!(text(&out.stderr).contains("--features cuda-infer"), "{}", text(&out.stderr));

@@ -254,6 +254,19 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
     assert!(!seen[0].0["messages"][0]["content"].as_str().unwrap().contains("get_tail_entity"));
     drop(seen);
+    // A question that the server refuses is one without an answer; where nothing but refusals comes, that is an error.
+    let source = format!("jsonl={}", data("questions.cases.jsonl"));
+    let eval = |server: &Server, out: &str| {
+        let threads = ["--threads", "1", "--traces", "--json"];
+        run(&[&["eval", "--kg", "g", "--model", &server.url, "--source", &source, "--out", out][..], &threads].concat())
+    };
+    let answers = [Answer::Say("get_relation(e0)"), Answer::Raw(400, "no"), Answer::Say("ans = end([])")];
+    let (code, out) = eval(&Server::start(answers.to_vec()), "some");
+    assert!(code == 0 && out.contains("1 of 3 questions count as unanswered") && out.contains("status 400"), "{out}");
+    let predictions = std::fs::read_to_string(place.path().join("some/predictions.jsonl")).unwrap();
+    assert!(predictions.lines().count() == 3 && predictions.contains("planner_failed"), "{predictions}");
+    let (code, out) = eval(&Server::start(vec![Answer::Raw(400, "no")]), "none");
+    assert!(code == 2 && out.contains("failed at all 3") && !place.path().join("none").exists(), "{out}");
     // A server that only hangs ends the command with an error that names it.
     let server = Server::start(vec![Answer::Hang]);
     let (code, out) = run(&["ask", "--kg", "g", "--model", &server.url, "--timeout", "1", "--entity", "goethe", question]);

@@ -35,7 +35,10 @@ fn manifest(name: &str) -> String {
 
 /// The part of a file that is product code: without its test module at the end.
 fn product(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap()
+    let tests = text
+        .match_indices("#[cfg(test)]")
+        .find(|(at, _)| text[*at..].lines().skip(1).find(|line| !line.starts_with("#[")).is_some_and(|line| line.starts_with("mod ")));
+    tests.map_or(text, |(at, _)| &text[..at])
 }
 
 /// Fails with every place in product code where `found` says so: the files in folders named `tests` are left out.

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
+use toolbox::replace;
 
 use crate::Error;
 
@@ -57,22 +58,12 @@ impl Folder {
     pub(crate) fn commit(mut self) -> Result<(), Error> {
         sync(&self.temp)?;
         let aside = self.temp.with_extension("replaced");
-        let replaces = self.target.exists();
-        if replaces {
-            fs::rename(&self.target, &aside).map_err(Error::io(&self.target))?;
-        }
-        if let Err(error) = fs::rename(&self.temp, &self.target) {
-            if replaces {
-                // Best effort: the first error is the one to report.
-                let _ = fs::rename(&aside, &self.target);
-            }
-            return Err(Error::io(&self.target)(error));
-        }
+        replace::put(&self.temp, &self.target, &aside).map_err(Error::io(&self.target))?;
         self.done = true;
         if let Some(parent) = self.target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
             sync(parent)?;
         }
-        if replaces {
+        if aside.exists() {
             fs::remove_dir_all(&aside).map_err(Error::io(&aside))?;
         }
         Ok(())
@@ -96,12 +87,7 @@ pub(crate) fn sibling(target: &Path, suffix: &str) -> PathBuf {
 
 /// Refuses a target that is neither absent, empty nor a folder with all the files in `marks`: one that an earlier run wrote.
 pub(crate) fn check_replaceable(target: &Path, marks: &[&str]) -> Result<(), Error> {
-    let replaceable = match fs::read_dir(target) {
-        Ok(mut entries) => entries.next().is_none() || marks.iter().all(|mark| target.join(mark).is_file()),
-        Err(_) => !target.exists(),
-    };
-    let message = "this exists and is no folder that this command wrote; name a new one, or remove it first";
-    if replaceable { Ok(()) } else { Err(Error::file(target, message)) }
+    replace::check(target, |folder| replace::has(folder, marks)).map_err(|error| Error::file(target, error.to_string()))
 }
 
 /// Makes a folder's entries durable.

@@ -158,7 +158,7 @@ fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions)
     let fixed = json!([
         env!("CARGO_PKG_VERSION"),
         kg.content_hash(),
-        options.template.hash(),
+        options.templates().iter().map(toolbox::memory::Template::hash).collect::<Vec<_>>(),
         options.seed,
         options.abstain,
         verify.ties,

@@ -14,7 +14,7 @@ use datagen::select::{Dedup, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::write_dataset;
 use toolbox::exec::ExcludeWhen;
 use toolbox::kg::MemoryKg;
-use toolbox::memory::{Layout, Template};
+use toolbox::memory::{Agent, Layout, Template};
 use toolbox::term::{Literal, RDFS_LABEL, Term};
 
 const THINGS: usize = 30;
@@ -240,6 +240,23 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
         );
         assert!(!dir.path().join(format!("{parts}.partial")).exists());
     }
+}
+
+#[test]
+fn what_was_done_for_other_agents_is_not_taken_for_these() {
+    let dir = tempfile::tempdir().unwrap();
+    let (graph, questions) = (graph(), questions());
+    let write = |name: &str, agents: &[Agent], stop_at: usize| {
+        let options = GenerateOptions { agents: agents.to_vec(), ..options(SelectOptions::default()) };
+        let stop = AtomicBool::new(false);
+        let count = |done: usize, _: usize| stop.store(done >= stop_at, Ordering::Relaxed);
+        write_dataset(&dir.path().join(name), &questions, &graph, &options, &serde_json::json!({}), &count, &stop)
+    };
+    let (one, both) = ([Agent::KgAgent], [Agent::KgAgent, Agent::Oda]);
+    write("whole", &both, usize::MAX).unwrap();
+    assert!(matches!(write("parts", &one, 60), Err(Error::Stopped { .. })));
+    assert_eq!(write("parts", &both, usize::MAX).unwrap().resumed, 0);
+    assert_eq!(files(&dir.path().join("parts")), files(&dir.path().join("whole")));
 }
 
 #[test]

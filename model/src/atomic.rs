@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use toolbox::replace;
+
 use crate::ModelError;
 
 /// A folder being written. Dropped without [`StagedFolder::commit`], it leaves nothing behind.
@@ -46,29 +48,27 @@ impl StagedFolder {
         write_synced(&self.temp.path().join(name), bytes)
     }
 
-    /// Move the folder to its place. An existing folder there is replaced.
+    /// Move the folder to its place. What stands there is replaced, so whoever was given the name of a folder asks [`check_target`] first.
     ///
     /// # Errors
-    /// When the target is not a folder or cannot be replaced; it is then as it was.
+    /// When the target cannot be replaced; it is then as it was.
     pub fn commit(self) -> Result<(), ModelError> {
         sync_dir(self.temp.path());
         let parent = parent_of(&self.target);
-        let io = ModelError::io(&self.target);
-        if self.target.exists() {
-            let old = tempfile::Builder::new().prefix(".replaced-").tempdir_in(&parent).map_err(ModelError::io(&parent))?;
-            let aside = old.path().join("old");
-            fs::rename(&self.target, &aside).map_err(ModelError::io(&self.target))?;
-            if let Err(error) = fs::rename(self.temp.path(), &self.target) {
-                let _ = fs::rename(&aside, &self.target);
-                return Err(io(error));
-            }
-        } else {
-            fs::rename(self.temp.path(), &self.target).map_err(io)?;
-        }
+        let old = tempfile::Builder::new().prefix(".replaced-").tempdir_in(&parent).map_err(ModelError::io(&parent))?;
+        replace::put(self.temp.path(), &self.target, &old.path().join("old")).map_err(ModelError::io(&self.target))?;
         let _ = self.temp.keep();
         sync_dir(&parent);
         Ok(())
     }
+}
+
+/// Refuses a target that is neither absent nor empty nor a folder with all of these files, by which those of one command are known.
+///
+/// # Errors
+/// When it may not be replaced.
+pub fn check_target(target: &Path, files: &[&str]) -> Result<(), ModelError> {
+    replace::check(target, |folder| replace::has(folder, files)).map_err(ModelError::io(target))
 }
 
 /// Write one file so that a reader sees the old bytes or the new ones, never a part.

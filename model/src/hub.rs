@@ -43,9 +43,7 @@ pub struct Fetching<'a> {
 /// says.
 pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathBuf, ModelError> {
     let failed = |message: String| ModelError::Hub { repo: repo.to_owned(), message };
-    if !repo.split_once('/').is_some_and(|(org, name)| is_plain(org) && is_plain(name)) {
-        return Err(failed("not of the form ORG/NAME".to_owned()));
-    }
+    check_name(repo)?;
     let api = ApiBuilder::from_env().with_progress(false).build().map_err(|error| failed(error.to_string()))?.model(repo.to_owned());
     let info = api.info().map_err(|error| failed(format!("its list of files: {error}")))?;
     let has = |file: &str| info.siblings.iter().any(|sibling| sibling.rfilename == file);
@@ -79,6 +77,17 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
     }
     let folder = config.as_deref().and_then(Path::parent).map(PathBuf::from);
     folder.ok_or_else(|| failed("the cache gave a file without a folder".to_owned()))
+}
+
+/// Whether a text can be the name of a repository.
+///
+/// # Errors
+/// [`ModelError::Hub`] where it is not of the form ORG/NAME.
+pub fn check_name(repo: &str) -> Result<(), ModelError> {
+    match repo.split_once('/') {
+        Some((org, name)) if is_plain(org) && is_plain(name) => Ok(()),
+        _ => Err(ModelError::Hub { repo: repo.to_owned(), message: "not of the form ORG/NAME".to_owned() }),
+    }
 }
 
 /// Letters, digits and `-_.`, and no way up.

@@ -161,7 +161,7 @@ pub(crate) struct GoldArgs {
     pub(crate) show: bool,
     #[command(flatten)]
     pub(crate) samples: SampleArgs,
-    /// Read at most this many questions a source.
+    /// Work on at most this many questions in all, chosen by the seed.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
     /// Share of further examples in which a needed relation is taken away and the right end is `end([])`.

@@ -11,7 +11,7 @@ use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
 use toolbox::memory::Template;
-use toolbox::rank::lexical;
+use toolbox::rank::Ranker;
 use toolbox::term::NodeId;
 
 use super::eval::Planning;
@@ -23,7 +23,7 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     let graph = kg::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
-    let entities = topics(&graph, &args.question, &args.entities)?;
+    let entities = topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
     let agent = args.answering.kind(args.agent, args.entities.is_empty());
     let name = args.model.as_deref().unwrap_or("none");
     let (mut planner, template): (Box<dyn Planner>, Template) = match name.strip_prefix("scripted:") {
@@ -77,10 +77,10 @@ pub(crate) fn task<'a>(
     Task { kg: graph, question, linked, must_offer: &[], options, template, planner_name, model_knowledge: false }
 }
 
-/// The topic entities: those given, else those that the question mentions.
-pub(crate) fn topics(graph: &dyn Kg, question: &str, given: &[String]) -> Result<Vec<NodeId>> {
+/// The topic entities: those given, else those that the question mentions; where a name means several, `ranker` says which.
+pub(crate) fn topics(graph: &dyn Kg, question: &str, given: &[String], ranker: &dyn Ranker) -> Result<Vec<NodeId>> {
     if given.is_empty() {
-        return Ok(link::entities_of(graph, question, lexical().as_ref())?);
+        return Ok(link::entities_of(graph, question, ranker)?);
     }
     let mut nodes = Vec::new();
     for name in given {
@@ -98,7 +98,15 @@ const PRINTED: usize = 20;
 
 /// An answer with what explains it, for machines.
 pub(crate) fn object(question: &str, entities: &[String], outcome: &Answered) -> serde_json::Value {
-    json!({ "question": question, "entities": entities, "answer": outcome.answer, "calls": outcome.calls, "tokens": outcome.tokens })
+    let mut object =
+        json!({ "question": question, "entities": entities, "answer": outcome.answer, "calls": outcome.calls, "tokens": outcome.tokens });
+    if let Some(failure) = outcome.failure {
+        object["failure"] = json!(failure);
+    }
+    if let Some(reason) = outcome.stuck() {
+        object["reason"] = json!(reason);
+    }
+    object
 }
 
 /// Prints an answer with what explains it.
@@ -110,7 +118,10 @@ pub(crate) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
     } else {
         ui.say(format!("entities  {}", entities.join(", ")));
     }
-    ui.say(format!("answer    {}", answer_text(answer)));
+    match outcome.stuck() {
+        Some(reason) => ui.say(format!("answer    none: the model did not come to one: {reason}")),
+        None => ui.say(format!("answer    {}", answer_text(answer))),
+    }
     if answer.provenance == Provenance::Model {
         ui.say("source    what the model knows itself; nothing in the graph proves it");
     }
@@ -129,7 +140,7 @@ pub(crate) fn print_text(ui: &Ui, question: &str, entities: &[String], outcome: 
 }
 
 /// The answer in one line.
-pub(crate) fn answer_text(answer: &Answer) -> String {
+fn answer_text(answer: &Answer) -> String {
     match &answer.value {
         AnswerValue::Set(members) if members.is_empty() => "none: the graph has no answer to this".to_owned(),
         AnswerValue::Set(members) => {

@@ -54,6 +54,10 @@ pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
             print(&report, ui)?;
             print_selection(&report, ui);
             ui.say(format!("\nwritten to {}", out.display()));
+            if report.total.examples == 0 {
+                ui.warn("no question gave an example: the table says why, refused.jsonl question by question");
+                return Ok(Outcome::Negative);
+            }
             Ok(Outcome::Done)
         }
         Err(error) if error.downcast_ref::<datagen::Error>().is_some_and(|error| matches!(error, datagen::Error::Leakage(_))) => {
@@ -198,6 +202,9 @@ pub(crate) fn synth(args: &SynthArgs, ui: &Ui) -> Result<Outcome> {
 pub(crate) fn synthesise(args: &SynthArgs, graph: &dyn Kg, ui: &Ui) -> Result<Report> {
     if !(0.0..=0.9).contains(&args.hold_back) {
         bail!("--hold-back takes a share from 0 to 0.9, not {}", args.hold_back);
+    }
+    if args.count == 0 {
+        bail!("--count takes a number of questions from 1 on");
     }
     let threads = args.samples.threads.unwrap_or(0);
     let bar = ui.bar(Some(args.count as u64), "ask");

@@ -20,7 +20,7 @@ use toolbox::kg::{FrozenKg, Kg};
 use toolbox::memory::Agent;
 use toolbox::metrics::Metrics;
 use toolbox::rank;
-use train::{Base, TrainConfig};
+use train::{Base, TrainConfig, TrainError};
 
 use super::eval::{Planning, Setting};
 use super::{ask, datagen as sources, eval, kg, train as training};
@@ -153,7 +153,13 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
 /// Trains the model of a demo.
 fn train(args: &DemoArgs, data: &Path, ui: &Ui) -> Result<(PathBuf, Arc<LocalModel>, train::Summary)> {
     let model = args.out.join("model");
-    let summary = training::train_with(&training_of(args), &Base::Scratch(Preset::Tiny), data, &model, ui)?;
+    let run = |resume| training::train_with(&TrainConfig { resume, ..training_of(args) }, &Base::Scratch(Preset::Tiny), data, &model, ui);
+    let summary = match run(train::partial_folder(&model).exists()) {
+        // What was interrupted was another demo, a quick one say.
+        Err(error) if matches!(error.downcast_ref(), Some(TrainError::Another { .. })) => run(false),
+        other => other,
+    };
+    let summary = summary.map_err(|error| training::goes_on(error, "the same command goes on from there"))?;
     ui.say(format!(
         "3. trained {} parameters on {} tokens ({:.0} tokens/s) into {}",
         summary.parameters,
@@ -206,7 +212,7 @@ fn samples(agent: Agent, graph: &FrozenKg, model: &Arc<LocalModel>, questions: &
     let (template, agent) = (model.template(agent)?, AgentKind::from(agent));
     let mut shown = Vec::new();
     for &question in questions {
-        let entities = ask::topics(graph, question, &[])?;
+        let entities = ask::topics(graph, question, &[], rank::lexical().as_ref())?;
         let mut planner = LocalPlanner::new(model).doubting(model.doubt());
         let options = ExecOptions { exclude: Exclude { nodes: Vec::new(), when: ExcludeWhen::Others }, ..ExecOptions::default() };
         let outcome = answer_with(&agent, ask::task(graph, question, &entities, options, &template, "demo model"), &mut planner)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use infer::engine::{Comparison, compare};
 use infer::planner::LocalModel;
-use model::atomic::StagedFolder;
+use model::atomic::{StagedFolder, check_target};
 use model::gguf::{self, Recipe};
 use model::tokenizer::END;
 use model::{ChatFormat, Dataset, ModelConfig, ModelFolder, Part, Role, Turn};
@@ -19,6 +19,9 @@ use crate::ui::Ui;
 /// Tokens compared of a conversation.
 const TOKENS: usize = 32;
 
+/// What was written and how it compares, beside every export: the mark by which a folder of an earlier one is known.
+const RECORD: &str = "export.json";
+
 /// What is asked where no dataset is given.
 const QUESTIONS: [&str; 6] = [
     "Who directed the film that won the prize in 1987?",
@@ -30,7 +33,11 @@ const QUESTIONS: [&str; 6] = [
 ];
 
 pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
+    check_target(&args.out, &[RECORD])?;
     let folder = ModelFolder::open(&args.model).with_context(|| format!("cannot open the model {}", args.model.display()))?;
+    if args.out.exists() && args.out.canonicalize()? == args.model.canonicalize()? {
+        bail!("{} is the model itself; name another folder for its export", args.out.display());
+    }
     let name = args.model.file_name().map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned());
     let staged = StagedFolder::new(&args.out)?;
     let recipe = args.quantize.recipe();
@@ -62,6 +69,11 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
     let mut readme = fs::read_to_string(staged.path().join("README.md")).unwrap_or_default();
     readme.push_str(&card);
     staged.file("README.md", readme.as_bytes())?;
+    let record = json!({
+        "format": what, "bytes": bytes, "prompts": found.prompts, "tokens": found.tokens, "equal_tokens": found.token_share(),
+        "equal_texts": found.text_share(), "largest_difference": found.largest, "largest_logit": found.scale,
+    });
+    staged.file(RECORD, format!("{record:#}\n").as_bytes())?;
     staged.commit()?;
     let million = bytes as f64 / 1e6;
     ui.say(format!("{what}, {million:.1} MB, written to {}", args.out.display()));
@@ -73,10 +85,9 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
         found.largest,
         found.scale
     ));
-    ui.object(&json!({
-        "out": args.out, "format": what, "bytes": bytes, "prompts": found.prompts, "tokens": found.tokens,
-        "equal_tokens": found.token_share(), "equal_texts": found.text_share(), "largest_difference": found.largest, "largest_logit": found.scale,
-    }));
+    let mut object = record;
+    object["out"] = json!(args.out);
+    ui.object(&object);
     Ok(Outcome::Done)
 }
 

@@ -10,6 +10,7 @@ use crate::cli::FetchArgs;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &FetchArgs, ui: &Ui) -> Result<Outcome> {
+    model::hub::check_name(&args.repo)?;
     // As huggingface_hub reads it.
     let offline = std::env::var("HF_HUB_OFFLINE").is_ok_and(|value| matches!(value.to_uppercase().as_str(), "1" | "ON" | "YES" | "TRUE"));
     let folder = if offline {

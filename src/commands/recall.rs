@@ -11,7 +11,7 @@ use datagen::choice::Choice;
 use datagen::read::ReadOptions;
 use datagen::recall::{CUTS, Recall, RecallReport, SourceRecall, recall};
 use datagen::verify::VerifyOptions;
-use model::atomic::StagedFolder;
+use model::atomic::{StagedFolder, check_target};
 use serde_json::{Value, json};
 use toolbox::kg::Kg;
 
@@ -71,9 +71,7 @@ struct Pairs {
 
 impl Pairs {
     fn new(out: &Path) -> Result<Self> {
-        if out.exists() && !(out.join("pairs.jsonl").is_file() && out.join("run.json").is_file()) {
-            bail!("{} exists and holds no pairs; name a new folder, or remove it first", out.display());
-        }
+        check_target(out, &["pairs.jsonl", "run.json"])?;
         let folder = StagedFolder::new(out)?;
         let path = folder.path().join("pairs.jsonl");
         let lines = BufWriter::new(File::create(&path).with_context(|| format!("cannot write {}", path.display()))?);

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde_json::json;
 use toolbox::journal::Journal;
 use toolbox::kg::Kg;
-use toolbox::kg::subgraph::{Direction, Neighbourhood, Subgraph, SubgraphOptions, write_files};
+use toolbox::kg::subgraph::{Direction, Neighbourhood, Subgraph, SubgraphOptions, check_target, write_files};
 use toolbox::term::NodeId;
 
 use super::{datagen as sources, kg};
@@ -22,6 +22,7 @@ use crate::ui::{Ui, seconds};
 
 pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
+    check_target(&args.out)?;
     let graph = kg::open(&args.graph)?;
     let (entities, unknown) = entities(args, &graph)?;
     if entities.is_empty() {

@@ -1,12 +1,13 @@
 //! `kgagent train`: train a model on a dataset, and show what it is trained on.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use indicatif::ProgressBar;
 use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
 use serde_json::json;
-use train::{Algorithm, Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig};
+use train::{Algorithm, Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig, TrainError};
 
 use crate::Outcome;
 use crate::cli::{DeviceName, InspectArgs, MethodName, OptimizerName, PrecisionName, TrainArgs};
@@ -64,9 +65,18 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
         plan(&train::dry_run(&config, &base(&args.base)?, &data)?, config.memory_limit, ui)?;
         return Ok(Outcome::Done);
     }
-    let summary = train_with(&config, &base(&args.base)?, &args.data, &args.out, ui)?;
+    let summary = train_with(&config, &base(&args.base)?, &args.data, &args.out, ui);
+    let summary = summary.map_err(|error| goes_on(error, "the same command with `--resume auto` goes on from there"))?;
     print(&summary, &args.out, ui)?;
     Ok(Outcome::Done)
+}
+
+/// Where a run was interrupted, how it goes on.
+pub(crate) fn goes_on(error: anyhow::Error, how: &str) -> anyhow::Error {
+    match error.downcast_ref() {
+        Some(TrainError::Interrupted { .. }) => anyhow!("{error}; {how}"),
+        _ => error,
+    }
 }
 
 /// Bytes that processes can still have, where the system says: what is available, or what is left of the control group's share.
@@ -212,25 +222,29 @@ pub(crate) fn inspect(args: &InspectArgs, ui: &Ui) -> Result<Outcome> {
         }
     };
     let format = ChatFormat::new(tokenizer)?;
+    let coloured = std::io::stdout().is_terminal();
+    let marked = if coloured { "green" } else { "in « »" };
     let mut shown = Vec::new();
     for conversation in dataset.train.iter().take(args.limit) {
         let tokens = train::inspect(&format, conversation)?;
         let trained = tokens.iter().filter(|token| token.trained).count();
         let mut text = String::new();
         for token in &tokens {
-            // Trained tokens green on their own background, control tokens dim, so that borders between tokens show.
-            let colour = match (token.trained, token.control) {
-                (true, _) => "\u{1b}[30;42m",
-                (false, true) => "\u{1b}[2m",
-                (false, false) => "\u{1b}[4m",
+            // Trained tokens green on their own background, control tokens dim, so that borders between tokens show; without colours in brackets and bars.
+            let (before, behind) = match (coloured, token.trained, token.control) {
+                (true, true, _) => ("\u{1b}[30;42m", "\u{1b}[0m"),
+                (true, false, true) => ("\u{1b}[2m", "\u{1b}[0m"),
+                (true, false, false) => ("\u{1b}[4m", "\u{1b}[0m"),
+                (false, true, _) => ("«", "»"),
+                (false, false, _) => ("", "|"),
             };
             let clean = token.text.replace('\n', "⏎\n");
-            text.push_str(&format!("{colour}{clean}\u{1b}[0m"));
+            text.push_str(&format!("{before}{clean}{behind}"));
             if token.control && token.text.contains("end") {
                 text.push('\n');
             }
         }
-        ui.say(format!("{}: {} tokens, {trained} trained (green)\n{text}", conversation.id, tokens.len()));
+        ui.say(format!("{}: {} tokens, {trained} trained ({marked})\n{text}", conversation.id, tokens.len()));
         shown.push(json!({
             "id": conversation.id,
             "tokens": tokens.iter().map(|token| json!({ "id": token.id, "text": token.text, "trained": token.trained })).collect::<Vec<_>>(),

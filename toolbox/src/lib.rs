@@ -23,6 +23,7 @@ pub mod observe;
 pub mod oda;
 pub mod phrase;
 pub mod rank;
+pub mod replace;
 pub mod search;
 mod see;
 pub mod term;

@@ -1,6 +1,6 @@
 //! Checkpoints: whole or absent, and checked by digest before they are believed.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
 use model::atomic::StagedFolder;
@@ -63,6 +63,67 @@ pub(crate) fn save(
     Ok(path)
 }
 
+/// Held by the run that works in a folder of checkpoints for as long as it lives.
+const LOCK: &str = "lock";
+
+/// What runs leave in a folder of checkpoints: whole ones, damaged ones that were passed over, what processes killed while writing left, TensorBoard's
+/// events, and the lock.
+fn is_ours(name: &str) -> bool {
+    ["checkpoint-", "damaged-", ".partial-", ".replaced-"].iter().any(|prefix| name.starts_with(prefix))
+        || [crate::trainer::EVENTS, LOCK].contains(&name)
+}
+
+/// Names in `dir`, sorted; none where there is no such folder.
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Takes the folder of a run's checkpoints for this process, and makes it where there is none.
+///
+/// # Errors
+/// When another run works in it, or when it holds what no run wrote: a run removes the folder in the end.
+pub(crate) fn claim(dir: &Path) -> Result<File, TrainError> {
+    let io = |source| TrainError::Model(ModelError::Io { path: dir.to_owned(), source });
+    if let Some(name) = names(dir).iter().find(|name| !is_ours(name)) {
+        let message = format!("{} holds `{name}`, which no training run wrote; move it away, or name another output", dir.display());
+        return Err(TrainError::Config(message));
+    }
+    fs::create_dir_all(dir).map_err(io)?;
+    let lock = File::options().create(true).truncate(false).write(true).open(dir.join(LOCK)).map_err(io)?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => {
+            Err(TrainError::Config(format!("another run is training in {}; wait for it, or name another output", dir.display())))
+        }
+        Err(TryLockError::Error(source)) => Err(io(source)),
+    }
+}
+
+/// Removes what earlier runs left in a folder that this process has claimed; whether there was a checkpoint.
+///
+/// # Errors
+/// Those of the disk.
+pub(crate) fn clear(dir: &Path) -> Result<bool, TrainError> {
+    let had = !list(dir).is_empty();
+    for name in names(dir).iter().filter(|name| *name != LOCK) {
+        let path = dir.join(name);
+        fs::remove_dir_all(&path).map_err(|source| ModelError::Io { path, source })?;
+    }
+    Ok(had)
+}
+
+/// Removes the folder of a finished run, unless somebody has put something into it meanwhile.
+pub(crate) fn remove(dir: &Path, lock: File) {
+    drop(lock);
+    if names(dir).iter().all(|name| is_ours(name)) {
+        // The model is in its place; what is left of the run only costs space.
+        let _ = fs::remove_dir_all(dir);
+    }
+}
+
 /// Checkpoints in `dir`, newest first.
 pub(crate) fn list(dir: &Path) -> Vec<(usize, PathBuf)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
@@ -105,4 +166,26 @@ pub(crate) fn load(path: &Path) -> Result<(State, Weights, Weights), TrainError>
         return Err(wrong(format!("version {}, this program writes {VERSION}", state.version)));
     }
     Ok((state, Weights::read(&path.join(WEIGHTS))?, Weights::read(&path.join(OPTIMIZER))?))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_run_and_nothing_of_anybody_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().join("m.partial");
+        let lock = claim(&place).unwrap();
+        assert!(claim(&place).unwrap_err().to_string().contains("another run is training in"));
+        fs::create_dir(place.join("checkpoint-3")).unwrap();
+        assert!(clear(&place).unwrap() && !clear(&place).unwrap());
+        fs::write(place.join("notes.txt"), "kept").unwrap();
+        remove(&place, lock);
+        assert!(claim(&place).unwrap_err().to_string().contains("`notes.txt`"));
+        fs::remove_file(place.join("notes.txt")).unwrap();
+        remove(&place, claim(&place).unwrap());
+        assert!(!place.exists());
+    }
 }

@@ -22,7 +22,15 @@ pub enum TrainError {
     /// A model folder, dataset or checkpoint could not be read or written.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The data leaves nothing to train on, or is not the data a checkpoint was made with.
+    /// The run to be continued is another one.
+    #[error("{checkpoint} was made with {other}; continue it with what it was made with, or start over", checkpoint = checkpoint.display())]
+    Another {
+        /// The checkpoint.
+        checkpoint: PathBuf,
+        /// What differs: "other data", "another `key`".
+        other: String,
+    },
+    /// The data leaves nothing to train on.
     #[error("training data: {0}")]
     Data(String),
     /// The operating system gives no more threads.
@@ -49,7 +57,7 @@ pub enum TrainError {
         loss: f64,
     },
     /// The run was asked to stop; its state is saved.
-    #[error("interrupted after step {step}; `--resume auto` continues from {checkpoint}", checkpoint = checkpoint.display())]
+    #[error("interrupted after step {step}; what was done is in {checkpoint}", checkpoint = checkpoint.display())]
     Interrupted {
         /// Steps done.
         step: usize,

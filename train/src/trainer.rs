@@ -8,7 +8,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use model::adapter::write_adapter_into;
-use model::atomic::StagedFolder;
+use model::atomic::{StagedFolder, check_target};
 use model::{ChatFormat, Dataset, KgAgentInfo, ModelFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ use crate::tensorboard::EventFile;
 use crate::{TrainError, report};
 
 /// Folder of TensorBoard's event files.
-const EVENTS: &str = "runs";
+pub(crate) const EVENTS: &str = "runs";
 
 /// Steps over which the speed is averaged.
 const SPEED_WINDOW: usize = 20;
@@ -75,6 +75,8 @@ struct Run<'a> {
     train: Arc<Examples>,
     valid: Examples,
     partial: PathBuf,
+    /// Held until the run ends.
+    lock: fs::File,
     state: State,
     reports: Vec<StepReport>,
     validations: Vec<Validation>,
@@ -152,6 +154,13 @@ pub fn train(
     progress: &mut dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Summary, TrainError> {
+    check_target(out, &["kgagent.json", "run.json"])?;
+    if let Base::Folder(base) = base
+        && let (Ok(base), Ok(out)) = (base.canonicalize(), out.canonicalize())
+        && base == out
+    {
+        return Err(TrainError::Config(format!("{} is the base; name another folder for what is made of it", out.display())));
+    }
     let Plan { config, start, train, valid, steps, estimate } = Plan::new(config, base, data)?;
     let config = &config;
     progress.event(&Event::Plan(estimate.clone()));
@@ -178,13 +187,16 @@ pub fn train(
         data: batch::digest(&train.examples),
         metrics: String::new(),
     };
+    let partial = partial_folder(out);
+    let lock = checkpoint::claim(&partial)?;
     let mut run = Run {
         config,
         replicas: replicas::replicate(model, &devices)?,
         optimizer: Optimizer::new(config),
         train: Arc::new(train),
         valid,
-        partial: partial_folder(out),
+        partial,
+        lock,
         state,
         reports: Vec::new(),
         validations: Vec::new(),
@@ -215,9 +227,8 @@ impl Run<'_> {
     /// Continue from the newest whole checkpoint of the same run, where asked to.
     fn resume(&mut self, progress: &mut dyn Progress) -> Result<(), TrainError> {
         if !self.config.resume {
-            if self.partial.exists() {
+            if checkpoint::clear(&self.partial)? {
                 progress.event(&Event::Note(format!("starting over: the unfinished run in {} is dropped", self.partial.display())));
-                fs::remove_dir_all(&self.partial).map_err(|source| model::ModelError::Io { path: self.partial.clone(), source })?;
             }
             return Ok(());
         }
@@ -233,11 +244,11 @@ impl Run<'_> {
                 }
             };
             if state.data != self.state.data {
-                return Err(TrainError::Data(format!("{} was made with other data", path.display())));
+                return Err(TrainError::Another { checkpoint: path, other: "other data".to_owned() });
             }
             if state.config != self.state.config {
                 let key = differing(&state.config, &self.state.config).unwrap_or_default();
-                return Err(TrainError::Config(format!("{} was made with another `{key}`", path.display())));
+                return Err(TrainError::Another { checkpoint: path, other: format!("another `{key}`") });
             }
             let first = &mut self.replicas[0];
             first.model.load(&weights)?;
@@ -450,8 +461,7 @@ impl Run<'_> {
         }
         self.write_records(&staged, start, estimate, &summary)?;
         staged.commit()?;
-        // The model is in its place; what is left of the run only costs space.
-        let _ = fs::remove_dir_all(&self.partial);
+        checkpoint::remove(&self.partial, self.lock);
         Ok(summary)
     }
 

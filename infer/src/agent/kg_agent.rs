@@ -15,6 +15,10 @@ use crate::planner::{Moment, Planner};
 /// Most steps of a question (the authors' code); whoever is held to what is live must end with the last of them.
 const STEPS: usize = 30;
 
+/// Why there is no answer where the model wrote what cannot be run, or came to no end: neither says anything about the graph.
+pub(super) const NO_CALL: &str = "call_failed";
+pub(super) const NO_END: &str = "no_end";
+
 /// Answers one question as the paper's loop does (spec A.5): nothing is asked for twice, and a call that does not parse or cannot be executed
 /// ends it without an answer, as the thirtieth does that is no end; the trace says why.
 ///
@@ -28,9 +32,11 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
     let mut conversation = Conversation::open(task.template, &session);
     let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
     let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
+    let mut failure = None;
     while session.answer().is_none() {
         if session.steps().len() == limit {
             events.push(Event::Error { message: ToolError::Steps { limit }.to_string() });
+            failure = Some(NO_END);
             break;
         }
         // Observe: what the planner has not seen yet.
@@ -60,6 +66,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         if let Err(message) = ran {
             invalid += 1;
             events.push(Event::Error { message });
+            failure = Some(NO_CALL);
             break;
         }
         // Record.
@@ -74,5 +81,5 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
     events.push(Event::Answer { answer: Box::new(answer.clone()) });
     events.push(Event::Timing { kg: kg_seconds, model: model_seconds });
     let (calls, samples) = (session.steps().len(), conversation.into_samples());
-    Ok(Outcome { samples, calls, invalid, asked, tokens, model_seconds, kg_seconds, ..Outcome::new(answer, events) })
+    Ok(Outcome { samples, calls, invalid, asked, tokens, model_seconds, kg_seconds, failure, ..Outcome::new(answer, events) })
 }

@@ -8,7 +8,7 @@ pub mod triad;
 pub mod walk;
 
 use serde::{Deserialize, Serialize};
-use toolbox::answer::Answer;
+use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::exec::ExecOptions;
 use toolbox::kg::Kg;
 use toolbox::link::Linked;
@@ -234,7 +234,30 @@ impl Outcome {
             failure: None,
         }
     }
+
+    /// The outcome of a question at which the planner itself failed: no answer, for which it counts wherever answers are counted.
+    #[must_use]
+    pub fn failed(error: &InferError) -> Self {
+        let (value, provenance) = (AnswerValue::Set(Vec::new()), Provenance::None);
+        let answer = Answer { value, program: Vec::new(), evidence: Vec::new(), provenance, emptied: None };
+        Self { failure: Some(PLANNER_FAILED), ..Self::new(answer, vec![Event::Error { message: error.to_string() }]) }
+    }
+
+    /// What went wrong where the model, and not the graph, is why there is no answer.
+    #[must_use]
+    pub fn stuck(&self) -> Option<&str> {
+        if !self.failure.is_some_and(|failure| [PLANNER_FAILED, kg_agent::NO_CALL, kg_agent::NO_END].contains(&failure)) {
+            return None;
+        }
+        self.events.iter().rev().find_map(|event| match event {
+            Event::Error { message } => Some(message.as_str()),
+            _ => None,
+        })
+    }
 }
+
+/// Why there is no answer where the planner itself failed.
+pub const PLANNER_FAILED: &str = "planner_failed";
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -110,6 +110,7 @@ pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Resul
         events.push(Event::Result { call: step.call.to_string(), result: ResultText::of(&session, step) });
     }
     let answer = Answer::of(&session);
+    let failure = session.answer().is_none().then_some(super::kg_agent::NO_CALL);
     events.push(Event::Answer { answer: Box::new(answer.clone()) });
     let kg_seconds = begun.elapsed().as_secs_f64() - count.model;
     events.push(Event::Timing { kg: kg_seconds, model: count.model });
@@ -121,6 +122,7 @@ pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Resul
         tokens: count.tokens,
         model_seconds: count.model,
         kg_seconds,
+        failure,
         ..Outcome::new(answer, events)
     })
 }

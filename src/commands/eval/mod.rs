@@ -33,6 +33,7 @@ use crate::cli::{EntitySource, EvalArgs};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
+    write::check_target(&args.out)?;
     let graph = kg::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
     let settings = settings(args, &ranker)?;

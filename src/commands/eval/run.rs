@@ -12,7 +12,8 @@ use datagen::linking::{Linking, gold_entities};
 use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};
 use indicatif::ProgressBar;
-use infer::agent::{AgentKind, Linkable, Outcome as Answered, Survived, Task, answer_with};
+use infer::InferError;
+use infer::agent::{AgentKind, Linkable, Outcome as Answered, PLANNER_FAILED, Survived, Task, answer_with};
 use infer::planner::{Oracle, Planner, Scripted};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -50,6 +51,9 @@ pub(super) struct Prediction {
     pub(super) groups: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) failure: Option<&'static str>,
+    /// What went wrong where the model, and not the graph, is why there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) emptied: Option<toolbox::answer::Emptied>,
     /// For the QALD form, which wants terms.
@@ -82,16 +86,17 @@ struct One {
 /// Answers every question and scores the answers, on the current thread pool; results do not depend on its size.
 pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Setting, ui: &Ui) -> Result<Evaluated> {
     let bar = ui.bar(Some(questions.len() as u64), "evaluate");
+    let tries = Tries::default();
     let results: Vec<Result<Result<One, String>>> = match setting.planning.together(setting.batch, questions.len()) {
         Some(slots) => {
             let planners = setting.planning.planners(slots, rayon::current_num_threads(), setting.doubt)?;
-            together(planners, questions.len(), |i, planner| one(graph, &questions[i], setting, Some(planner), &bar, ui))?
+            together(planners, questions.len(), |i, planner| one(graph, &questions[i], setting, Some(planner), &tries, (&bar, ui)))?
         }
         None => questions
             .par_iter()
             .map_init(
                 || setting.planning.planner(setting.doubt),
-                |planner, question| one(graph, question, setting, planner.as_deref_mut(), &bar, ui),
+                |planner, question| one(graph, question, setting, planner.as_deref_mut(), &tries, (&bar, ui)),
             )
             .collect(),
     };
@@ -122,6 +127,18 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
     if scored.is_empty() {
         let first = evaluated.skipped.first().map_or("", |(_, reason)| reason.as_str());
         bail!("none of the {} questions can be measured; the first because: {first}", questions.len());
+    }
+    let mut failed = evaluated.predictions.iter().filter(|one| one.failure == Some(PLANNER_FAILED));
+    if let Some(Prediction { id, reason, .. }) = failed.next() {
+        let error = reason.as_deref().unwrap_or_default();
+        let n = 1 + failed.count();
+        if n == questions.len() {
+            bail!("the planner failed at all {n} questions; at the first: {error}");
+        }
+        ui.warn(&format!(
+            "{n} of {} questions count as unanswered because the planner failed; the first is {id}: {error}",
+            questions.len()
+        ));
     }
     evaluated.metrics = Metrics::of(&scored);
     Ok(evaluated)
@@ -160,8 +177,8 @@ fn one(
     question: &GoldQuestion,
     setting: &Setting,
     planner: Option<&mut (dyn Planner + '_)>,
-    bar: &ProgressBar,
-    ui: &Ui,
+    tries: &Tries,
+    (bar, ui): (&ProgressBar, &Ui),
 ) -> Result<Result<One, String>> {
     if ui.stop().load(Ordering::Relaxed) {
         bail!("interrupted");
@@ -184,7 +201,11 @@ fn one(
     };
     let linking_took = begun.elapsed();
     let (answered, known) = match planner {
-        Some(planner) => (model_answer(graph, question, setting, found.as_deref(), without, planner)?, taken),
+        Some(planner) => match model_answer(graph, question, setting, found.as_deref(), without, planner) {
+            Ok(answered) => (tries.answered(answered), taken),
+            // One question that cannot be put to the model is one without an answer, not the end of the evaluation.
+            Err(error) => (tries.failed(error)?, taken),
+        },
         None => match taken.map_or_else(|| verified(graph, question), Ok) {
             Ok(verified) => (oracle_answer(graph, question, setting, &verified, found.as_deref())?, Some(verified)),
             Err(reason) => return Ok(Err(reason)),
@@ -231,6 +252,7 @@ fn one(
         tokens: answered.tokens,
         groups,
         failure: answered.failure,
+        reason: answered.stuck().map(str::to_owned),
         emptied: answered.answer.emptied,
         value: answered.answer.value,
     };
@@ -343,7 +365,7 @@ fn model_answer(
     found: Option<&[NodeId]>,
     without: Vec<RelId>,
     planner: &mut dyn Planner,
-) -> Result<Answered> {
+) -> Result<Answered, InferError> {
     let entities = match found {
         Some(found) => found.to_vec(),
         None => question.topics.iter().filter_map(|topic| graph.by_name(&topic.name)).collect(),
@@ -367,5 +389,28 @@ fn model_answer(
         planner_name: setting.planning.name(),
         model_knowledge: setting.model_knowledge,
     };
-    Ok(answer_with(&setting.agent, task, planner)?)
+    answer_with(&setting.agent, task, planner)
+}
+
+/// Questions at which a planner may fail before one succeeds: then it is the planner that is wrong and not the questions.
+const HOPELESS: usize = 5;
+
+/// How planners have done so far, counted by all threads.
+#[derive(Default)]
+struct Tries {
+    answered: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Tries {
+    fn answered(&self, answered: Answered) -> Answered {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+        answered
+    }
+
+    /// An outcome without an answer, or the error where nothing but failures has come.
+    fn failed(&self, error: InferError) -> Result<Answered, InferError> {
+        let failed = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
+        if failed >= HOPELESS && self.answered.load(Ordering::Relaxed) == 0 { Err(error) } else { Ok(Answered::failed(&error)) }
+    }
 }

@@ -2,15 +2,28 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use datagen::linking::Linking;
 use model::atomic::StagedFolder;
 use serde::Serialize;
 use serde_json::json;
+use toolbox::replace;
 
 use super::compare::Beside;
 use super::run::Evaluated;
 use super::{qald, report};
+
+/// Refuses to write over anything but an earlier evaluation.
+pub(super) fn check_target(out: &Path) -> Result<()> {
+    let agents = || std::fs::read_dir(out).into_iter().flatten().flatten().map(|entry| entry.path());
+    let ours = |out: &Path| out.join("report.html").is_file() && (measured(out) || agents().any(|folder| measured(&folder)));
+    replace::check(out, ours).map_err(|error| anyhow!("{}: {error}", out.display()))
+}
+
+/// Whether a folder has what one agent came to.
+fn measured(folder: &Path) -> bool {
+    replace::has(folder, &["metrics.json", "predictions.jsonl"])
+}
 
 /// Writes what one agent or several came to: report.html, and for each metrics.json, predictions.jsonl, predictions.qald.json, skipped.jsonl and, if asked
 /// for, traces/; those of several lie in a folder each.

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::frozen::VERSION;
 use super::load::{self, LoadError, LoadOptions, Progress, Source};
 use super::{Damage, FrozenKg, Kg, NamedGraph, Settings, learned};
+use crate::replace;
 use crate::search::{LabelIndex, SearchError};
 use crate::term::Term;
 
@@ -117,7 +118,7 @@ pub enum FolderError {
         damage: Damage,
     },
     /// No graph of that name is in the folder.
-    #[error("{} has no graph `{given}`; it has {}", path.display(), known.join(", "))]
+    #[error("{} has no graph `{given}`; {}", path.display(), if known.is_empty() { "it has no named graphs".to_owned() } else { format!("it has {}", known.join(", ")) })]
     NoSuchGraph {
         /// The folder.
         path: PathBuf,
@@ -300,16 +301,7 @@ fn replace(dir: &Path, fill: impl FnOnce(&Path, &Path) -> Result<Manifest, Folde
     sync(&fresh).map_err(io(&fresh))?;
 
     let old = work.path().join("old");
-    let had_old = dir.exists();
-    if had_old {
-        fs::rename(dir, &old).map_err(io(dir))?;
-    }
-    if let Err(source) = fs::rename(&fresh, dir) {
-        if had_old {
-            fs::rename(&old, dir).map_err(io(dir))?;
-        }
-        return Err(FolderError::Io { path: dir.to_owned(), source });
-    }
+    replace::put(&fresh, dir, &old).map_err(io(dir))?;
     sync(parent).map_err(io(parent))?;
     drop(lock);
     Ok(manifest)

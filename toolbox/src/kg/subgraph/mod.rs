@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use std::borrow::Cow;
 
 pub use oda::{OdaError, OdaKind, OdaReader};
-pub use write::{Subgraph, write_files};
+pub use write::{Subgraph, check_target, write_files};
 
 use super::Kg;
 use crate::term::{NodeId, RelId};

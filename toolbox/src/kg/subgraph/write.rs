@@ -12,6 +12,7 @@ use serde_json::{Value, to_writer};
 
 use super::oda::write_name;
 use super::{Kg, Neighbourhood, SubgraphOptions, Triple, triples_of};
+use crate::replace;
 use crate::term::{NodeId, RelId};
 
 /// Lines that are rendered as one piece of work.
@@ -242,25 +243,33 @@ pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> io::Result<Vec<(PathB
         Some("nt") => Ok(vec![whole(out, |out| subgraph.write_ntriples(out))?]),
         Some("json") => Ok(vec![whole(out, |out| subgraph.write_oda(hops, out))?, whole(&out.with_extension("labels.json"), labels)?]),
         _ => {
-            if fs::read_dir(out).map_or_else(|_| out.exists(), |mut entries| entries.next().is_some() && !out.join("labels.json").is_file())
-            {
-                let message = format!("{}: this exists and is no folder that this command wrote; name a new one", out.display());
-                return Err(io::Error::new(io::ErrorKind::AlreadyExists, message));
-            }
+            check_target(out)?;
             let temp = tempfile::Builder::new().prefix(".partial-").tempdir_in(parent(out)?)?;
+            let fresh = temp.path().join("new");
+            fs::create_dir(&fresh)?;
             let together = hops.min(TOGETHER);
-            let mut written = vec![whole(&temp.path().join(format!("{together}-hop.json")), |out| subgraph.write_oda(together, out))?];
+            let mut written = vec![whole(&fresh.join(format!("{together}-hop.json")), |out| subgraph.write_oda(together, out))?];
             for hop in together + 1..=hops {
-                written.push(whole(&temp.path().join(format!("{hop}-hop-only.json")), |out| subgraph.write_oda_hop(hop, out))?);
+                written.push(whole(&fresh.join(format!("{hop}-hop-only.json")), |out| subgraph.write_oda_hop(hop, out))?);
             }
-            written.push(whole(&temp.path().join("labels.json"), labels)?);
-            if out.exists() {
-                fs::remove_dir_all(out)?;
-            }
-            fs::rename(temp.keep(), out)?;
+            written.push(whole(&fresh.join("labels.json"), labels)?);
+            replace::put(&fresh, out, &temp.path().join("old"))?;
             let name = |path: PathBuf| path.file_name().map_or(path.clone(), |name| out.join(name));
             Ok(written.into_iter().map(|(path, count)| (name(path), count)).collect())
         }
+    }
+}
+
+/// Refuses a folder that [`write_files`] did not write; a single file is replaced, as every file is that is named for output.
+///
+/// # Errors
+/// Says why, with the path.
+pub fn check_target(out: &Path) -> io::Result<()> {
+    let first = |folder: &Path| (1..=TOGETHER).any(|hops| folder.join(format!("{hops}-hop.json")).is_file());
+    let ours = |folder: &Path| first(folder) && replace::has(folder, &["labels.json"]);
+    match out.extension().and_then(|extension| extension.to_str()) {
+        Some("nt" | "json") if !out.is_dir() => Ok(()),
+        _ => replace::check(out, ours).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", out.display()))),
     }
 }
 
