@@ -1,4 +1,4 @@
-//! The `kgagent` binary: commands, configuration, progress and tables. The only place that prints, exits or reads the environment.
+//! The `kgagent` binary: commands, configuration, progress and tables. The only place that prints, exits or reads the environment, but for the hub's cache (`model::hub`).
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 
 mod cli;
