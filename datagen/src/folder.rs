@@ -111,7 +111,7 @@ impl Lines {
 
     /// Writes whole lines as they are.
     pub(crate) fn raw(&mut self, lines: &[u8]) -> Result<(), Error> {
-        self.count += lines.iter().filter(|byte| **byte == b'\n').count();
+        self.count += memchr::memchr_iter(b'\n', lines).count();
         self.file.write_all(lines).map_err(Error::io(&self.path))
     }
 
