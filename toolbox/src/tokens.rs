@@ -13,14 +13,14 @@ const LETTERS: usize = 4;
 #[must_use]
 pub fn estimate(text: &str) -> usize {
     let (mut tokens, mut letters) = (0, 0);
-    let mut count = |letter: bool, visible: bool| {
-        tokens += usize::from(if letter { letters % LETTERS == 0 } else { visible });
-        letters = if letter { letters + 1 } else { 0 };
-    };
-    if text.is_ascii() {
-        text.bytes().for_each(|b| count(b.is_ascii_alphabetic(), b == b'\n' || !char::from(b).is_whitespace()));
-    } else {
-        text.chars().for_each(|c| count(c.is_alphabetic(), c == '\n' || !c.is_whitespace()));
+    for c in text.chars() {
+        if c.is_alphabetic() {
+            tokens += usize::from(letters % LETTERS == 0);
+            letters += 1;
+            continue;
+        }
+        letters = 0;
+        tokens += usize::from(c == '\n' || !c.is_whitespace());
     }
     tokens
 }
