@@ -8,10 +8,12 @@ use super::super::kernels::dispatch;
 pub(super) const SMALL: usize = 32;
 
 /// Rows of activations. Beside K formats they are 8-bit integers with a scale for 256, as in llama.cpp; beside Q8_0 16-bit integers with a
-/// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are.
+/// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are. The 16-bit integers and the floats of
+/// the rows that go through a kernel together ([`tiles`], [`float_tiles`]) lie in the order in which it reads them: one pointer instead of one a row.
 #[derive(Default, Clone)]
 pub(crate) struct Activations {
     pub(super) width: usize,
+    /// `[tile][width][row of the tile]`.
     pub(super) plain: Vec<f32>,
     /// `[row][width]`.
     pub(super) bytes: Vec<i8>,
@@ -20,10 +22,47 @@ pub(crate) struct Activations {
     /// Sums of 16 and of 32 neighbouring bytes: `[row][width / 16]`, `[row][width / 32]`.
     pub(super) sums16: Vec<i16>,
     pub(super) sums32: Vec<i16>,
-    /// `[row][width]`.
-    pub(super) shorts: Vec<i16>,
-    /// `[row][width / 32]`.
+    /// `[tile][width / 32][16][row of the tile]`, pairs of neighbours.
+    pub(super) shorts: Vec<[i16; 2]>,
+    /// `[tile][width / 32][row of the tile]`.
     pub(super) short_scales: Vec<f32>,
+    /// Where a block's sum begins: its numbers times -128, since that is what every weight has too much.
+    pub(super) short_begins: Vec<i32>,
+}
+
+/// The rows that go through a kernel together, as `(first, how many)`: fours, then what is left.
+pub(super) fn tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let height = match rows - done {
+            0 => return None,
+            1 => 1,
+            2 | 3 => 2,
+            _ => 4,
+        };
+        done += height;
+        Some((done - height, height))
+    })
+}
+
+/// Rows from which on float tiles have six rows: fewer widen a weight more often, but divide a small number of rows more evenly.
+const MANY_ROWS: usize = 36;
+
+/// [`tiles`] beside floats, which have registers for six: up to three rows together, some in fours, many in sixes; never a lonely row behind others.
+pub(super) fn float_tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let height = match rows - done {
+            0 => return None,
+            left @ 1..=6 if left != 4 || rows >= MANY_ROWS => left,
+            left @ 7..=11 if rows >= MANY_ROWS => left.div_ceil(2),
+            11 => 6,
+            _ if rows >= MANY_ROWS => 6,
+            _ => 4,
+        };
+        done += height;
+        Some((done - height, height))
+    })
 }
 
 /// The largest magnitude.
@@ -52,8 +91,14 @@ impl Activations {
         self.width = width;
         let has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));
         if has(&[Format::F16, Format::Bf16]) {
-            self.plain.clear();
-            self.plain.extend_from_slice(x);
+            self.plain.resize(x.len(), 0.0);
+            for (first, height) in float_tiles(rows) {
+                let tile = first * width..(first + height) * width;
+                let (x, tile) = (&x[tile.clone()], &mut self.plain[tile]);
+                for (r, row) in x.chunks_exact(width).enumerate() {
+                    tile[r..].iter_mut().step_by(height).zip(row).for_each(|(place, &v)| *place = v);
+                }
+            }
         }
         if has(&[Format::Q4K, Format::Q6K]) {
             self.bytes.resize(x.len(), 0);
@@ -63,9 +108,10 @@ impl Activations {
             self.fill_bytes(x);
         }
         if has(&[Format::Q8_0]) {
-            self.shorts.resize(x.len(), 0);
+            self.shorts.resize(x.len() / 2, [0; 2]);
             self.short_scales.resize(x.len() / SMALL, 0.0);
-            self.fill_shorts(x);
+            self.short_begins.resize(x.len() / SMALL, 0);
+            self.fill_shorts(x, rows);
         }
     }
 
@@ -93,21 +139,44 @@ impl Activations {
         );
     }
 
-    fn fill_shorts(&mut self, x: &[f32]) {
-        let Self { shorts, short_scales, .. } = self;
+    fn fill_shorts(&mut self, x: &[f32], rows: usize) {
+        let Self { width, shorts, short_scales, short_begins, .. } = self;
+        let blocks = *width / SMALL;
         dispatch(
             #[inline(always)]
             || {
-                let blocks = x.as_chunks::<SMALL>().0.iter().zip(shorts.as_chunks_mut::<SMALL>().0).zip(short_scales.iter_mut());
-                for ((x, shorts), scale) in blocks {
-                    let top = top(x);
-                    *scale = top / 32767.0;
-                    let inverse = if top > 0.0 { 32767.0 / top } else { 0.0 };
-                    for (q, &v) in shorts.iter_mut().zip(x) {
-                        *q = whole(v * inverse) as i16;
+                for (first, height) in tiles(rows) {
+                    for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
+                        for (b, x) in row.as_chunks::<SMALL>().0.iter().enumerate() {
+                            let at = first * blocks + b * height;
+                            let top = top(x);
+                            short_scales[at + r] = top / 32767.0;
+                            let inverse = if top > 0.0 { 32767.0 / top } else { 0.0 };
+                            let numbers = x.map(|v| whole(v * inverse) as i16);
+                            short_begins[at + r] = -128 * numbers.iter().map(|&q| i32::from(q)).sum::<i32>();
+                            let places = shorts[at * SMALL / 2..][..height * SMALL / 2].chunks_exact_mut(height);
+                            for (place, &pair) in places.zip(numbers.as_chunks::<2>().0) {
+                                place[r] = pair;
+                            }
+                        }
                     }
                 }
             },
         );
+    }
+
+    /// Number `k` of row `row` beside floats.
+    pub(super) fn float(&self, row: usize, k: usize) -> f32 {
+        let rows = self.plain.len() / self.width;
+        let (first, height) = float_tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        self.plain[first * self.width + k * height + row - first]
+    }
+
+    /// Number `k` of row `row` beside Q8_0 weights, and its block's scale.
+    pub(super) fn short(&self, row: usize, k: usize) -> (i16, f32) {
+        let rows = self.shorts.len() * 2 / self.width;
+        let (first, height) = tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let block = first * (self.width / SMALL) + k / SMALL * height;
+        (self.shorts[block * SMALL / 2 + k % SMALL / 2 * height + row - first][k % 2], self.short_scales[block + row - first])
     }
 }

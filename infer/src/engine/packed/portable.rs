@@ -32,11 +32,12 @@ fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize)
         layout::integers(format, chunks, o, &mut q[..format.block()]);
         match format {
             Format::F32 => {}
-            Format::F16 => sum = x.plain[at].mul_add(d, sum),
-            Format::Bf16 => sum = x.plain[at].mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum),
+            Format::F16 => sum = x.float(row, b).mul_add(d, sum),
+            Format::Bf16 => sum = x.float(row, b).mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum),
             Format::Q8_0 => {
-                let total: i32 = q.iter().zip(&x.shorts[at..at + SMALL]).map(|(q, &x)| q * i32::from(x)).sum();
-                sum = (d * x.short_scales[at / SMALL]).mul_add(total as f32, sum);
+                let first = b * SMALL;
+                let total: i32 = (0..SMALL).map(|k| q[k] * i32::from(x.short(row, first + k).0)).sum();
+                sum = (d * x.short(row, first).1).mul_add(total as f32, sum);
             }
             Format::Q4K | Format::Q6K => {
                 let group = if format == Format::Q4K { 32 } else { 16 };
