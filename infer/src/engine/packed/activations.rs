@@ -8,20 +8,19 @@ use super::super::kernels::dispatch;
 pub(super) const SMALL: usize = 32;
 
 /// Rows of activations. Beside K formats they are 8-bit integers with a scale for 256, as in llama.cpp; beside Q8_0 16-bit integers with a
-/// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are. The 16-bit integers and the floats of
-/// the rows that go through a kernel together ([`tiles`], [`float_tiles`]) lie in the order in which it reads them: one pointer instead of one a row.
+/// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are. The numbers of the rows that go through a kernel together ([`tiles`], [`float_tiles`]) lie in the order in which it reads them: one pointer instead of one a row.
 #[derive(Default, Clone)]
 pub(crate) struct Activations {
     pub(super) width: usize,
     /// `[tile][width][row of the tile]`.
     pub(super) plain: Vec<f32>,
-    /// `[row][width]`.
-    pub(super) bytes: Vec<i8>,
-    /// `[row][width / 256]`.
+    /// `[tile][width / 256][64][row of the tile]`, neighbours in fours.
+    pub(super) bytes: Vec<[i8; 4]>,
+    /// `[tile][width / 256][row of the tile]`.
     pub(super) byte_scales: Vec<f32>,
-    /// Sums of 16 and of 32 neighbouring bytes: `[row][width / 16]`, `[row][width / 32]`.
-    pub(super) sums16: Vec<i16>,
-    pub(super) sums32: Vec<i16>,
+    /// Sums of 16 and of 32 neighbouring bytes in pairs: `[tile][width / 256][8][row of the tile]`, `[tile][width / 256][4][row of the tile]`.
+    pub(super) sums16: Vec<[i16; 2]>,
+    pub(super) sums32: Vec<[i16; 2]>,
     /// `[tile][width / 32][16][row of the tile]`, pairs of neighbours.
     pub(super) shorts: Vec<[i16; 2]>,
     /// `[tile][width / 32][row of the tile]`.
@@ -84,6 +83,14 @@ fn whole(v: f32) -> i32 {
     (v + SHIFT).to_bits().cast_signed().wrapping_sub(SHIFT.to_bits().cast_signed())
 }
 
+/// Puts `groups` to where those of row `r` of a tile of `height` rows belong.
+#[inline(always)]
+fn put<T: Copy>(tile: &mut [T], height: usize, r: usize, groups: &[T]) {
+    for (place, &group) in tile.chunks_exact_mut(height).zip(groups) {
+        place[r] = group;
+    }
+}
+
 impl Activations {
     /// Takes `rows` rows of `width` values for products with weights in these formats.
     pub(crate) fn fill(&mut self, formats: &(impl Iterator<Item = Format> + Clone), x: &[f32], rows: usize, width: usize) {
@@ -101,11 +108,11 @@ impl Activations {
             }
         }
         if has(&[Format::Q4K, Format::Q6K]) {
-            self.bytes.resize(x.len(), 0);
+            self.bytes.resize(x.len() / 4, [0; 4]);
             self.byte_scales.resize(x.len() / K_BLOCK, 0.0);
-            self.sums16.resize(x.len() / 16, 0);
-            self.sums32.resize(x.len() / 32, 0);
-            self.fill_bytes(x);
+            self.sums16.resize(x.len() / 32, [0; 2]);
+            self.sums32.resize(x.len() / 64, [0; 2]);
+            self.fill_bytes(x, rows);
         }
         if has(&[Format::Q8_0]) {
             self.shorts.resize(x.len() / 2, [0; 2]);
@@ -115,25 +122,33 @@ impl Activations {
         }
     }
 
-    fn fill_bytes(&mut self, x: &[f32]) {
-        let Self { bytes, byte_scales, sums16, sums32, .. } = self;
+    fn fill_bytes(&mut self, x: &[f32], rows: usize) {
+        let Self { width, bytes, byte_scales, sums16, sums32, .. } = self;
+        let blocks = *width / K_BLOCK;
         dispatch(
             #[inline(always)]
             || {
-                let blocks = x.as_chunks::<K_BLOCK>().0.iter().zip(bytes.as_chunks_mut::<K_BLOCK>().0).zip(byte_scales.iter_mut());
-                for ((x, bytes), scale) in blocks {
-                    let top = top(x);
-                    *scale = top / 127.0;
-                    let inverse = if top > 0.0 { 127.0 / top } else { 0.0 };
-                    for (q, &v) in bytes.iter_mut().zip(x) {
-                        *q = whole(v * inverse) as i8;
+                for (first, height) in tiles(rows) {
+                    for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
+                        for (b, x) in row.as_chunks::<K_BLOCK>().0.iter().enumerate() {
+                            let at = first * blocks + b * height;
+                            let top = top(x);
+                            byte_scales[at + r] = top / 127.0;
+                            let inverse = if top > 0.0 { 127.0 / top } else { 0.0 };
+                            let numbers = x.map(|v| whole(v * inverse) as i8);
+                            put(&mut bytes[at * K_BLOCK / 4..], height, r, numbers.as_chunks::<4>().0);
+                            let mut sums = [0i16; K_BLOCK / 16];
+                            for (sum, numbers) in sums.iter_mut().zip(numbers.as_chunks::<16>().0) {
+                                *sum = numbers.iter().map(|&q| i16::from(q)).sum();
+                            }
+                            put(&mut sums16[at * K_BLOCK / 32..], height, r, sums.as_chunks::<2>().0);
+                            let mut longer = [0i16; K_BLOCK / 32];
+                            for (sum, halves) in longer.iter_mut().zip(sums.as_chunks::<2>().0) {
+                                *sum = halves[0] + halves[1];
+                            }
+                            put(&mut sums32[at * K_BLOCK / 64..], height, r, longer.as_chunks::<2>().0);
+                        }
                     }
-                }
-                for (sum, bytes) in sums16.iter_mut().zip(bytes.as_chunks::<16>().0) {
-                    *sum = bytes.iter().map(|&q| i16::from(q)).sum();
-                }
-                for (sum, halves) in sums32.iter_mut().zip(sums16.as_chunks::<2>().0) {
-                    *sum = halves[0] + halves[1];
                 }
             },
         );
@@ -154,15 +169,20 @@ impl Activations {
                             let inverse = if top > 0.0 { 32767.0 / top } else { 0.0 };
                             let numbers = x.map(|v| whole(v * inverse) as i16);
                             short_begins[at + r] = -128 * numbers.iter().map(|&q| i32::from(q)).sum::<i32>();
-                            let places = shorts[at * SMALL / 2..][..height * SMALL / 2].chunks_exact_mut(height);
-                            for (place, &pair) in places.zip(numbers.as_chunks::<2>().0) {
-                                place[r] = pair;
-                            }
+                            put(&mut shorts[at * SMALL / 2..], height, r, numbers.as_chunks::<2>().0);
                         }
                     }
                 }
             },
         );
+    }
+
+    /// Number `k` of row `row` beside K formats, and its block's scale.
+    pub(super) fn byte(&self, row: usize, k: usize) -> (i8, f32) {
+        let rows = self.bytes.len() * 4 / self.width;
+        let (first, height) = tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let block = first * (self.width / K_BLOCK) + k / K_BLOCK * height;
+        (self.bytes[block * K_BLOCK / 4 + k % K_BLOCK / 4 * height + row - first][k % 4], self.byte_scales[block + row - first])
     }
 
     /// Number `k` of row `row` beside floats.

@@ -132,7 +132,10 @@ mod tests {
                 let number = |(short, scale): (i16, f32)| f64::from(short) * f64::from(scale);
                 (0..n).map(|i| number(x.short(i / x.width, i % x.width))).collect()
             }
-            Format::Q4K | Format::Q6K => (0..n).map(|i| f64::from(x.bytes[i]) * f64::from(x.byte_scales[i / 256])).collect(),
+            Format::Q4K | Format::Q6K => {
+                let number = |(byte, scale): (i8, f32)| f64::from(byte) * f64::from(scale);
+                (0..n).map(|i| number(x.byte(i / x.width, i % x.width))).collect()
+            }
             Format::F32 | Format::F16 | Format::Bf16 => (0..n).map(|i| f64::from(x.float(i / x.width, i % x.width))).collect(),
         }
     }
