@@ -16,6 +16,10 @@ use rayon::prelude::*;
 /// Rows of a prompt that go through the layers together: enough that a weight is read once for many rows, few enough to stay in cache.
 pub(crate) const PREFILL_ROWS: usize = 96;
 
+/// Rows from which on a thread takes rows of its own through a layer: with fewer, reading all weights on every thread takes longer than the threads'
+/// waiting for each other at every product.
+const ROWS_APIECE: usize = 16;
+
 /// Values of a block above which SwiGLU is spread over threads (about 20 µs of one core).
 const SWIGLU_ABOVE: usize = 16 << 10;
 
@@ -63,9 +67,10 @@ pub(crate) struct Scratch {
     x: Vec<f32>,
     normed: Vec<f32>,
     wide: Vec<f32>,
+    mixed: Vec<f32>,
     act: Vec<f32>,
     narrow: Vec<f32>,
-    spare: Spare,
+    spares: Vec<Spare>,
     angles: Vec<(f32, f32)>,
     attention: attention::Scratch,
     logits: Vec<f32>,
@@ -157,8 +162,6 @@ impl Llama {
     pub(crate) fn block(&self, segments: &mut [Segment<'_>], s: &mut Scratch, threads: usize) {
         let c = &self.config;
         let hidden = c.hidden_size;
-        let width = hidden.next_multiple_of(kernels::PANEL);
-        let eps = c.rms_norm_eps as f32;
         let mut rows = segments.iter().map(|segment| segment.ids.len()).sum();
         s.size(rows, self);
         s.angles.clear();
@@ -186,20 +189,7 @@ impl Llama {
             done += segment.ids.len();
         }
         for (l, layer) in self.layers.iter().enumerate() {
-            kernels::rms_norm(&s.x[..rows * hidden], &layer.input_norm, eps, &mut s.normed);
-            layer.qkv.run(&s.normed, rows, &mut s.wide, &mut s.spare, threads);
-            if let Some((q_norm, k_norm)) = &layer.head_norms {
-                let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
-                for row in s.wide.chunks_exact_mut(layer.qkv.width()).take(rows) {
-                    let (q, rest) = row.split_at_mut(q_width);
-                    for (part, weight) in [(q, q_norm), (&mut rest[..kv_width], k_norm)] {
-                        // As wide as the widest block, so there is room for one row's heads.
-                        let normed = &mut s.act[..part.len()];
-                        kernels::rms_norm(part, weight, eps, normed);
-                        part.copy_from_slice(normed);
-                    }
-                }
-            }
+            s.spread(rows, threads, layer.qkv.width(), c, |part| layer.begin(part, c));
             let last = l + 1 == self.layers.len();
             for (shape, segment) in shapes.iter_mut().zip(segments.iter_mut()) {
                 shape.row = layer.qkv.width();
@@ -214,7 +204,7 @@ impl Llama {
                 attention::store(shape, l, &s.wide, &s.angles, segment.cache);
             }
             let caches: Vec<&KvCache> = segments.iter().map(|segment| &*segment.cache).collect();
-            attention::attend(&shapes, l, &s.wide, &s.angles, &caches, &mut s.attention, &mut s.act, threads);
+            attention::attend(&shapes, l, &s.wide, &s.angles, &caches, &mut s.attention, &mut s.mixed, threads);
             if last {
                 rows = 0;
                 for shape in shapes.iter().filter(|shape| shape.skip < shape.rows) {
@@ -226,19 +216,13 @@ impl Llama {
                     break;
                 }
             }
-            layer.o.run(&s.act, rows, &mut s.narrow, &mut s.spare, threads);
-            add_rows(&mut s.x, &s.narrow, hidden, width, rows);
-            kernels::rms_norm(&s.x[..rows * hidden], &layer.post_norm, eps, &mut s.normed);
-            layer.gate_up.run(&s.normed, rows, &mut s.wide, &mut s.spare, threads);
-            swiglu(&s.wide, layer.gate_up.width(), c.intermediate_size, rows, &mut s.act, threads);
-            layer.down.run(&s.act, rows, &mut s.narrow, &mut s.spare, threads);
-            add_rows(&mut s.x, &s.narrow, hidden, width, rows);
+            s.spread(rows, threads, layer.gate_up.width(), c, |part| layer.end(part, c));
         }
         segments.iter_mut().for_each(|segment| segment.cache.advance(segment.ids.len()));
         if rows > 0 {
-            kernels::rms_norm(&s.x[..rows * hidden], &self.norm, eps, &mut s.normed);
+            kernels::rms_norm(&s.x[..rows * hidden], &self.norm, c.rms_norm_eps as f32, &mut s.normed);
             s.logits.resize(rows * self.head.width(), 0.0);
-            self.head.run(&s.normed, rows, &mut s.logits, &mut s.spare, threads);
+            self.head.run(&s.normed, rows, &mut s.logits, &mut s.spares[0], threads);
             let mut computed = s.logits.chunks_exact(self.head.width());
             for (shape, segment) in shapes.iter().zip(segments) {
                 let Some(out) = segment.logits.as_mut() else { continue };
@@ -249,6 +233,64 @@ impl Llama {
             }
         }
     }
+}
+
+/// Rows on their way through the part of a layer before attention or behind it, which looks at no other rows: a thread's own, or all of them.
+struct Rows<'a> {
+    x: &'a mut [f32],
+    normed: &'a mut [f32],
+    /// Products with the matrices that stand on top of each other.
+    wide: &'a mut [f32],
+    /// What attention gave.
+    mixed: &'a [f32],
+    act: &'a mut [f32],
+    narrow: &'a mut [f32],
+    spare: &'a mut Spare,
+    count: usize,
+    /// Threads over which products are spread.
+    threads: usize,
+}
+
+impl Layer {
+    /// Up to the queries, keys and values, in `wide`.
+    fn begin(&self, rows: Rows<'_>, c: &ModelConfig) {
+        let Rows { x, normed, wide, act, spare, count, threads, .. } = rows;
+        let eps = c.rms_norm_eps as f32;
+        kernels::rms_norm(x, &self.input_norm, eps, normed);
+        self.qkv.run(normed, count, wide, spare, threads);
+        if let Some((q_norm, k_norm)) = &self.head_norms {
+            let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
+            for row in wide.chunks_exact_mut(self.qkv.width()) {
+                let (q, rest) = row.split_at_mut(q_width);
+                for (part, weight) in [(q, q_norm), (&mut rest[..kv_width], k_norm)] {
+                    // As wide as the widest block, so there is room for one row's heads.
+                    let normed = &mut act[..part.len()];
+                    kernels::rms_norm(part, weight, eps, normed);
+                    part.copy_from_slice(normed);
+                }
+            }
+        }
+    }
+
+    /// From what attention gave to the layer's output, in `x`.
+    fn end(&self, rows: Rows<'_>, c: &ModelConfig) {
+        let Rows { x, normed, wide, mixed, act, narrow, spare, count, threads } = rows;
+        let hidden = c.hidden_size;
+        let width = hidden.next_multiple_of(kernels::PANEL);
+        self.o.run(mixed, count, narrow, spare, threads);
+        add_rows(x, narrow, hidden, width, count);
+        kernels::rms_norm(x, &self.post_norm, c.rms_norm_eps as f32, normed);
+        self.gate_up.run(normed, count, wide, spare, threads);
+        swiglu(wide, self.gate_up.width(), c.intermediate_size, count, act, threads);
+        self.down.run(act, count, narrow, spare, threads);
+        add_rows(x, narrow, hidden, width, count);
+    }
+}
+
+/// Width of the buffer for activations, and of what attention gives.
+fn act_widths(c: &ModelConfig) -> (usize, usize) {
+    let heads = c.num_attention_heads * c.head_dim;
+    (c.intermediate_size.max(heads).max(c.num_key_value_heads * c.head_dim), heads)
 }
 
 /// Cosine and sine of every position and frequency; the angle is an f32 product as in transformers.
@@ -273,8 +315,39 @@ impl Scratch {
         grow(&mut self.x, c.hidden_size);
         grow(&mut self.normed, c.hidden_size);
         grow(&mut self.wide, widest(&|l| l.qkv.width().max(l.gate_up.width())));
-        grow(&mut self.act, c.intermediate_size.max(c.num_attention_heads.max(c.num_key_value_heads) * c.head_dim));
+        let (act, mixed) = act_widths(c);
+        grow(&mut self.act, act);
+        grow(&mut self.mixed, mixed);
         grow(&mut self.narrow, c.hidden_size.next_multiple_of(kernels::PANEL));
+        if self.spares.is_empty() {
+            self.spares.push(Spare::default());
+        }
+    }
+
+    /// Does `op` with the first `rows` rows: each thread with rows of its own where there are enough, so that nothing is done by one for all and they
+    /// wait for each other only once; else with all together.
+    fn spread(&mut self, rows: usize, threads: usize, wide: usize, c: &ModelConfig, op: impl Fn(Rows<'_>) + Sync + Send) {
+        let apart = threads > 1 && rows >= threads * ROWS_APIECE;
+        let each = if apart { rows.div_ceil(threads) } else { rows };
+        let ((act, mixed), hidden) = (act_widths(c), c.hidden_size);
+        let narrow = hidden.next_multiple_of(kernels::PANEL);
+        self.spares.resize_with(self.spares.len().max(rows.div_ceil(each)), Spare::default);
+        let x = self.x[..rows * hidden].chunks_mut(each * hidden);
+        let normed = self.normed[..rows * hidden].chunks_mut(each * hidden);
+        let wide = self.wide[..rows * wide].chunks_mut(each * wide);
+        let mixed = self.mixed[..rows * mixed].chunks(each * mixed);
+        let act = self.act[..rows * act].chunks_mut(each * act);
+        let narrow = self.narrow[..rows * narrow].chunks_mut(each * narrow);
+        let parts = x.zip(normed).zip(wide).zip(mixed).zip(act).zip(narrow).zip(&mut self.spares);
+        let parts = parts.map(|((((((x, normed), wide), mixed), act), narrow), spare)| {
+            let count = x.len() / hidden;
+            Rows { x, normed, wide, mixed, act, narrow, spare, count, threads: if apart { 1 } else { threads } }
+        });
+        if apart {
+            parts.collect::<Vec<_>>().into_par_iter().with_max_len(1).for_each(op);
+        } else {
+            parts.for_each(op);
+        }
     }
 }
 

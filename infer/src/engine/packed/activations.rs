@@ -8,22 +8,60 @@ use super::super::kernels::dispatch;
 pub(super) const SMALL: usize = 32;
 
 /// Rows of activations. Beside K formats they are 8-bit integers with a scale for 256, as in llama.cpp; beside Q8_0 16-bit integers with a
-/// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are.
+/// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are. The numbers of the rows that go through a kernel together ([`tiles`], [`float_tiles`]) lie in the order in which it reads them: one pointer instead of one a row.
 #[derive(Default, Clone)]
 pub(crate) struct Activations {
     pub(super) width: usize,
+    /// `[tile][width][row of the tile]`.
     pub(super) plain: Vec<f32>,
-    /// `[row][width]`.
-    pub(super) bytes: Vec<i8>,
-    /// `[row][width / 256]`.
+    /// `[tile][width / 256][64][row of the tile]`, neighbours in fours.
+    pub(super) bytes: Vec<[i8; 4]>,
+    /// `[tile][width / 256][row of the tile]`.
     pub(super) byte_scales: Vec<f32>,
-    /// Sums of 16 and of 32 neighbouring bytes: `[row][width / 16]`, `[row][width / 32]`.
-    pub(super) sums16: Vec<i16>,
-    pub(super) sums32: Vec<i16>,
-    /// `[row][width]`.
-    pub(super) shorts: Vec<i16>,
-    /// `[row][width / 32]`.
+    /// Sums of 16 and of 32 neighbouring bytes in pairs: `[tile][width / 256][8][row of the tile]`, `[tile][width / 256][4][row of the tile]`.
+    pub(super) sums16: Vec<[i16; 2]>,
+    pub(super) sums32: Vec<[i16; 2]>,
+    /// `[tile][width / 32][16][row of the tile]`, pairs of neighbours.
+    pub(super) shorts: Vec<[i16; 2]>,
+    /// `[tile][width / 32][row of the tile]`.
     pub(super) short_scales: Vec<f32>,
+    /// Where a block's sum begins: its numbers times -128, since that is what every weight has too much.
+    pub(super) short_begins: Vec<i32>,
+}
+
+/// The rows that go through a kernel together, as `(first, how many)`: fours, then what is left.
+pub(super) fn tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let height = match rows - done {
+            0 => return None,
+            1 => 1,
+            2 | 3 => 2,
+            _ => 4,
+        };
+        done += height;
+        Some((done - height, height))
+    })
+}
+
+/// Rows from which on float tiles have six rows: fewer widen a weight more often, but divide a small number of rows more evenly.
+const MANY_ROWS: usize = 36;
+
+/// [`tiles`] beside floats, which have registers for six: up to three rows together, some in fours, many in sixes; never a lonely row behind others.
+pub(super) fn float_tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let height = match rows - done {
+            0 => return None,
+            left @ 1..=6 if left != 4 || rows >= MANY_ROWS => left,
+            left @ 7..=11 if rows >= MANY_ROWS => left.div_ceil(2),
+            11 => 6,
+            _ if rows >= MANY_ROWS => 6,
+            _ => 4,
+        };
+        done += height;
+        Some((done - height, height))
+    })
 }
 
 /// The largest magnitude.
@@ -45,6 +83,14 @@ fn whole(v: f32) -> i32 {
     (v + SHIFT).to_bits().cast_signed().wrapping_sub(SHIFT.to_bits().cast_signed())
 }
 
+/// Puts `groups` to where those of row `r` of a tile of `height` rows belong.
+#[inline(always)]
+fn put<T: Copy>(tile: &mut [T], height: usize, r: usize, groups: &[T]) {
+    for (place, &group) in tile.chunks_exact_mut(height).zip(groups) {
+        place[r] = group;
+    }
+}
+
 impl Activations {
     /// Takes `rows` rows of `width` values for products with weights in these formats.
     pub(crate) fn fill(&mut self, formats: &(impl Iterator<Item = Format> + Clone), x: &[f32], rows: usize, width: usize) {
@@ -52,62 +98,105 @@ impl Activations {
         self.width = width;
         let has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));
         if has(&[Format::F16, Format::Bf16]) {
-            self.plain.clear();
-            self.plain.extend_from_slice(x);
+            self.plain.resize(x.len(), 0.0);
+            for (first, height) in float_tiles(rows) {
+                let tile = first * width..(first + height) * width;
+                let (x, tile) = (&x[tile.clone()], &mut self.plain[tile]);
+                for (r, row) in x.chunks_exact(width).enumerate() {
+                    tile[r..].iter_mut().step_by(height).zip(row).for_each(|(place, &v)| *place = v);
+                }
+            }
         }
         if has(&[Format::Q4K, Format::Q6K]) {
-            self.bytes.resize(x.len(), 0);
+            self.bytes.resize(x.len() / 4, [0; 4]);
             self.byte_scales.resize(x.len() / K_BLOCK, 0.0);
-            self.sums16.resize(x.len() / 16, 0);
-            self.sums32.resize(x.len() / 32, 0);
-            self.fill_bytes(x);
+            self.sums16.resize(x.len() / 32, [0; 2]);
+            self.sums32.resize(x.len() / 64, [0; 2]);
+            self.fill_bytes(x, rows);
         }
         if has(&[Format::Q8_0]) {
-            self.shorts.resize(x.len(), 0);
+            self.shorts.resize(x.len() / 2, [0; 2]);
             self.short_scales.resize(x.len() / SMALL, 0.0);
-            self.fill_shorts(x);
+            self.short_begins.resize(x.len() / SMALL, 0);
+            self.fill_shorts(x, rows);
         }
     }
 
-    fn fill_bytes(&mut self, x: &[f32]) {
-        let Self { bytes, byte_scales, sums16, sums32, .. } = self;
+    fn fill_bytes(&mut self, x: &[f32], rows: usize) {
+        let Self { width, bytes, byte_scales, sums16, sums32, .. } = self;
+        let blocks = *width / K_BLOCK;
         dispatch(
             #[inline(always)]
             || {
-                let blocks = x.as_chunks::<K_BLOCK>().0.iter().zip(bytes.as_chunks_mut::<K_BLOCK>().0).zip(byte_scales.iter_mut());
-                for ((x, bytes), scale) in blocks {
-                    let top = top(x);
-                    *scale = top / 127.0;
-                    let inverse = if top > 0.0 { 127.0 / top } else { 0.0 };
-                    for (q, &v) in bytes.iter_mut().zip(x) {
-                        *q = whole(v * inverse) as i8;
+                for (first, height) in tiles(rows) {
+                    for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
+                        for (b, x) in row.as_chunks::<K_BLOCK>().0.iter().enumerate() {
+                            let at = first * blocks + b * height;
+                            let top = top(x);
+                            byte_scales[at + r] = top / 127.0;
+                            let inverse = if top > 0.0 { 127.0 / top } else { 0.0 };
+                            let numbers = x.map(|v| whole(v * inverse) as i8);
+                            put(&mut bytes[at * K_BLOCK / 4..], height, r, numbers.as_chunks::<4>().0);
+                            let mut sums = [0i16; K_BLOCK / 16];
+                            for (sum, numbers) in sums.iter_mut().zip(numbers.as_chunks::<16>().0) {
+                                *sum = numbers.iter().map(|&q| i16::from(q)).sum();
+                            }
+                            put(&mut sums16[at * K_BLOCK / 32..], height, r, sums.as_chunks::<2>().0);
+                            let mut longer = [0i16; K_BLOCK / 32];
+                            for (sum, halves) in longer.iter_mut().zip(sums.as_chunks::<2>().0) {
+                                *sum = halves[0] + halves[1];
+                            }
+                            put(&mut sums32[at * K_BLOCK / 64..], height, r, longer.as_chunks::<2>().0);
+                        }
                     }
-                }
-                for (sum, bytes) in sums16.iter_mut().zip(bytes.as_chunks::<16>().0) {
-                    *sum = bytes.iter().map(|&q| i16::from(q)).sum();
-                }
-                for (sum, halves) in sums32.iter_mut().zip(sums16.as_chunks::<2>().0) {
-                    *sum = halves[0] + halves[1];
                 }
             },
         );
     }
 
-    fn fill_shorts(&mut self, x: &[f32]) {
-        let Self { shorts, short_scales, .. } = self;
+    fn fill_shorts(&mut self, x: &[f32], rows: usize) {
+        let Self { width, shorts, short_scales, short_begins, .. } = self;
+        let blocks = *width / SMALL;
         dispatch(
             #[inline(always)]
             || {
-                let blocks = x.as_chunks::<SMALL>().0.iter().zip(shorts.as_chunks_mut::<SMALL>().0).zip(short_scales.iter_mut());
-                for ((x, shorts), scale) in blocks {
-                    let top = top(x);
-                    *scale = top / 32767.0;
-                    let inverse = if top > 0.0 { 32767.0 / top } else { 0.0 };
-                    for (q, &v) in shorts.iter_mut().zip(x) {
-                        *q = whole(v * inverse) as i16;
+                for (first, height) in tiles(rows) {
+                    for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
+                        for (b, x) in row.as_chunks::<SMALL>().0.iter().enumerate() {
+                            let at = first * blocks + b * height;
+                            let top = top(x);
+                            short_scales[at + r] = top / 32767.0;
+                            let inverse = if top > 0.0 { 32767.0 / top } else { 0.0 };
+                            let numbers = x.map(|v| whole(v * inverse) as i16);
+                            short_begins[at + r] = -128 * numbers.iter().map(|&q| i32::from(q)).sum::<i32>();
+                            put(&mut shorts[at * SMALL / 2..], height, r, numbers.as_chunks::<2>().0);
+                        }
                     }
                 }
             },
         );
+    }
+
+    /// Number `k` of row `row` beside K formats, and its block's scale.
+    pub(super) fn byte(&self, row: usize, k: usize) -> (i8, f32) {
+        let rows = self.bytes.len() * 4 / self.width;
+        let (first, height) = tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let block = first * (self.width / K_BLOCK) + k / K_BLOCK * height;
+        (self.bytes[block * K_BLOCK / 4 + k % K_BLOCK / 4 * height + row - first][k % 4], self.byte_scales[block + row - first])
+    }
+
+    /// Number `k` of row `row` beside floats.
+    pub(super) fn float(&self, row: usize, k: usize) -> f32 {
+        let rows = self.plain.len() / self.width;
+        let (first, height) = float_tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        self.plain[first * self.width + k * height + row - first]
+    }
+
+    /// Number `k` of row `row` beside Q8_0 weights, and its block's scale.
+    pub(super) fn short(&self, row: usize, k: usize) -> (i16, f32) {
+        let rows = self.shorts.len() * 2 / self.width;
+        let (first, height) = tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let block = first * (self.width / SMALL) + k / SMALL * height;
+        (self.shorts[block * SMALL / 2 + k % SMALL / 2 * height + row - first][k % 2], self.short_scales[block + row - first])
     }
 }

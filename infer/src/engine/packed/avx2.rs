@@ -9,7 +9,7 @@ use model::gguf::Format;
 use model::gguf::blocks::K_BLOCK;
 
 use super::super::kernels::PANEL;
-use super::activations::SMALL;
+use super::activations::{self, SMALL};
 use super::layout::{Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS};
 use super::{Activations, Chunk, Job, Packed};
 
@@ -72,20 +72,22 @@ macro_rules! tiles {
         for panel in 0..$job.count {
             let chunks = $packed.panel($job.first + panel);
             let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
-            let mut row = 0;
-            while row + 4 <= $job.rows {
-                let sums = $kernel::<4>(chunks, $job.x, row, Ahead::new(next, row / 4, tiles));
-                (0..4).for_each(|r| store($job, row + r, panel, sums[r]));
-                row += 4;
-            }
-            while row + 2 <= $job.rows {
-                let sums = $kernel::<2>(chunks, $job.x, row, Ahead::new(next, row / 4, tiles));
-                (0..2).for_each(|r| store($job, row + r, panel, sums[r]));
-                row += 2;
-            }
-            if row < $job.rows {
-                let [sums] = $kernel::<1>(chunks, $job.x, row, Ahead::new(next, row / 4, tiles));
-                store($job, row, panel, sums);
+            for (row, height) in activations::tiles($job.rows) {
+                let ahead = Ahead::new(next, row / 4, tiles);
+                match height {
+                    4 => {
+                        let sums = $kernel::<4>(chunks, $job.x, row, ahead);
+                        (0..4).for_each(|r| store($job, row + r, panel, sums[r]));
+                    }
+                    2 => {
+                        let sums = $kernel::<2>(chunks, $job.x, row, ahead);
+                        (0..2).for_each(|r| store($job, row + r, panel, sums[r]));
+                    }
+                    _ => {
+                        let [sums] = $kernel::<1>(chunks, $job.x, row, ahead);
+                        store($job, row, panel, sums);
+                    }
+                }
             }
         }
     }};
@@ -182,38 +184,43 @@ fn q8_0_abreast<const R: usize, const P: usize>(
     ahead: Option<Ahead<'_>>,
 ) -> [Sums<R>; P] {
     let blocks = x.width / SMALL;
-    let rows: [&[[i16; SMALL]]; R] = std::array::from_fn(|r| &x.shorts.as_chunks().0[(first + r) * blocks..][..blocks]);
-    let scales: [&[f32]; R] = std::array::from_fn(|r| &x.short_scales[(first + r) * blocks..][..blocks]);
+    let begin = first * blocks;
+    let pairs: &[[[[i16; 2]; R]; SMALL / 2]] = x.shorts[begin * SMALL / 2..].as_chunks().0.as_chunks().0;
+    let (scales, begins): (&[[f32; R]], &[[i32; R]]) = (x.short_scales[begin..].as_chunks().0, x.short_begins[begin..].as_chunks().0);
+    let (pairs, scales, begins) = (&pairs[..blocks], &scales[..blocks], &begins[..blocks]);
     let panels: [&[[Chunk; Q8_CHUNKS]]; P] = std::array::from_fn(|p| &panels[p].as_chunks().0[..blocks]);
+    let low = _mm256_set1_epi16(0xff);
     let mut out = [[[_mm256_setzero_ps(); 2]; R]; P];
     for b in 0..blocks {
         if let Some(ahead) = ahead {
             ahead.block(b, Q8_CHUNKS);
         }
-        let mut sums = [[[_mm256_setzero_si256(); 2]; R]; P];
-        for t in 0..8 {
-            for p in 0..P {
-                for h in 0..2 {
-                    let four = load(&panels[p][b][1 + 2 * t + h]);
-                    let even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(four));
-                    let odd = _mm256_srai_epi16::<8>(four);
-                    for r in 0..R {
-                        let pairs: &[[i16; 2]; 16] = bytemuck::cast_ref(&rows[r][b]);
-                        let both = _mm256_add_epi32(
-                            _mm256_madd_epi16(even, spread2(pairs[2 * t])),
-                            _mm256_madd_epi16(odd, spread2(pairs[2 * t + 1])),
-                        );
-                        sums[p][r][h] = _mm256_add_epi32(sums[p][r][h], both);
+        for p in 0..P {
+            let block = &panels[p][b];
+            let mut sums: [[__m256i; 2]; R] = std::array::from_fn(|r| [_mm256_set1_epi32(begins[b][r]); 2]);
+            for (four, pairs) in block[1..].as_chunks::<2>().0.iter().zip(pairs[b].as_chunks::<2>().0) {
+                // A row's pair is spread once for both halves, then the next row's: more at a time would not fit into the registers.
+                let four = [load(&four[0]), load(&four[1])];
+                let even = [_mm256_and_si256(four[0], low), _mm256_and_si256(four[1], low)];
+                for r in 0..R {
+                    let x = spread2(pairs[0][r]);
+                    for h in 0..2 {
+                        sums[r][h] = _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(even[h], x));
+                    }
+                }
+                let odd = [_mm256_srli_epi16::<8>(four[0]), _mm256_srli_epi16::<8>(four[1])];
+                for r in 0..R {
+                    let x = spread2(pairs[1][r]);
+                    for h in 0..2 {
+                        sums[r][h] = _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(odd[h], x));
                     }
                 }
             }
-        }
-        for p in 0..P {
             for h in 0..2 {
-                let d = halves(&panels[p][b][0], h);
+                let d = halves(&block[0], h);
                 for r in 0..R {
-                    let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[r][b]));
-                    out[p][r][h] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(sums[p][r][h]), out[p][r][h]);
+                    let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[b][r]));
+                    out[p][r][h] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(sums[r][h]), out[p][r][h]);
                 }
             }
         }
@@ -274,25 +281,24 @@ fn group_scales<const SIGNED: bool>(chunk: &Chunk, which: usize) -> [__m256i; 2]
 #[inline]
 fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> Sums<R> {
     let blocks = x.width / K_BLOCK;
-    let rows: [&[[[[i8; 4]; 8]; 8]]; R] =
-        std::array::from_fn(|r| bytemuck::cast_slice(&x.bytes.as_chunks::<K_BLOCK>().0[(first + r) * blocks..][..blocks]));
-    let scales: [&[f32]; R] = std::array::from_fn(|r| &x.byte_scales[(first + r) * blocks..][..blocks]);
-    let plain: [&[[[i16; 2]; 4]]; R] =
-        std::array::from_fn(|r| bytemuck::cast_slice(&x.sums32.as_chunks::<8>().0[(first + r) * blocks..][..blocks]));
+    let begin = first * blocks;
+    let rows: &[[[[[i8; 4]; R]; 8]; 8]] = x.bytes[begin * K_BLOCK / 4..].as_chunks().0.as_chunks().0.as_chunks().0;
+    let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
+    let plain: &[[[[i16; 2]; R]; 4]] = x.sums32[begin * 4..].as_chunks().0.as_chunks().0;
+    let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
     let low = _mm256_set1_epi8(15);
     let mut out = [[_mm256_setzero_ps(); 2]; R];
     for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..blocks].iter().enumerate() {
         ahead.block(b, Q4_CHUNKS);
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
-        let bytes: [&[[[i8; 4]; 8]; 8]; R] = std::array::from_fn(|r| &rows[r][b]);
         for (s, group) in block[Q4_BITS..].as_chunks::<8>().0.iter().enumerate() {
-            let bytes: [&[[i8; 4]; 8]; R] = std::array::from_fn(|r| &bytes[r][s]);
+            let bytes = &rows[b][s];
             let mut short = [[_mm256_setzero_si256(); 2]; R];
             for t in 0..8 {
                 let both = load(&group[t]);
                 let q = [_mm256_and_si256(both, low), _mm256_and_si256(_mm256_srli_epi16::<4>(both), low)];
                 for r in 0..R {
-                    let x = spread(bytes[r][t]);
+                    let x = spread(bytes[t][r]);
                     short[r] = [0, 1].map(|h| _mm256_add_epi16(short[r][h], _mm256_maddubs_epi16(q[h], x)));
                 }
             }
@@ -305,14 +311,14 @@ fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
         for p in 0..4 {
             let minima = [0, 1].map(|h| _mm256_cvtepu8_epi16(half(&block[Q4_MINIMA + p], h)));
             for r in 0..R {
-                let x = spread2(plain[r][b][p]);
+                let x = spread2(plain[b][p][r]);
                 least[r] = [0, 1].map(|h| _mm256_add_epi32(least[r][h], _mm256_madd_epi16(minima[h], x)));
             }
         }
         for h in 0..2 {
             let (d, m) = (halves(&block[0], h), halves(&block[1], h));
             for r in 0..R {
-                let scale = _mm256_set1_ps(scales[r][b]);
+                let scale = _mm256_set1_ps(scales[b][r]);
                 out[r][h] = _mm256_fmadd_ps(_mm256_mul_ps(d, scale), _mm256_cvtepi32_ps(sums[r][h]), out[r][h]);
                 out[r][h] = _mm256_fnmadd_ps(_mm256_mul_ps(m, scale), _mm256_cvtepi32_ps(least[r][h]), out[r][h]);
             }
@@ -326,17 +332,16 @@ fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
 #[inline]
 fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> Sums<R> {
     let blocks = x.width / K_BLOCK;
-    let rows: [&[[[[i8; 4]; 4]; 16]]; R] =
-        std::array::from_fn(|r| bytemuck::cast_slice(&x.bytes.as_chunks::<K_BLOCK>().0[(first + r) * blocks..][..blocks]));
-    let scales: [&[f32]; R] = std::array::from_fn(|r| &x.byte_scales[(first + r) * blocks..][..blocks]);
-    let plain: [&[[[i16; 2]; 8]]; R] =
-        std::array::from_fn(|r| bytemuck::cast_slice(&x.sums16.as_chunks::<16>().0[(first + r) * blocks..][..blocks]));
+    let begin = first * blocks;
+    let rows: &[[[[[i8; 4]; R]; 4]; 16]] = x.bytes[begin * K_BLOCK / 4..].as_chunks().0.as_chunks().0.as_chunks().0;
+    let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
+    let plain: &[[[[i16; 2]; R]; 8]] = x.sums16[begin * 8..].as_chunks().0.as_chunks().0;
+    let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
     let (low, high) = (_mm256_set1_epi8(15), _mm256_set1_epi8(0x30));
     let mut out = [[_mm256_setzero_ps(); 2]; R];
     for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..blocks].iter().enumerate() {
         ahead.block(b, Q6_CHUNKS);
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
-        let bytes: [&[[[i8; 4]; 4]; 16]; R] = std::array::from_fn(|r| &rows[r][b]);
         for s in 0..16 {
             let by = group_scales::<true>(&block[Q6_SCALES + s / 2], s % 2);
             let mut tops = [load(&block[Q6_HIGH + 2 * s]), load(&block[Q6_HIGH + 2 * s + 1])];
@@ -350,7 +355,7 @@ fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
                         _mm256_or_si256(bits[h], _mm256_and_si256(top, high))
                     });
                     for r in 0..R {
-                        let x = spread(bytes[r][s][2 * pair + t]);
+                        let x = spread(rows[b][s][2 * pair + t][r]);
                         short[r] = [0, 1].map(|h| _mm256_add_epi16(short[r][h], _mm256_maddubs_epi16(q[h], x)));
                     }
                 }
@@ -365,7 +370,7 @@ fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
             let (a, b_) = (half(&block[Q6_SCALES + p], 0), half(&block[Q6_SCALES + p], 1));
             let pairs = [_mm256_cvtepi8_epi16(_mm_unpacklo_epi8(a, b_)), _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b_))];
             for r in 0..R {
-                let x = spread2(plain[r][b][p]);
+                let x = spread2(plain[b][p][r]);
                 offset[r] = [0, 1].map(|h| _mm256_add_epi32(offset[r][h], _mm256_madd_epi16(pairs[h], x)));
             }
         }
@@ -373,7 +378,7 @@ fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
             let d = halves(&block[0], h);
             for r in 0..R {
                 let total = _mm256_sub_epi32(sums[r][h], _mm256_slli_epi32::<5>(offset[r][h]));
-                let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[r][b]));
+                let scale = _mm256_mul_ps(d, _mm256_set1_ps(scales[b][r]));
                 out[r][h] = _mm256_fmadd_ps(scale, _mm256_cvtepi32_ps(total), out[r][h]);
             }
         }

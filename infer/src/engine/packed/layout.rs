@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | F16, BF16 | 0 | number of output `o` as bytes `2o, 2o + 1` (a block is one number a row) |
 //! | Q8_0 | 0 | scales, F16 |
-//! | | 1 + 2t + o/8 | byte `4(o % 8) + [0, 2, 1, 3][p]`: even bytes, widened in place, are two neighbours, and so are odd ones |
+//! | | 1 + 2t + o/8 | byte `4(o % 8) + [0, 2, 1, 3][p]`: even bytes, widened in place, are two neighbours, and so are odd ones; 128 is added, so that widening is a mask or a shift |
 //! | Q4_K | 0; 1 | block scales; block minima, F16 |
 //! | | 2.. | group scales: byte `16 s + o` |
 //! | | 6 + s/2 | group minima: byte `2o + s % 2` |
@@ -21,6 +21,8 @@ use super::Chunk;
 
 /// Where a Q8_0 byte of a group of four stands.
 const PAIRED: [usize; 4] = [0, 2, 1, 3];
+/// What turns a signed byte into the unsigned one that is 128 more, and back.
+const RAISED: u8 = 0x80;
 /// First chunks of the parts.
 pub(super) const Q4_SCALES: usize = 2;
 pub(super) const Q4_MINIMA: usize = 6;
@@ -71,7 +73,7 @@ pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
             Format::Q8_0 => {
                 put16(&mut chunks[0], o, &block[..2]);
                 for (k, &q) in block[2..].iter().enumerate() {
-                    chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] = q;
+                    chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] = q ^ RAISED;
                 }
             }
             Format::Q4K => {
@@ -106,7 +108,7 @@ pub(super) fn integers(format: Format, chunks: &[Chunk], o: usize, out: &mut [i3
     for (k, q) in out.iter_mut().enumerate() {
         *q = match format {
             Format::F32 | Format::F16 | Format::Bf16 => 0,
-            Format::Q8_0 => i32::from(chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]].cast_signed()),
+            Format::Q8_0 => i32::from((chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] ^ RAISED).cast_signed()),
             Format::Q4K => i32::from(nibble(&chunks[Q4_BITS + k / 4], o, k % 4)),
             Format::Q6K => {
                 let high = chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4] >> (k / 4 % 4 * 2) & 3;

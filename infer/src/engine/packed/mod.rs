@@ -128,9 +128,15 @@ mod tests {
     /// The activations as the integers, or the numbers, that are really multiplied.
     fn rounded(format: Format, x: &Activations, n: usize) -> Vec<f64> {
         match format {
-            Format::Q8_0 => (0..n).map(|i| f64::from(x.shorts[i]) * f64::from(x.short_scales[i / 32])).collect(),
-            Format::Q4K | Format::Q6K => (0..n).map(|i| f64::from(x.bytes[i]) * f64::from(x.byte_scales[i / 256])).collect(),
-            Format::F32 | Format::F16 | Format::Bf16 => x.plain[..n].iter().map(|&v| f64::from(v)).collect(),
+            Format::Q8_0 => {
+                let number = |(short, scale): (i16, f32)| f64::from(short) * f64::from(scale);
+                (0..n).map(|i| number(x.short(i / x.width, i % x.width))).collect()
+            }
+            Format::Q4K | Format::Q6K => {
+                let number = |(byte, scale): (i8, f32)| f64::from(byte) * f64::from(scale);
+                (0..n).map(|i| number(x.byte(i / x.width, i % x.width))).collect()
+            }
+            Format::F32 | Format::F16 | Format::Bf16 => (0..n).map(|i| f64::from(x.float(i / x.width, i % x.width))).collect(),
         }
     }
 

@@ -27,21 +27,21 @@ fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize)
     let mut q = [0i32; K_BLOCK];
     let mut sum = 0.0f32;
     for (b, chunks) in chunks.chunks_exact(layout::chunks(format)).enumerate() {
-        let at = row * x.width + b * format.block();
         let d = layout::half_of(&chunks[0], o);
         layout::integers(format, chunks, o, &mut q[..format.block()]);
         match format {
             Format::F32 => {}
-            Format::F16 => sum = x.plain[at].mul_add(d, sum),
-            Format::Bf16 => sum = x.plain[at].mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum),
+            Format::F16 => sum = x.float(row, b).mul_add(d, sum),
+            Format::Bf16 => sum = x.float(row, b).mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum),
             Format::Q8_0 => {
-                let total: i32 = q.iter().zip(&x.shorts[at..at + SMALL]).map(|(q, &x)| q * i32::from(x)).sum();
-                sum = (d * x.short_scales[at / SMALL]).mul_add(total as f32, sum);
+                let first = b * SMALL;
+                let total: i32 = (0..SMALL).map(|k| q[k] * i32::from(x.short(row, first + k).0)).sum();
+                sum = (d * x.short(row, first).1).mul_add(total as f32, sum);
             }
             Format::Q4K | Format::Q6K => {
                 let group = if format == Format::Q4K { 32 } else { 16 };
-                let bytes = &x.bytes[at..at + K_BLOCK];
-                let scale = x.byte_scales[at / K_BLOCK];
+                let bytes: [i8; K_BLOCK] = std::array::from_fn(|k| x.byte(row, b * K_BLOCK + k).0);
+                let scale = x.byte(row, b * K_BLOCK).1;
                 let (mut total, mut least) = (0i32, 0i32);
                 for (s, (q, bytes)) in q.chunks_exact(group).zip(bytes.chunks_exact(group)).enumerate() {
                     let product: i32 = q.iter().zip(bytes).map(|(q, &x)| q * i32::from(x)).sum();
