@@ -162,6 +162,36 @@ fn model(dir: &Path) {
     model::ModelFolder::write(dir, &config, &tokenizer, &model::KgAgentInfo::default(), &weights).unwrap();
 }
 
+/// More names of relations than a small model learns to spell go by handle, unless the user says otherwise.
+#[test]
+fn relations_of_a_graph_with_many_go_by_handle() {
+    let place = Workplace(tempfile::tempdir().unwrap());
+    for (graph, relations) in [("few", 20), ("many", 220)] {
+        let mut text = String::new();
+        for i in 0..relations {
+            let (from, to) = (i % 40, (i * 7 + 3) % 40);
+            text.push_str(&format!("<http://a.test/thing{from}> <http://a.test/relation{i}> <http://a.test/thing{to}> .\n"));
+        }
+        for i in 0..40 {
+            text.push_str(&format!("<http://a.test/thing{i}> <http://www.w3.org/2000/01/rdf-schema#label> \"Thing {i}\" .\n"));
+        }
+        place.write("graph.nt", &text);
+        assert_eq!(code(&place.run(&["kg", "load", "--kg", graph, "graph.nt"])), 0);
+        for (more, by_handle) in [(&[][..], graph == "many"), (&["--relations", "name"], false), (&["--relations", "handle"], true)] {
+            let synth = ["datagen", "synth", "--kg", graph, "--count", "60", "--out", "dataset"];
+            let out = place.run(&[&synth[..], more].concat());
+            assert_eq!(code(&out), 0, "{}", text_of(&out));
+            let lines = fs::read_to_string(place.0.path().join("dataset/train.jsonl")).unwrap();
+            let walks = |what: &str| lines.matches(&format!("_entity(e0, {what}")).count();
+            assert!((walks("r") - walks("relation") > 0) == by_handle && (walks("relation") > 0) != by_handle, "{graph} {more:?}: {lines}");
+        }
+    }
+}
+
+fn text_of(out: &Output) -> String {
+    text(&out.stdout) + &text(&out.stderr)
+}
+
 #[test]
 fn no_examples_are_no_success() {
     let place = Workplace::new();
