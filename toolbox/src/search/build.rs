@@ -297,7 +297,8 @@ pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, Searc
     let io = |why: String| SearchError::Io { path: dir.to_owned(), why };
     let directory = MmapDirectory::open(dir).map_err(|error| io(error.to_string()))?;
     let mut index = guarded(|| Ok(Index::open(ReadOnly(directory))?)).map_err(|error| stale(error.to_string()))?;
-    let payload = index.load_metas()?.payload.ok_or_else(|| stale("it does not say which graph it belongs to".to_owned()))?;
+    let payload =
+        guarded(|| Ok(index.load_metas()?.payload))?.ok_or_else(|| stale("it does not say which graph it belongs to".to_owned()))?;
     let payload: Payload = serde_json::from_str(&payload).map_err(|error| stale(error.to_string()))?;
     if payload.version != VERSION {
         return Err(stale(format!("it has version {}, this program reads version {VERSION}", payload.version)));
@@ -315,7 +316,7 @@ pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, Searc
     Ok(index)
 }
 
-/// Runs what reads the index. tantivy trusts its files: on a damaged one it may panic, which must not take the process down.
+/// Runs what opens or reads the index. tantivy trusts its files: on a damaged one it may panic, which must not take the process down.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(SearchError::Damaged("its files are damaged; load the sources again".to_owned())))
