@@ -279,7 +279,9 @@ pub(super) fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
     let mut value: serde_json::Value = serde_json::from_str(&text).map_err(|error| SearchError::Damaged(error.to_string()))?;
     let payload = Payload { version: VERSION, content_hash: kg.content_hash().to_owned(), files };
     value["payload"] = serde_json::to_string(&payload).map_err(|error| SearchError::Damaged(error.to_string()))?.into();
-    fs::write(&meta, serde_json::to_vec_pretty(&value).map_err(|error| SearchError::Damaged(error.to_string()))?).map_err(io)?;
+    let text = serde_json::to_vec_pretty(&value).map_err(|error| SearchError::Damaged(error.to_string()))?;
+    // tantivy's own file is its owner's alone to read; a new one has the mode of all others.
+    fs::remove_file(&meta).and_then(|()| fs::write(&meta, text)).map_err(io)?;
     for path in [meta.as_path(), dir] {
         File::open(path).and_then(|file| file.sync_all()).map_err(io)?;
     }
