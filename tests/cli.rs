@@ -87,6 +87,28 @@ fn an_unanswered_question_names_the_step_and_exits_with_1() {
 }
 
 #[test]
+fn a_damaged_label_index_is_found_and_ends_nothing() {
+    let place = Workplace::new();
+    assert_eq!(code(&place.run(&["kg", "check", "--kg", "graph"])), 0);
+    let labels = place.0.path().join("graph/labels");
+    let columns =
+        fs::read_dir(labels).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|e| e == "fast"));
+    let columns = columns.unwrap();
+    let whole = fs::read(&columns).unwrap();
+    for flip in [1, 0x10, 0xff] {
+        // The footer stays, so that the file still looks like one.
+        let body = whole.len() - 100;
+        let bytes: Vec<u8> = whole.iter().enumerate().map(|(i, &byte)| if i < body { byte ^ flip } else { byte }).collect();
+        fs::write(&columns, bytes).unwrap();
+        let out = place.run(&["kg", "check", "--kg", "graph"]);
+        assert_eq!(code(&out), 1, "{}", text(&out.stderr));
+        assert!(text(&out.stdout).contains(".fast was changed or damaged"), "{}", text(&out.stdout));
+        let out = place.run(&["kg", "stats", "--kg", "graph"]);
+        assert!([0, 2].contains(&code(&out)), "{}", text(&out.stderr));
+    }
+}
+
+#[test]
 fn a_trace_replays_and_a_changed_one_does_not() {
     let place = Workplace::new();
     place.write("script", "get_relation(e0)\nv0 = get_tail_entity(e0, location.city.country)\nans = end(v0)\n");

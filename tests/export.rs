@@ -101,7 +101,7 @@ fn an_export_for_axolotl_reads_what_was_written_and_trains_on_the_agents_turns_o
     let turns = |result: &str| {
         serde_json::json!([
             { "role": "system", "content": "kg-agent" }, { "role": "user", "content": "what \"is\" e0?\n" },
-            { "role": "assistant", "content": "get_relation(e0)" }, { "role": "tool", "content": result }, { "role": "assistant", "content": "ans = end(e0)" },
+            { "role": "tool", "content": "Triad is given two turns in a row" }, { "role": "assistant", "content": "get_relation(e0)" }, { "role": "tool", "content": result }, { "role": "assistant", "content": "ans = end(e0)" },
         ])
     };
     let line = |result: &str| {

@@ -103,3 +103,34 @@ fn a_trace_decodes_again_and_another_model_is_found_out() {
         }
     }
 }
+
+#[test]
+fn a_trace_replays_what_was_withheld_and_asks_for_its_ranker() {
+    let place = place(4);
+    let eval = |out: &str, options: &[&str]| {
+        let args = ["eval", "--kg", "graph", "--model", "model", "--source", "jsonl=forward.jsonl", "--out", out, "--traces"];
+        let (text, code) = run(place.path(), &[&args[..], options].concat());
+        assert_eq!(code, 0, "{text}");
+        let entries = fs::read_dir(place.path().join(out).join("traces")).unwrap();
+        let traces: Vec<String> = entries.map(|entry| entry.unwrap().path().to_str().unwrap().to_owned()).collect();
+        assert!(!traces.is_empty());
+        traces
+    };
+    let replay = |trace: &str, options: &[&str]| run(place.path(), &[&["replay", trace, "--kg", "graph"], options].concat());
+    for trace in eval("withheld", &["--withhold"]) {
+        assert!(fs::read_to_string(&trace).unwrap().lines().next().unwrap().contains("\"without\":["));
+        let (text, code) = replay(&trace, &[]);
+        assert_eq!(code, 0, "{text}");
+    }
+    for trace in eval("shuffled", &["--ranker", "shuffled"]) {
+        let (text, code) = replay(&trace, &[]);
+        assert_eq!(code, 2, "{text}");
+        assert!(text.contains("ranked by `shuffled`") && text.contains("give --ranker shuffled"), "{text}");
+        assert_eq!(replay(&trace, &["--ranker", "shuffled"]).1, 0);
+        // Earlier traces do not name their ranker.
+        let text = fs::read_to_string(&trace).unwrap().replacen(",\"ranker\":\"shuffled\"", "", 1);
+        let older = place.path().join("older.jsonl");
+        fs::write(&older, text).unwrap();
+        assert_eq!(replay(older.to_str().unwrap(), &["--ranker", "shuffled"]).1, 0);
+    }
+}

@@ -38,6 +38,7 @@ const DIALOGUE: [(&str, &str); 5] = [
 fn formats() -> Vec<ExportFormat> {
     [
         ExportFormat::ShareGpt,
+        ExportFormat::ShareGptTurns,
         ExportFormat::Alpaca,
         #[cfg(feature = "parquet")]
         ExportFormat::Parquet,
@@ -66,6 +67,7 @@ fn every_layout_holds_every_conversation() {
         let done = export(&data, format, &out).unwrap();
         assert_eq!((done.valid, done.files.len()), (0, 1));
         match format {
+            ExportFormat::ShareGptTurns => assert!(!out.join("dataset_info.json").exists()),
             ExportFormat::ShareGpt | ExportFormat::Alpaca => {
                 let info: Value = serde_json::from_str(&std::fs::read_to_string(out.join("dataset_info.json")).unwrap()).unwrap();
                 assert_eq!(info.as_object().unwrap().keys().collect::<Vec<_>>(), ["kgagent_train"]);
@@ -80,6 +82,36 @@ fn every_layout_holds_every_conversation() {
         std::fs::remove_dir_all(&out).unwrap();
         std::fs::write(data.join("valid.jsonl"), format!("{}\n", lines[0])).unwrap();
     }
+}
+
+#[test]
+fn two_given_turns_in_a_row_go_where_turns_may_stand_in_any_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut triad = line(
+        0,
+        &[
+            ("system", "triad"),
+            ("user", "q"),
+            ("tool", "triples"),
+            ("assistant", "<e0, r, ?a>"),
+            ("tool", "a"),
+            ("tool", "b"),
+            ("assistant", "c"),
+        ],
+    );
+    triad["agent"] = json!("triad");
+    let data = folder(dir.path(), &[triad]);
+    let out = dir.path().join("out");
+    for format in [ExportFormat::ShareGpt, ExportFormat::Alpaca] {
+        let error = export(&data, format, &out).unwrap_err().to_string();
+        assert!(["turns 1 and 2", "`triad`", "--format parquet", "--trainer axolotl"].iter().all(|part| error.contains(part)), "{error}");
+    }
+    export(&data, ExportFormat::ShareGptTurns, &out).unwrap();
+    let record: Value = serde_json::from_str(&std::fs::read_to_string(out.join("train.jsonl")).unwrap()).unwrap();
+    let from: Vec<&str> = record["conversations"].as_array().unwrap().iter().map(|turn| turn["from"].as_str().unwrap()).collect();
+    assert_eq!(from, ["human", "observation", "gpt", "observation", "observation", "gpt"]);
+    #[cfg(feature = "parquet")]
+    export(&data, ExportFormat::Parquet, &out).unwrap();
 }
 
 #[test]

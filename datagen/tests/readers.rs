@@ -323,8 +323,14 @@ fn sets_without_queries_are_for_evaluation() {
     assert_eq!((claims[0].id.as_str(), claims[0].answers.as_deref().unwrap()), ("dev_9", &["false".to_owned()][..]));
     assert!(matches!(&claims[1].query, GoldQuery::Missing(Refusal::BadRecord, why) if why.contains("maybe")));
 
-    let own = one("jsonl", "own.jsonl", r#"{"question":"who?","answers":["a"]}"#);
-    assert!(matches!(own.query, GoldQuery::AnswersOnly { .. }) && own.answers.unwrap() == ["a"]);
+    for sparql in ["", r#""sparql":null,"#, r#""sparql":" ","#] {
+        let own = one("jsonl", "own.jsonl", &format!(r#"{{"question":"who?",{sparql}"answers":["a"]}}"#));
+        assert!(matches!(own.query, GoldQuery::AnswersOnly { .. }) && own.answers.unwrap() == ["a"], "{sparql}");
+    }
+    for other in [r#""sparql":7,"answers":["a"]"#, r#""sparql":null"#, r#""sparql":null,"answers":null"#] {
+        let own = one("jsonl", "own.jsonl", &format!(r#"{{"question":"who?",{other}}}"#));
+        assert!(matches!(own.query, GoldQuery::Missing(Refusal::NoQuery, _)), "{other}");
+    }
 }
 
 #[test]
@@ -339,6 +345,11 @@ fn tables_have_a_header() {
     let reasons: Vec<Option<Refusal>> =
         questions.iter().map(|question| if let GoldQuery::Missing(reason, _) = &question.query { Some(*reason) } else { None }).collect();
     assert_eq!(reasons, [None, Some(Refusal::BadRecord), Some(Refusal::BadRecord), Some(Refusal::NoQuery)]);
+
+    let text = "question,sparql,answers\nwho?,,x|y\nwhy?,SELECT ?x { ?x ?y ?z },x\n";
+    let questions = read("csv", &file(dir.path(), "empty.csv", text), None).unwrap();
+    assert!(matches!(questions[0].query, GoldQuery::AnswersOnly { .. }) && questions[0].answers.as_deref().unwrap() == ["x", "y"]);
+    assert!(matches!(questions[1].query, GoldQuery::Text(_)));
 }
 
 proptest::proptest! {

@@ -77,7 +77,7 @@ pub fn check_target(target: &Path, files: &[&str]) -> Result<(), ModelError> {
 /// When the folder is missing or cannot be written.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
     let parent = parent_of(path);
-    let mut temp = tempfile::Builder::new().prefix(".partial-").tempfile_in(&parent).map_err(ModelError::io(path))?;
+    let mut temp = toolbox::beside::begin(&parent).map_err(ModelError::io(path))?;
     temp.write_all(bytes).map_err(ModelError::io(path))?;
     temp.as_file().sync_all().map_err(ModelError::io(path))?;
     temp.persist(path).map_err(|error| ModelError::Io { path: path.to_path_buf(), source: error.error })?;

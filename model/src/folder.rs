@@ -216,6 +216,12 @@ mod tests {
         let folder = ModelFolder::open(&target).unwrap();
         assert_eq!((&folder.config, &folder.info), (&config, &info));
         assert_eq!(folder.weights().unwrap(), weights);
+        // Whoever may read one file of a folder may read them all.
+        crate::atomic::write_file(&target.join("report.html"), b"").unwrap();
+        let ordinary = std::fs::File::create(dir.path().join("ordinary")).unwrap().metadata().unwrap().permissions();
+        for file in std::fs::read_dir(&target).unwrap().map(Result::unwrap) {
+            assert_eq!(file.metadata().unwrap().permissions(), ordinary, "{:?}", file.file_name());
+        }
         let check = |agent, hash| folder.info.check_template(agent, hash, "x").is_ok();
         assert_eq!([check("a", "aa"), check("a", "bb"), check("b", "aa")], [true, false, false]);
         let _ = weights.take("model.norm.weight");

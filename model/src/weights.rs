@@ -110,12 +110,14 @@ impl Weights {
     /// When it cannot be written.
     pub fn write_into(&self, staged: &StagedFolder, name: &str) -> Result<(), ModelError> {
         let path = staged.path().join(name);
+        // The library writes a file that is its owner's alone to read; this one shall have the mode of the others.
+        let ordinary = File::create(&path).and_then(|file| file.metadata()).map_err(ModelError::io(&path))?.permissions();
         let tensors = self.tensors.iter().map(|(name, tensor)| (name.as_str(), AsBytes(tensor)));
         safetensors::serialize_to_file(tensors, metadata(), &path).map_err(|error| match error {
             SafeTensorError::IoError(source) => ModelError::Io { path: path.clone(), source },
             other => ModelError::Weights { path: path.clone(), message: other.to_string() },
         })?;
-        File::open(&path).and_then(|file| file.sync_all()).map_err(ModelError::io(&path))
+        File::open(&path).and_then(|file| file.set_permissions(ordinary).and_then(|()| file.sync_all())).map_err(ModelError::io(&path))
     }
 
     /// Bytes of a safetensors file with these tensors.

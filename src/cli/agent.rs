@@ -92,7 +92,7 @@ pub(crate) enum ReflectionName {
     Model,
     /// The triples most like the question.
     Similarity,
-    /// Any, by the seed.
+    /// Any, by a hash of the question: the same every time, whatever the seed.
     Random,
     /// Nothing: the model writes down facts that it knows.
     GeneratedFact,

@@ -124,7 +124,8 @@ pub(crate) struct SampleArgs {
     /// Let the tool loop see what lies around a set beside its relations, as ODA does: a few tokens more a step, for dialogues only.
     #[arg(long)]
     pub(crate) observe: bool,
-    /// Seed of everything random.
+    /// Seed of everything random but in which variants ODA's and Triad's examples come (without observations, after a failed try, with a missing
+    /// relation): that depends on a question's id alone.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Worker threads; all cores without it. The output does not depend on it.

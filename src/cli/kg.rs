@@ -10,7 +10,7 @@ pub(crate) enum KgCommand {
     Load(KgLoadArgs),
     /// Counts, named graphs and the vocabulary of a graph.
     Stats(KgArg),
-    /// Check every byte of a graph folder.
+    /// Check every byte of a graph folder: the graph, the index of its names, and what of the manifest is not yours to edit.
     Check(KgCheckArgs),
     /// Run a SPARQL query.
     Query(KgQueryArgs),

@@ -79,7 +79,7 @@ pub(crate) struct DemoArgs {
     /// A much smaller run that shows every step and reaches no accuracy worth reporting.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Seed of everything random.
+    /// Seed of the questions, the data (see `datagen`) and the training.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
 }

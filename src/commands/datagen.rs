@@ -364,6 +364,8 @@ pub(crate) fn export(args: &ExportArgs, ui: &Ui) -> Result<Outcome> {
         (Some(_), None) => bail!("--trainer takes --base, the model that is to be trained, such as meta-llama/Llama-3.1-70B"),
         (Some(TrainerName::Axolotl), Some(base)) => axolotl::files(&Dataset::read(&args.data)?, base)?,
     };
+    // The trainer's configuration has the chat format's own template, which takes turns in any order.
+    let format = if args.trainer.is_some() { ExportFormat::ShareGptTurns } else { format };
     let mut done = datagen::export::export_with(&args.data, format, &args.out, &beside)?;
     done.files.extend(beside.iter().map(|(name, _)| (*name).to_owned()));
     ui.say(format!("{} examples to train on and {} to validate with, read back as they were", done.train, done.valid));

@@ -61,7 +61,7 @@ pub(crate) fn check(args: &KgCheckArgs, ui: &Ui) -> Result<Outcome> {
             Ok(Outcome::Done)
         }
         // What is damaged was checked and found so; a folder that is no graph at all is an error of use.
-        Err(error @ (FolderError::Damage { .. } | FolderError::Hash { .. })) => {
+        Err(error @ (FolderError::Damage { .. } | FolderError::Hash { .. } | FolderError::Changed { .. })) => {
             ui.say(error.to_string());
             ui.object(&json!({ "whole": false, "error": error.to_string() }));
             Ok(Outcome::Negative)

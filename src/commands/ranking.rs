@@ -43,6 +43,15 @@ pub(crate) fn check(ranker: &dyn Ranker) -> Result<()> {
     }
 }
 
+/// What to say on the command line for the ranker of this name. An encoder is named by its content; where it lies only the user knows.
+pub(crate) fn wanted(name: &str) -> String {
+    match name.strip_prefix("lexical+") {
+        _ if rank::by_name(name).is_some() => format!("give --ranker {name}"),
+        Some(_) => "give --ranker lexical+DIR with that encoder's folder".to_owned(),
+        None => "give --ranker DIR with that encoder's folder".to_owned(),
+    }
+}
+
 /// A line of warning where a model saw lists in another ranker's order: it was trained to trust the order it saw.
 pub(crate) fn mismatch(ranker: &dyn Ranker, info: &KgAgentInfo) -> Option<String> {
     let (ours, theirs) = (ranker.name(), &info.ranker);

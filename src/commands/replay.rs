@@ -13,7 +13,7 @@ use toolbox::kg::Kg;
 use toolbox::link::Linked;
 use toolbox::memory::Template;
 use toolbox::term::NodeId;
-use toolbox::trace::{self, Event};
+use toolbox::trace::{self, Event, Opening};
 
 use super::{kg, ranking};
 use crate::Outcome;
@@ -25,11 +25,12 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let events = trace::read(BufReader::new(file)).with_context(|| format!("{} is no trace", args.trace.display()))?;
     let graph = kg::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
-    let Some(Event::Observe { agent, options, model_knowledge, question, entities, kg_hash, template_hash, planner, exclude, .. }) =
-        events.first()
-    else {
+    let Some(Event::Observe(opening)) = events.first() else {
         bail!("{} does not begin with an observe event", args.trace.display());
     };
+    let Opening { agent, options, model_knowledge, question, entities, kg_hash, template_hash, planner, exclude, without, .. } =
+        opening.as_ref();
+    let ranked_by = opening.ranker.as_str();
     let kind = AgentKind::traced(agent, options)
         .map_err(|error| anyhow::anyhow!("the trace is of the agent `{agent}` with options that this version does not have: {error}"))?;
     if kg_hash != graph.content_hash() {
@@ -38,6 +39,14 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     let Some(template) = Template::by_hash(template_hash) else {
         bail!("the trace was rendered by template {template_hash}, which this version does not have");
     };
+    // Another order of relations is another prompt. A trace that does not say what ranked may still be of this ranker.
+    if !ranked_by.is_empty() && ranked_by != ranker.name() {
+        bail!(
+            "the trace was made with relations ranked by `{ranked_by}`, and these are ranked by `{}`; {}",
+            ranker.name(),
+            ranking::wanted(ranked_by)
+        );
+    }
     let nodes = |names: &[String]| -> Result<Vec<NodeId>> {
         names.iter().map(|name| graph.by_name(name).with_context(|| format!("the graph has no entity `{name}`"))).collect()
     };
@@ -53,7 +62,8 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
     // Gold programs may end on statements; whoever else plans may not (rule R22).
     let refuse_statements = planner != "oracle";
     let exclude = Exclude { nodes: nodes(&exclude.0)?, when: exclude.1 };
-    let exec = ExecOptions { exclude, refuse_statements, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
+    let without = nodes(without)?.into_iter().map(NodeId::relation).collect();
+    let exec = ExecOptions { exclude, refuse_statements, without, ranker: Arc::clone(&ranker), ..ExecOptions::default() };
     let linked = Linked::new(&graph, question, &nodes(entities)?);
     let task = Task {
         kg: &graph,
@@ -65,7 +75,10 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         planner_name: planner,
         model_knowledge: *model_knowledge,
     };
-    let again = answer_with(&kind, task, planner_again.as_mut())?;
+    let mut again = answer_with(&kind, task, planner_again.as_mut())?;
+    if let (true, Some(Event::Observe(opening))) = (ranked_by.is_empty(), again.events.first_mut()) {
+        opening.ranker.clear();
+    }
     let differ = compare(&events, &again.events, args.decode.is_some())?;
     ui.object(&json!({ "events": events.len(), "equal": differ.is_none(), "first_difference": differ }));
     match differ {

@@ -9,6 +9,7 @@
 //!
 //! Invariants: only [`kg`] names oxigraph; nothing here prints, exits, reads the environment or knows a model.
 pub mod answer;
+pub mod beside;
 pub mod call;
 pub mod exec;
 pub mod gbnf;

@@ -16,32 +16,7 @@ pub const TRACE_VERSION: u32 = 2;
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event {
     /// What was asked, over which graph, of which agent and planner.
-    Observe {
-        /// [`TRACE_VERSION`].
-        version: u32,
-        /// The agent.
-        agent: String,
-        /// Its options; null for an agent that has none.
-        #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-        options: serde_json::Value,
-        /// Whether the model's own knowledge was allowed where the graph has no answer.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        model_knowledge: bool,
-        /// The question.
-        question: String,
-        /// Linked entities by name.
-        entities: Vec<String>,
-        /// Content hash of the graph.
-        kg_hash: String,
-        /// Hash of the prompt template.
-        template_hash: String,
-        /// `dialogue` or `paper`.
-        layout: crate::memory::Layout,
-        /// The planner.
-        planner: String,
-        /// Entities kept out of answers, and where.
-        exclude: (Vec<String>, crate::exec::ExcludeWhen),
-    },
+    Observe(Box<Opening>),
     /// The programs of a beam after one more call, likeliest first.
     Beam {
         /// All of them.
@@ -99,6 +74,41 @@ pub enum Event {
         /// Seconds in the model.
         model: f64,
     },
+}
+
+/// What a trace begins with: all that a replay has to know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opening {
+    /// [`TRACE_VERSION`].
+    pub version: u32,
+    /// The agent.
+    pub agent: String,
+    /// Its options; null for an agent that has none.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub options: serde_json::Value,
+    /// Whether the model's own knowledge was allowed where the graph has no answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub model_knowledge: bool,
+    /// The question.
+    pub question: String,
+    /// Linked entities by name.
+    pub entities: Vec<String>,
+    /// Content hash of the graph.
+    pub kg_hash: String,
+    /// Hash of the prompt template.
+    pub template_hash: String,
+    /// `dialogue` or `paper`.
+    pub layout: crate::memory::Layout,
+    /// The planner.
+    pub planner: String,
+    /// Entities kept out of answers, and where.
+    pub exclude: (Vec<String>, crate::exec::ExcludeWhen),
+    /// Relations hidden from the agent, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
+    /// What ranked relations and classes; empty in traces of earlier versions, which do not say it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub ranker: String,
 }
 
 /// A program in a beam.
@@ -201,7 +211,7 @@ pub fn read(from: impl BufRead) -> Result<Vec<Event>, TraceError> {
         events.push(event);
     }
     match events.first() {
-        Some(Event::Observe { version: TRACE_VERSION, .. }) => Ok(events),
+        Some(Event::Observe(opening)) if opening.version == TRACE_VERSION => Ok(events),
         _ => Err(TraceError::Version),
     }
 }

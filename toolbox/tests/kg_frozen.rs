@@ -221,6 +221,66 @@ fn every_changed_byte_and_every_cut_is_found() {
     assert!(matches!(GraphFolder::open(&kg), Err(FolderError::Io { .. })));
 }
 
+#[test]
+fn every_changed_byte_of_the_label_index_is_found_and_none_ends_the_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let kg = small(dir.path());
+    let labels: Vec<PathBuf> = fs::read_dir(kg.join("labels")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert!(labels.len() > 5, "{labels:?}");
+    for path in labels {
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            fs::write(&path, &bytes).unwrap();
+            let error = GraphFolder::verify(&kg).unwrap_err();
+            assert!(matches!(&error, FolderError::Changed { path: changed } if *changed == path), "{} at {at}: {error}", path.display());
+        }
+        // Whoever does not check gets an error or an index that finds what it finds.
+        for flip in [1, 0x10, 0x55, 0xff] {
+            // The footer stays, so that the file still looks like one.
+            let body = whole.len().saturating_sub(100);
+            let bytes: Vec<u8> = whole.iter().enumerate().map(|(i, &byte)| if i < body { byte ^ flip } else { byte }).collect();
+            fs::write(&path, &bytes).unwrap();
+            if let Ok(kg) = GraphFolder::open(&kg) {
+                let _ = kg.label_index().unwrap().candidates("a", 5);
+            }
+        }
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(GraphFolder::verify(&kg).is_ok());
+}
+
+#[test]
+fn every_change_of_the_manifest_is_found_but_those_of_its_owner() {
+    let dir = tempfile::tempdir().unwrap();
+    let kg = small(dir.path());
+    let path = kg.join("manifest.json");
+    let whole = fs::read(&path).unwrap();
+    // What its owner may change, and how a file is laid out, say nothing about the graph.
+    let says = |bytes: &[u8]| {
+        let mut value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
+        value.as_object_mut()?.retain(|name, _| name != "settings" && name != "deny");
+        Some(value)
+    };
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        fs::write(&path, &bytes).unwrap();
+        assert!(says(&bytes) == says(&whole) || GraphFolder::verify(&kg).is_err(), "byte {at} of {}", whole.len());
+    }
+    let text = String::from_utf8(whole).unwrap();
+    fs::write(&path, text.replace("\"subclasses\": false", "\"subclasses\": true")).unwrap();
+    assert!(GraphFolder::verify(&kg).unwrap().schema().settings.subclasses, "settings are the owner's");
+    fs::write(&path, text.replace("a.nq", "b.nq")).unwrap();
+    assert!(matches!(GraphFolder::verify(&kg), Err(FolderError::Changed { .. })));
+    let mut older: serde_json::Value = serde_json::from_str(&text).unwrap();
+    older.as_object_mut().unwrap().retain(|name, _| name != "labels" && name != "sha256");
+    fs::write(&path, older.to_string()).unwrap();
+    assert!(GraphFolder::open(&kg).is_ok());
+    assert!(matches!(GraphFolder::verify(&kg), Err(FolderError::NoHashes { .. })), "what cannot be checked is not called whole");
+}
+
 /// The files of a small graph's folder, loaded once: loading waits for the disk several times.
 static SMALL_FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();

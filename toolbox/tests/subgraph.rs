@@ -114,6 +114,10 @@ fn every_layout_holds_the_same_triples() {
 
     let file = dir.path().join("around.json");
     let written = write_files(&subgraph, &file).unwrap();
+    let ordinary = std::fs::File::create(dir.path().join("ordinary")).unwrap().metadata().unwrap().permissions();
+    for (path, _) in &written {
+        assert_eq!(std::fs::metadata(path).unwrap().permissions(), ordinary, "{}", path.display());
+    }
     assert_eq!(written[1].0, dir.path().join("around.labels.json"));
     assert_eq!(read(&file), (OdaKind::Triples, expected.clone()));
     let (kind, labels) = read(&written[1].0);

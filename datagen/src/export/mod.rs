@@ -26,6 +26,9 @@ const MARK: &str = "export.json";
 pub enum ExportFormat {
     /// `conversations` of `from` and `value`, and a system text.
     ShareGpt,
+    /// The same fields for a trainer that puts any turns into the chat format's own template (Axolotl): Triad's conversations too, where two
+    /// things are given one after the other.
+    ShareGptTurns,
     /// `instruction`, `output` and `history`.
     Alpaca,
     /// Parquet files in `data/`.
@@ -63,6 +66,7 @@ pub fn export_with(data: &Path, format: ExportFormat, out: &Path, beside: &[(&st
         let source = Lines { path: data.join(name) };
         let count = match format {
             ExportFormat::ShareGpt => json_lines(&source, &folder, name, sharegpt::encode, sharegpt::decode)?,
+            ExportFormat::ShareGptTurns => json_lines(&source, &folder, name, sharegpt::encode_turns, sharegpt::decode)?,
             ExportFormat::Alpaca => json_lines(&source, &folder, name, alpaca::encode, alpaca::decode)?,
             #[cfg(feature = "parquet")]
             ExportFormat::Parquet => parquet::write(&source, &folder, part)?,
@@ -70,27 +74,25 @@ pub fn export_with(data: &Path, format: ExportFormat, out: &Path, beside: &[(&st
         *(if part == "train" { &mut done.train } else { &mut done.valid }) = count;
         if count > 0 {
             done.files.push(match format {
-                ExportFormat::ShareGpt | ExportFormat::Alpaca => name.to_owned(),
+                ExportFormat::ShareGpt | ExportFormat::ShareGptTurns | ExportFormat::Alpaca => name.to_owned(),
                 #[cfg(feature = "parquet")]
                 ExportFormat::Parquet => parquet::file_name(part),
             });
         }
     }
-    let info = match format {
-        ExportFormat::ShareGpt => Some(sharegpt::info()),
-        ExportFormat::Alpaca => Some(alpaca::info()),
+    match format {
+        ExportFormat::ShareGpt => folder.json("dataset_info.json", &dataset_info(&sharegpt::info(), &done.files))?,
+        ExportFormat::Alpaca => folder.json("dataset_info.json", &dataset_info(&alpaca::info(), &done.files))?,
+        // Its configuration says what the fields are; LLaMA-Factory would not take the turns.
+        ExportFormat::ShareGptTurns => {}
         #[cfg(feature = "parquet")]
-        ExportFormat::Parquet => None,
-    };
-    match info {
-        Some(entry) => folder.json("dataset_info.json", &dataset_info(&entry, &done.files))?,
-        None => folder.text("README.md", &card(data, &done.files)?)?,
+        ExportFormat::Parquet => folder.text("README.md", &card(data, &done.files)?)?,
     }
     for (name, text) in beside {
         folder.text(name, text)?;
     }
     let name = match format {
-        ExportFormat::ShareGpt => "sharegpt",
+        ExportFormat::ShareGpt | ExportFormat::ShareGptTurns => "sharegpt",
         ExportFormat::Alpaca => "alpaca",
         #[cfg(feature = "parquet")]
         ExportFormat::Parquet => "parquet",
@@ -136,6 +138,13 @@ struct Turn {
     train: Option<bool>,
 }
 
+impl Turn {
+    /// No layout but parquet says of a call that it is only shown.
+    fn must_be_trained_on(&self) -> Result<(), String> {
+        if self.train == Some(false) { Err("a call that is not to be trained on; this layout cannot say so".to_owned()) } else { Ok(()) }
+    }
+}
+
 /// What is given and the call that answers it.
 type Pair<'a> = (&'a Turn, &'a Turn);
 
@@ -148,13 +157,18 @@ impl Line {
         self.rest.get(key).cloned().unwrap_or(Value::Null)
     }
 
+    /// The system text, and the turns behind it.
+    fn turns(&self) -> (&str, &[Turn]) {
+        match self.messages.split_first() {
+            Some((first, rest)) if first.role == Role::System => (first.content.as_str(), rest),
+            _ => ("", &self.messages[..]),
+        }
+    }
+
     /// The system text and then question or tool result and call by turns, as both of LLaMA-Factory's layouts want them: what is given at odd
     /// places, what is trained on at even ones.
     fn pairs(&self) -> Result<(&str, Vec<Pair<'_>>), String> {
-        let (system, turns) = match self.messages.split_first() {
-            Some((first, rest)) if first.role == Role::System => (first.content.as_str(), rest),
-            _ => ("", &self.messages[..]),
-        };
+        let (system, turns) = self.turns();
         let mut pairs = Vec::new();
         for (i, pair) in turns.chunks(2).enumerate() {
             let [given, call] = pair else {
@@ -162,11 +176,15 @@ impl Line {
             };
             if !matches!(given.role, Role::User | Role::Tool) || call.role != Role::Assistant {
                 let place = 2 * i + 1;
-                return Err(format!("turns {place} and {} are not a question or result and a call, as this layout wants them", place + 1));
+                let agent = self.get("agent");
+                return Err(format!(
+                    "turns {place} and {} of the agent `{}` are not a question or result and a call, as this layout wants them; \
+                     `--format parquet` and `--format sharegpt --trainer axolotl` take turns in any order",
+                    place + 1,
+                    agent.as_str().unwrap_or("unknown"),
+                ));
             }
-            if call.train == Some(false) {
-                return Err("a call that is not to be trained on; this layout cannot say so".to_owned());
-            }
+            call.must_be_trained_on()?;
             pairs.push((given, call));
         }
         if pairs.is_empty() { Err("the conversation has no call".to_owned()) } else { Ok((system, pairs)) }

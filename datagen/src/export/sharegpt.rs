@@ -1,31 +1,52 @@
 //! ShareGPT as LLaMA-Factory reads it: what is given (questions, tool results) at odd places, what is trained on (calls) at even ones. Calls
-//! are plain text of the call language, so they go as `gpt`: `function_call` would be taken for JSON.
+//! are plain text of the call language, so they go as `gpt`: `function_call` would be taken for JSON. Axolotl, which puts turns into the chat
+//! format's own template one after the other, takes them in any order.
 
 use serde_json::{Value, json};
 use toolbox::transcript::Role;
 
-use super::Line;
+use super::{Line, Turn};
 use crate::example::Message;
 
 pub(super) fn encode(line: &Line) -> Result<Value, String> {
     let (system, pairs) = line.pairs()?;
-    let mut turns = Vec::with_capacity(2 * pairs.len());
-    for (given, call) in pairs {
-        let from = if given.role == Role::Tool { "observation" } else { "human" };
-        turns.push(json!({ "from": from, "value": given.content }));
-        turns.push(json!({ "from": "gpt", "value": call.content }));
+    record(line, system, pairs.into_iter().flat_map(|(given, call)| [given, call]))
+}
+
+/// As [`encode`], with whatever order the turns have.
+pub(super) fn encode_turns(line: &Line) -> Result<Value, String> {
+    let (system, turns) = line.turns();
+    if turns.last().is_none_or(|last| last.role != Role::Assistant) {
+        return Err("the conversation does not end with a call".to_owned());
     }
+    for call in turns.iter().filter(|turn| turn.role == Role::Assistant) {
+        call.must_be_trained_on()?;
+    }
+    record(line, system, turns)
+}
+
+fn record<'t>(line: &Line, system: &str, turns: impl IntoIterator<Item = &'t Turn>) -> Result<Value, String> {
+    let said = |turn: &Turn| {
+        let from = match turn.role {
+            Role::User => "human",
+            Role::Tool => "observation",
+            Role::Assistant => "gpt",
+            Role::System => return Err("a system turn behind the first; this layout has one system text".to_owned()),
+        };
+        Ok(json!({ "from": from, "value": turn.content }))
+    };
+    let turns: Vec<Value> = turns.into_iter().map(said).collect::<Result<_, _>>()?;
     Ok(json!({ "conversations": turns, "system": system, "id": line.get("id"), "source": line.get("source") }))
 }
 
 pub(super) fn decode(record: &Value) -> Option<Vec<Message>> {
     let system = record.get("system")?.as_str().filter(|system| !system.is_empty());
     let mut messages: Vec<Message> = system.map(|text| Message { role: Role::System, content: text.to_owned() }).into_iter().collect();
-    for (i, turn) in record.get("conversations")?.as_array()?.iter().enumerate() {
-        let role = match (turn.get("from")?.as_str()?, i % 2) {
-            ("human", 0) => Role::User,
-            ("observation", 0) => Role::Tool,
-            ("gpt", 1) => Role::Assistant,
+    for turn in record.get("conversations")?.as_array()? {
+        let role = match turn.get("from")?.as_str()? {
+            "human" => Role::User,
+            "observation" => Role::Tool,
+            "gpt" => Role::Assistant,
             _ => return None,
         };
         messages.push(Message { role, content: turn.get("value")?.as_str()?.to_owned() });

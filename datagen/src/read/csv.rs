@@ -1,5 +1,5 @@
 //! Comma-separated values with a header: `question`, `sparql` (or `query`), and optionally `id`, `topic`, `answers`, `hops`, `shape`. Several topics or
-//! answers are separated by `|`. A tab or semicolon may stand for the comma. Records are read one at a time.
+//! answers are separated by `|`. A record with answers and no query is for evaluation only. A tab or semicolon may stand for the comma. Records are read one at a time.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,7 @@ impl Reader for Csv {
                         question: question.to_owned(),
                         query: match sparql {
                             Some(sparql) => GoldQuery::Text(sparql.to_owned()),
-                            None if query.is_none() && answers.is_some() => GoldQuery::AnswersOnly { aliases: Vec::new() },
+                            None if answers.is_some() => GoldQuery::AnswersOnly { aliases: Vec::new() },
                             None => GoldQuery::Missing(Refusal::NoQuery, "`sparql` is empty".to_owned()),
                         },
                         topics: topic.map(list).unwrap_or_default().into_iter().map(|name| Topic { name, label: String::new() }).collect(),

@@ -1,6 +1,6 @@
 //! Our own format: one question a line, `{"id", "question", "sparql", "topic": {id: label}, "answers"?, "shape"?, "exclude"?}`, or a JSON array of
 //! the same. Topics that the query rules out with `!=` are dropped from answers that hold something else, or where `exclude` says (`never`,
-//! `answer`, `others`, `every-step`). A record without `sparql` but with `answers` is for evaluation only. Lines are read one at a time, so the
+//! `answer`, `others`, `every-step`). A record without `sparql` (or with a null or empty one) but with `answers` is for evaluation only. Lines are read one at a time, so the
 //! file may be of any size.
 
 use std::path::{Path, PathBuf};
@@ -72,14 +72,14 @@ impl Reader for Jsonl {
 
 /// A record with a query, or with answers alone.
 fn record(value: &Value, number: usize) -> Result<GoldQuestion, String> {
-    let mut made = match question(value, &FIELDS, number) {
-        Err(_) if value.get("sparql").is_none() && get(value, FIELDS.answers).is_some() && value.get("question").is_some() => {
-            let mut with = value.clone();
-            with["sparql"] = Value::Null;
-            let made = question(&with, &FIELDS, number)?;
-            GoldQuestion { query: GoldQuery::AnswersOnly { aliases: Vec::new() }, ..made }
-        }
-        other => other?,
+    // Tables written as JSON have every field in every record, null or empty where there is nothing to say.
+    let no_query = get(value, FIELDS.sparql).is_none_or(|query| query.as_str().is_some_and(|text| text.trim().is_empty()));
+    let mut made = if no_query && get(value, FIELDS.answers).is_some() {
+        let mut with = value.clone();
+        with["sparql"] = Value::Null;
+        GoldQuestion { query: GoldQuery::AnswersOnly { aliases: Vec::new() }, ..question(&with, &FIELDS, number)? }
+    } else {
+        question(value, &FIELDS, number)?
     };
     if let Some(when) = value.get("exclude").filter(|when| !when.is_null()) {
         made.exclude = ExcludeWhen::deserialize(when).map_err(|error| format!("`exclude`: {error}"))?;

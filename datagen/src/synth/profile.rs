@@ -1,12 +1,8 @@
 //! What a graph has to ask about: its relations with samples of their edges, its classes, and what people would call them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::GraphPattern;
-use toolbox::kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
-use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
+use toolbox::kg::Kg;
 use toolbox::term::{Literal, NodeId, RelId, Term};
 use toolbox::value::Kind;
 
@@ -186,45 +182,22 @@ impl<'g> Profile<'g> {
         }
     }
 
+    /// The relations with samples of their edges, read from the graph's columns: a query would have a deadline, and what a busy machine does not
+    /// finish in time would be missing.
     fn find_relations(&mut self) {
         let kg = self.kg;
-        let variables = |name: &str| Variable::new_unchecked(name);
-        let pattern = |predicate: NamedNodePattern| GraphPattern::Bgp {
-            patterns: vec![TriplePattern {
-                subject: TermPattern::Variable(variables("s")),
-                predicate,
-                object: TermPattern::Variable(variables("o")),
-            }],
-        };
-        let select = |inner: GraphPattern, wanted: &[&str]| GraphPattern::Project {
-            inner: Box::new(inner),
-            variables: wanted.iter().map(|name| variables(name)).collect(),
-        };
-        let limits = QueryLimits { deadline: Duration::from_secs(120), rows: READ + 1 };
-        let run = |pattern: GraphPattern| match kg.query(&Query::Select { dataset: None, pattern, base_iri: None }, limits) {
-            Ok(QueryAnswer::Rows { rows, .. }) => rows,
-            _ => Vec::new(),
-        };
-        let all = select(pattern(NamedNodePattern::Variable(variables("p"))), &["p"]);
-        let names = run(GraphPattern::Distinct { inner: Box::new(all) });
-        let mut found: Vec<(NodeId, String)> = names
-            .into_iter()
-            .filter_map(|row| match row.into_iter().next().flatten() {
-                Some(Term::Iri(iri)) => kg.find(&Term::Iri(iri.clone())).map(|node| (node, iri)),
-                _ => None,
-            })
-            .collect();
-        found.sort_unstable();
-        for (node, iri) in found {
+        for &id in kg.relations() {
+            let node = id.node();
+            let Term::Iri(iri) = kg.term(node) else { continue };
             self.vocabulary.insert(node);
-            let id = node.relation();
             if kg.schema().hidden.contains(&id) {
                 continue;
             }
-            let inner = select(pattern(NamedNodePattern::NamedNode(NamedNode::new_unchecked(&iri))), &["s", "o"]);
-            let rows = run(GraphPattern::Slice { inner: Box::new(inner), start: 0, length: Some(READ) });
-            let mut edges: Vec<(NodeId, NodeId)> =
-                rows.iter().filter_map(|row| Some((kg.find(row.first()?.as_ref()?)?, kg.find(row.get(1)?.as_ref()?)?))).collect();
+            let mut edges: Vec<(NodeId, NodeId)> = Vec::with_capacity(kg.uses(id).min(READ));
+            kg.each_pair(id, &mut |head, tail| {
+                edges.push((head, tail));
+                edges.len() < READ
+            });
             edges.sort_unstable();
             let count = edges.len();
             let sample = spread(edges, SAMPLE);

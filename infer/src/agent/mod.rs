@@ -15,7 +15,7 @@ use toolbox::link::Linked;
 use toolbox::memory::{Agent, Template};
 use toolbox::oda::OdaOptions;
 use toolbox::term::NodeId;
-use toolbox::trace::{Event, TRACE_VERSION};
+use toolbox::trace::{Event, Opening, TRACE_VERSION};
 use toolbox::transcript::Turn;
 
 use crate::InferError;
@@ -150,7 +150,7 @@ pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner)
 /// The event that opens a trace.
 fn opening(task: &Task<'_>, agent: &AgentKind) -> Event {
     let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
-    Event::Observe {
+    Event::Observe(Box::new(Opening {
         version: TRACE_VERSION,
         agent: agent.name().to_owned(),
         options: agent.options(),
@@ -162,7 +162,9 @@ fn opening(task: &Task<'_>, agent: &AgentKind) -> Event {
         layout: task.template.layout,
         planner: task.planner_name.to_owned(),
         exclude: (names(&task.options.exclude.nodes), task.options.exclude.when),
-    }
+        without: task.options.without.iter().map(|relation| task.kg.name(relation.node())).collect(),
+        ranker: task.options.ranker.name(),
+    }))
 }
 
 /// What one question came to.

@@ -1,7 +1,7 @@
 //! The graph folder that `kg load` writes: a manifest and the frozen graph, whole or not at all.
 //!
 //! ```text
-//! DIR/manifest.json   what it is, counts, content hash, sources, label languages, named graphs, deny list
+//! DIR/manifest.json   what it is, counts, content hash, sources, label languages, named graphs, deny list, hashes of the index and of itself
 //! DIR/graph.kgf       the frozen graph: equal graphs give equal bytes
 //! DIR/labels/         the index of its names: equal graphs give equal bytes
 //! ```
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use super::frozen::VERSION;
 use super::load::{self, LoadError, LoadOptions, Progress, Source};
@@ -22,6 +23,8 @@ use crate::term::Term;
 
 /// What `format` says in every manifest.
 const FORMAT: &str = "kgagent-graph";
+/// The manifest's name in the folder.
+const MANIFEST: &str = "manifest.json";
 /// The frozen graph's name in the folder.
 const GRAPH: &str = "graph.kgf";
 /// The folder of the label index.
@@ -58,6 +61,26 @@ pub struct Manifest {
     pub settings: Settings,
     /// IRIs of the relations hidden from planners (rule R4), those that were learned among them; may be edited, type and label relations stay hidden anyway.
     pub deny: Vec<String>,
+    /// The files of the label index, by which `kg check` finds what was changed in them; none in folders of earlier versions.
+    #[serde(default)]
+    pub labels: Vec<Source>,
+    /// SHA-256 of the manifest without [`EDITABLE`] and this, hex; empty in folders of earlier versions.
+    #[serde(default)]
+    pub sha256: String,
+}
+
+/// What of a manifest is its owner's, so that no hash covers it.
+const EDITABLE: [&str; 2] = ["settings", "deny"];
+
+/// The hash of what nobody edits in a manifest. It is taken of the fields that are there, so that one that a later version adds does not
+/// change the hash of an older manifest.
+fn manifest_hash(mut manifest: serde_json::Value) -> String {
+    if let Some(fields) = manifest.as_object_mut() {
+        fields.retain(|name, _| name != "sha256" && !EDITABLE.contains(&name.as_str()));
+    }
+    // An editor may put fields in another order.
+    manifest.sort_all_objects();
+    Sha256::digest(manifest.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Why a graph folder could not be written or opened.
@@ -116,6 +139,22 @@ pub enum FolderError {
         path: PathBuf,
         /// What is wrong with it.
         damage: Damage,
+    },
+    /// A file is not the one that the manifest describes, or the manifest itself is not as it was written.
+    #[error("{} was changed or damaged: it is not what the manifest has the hash of; load the sources again", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The graph is whole; the rest has nothing to be checked by.
+    #[error(
+        "{}: the graph is whole, but it was loaded by a version that kept no hashes of manifest and label index, so these cannot be checked; \
+         load the sources again",
+        path.display()
+    )]
+    NoHashes {
+        /// The folder.
+        path: PathBuf,
     },
     /// No graph of that name is in the folder.
     #[error("{} has no graph `{given}`; {}", path.display(), if known.is_empty() { "it has no named graphs".to_owned() } else { format!("it has {}", known.join(", ")) })]
@@ -176,7 +215,7 @@ impl GraphFolder {
     ) -> Result<(FrozenKg, Manifest), FolderError> {
         let go_on = || if stop.load(Ordering::Relaxed) { Err(LoadError::Stopped) } else { Ok(()) };
         if let Some(why) = settings.fault() {
-            return Err(FolderError::Settings { path: dir.join("manifest.json"), why });
+            return Err(FolderError::Settings { path: dir.join(MANIFEST), why });
         }
         replace(dir, |fresh, work| {
             let gathered = load::gather(files, options, Some(work), progress, stop)?;
@@ -188,7 +227,7 @@ impl GraphFolder {
             go_on()?;
             LabelIndex::build(&kg, &fresh.join(LABELS))?;
             go_on()?;
-            Ok(describe(&kg, &gathered.sources))
+            describe(&kg, &gathered.sources, fresh)
         })
         .and_then(|manifest| Ok((Self::open(dir)?, manifest)))
     }
@@ -202,7 +241,7 @@ impl GraphFolder {
             let path = fresh.join(GRAPH);
             write_file(&path, kg.bytes()).map_err(|source| FolderError::Io { path: path.clone(), source })?;
             LabelIndex::build(kg, &fresh.join(LABELS))?;
-            Ok(describe(kg, sources))
+            describe(kg, sources, fresh)
         })
     }
 
@@ -211,8 +250,13 @@ impl GraphFolder {
     /// # Errors
     /// When `dir` is no graph folder of this version.
     pub fn manifest(dir: &Path) -> Result<Manifest, FolderError> {
+        Self::read_manifest(dir).map(|(manifest, _)| manifest)
+    }
+
+    /// The manifest, and its text.
+    fn read_manifest(dir: &Path) -> Result<(Manifest, String), FolderError> {
         let not = |why: String| FolderError::NotAGraph { path: dir.to_owned(), why };
-        let path = dir.join("manifest.json");
+        let path = dir.join(MANIFEST);
         let file = File::open(&path).map_err(|error| not(format!("manifest.json: {error}")))?;
         let mut text = String::new();
         file.take(MANIFEST_BYTES).read_to_string(&mut text).map_err(|error| not(format!("manifest.json: {error}")))?;
@@ -227,7 +271,7 @@ impl GraphFolder {
         let manifest: Manifest = serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
         match manifest.settings.fault() {
             Some(why) => Err(FolderError::Settings { path, why }),
-            None => Ok(manifest),
+            None => Ok((manifest, text)),
         }
     }
 
@@ -266,14 +310,31 @@ impl GraphFolder {
         Ok(part.with_settings(manifest.settings).with_hidden(&manifest.deny))
     }
 
-    /// Opens a graph folder and checks every byte of the graph.
+    /// Opens a graph folder and checks every byte of the graph and of its label index, and all of the manifest that is not the owner's to
+    /// edit. What reads the index trusts it, so that its bytes are checked first.
     ///
     /// # Errors
-    /// Those of [`GraphFolder::open`], and damage anywhere in the graph.
+    /// Those of [`GraphFolder::open`], damage anywhere, and [`FolderError::NoHashes`] for a folder of an earlier version whose graph is whole.
     pub fn verify(dir: &Path) -> Result<FrozenKg, FolderError> {
+        let (manifest, text) = Self::read_manifest(dir)?;
+        let hashed = !manifest.sha256.is_empty();
+        if hashed {
+            let path = dir.join(MANIFEST);
+            let value = serde_json::from_str(&text).map_err(|error| FolderError::Io { path: path.clone(), source: error.into() })?;
+            if manifest_hash(value) != manifest.sha256 {
+                return Err(FolderError::Changed { path });
+            }
+        }
+        for file in &manifest.labels {
+            let path = dir.join(&file.path);
+            let now = Source::of(&path)?;
+            if (now.bytes, &now.sha256) != (file.bytes, &file.sha256) {
+                return Err(FolderError::Changed { path });
+            }
+        }
         let kg = Self::open(dir)?;
         kg.verify().map_err(|damage| FolderError::Damage { path: dir.join(GRAPH), damage })?;
-        Ok(kg)
+        if hashed { Ok(kg) } else { Err(FolderError::NoHashes { path: dir.to_owned() }) }
     }
 }
 
@@ -296,7 +357,7 @@ fn replace(dir: &Path, fill: impl FnOnce(&Path, &Path) -> Result<Manifest, Folde
     fs::create_dir(&fresh).map_err(io(&fresh))?;
 
     let manifest = fill(&fresh, work.path())?;
-    let path = fresh.join("manifest.json");
+    let path = fresh.join(MANIFEST);
     write_manifest(&path, &manifest).map_err(io(&path))?;
     sync(&fresh).map_err(io(&fresh))?;
 
@@ -356,7 +417,8 @@ fn check_target(dir: &Path) -> Result<(), FolderError> {
     }
 }
 
-fn describe(kg: &FrozenKg, sources: &[Source]) -> Manifest {
+/// The manifest of a graph whose files stand in `dir`.
+fn describe(kg: &FrozenKg, sources: &[Source], dir: &Path) -> Result<Manifest, FolderError> {
     let mut deny = kg.schema().hidden.clone();
     deny.extend(learned(kg));
     deny.sort_unstable();
@@ -365,7 +427,7 @@ fn describe(kg: &FrozenKg, sources: &[Source]) -> Manifest {
         Term::Iri(iri) => iri,
         other => other.to_string(),
     };
-    Manifest {
+    let mut manifest = Manifest {
         format: FORMAT.to_owned(),
         version: VERSION,
         triples: kg.len(),
@@ -378,7 +440,26 @@ fn describe(kg: &FrozenKg, sources: &[Source]) -> Manifest {
         graphs: kg.graphs().to_vec(),
         settings: kg.schema().settings.clone(),
         deny: deny.iter().map(|r| iri(kg.term(r.node()))).collect(),
+        labels: label_files(dir)?,
+        sha256: String::new(),
+    };
+    let value = serde_json::to_value(&manifest).map_err(|error| FolderError::Io { path: dir.join(MANIFEST), source: error.into() })?;
+    manifest.sha256 = manifest_hash(value);
+    Ok(manifest)
+}
+
+/// The files of the label index by name, as a manifest lists them: relative to the graph folder `dir`.
+fn label_files(dir: &Path) -> Result<Vec<Source>, FolderError> {
+    let folder = dir.join(LABELS);
+    let io = |source| FolderError::Io { path: folder.clone(), source };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(io)? {
+        let entry = entry.map_err(io)?;
+        let file = Source::of(&entry.path())?;
+        files.push(Source { path: format!("{LABELS}/{}", entry.file_name().to_string_lossy()), ..file });
     }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {

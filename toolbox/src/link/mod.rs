@@ -9,6 +9,8 @@ pub use choose::choose;
 pub use detect::{Mention, detect};
 pub use literals::literals;
 
+use rustc_hash::FxHashSet;
+
 use crate::kg::Kg;
 use crate::rank::Ranker;
 use crate::search::{Candidate, SearchError, edits_of, letters, nearly, normal_letters, normalise};
@@ -242,12 +244,13 @@ pub fn entities_of(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<V
 pub fn mention_texts(question: &str) -> Vec<String> {
     const LONGEST: usize = 6;
     let spans = word_spans(question);
+    let mut seen = FxHashSet::default();
     let mut texts = Vec::new();
     for start in 0..spans.len() {
         for end in start..spans.len().min(start + LONGEST) {
-            let text = question[spans[start].0..spans[end].1].to_owned();
-            if !texts.contains(&text) {
-                texts.push(text);
+            let text = &question[spans[start].0..spans[end].1];
+            if seen.insert(text) {
+                texts.push(text.to_owned());
             }
         }
     }
@@ -257,6 +260,32 @@ pub fn mention_texts(question: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_of_mentions_are_all_there_once_in_order_however_long_the_question() {
+        assert_eq!(
+            mention_texts("to be or to be"),
+            [
+                "to",
+                "to be",
+                "to be or",
+                "to be or to",
+                "to be or to be",
+                "be",
+                "be or",
+                "be or to",
+                "be or to be",
+                "or",
+                "or to",
+                "or to be"
+            ]
+        );
+        // A list looked through for every text takes minutes.
+        let words: Vec<String> = (0..20_000).map(|i| format!("w{i}")).collect();
+        let begun = std::time::Instant::now();
+        assert_eq!(mention_texts(&words.join(" ")).len(), 6 * 20_000 - 15);
+        assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+    }
 
     #[test]
     fn words_match_whole() {

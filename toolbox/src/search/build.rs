@@ -279,7 +279,9 @@ pub(super) fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
     let mut value: serde_json::Value = serde_json::from_str(&text).map_err(|error| SearchError::Damaged(error.to_string()))?;
     let payload = Payload { version: VERSION, content_hash: kg.content_hash().to_owned(), files };
     value["payload"] = serde_json::to_string(&payload).map_err(|error| SearchError::Damaged(error.to_string()))?.into();
-    fs::write(&meta, serde_json::to_vec_pretty(&value).map_err(|error| SearchError::Damaged(error.to_string()))?).map_err(io)?;
+    let text = serde_json::to_vec_pretty(&value).map_err(|error| SearchError::Damaged(error.to_string()))?;
+    // tantivy's own file is its owner's alone to read; a new one has the mode of all others.
+    fs::remove_file(&meta).and_then(|()| fs::write(&meta, text)).map_err(io)?;
     for path in [meta.as_path(), dir] {
         File::open(path).and_then(|file| file.sync_all()).map_err(io)?;
     }
@@ -297,7 +299,8 @@ pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, Searc
     let io = |why: String| SearchError::Io { path: dir.to_owned(), why };
     let directory = MmapDirectory::open(dir).map_err(|error| io(error.to_string()))?;
     let mut index = guarded(|| Ok(Index::open(ReadOnly(directory))?)).map_err(|error| stale(error.to_string()))?;
-    let payload = index.load_metas()?.payload.ok_or_else(|| stale("it does not say which graph it belongs to".to_owned()))?;
+    let payload =
+        guarded(|| Ok(index.load_metas()?.payload))?.ok_or_else(|| stale("it does not say which graph it belongs to".to_owned()))?;
     let payload: Payload = serde_json::from_str(&payload).map_err(|error| stale(error.to_string()))?;
     if payload.version != VERSION {
         return Err(stale(format!("it has version {}, this program reads version {VERSION}", payload.version)));
@@ -315,7 +318,7 @@ pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, Searc
     Ok(index)
 }
 
-/// Runs what reads the index. tantivy trusts its files: on a damaged one it may panic, which must not take the process down.
+/// Runs what opens or reads the index. tantivy trusts its files: on a damaged one it may panic, which must not take the process down.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(SearchError::Damaged("its files are damaged; load the sources again".to_owned())))

@@ -173,10 +173,12 @@ impl LabelIndex {
     }
 
     fn of(index: &tantivy::Index) -> Result<Self, SearchError> {
-        let fields = build::Fields::of(&index.schema())?;
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0).try_into()?;
-        let segments = query::Segment::all(&reader, &fields)?;
-        Ok(Self { reader, segments, fields })
+        build::guarded(|| {
+            let fields = build::Fields::of(&index.schema())?;
+            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0).try_into()?;
+            let segments = query::Segment::all(&reader, &fields)?;
+            Ok(Self { reader, segments, fields })
+        })
     }
 
     /// Number of names.

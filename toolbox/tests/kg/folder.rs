@@ -17,6 +17,12 @@ fn a_graph_folder_gives_the_graph_back() {
     let manifest = GraphFolder::write(&out, &kg, &[Source::of(&source).unwrap()]).unwrap();
     assert_eq!((manifest.triples, manifest.sources[0].bytes), (kg.len(), CITIES.len() as u64));
     assert!(manifest.deny.contains(&"http://www.w3.org/2004/02/skos/core#altLabel".to_owned()));
+    // Whoever may read one file of a folder may read them all.
+    let ordinary = std::fs::metadata(&source).unwrap().permissions();
+    for file in [&out, &out.join("labels")].into_iter().flat_map(|dir| std::fs::read_dir(dir).unwrap().map(Result::unwrap)) {
+        let metadata = file.metadata().unwrap();
+        assert!(metadata.is_dir() || metadata.permissions() == ordinary, "{:?}: {:?}", file.file_name(), metadata.permissions());
+    }
     let bytes = std::fs::read(out.join("graph.kgf")).unwrap();
     let back = GraphFolder::open(&out).unwrap();
     assert_eq!(back.content_hash(), kg.content_hash());

@@ -282,7 +282,7 @@ fn parent(path: &Path) -> io::Result<PathBuf> {
 /// Writes a file beside its place and moves it there.
 fn whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<usize>) -> io::Result<(PathBuf, usize)> {
     let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let temp = tempfile::NamedTempFile::new_in(parent(path)?).map_err(named)?;
+    let temp = crate::beside::begin(&parent(path)?).map_err(named)?;
     let mut out = BufWriter::with_capacity(1 << 20, temp.reopen().map_err(named)?);
     let count = write(&mut out).map_err(named)?;
     out.flush().map_err(named)?;
