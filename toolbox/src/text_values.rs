@@ -1,10 +1,6 @@
 //! Values that a question spells out: strings that the graph holds as values of attributes. In graphs made from tables most things go by
 //! such a value and not by a label, so linking them is what entity linking is elsewhere.
 
-use std::cell::RefCell;
-
-use rustc_hash::FxHashMap;
-
 use crate::kg::Kg;
 use crate::link::{find_words, word_spans};
 use crate::term::{Literal, Term};
@@ -81,52 +77,21 @@ fn spellings(words: &str, wanted: &Alive) -> [Option<String>; SPELLINGS] {
 fn begun(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
     let mut alive = [true; SPELLINGS];
     let mut all = Vec::new();
-    for (i, span) in spans.iter().enumerate() {
-        let words = &text[spans[0].0..span.1];
-        alive = if i == 0 { begun_by_word(kg, words) } else { still_begun(kg, words, alive) };
+    for span in spans {
+        let forms = spellings(&text[spans[0].0..span.1], &alive);
+        for i in 0..SPELLINGS {
+            if let Some(form) = &forms[i] {
+                // What is spelt the same began the same.
+                let same = forms[..i].iter().position(|known| known.as_ref() == Some(form));
+                alive[i] = same.map_or_else(|| kg.begins_literal(form), |same| alive[same]);
+            }
+        }
         if alive == [false; SPELLINGS] {
             break;
         }
         all.push(alive);
     }
     all
-}
-
-/// Which of the spellings that are still alive some literal begins with.
-fn still_begun(kg: &dyn Kg, words: &str, mut alive: Alive) -> Alive {
-    let forms = spellings(words, &alive);
-    for i in 0..SPELLINGS {
-        if let Some(form) = &forms[i] {
-            // What is spelt the same began the same.
-            let same = forms[..i].iter().position(|known| known.as_ref() == Some(form));
-            alive[i] = same.map_or_else(|| kg.begins_literal(form), |same| alive[same]);
-        }
-    }
-    alive
-}
-
-/// Words that are remembered with what begins with them: those that questions are made of come up again and again.
-const WORDS: usize = 1 << 14;
-
-thread_local! {
-    /// The graph, by the hash of its content, and its words.
-    static BEGUN: RefCell<(String, FxHashMap<Box<str>, Alive>)> = RefCell::default();
-}
-
-/// [`still_begun`] for one word, remembered.
-fn begun_by_word(kg: &dyn Kg, word: &str) -> Alive {
-    let known = BEGUN.with_borrow_mut(|(graph, words)| {
-        if graph != kg.content_hash() || words.len() >= WORDS {
-            kg.content_hash().clone_into(graph);
-            words.clear();
-        }
-        words.get(word).copied()
-    });
-    known.unwrap_or_else(|| {
-        let alive = still_begun(kg, word, [true; SPELLINGS]);
-        BEGUN.with_borrow_mut(|(_, words)| words.insert(word.into(), alive));
-        alive
-    })
 }
 
 /// The span, with the bracket behind it if it closes one inside: `(sw)` ends in its bracket.

@@ -98,33 +98,20 @@ pub fn abstention(kg: &dyn Kg, question: &GoldQuestion, verified: &Verified, opt
     }
     given_up.gold.calls = cut(calls, broken)?;
     given_up.abstain = true;
-    let along = calls[broken].tool != Tool::GetHeadEntity && !matches!(calls[broken].args.get(1), Some(Arg::Inverse(_)));
-    let mut session = given_up.session_without_lists(kg, question, options);
+    let mut session = given_up.session(kg, question, options);
     given_up.value = run_program(&mut session, &given_up.gold.calls).ok()?;
     let input = session.steps().iter().rev().find(|step| step.call.tool == Tool::GetRelation)?.inputs.first()?.clone();
-    if input.len() > limits::ABSTAIN_SET {
-        return None;
-    }
-    let all = session.relations(&input);
-    if !has_twin(kg, &input, taken, along, &all) {
-        return Some(given_up);
-    }
-    if all.len() <= options.shown {
-        return None;
-    }
-    // There is another way, which does no harm where the list does not show it; ranking costs much more than all of the above.
-    let mut session = given_up.session(kg, question, options);
-    run_program(&mut session, &given_up.gold.calls).ok()?;
     let shown = listed(&session, calls[broken].args.first()?)?;
-    let others: Vec<_> = shown.out.iter().map(|&r| (r, true)).chain(shown.incoming.iter().map(|&r| (r, false))).collect();
-    (!has_twin(kg, &input, taken, along, &others)).then_some(given_up)
+    let along = calls[broken].tool != Tool::GetHeadEntity && !matches!(calls[broken].args.get(1), Some(Arg::Inverse(_)));
+    let others = shown.out.iter().map(|&r| (r, true)).chain(shown.incoming.iter().map(|&r| (r, false)));
+    (input.len() <= limits::ABSTAIN_SET && !has_twin(kg, &input, taken, along, others)).then_some(given_up)
 }
 
 /// Whether one of the other relations leads from the set exactly where the one taken out leads.
-fn has_twin(kg: &dyn Kg, set: &[NodeId], taken: RelId, along: bool, others: &[(Relation, bool)]) -> bool {
+fn has_twin(kg: &dyn Kg, set: &[NodeId], taken: RelId, along: bool, mut others: impl Iterator<Item = (Relation, bool)>) -> bool {
     let reached = |relation: RelId, forward: bool| -> BTreeSet<NodeId> {
         set.iter().flat_map(|&node| if forward { kg.tails(node, relation) } else { kg.heads(relation, node) }.into_owned()).collect()
     };
     let wanted = reached(taken, along);
-    others.iter().any(|&(relation, forward)| matches!(relation, Relation::Plain(id) if reached(id, forward) == wanted))
+    others.any(|(relation, forward)| matches!(relation, Relation::Plain(id) if reached(id, forward) == wanted))
 }

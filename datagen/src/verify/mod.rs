@@ -134,15 +134,11 @@ impl Verified {
         Session::new(kg, &question.question, self.linked.clone(), &self.must_offer, self.exec_options(options))
     }
 
-    /// A fresh session whose lists show nothing: where calls carry full names, that does not matter and costs nothing.
-    fn session_without_lists<'g>(&self, kg: &'g dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Session<'g> {
-        let options = ExecOptions { lists: false, ..self.exec_options(options) };
-        Session::new(kg, &question.question, self.linked.clone(), &self.must_offer, options)
-    }
-
-    /// The answer of the program.
+    /// The answer of the program. Its calls carry full names, so what lists show does not matter and is not worked out.
     fn run(&self, kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Result<Value, (usize, ToolError)> {
-        run_program(&mut self.session_without_lists(kg, question, options), &self.gold.calls)
+        let options = ExecOptions { lists: false, ..self.exec_options(options) };
+        let mut session = Session::new(kg, &question.question, self.linked.clone(), &self.must_offer, options);
+        run_program(&mut session, &self.gold.calls)
     }
 }
 

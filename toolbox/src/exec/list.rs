@@ -38,12 +38,6 @@ impl Session<'_> {
         Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set)))
     }
 
-    /// Every relation of a set and whether it leaves it, in no order that means anything.
-    #[must_use]
-    pub fn relations(&self, set: &[NodeId]) -> Vec<(Relation, bool)> {
-        self.adjacent(set).iter().map(|found| (found.relation, found.out)).collect()
-    }
-
     /// Every relation of the nodes of `from`, and only those that lead to one of `to` where that is given, best first for the question and a
     /// phrase of it: what a triple is linked by (Triad's one-hop traversal, spec C.4).
     pub(crate) fn relations_of(&self, from: &[NodeId], to: Option<&[NodeId]>, phrase: &str) -> Vec<Ranked> {

@@ -17,7 +17,6 @@ use sha2::{Digest, Sha256};
 use super::frozen::VERSION;
 use super::load::{self, LoadError, LoadOptions, Progress, Source};
 use super::{Damage, FrozenKg, Kg, NamedGraph, Settings, learned};
-use crate::replace;
 use crate::search::{LabelIndex, SearchError};
 use crate::term::Term;
 
@@ -362,7 +361,7 @@ fn replace(dir: &Path, fill: impl FnOnce(&Path, &Path) -> Result<Manifest, Folde
     sync(&fresh).map_err(io(&fresh))?;
 
     let old = work.path().join("old");
-    replace::put(&fresh, dir, &old).map_err(io(dir))?;
+    crate::replace::put(&fresh, dir, &old).map_err(io(dir))?;
     sync(parent).map_err(io(parent))?;
     drop(lock);
     Ok(manifest)
@@ -400,21 +399,12 @@ struct Head {
 
 /// Only nothing, an empty folder or a graph folder (of any version) may be replaced.
 fn check_target(dir: &Path) -> Result<(), FolderError> {
-    let occupied = || FolderError::Occupied { path: dir.to_owned() };
-    if dir.symlink_metadata().is_err() {
-        return Ok(());
+    let ours = |dir: &Path| matches!(GraphFolder::manifest(dir), Ok(_) | Err(FolderError::Version { .. }));
+    // What a link leads to is not what would be replaced.
+    if dir.is_symlink() || crate::replace::check(dir, ours).is_err() {
+        return Err(FolderError::Occupied { path: dir.to_owned() });
     }
-    let mut entries = fs::read_dir(dir).map_err(|_| occupied())?;
-    if dir.is_symlink() {
-        return Err(occupied());
-    }
-    if entries.next().is_none() {
-        return Ok(());
-    }
-    match GraphFolder::manifest(dir) {
-        Ok(_) | Err(FolderError::Version { .. }) => Ok(()),
-        Err(_) => Err(occupied()),
-    }
+    Ok(())
 }
 
 /// The manifest of a graph whose files stand in `dir`.

@@ -27,7 +27,6 @@ struct Tables {
     names: FxHashMap<u32, Box<str>>,
     labels: FxHashMap<u32, Option<Box<str>>>,
     nodes: FxHashMap<Box<str>, Option<u32>>,
-    keys: FxHashMap<Box<str>, Option<u32>>,
     beginnings: FxHashMap<Box<str>, bool>,
 }
 
@@ -81,11 +80,6 @@ pub(super) fn label(graph: Identity, node: u32, make: impl FnOnce() -> Option<St
 /// The node of a name.
 pub(super) fn node(graph: Identity, name: &str, make: impl FnOnce() -> Option<u32>) -> Option<u32> {
     remembered(graph, |tables| &mut tables.nodes, name, |name| name.into(), make)
-}
-
-/// The node of a term's key.
-pub(super) fn found(graph: Identity, key: &str, make: impl FnOnce() -> Option<u32>) -> Option<u32> {
-    remembered(graph, |tables| &mut tables.keys, key, |key| key.into(), make)
 }
 
 /// Whether some literal begins so.
