@@ -8,6 +8,7 @@ use model::{ModelError, Weights};
 
 use crate::engine::kernels::{self, add, softmax_parts};
 use crate::engine::linear::Linear;
+use crate::engine::memory::Arena;
 
 /// Scale and shift of a LayerNorm.
 struct Norm {
@@ -65,6 +66,7 @@ impl Bert {
             let tensor = weights.take(&name);
             tensor.map(|tensor| tensor.data).ok_or(ModelError::Tensor { name, message: "is missing".to_owned() })
         };
+        let mut arena = Arena::default();
         let mut packed = Vec::with_capacity(config.layers);
         for (layer, (mix_norm, down_norm)) in layers.into_iter().enumerate() {
             let mut linear = |names: &[&str], inputs: usize| -> Result<Linear, ModelError> {
@@ -75,7 +77,7 @@ impl Bert {
                     bias.extend(take(&format!("encoder.layer.{layer}.{name}.bias"))?);
                 }
                 let parts: Vec<&[f32]> = parts.iter().map(Vec::as_slice).collect();
-                Ok(Linear::pack(&parts, inputs, Some(bias)))
+                Ok(Linear::pack(&parts, inputs, Some(bias), &mut arena))
             };
             packed.push(Layer {
                 qkv: linear(&["attention.self.query", "attention.self.key", "attention.self.value"], hidden)?,

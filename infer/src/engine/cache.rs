@@ -86,13 +86,13 @@ impl KvCache {
     /// The keys of the first `positions` positions: a panel holds sixteen positions, a term of its sums is one dimension.
     pub(crate) fn keys(&self, layer: usize, head: usize, positions: usize) -> Panels<'_> {
         let data = &self.heads[layer * self.kv_heads + head].keys;
-        Panels { data, step: self.dim * PANEL, stride: PANEL, count: positions.div_ceil(PANEL) }
+        Panels { data, step: self.dim * PANEL, stride: PANEL, count: positions.div_ceil(PANEL), streamed: false }
     }
 
     /// The values: a panel holds sixteen dimensions, a term of its sums is one position.
     pub(crate) fn values(&self, layer: usize, head: usize) -> Panels<'_> {
         let data = &self.heads[layer * self.kv_heads + head].values;
-        Panels { data, step: PANEL, stride: self.value_width(), count: self.value_width() / PANEL }
+        Panels { data, step: PANEL, stride: self.value_width(), count: self.value_width() / PANEL, streamed: false }
     }
 }
 

@@ -8,9 +8,13 @@ use pulp::{Simd, WithSimd};
 /// Outputs of one packed panel: two AVX2 registers, one AVX-512 register, four NEON registers.
 pub(crate) const PANEL: usize = 16;
 
-/// Runs `op` with the widest instructions of this machine that pulp offers without extra features.
+/// Runs `op` with the widest instructions of this machine.
 #[inline(always)]
 pub(crate) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(simd) = pulp::x86::V4::try_new() {
+        return Simd::vectorize(simd, op);
+    }
     #[cfg(target_arch = "x86_64")]
     if let Some(simd) = pulp::x86::V3::try_new() {
         return Simd::vectorize(simd, op);
@@ -29,6 +33,8 @@ pub(crate) struct Panels<'a> {
     pub(crate) stride: usize,
     /// Number of panels.
     pub(crate) count: usize,
+    /// Whether one row is multiplied with one panel after the other, as [`STREAMED`](super::memory::STREAMED) says.
+    pub(crate) streamed: bool,
 }
 
 /// Where the products go: `out[row * row_step + panel * panel_step ..][..PANEL]`.
@@ -84,6 +90,7 @@ impl Product<'_> {
                 while done < group {
                     let at = panel + done;
                     done += match (tall, group - done) {
+                        (1, _) if self.panels.streamed => self.tile::<S, V, 1, 1>(simd, row, at),
                         (1, 6) => self.tile::<S, V, 1, 6>(simd, row, at),
                         (1, 4..) => self.tile::<S, V, 1, 4>(simd, row, at),
                         (1, 2..) => self.tile::<S, V, 1, 2>(simd, row, at),
@@ -92,6 +99,10 @@ impl Product<'_> {
                         (2, _) => self.tile::<S, V, 2, 1>(simd, row, at),
                         (3, 2..) => self.tile::<S, V, 3, 2>(simd, row, at),
                         (3, _) => self.tile::<S, V, 3, 1>(simd, row, at),
+                        // A register that holds a whole panel leaves room for the sums of two.
+                        (4, 2..) if V == 1 => self.tile::<S, V, 4, 2>(simd, row, at),
+                        (5, 2..) if V == 1 => self.tile::<S, V, 5, 2>(simd, row, at),
+                        (6, 2..) if V == 1 => self.tile::<S, V, 6, 2>(simd, row, at),
                         (4, _) => self.tile::<S, V, 4, 1>(simd, row, at),
                         (5, _) => self.tile::<S, V, 5, 1>(simd, row, at),
                         _ => self.tile::<S, V, 6, 1>(simd, row, at),
@@ -345,21 +356,57 @@ mod tests {
         assert!(worst < 5e-7, "{worst}");
     }
 
+    /// `op` made of each set of instructions that this machine has.
+    fn on_each<Op: WithSimd>(op: impl Fn() -> Op) -> Vec<Op::Output> {
+        #[allow(unused_mut, reason = "other machines have none of the wider ones")]
+        let mut results = vec![dispatch(op())];
+        #[cfg(target_arch = "x86_64")]
+        results.extend(pulp::x86::V3::try_new().map(|simd| Simd::vectorize(simd, op())));
+        #[cfg(target_arch = "x86_64")]
+        results.extend(pulp::x86::V4::try_new().map(|simd| Simd::vectorize(simd, op())));
+        results
+    }
+
+    /// A product of so many rows.
+    struct Rows<'a> {
+        rows: usize,
+        x: &'a [f32],
+        terms: usize,
+        panels: Panels<'a>,
+    }
+
+    impl WithSimd for Rows<'_> {
+        type Output = Vec<f32>;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
+            let Self { rows, x, terms, panels } = self;
+            let width = panels.count * PANEL;
+            let mut out = vec![f32::NAN; rows * width];
+            let target = Target { row_step: width, panel_step: PANEL };
+            Product { x, x_step: terms, rows, terms, panels, out: &mut out, target }.with_simd(simd);
+            out
+        }
+    }
+
     #[test]
-    fn products_do_not_depend_on_the_tile() {
-        let (terms, panels) = (37, 7);
+    fn products_depend_neither_on_the_tile_nor_on_the_instructions() {
+        let (terms, count) = (37, 7);
         let x: Vec<f32> = (0..13 * terms).map(|i| ((i * 7919) % 101) as f32 / 50.0 - 1.0).collect();
-        let data: Vec<f32> = (0..panels * terms * PANEL).map(|i| ((i * 104_729) % 997) as f32 / 500.0 - 1.0).collect();
-        let view = Panels { data: &data, step: terms * PANEL, stride: PANEL, count: panels };
-        let target = Target { row_step: panels * PANEL, panel_step: PANEL };
-        let mut all = vec![0.0; 13 * panels * PANEL];
-        dispatch(Product { x: &x, x_step: terms, rows: 13, terms, panels: view, out: &mut all, target });
-        for row in 0..13 {
-            let mut one = vec![0.0; panels * PANEL];
-            dispatch(Product { x: &x[row * terms..], x_step: terms, rows: 1, terms, panels: view, out: &mut one, target });
-            assert_eq!(one, all[row * panels * PANEL..][..panels * PANEL]);
+        let data: Vec<f32> = (0..count * terms * PANEL).map(|i| ((i * 104_729) % 997) as f32 / 500.0 - 1.0).collect();
+        let panels = Panels { data: &data, step: terms * PANEL, stride: PANEL, count, streamed: false };
+        let width = count * PANEL;
+        let single = |row: usize| dispatch(Rows { rows: 1, x: &x[row * terms..], terms, panels });
+        let want: Vec<f32> = (0..13).flat_map(single).collect();
+        for (row, want) in want.chunks_exact(width).enumerate() {
             let naive: f32 = (0..terms).map(|k| x[row * terms + k] * data[k * PANEL]).sum();
-            assert!((naive - one[0]).abs() < 1e-4);
+            assert!((naive - want[0]).abs() < 1e-4);
+        }
+        for rows in 1..=13 {
+            for streamed in [false, true] {
+                let all = on_each(|| Rows { rows, x: &x, terms, panels: Panels { streamed, ..panels } });
+                assert!(all.iter().all(|all| all == &want[..rows * width]), "{rows} rows");
+            }
         }
     }
 }

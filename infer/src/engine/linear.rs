@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::EngineError;
 use super::kernels::{PANEL, Panels, Product, Target, dispatch};
+use super::memory::{Arena, Room, STREAMED};
 use super::packed::{Activations, Job, Packed};
 
 /// Multiply-adds below which splitting a product costs more than it gives (about 50 µs of one core).
@@ -18,7 +19,7 @@ const BATCH: usize = 32;
 /// Some panels of the weights.
 enum Data {
     /// `[panel][in][PANEL]`, the last panel filled up with zeros.
-    Plain(Vec<f32>),
+    Plain(Room<f32>),
     Packed(Packed),
 }
 
@@ -46,9 +47,9 @@ pub(crate) struct Spare {
 
 impl Linear {
     /// Packs row-major matrices `[outputs, inputs]` that stand on top of each other.
-    pub(crate) fn pack(parts: &[&[f32]], inputs: usize, bias: Option<Vec<f32>>) -> Self {
+    pub(crate) fn pack(parts: &[&[f32]], inputs: usize, bias: Option<Vec<f32>>, arena: &mut Arena) -> Self {
         let outputs: usize = parts.iter().map(|p| p.len() / inputs).sum();
-        let mut data = vec![0.0; outputs.div_ceil(PANEL) * inputs * PANEL];
+        let mut data = arena.take(outputs.div_ceil(PANEL) * inputs * PANEL);
         for (o, row) in parts.iter().flat_map(|p| p.chunks_exact(inputs)).enumerate() {
             set_plain(&mut data, inputs, o, row);
         }
@@ -67,7 +68,12 @@ impl Linear {
     ///
     /// # Errors
     /// A tensor that cannot be read or is not finite.
-    pub(crate) fn load(stored: &[(String, Stored<'_>)], inputs: usize, bias: Option<Vec<f32>>) -> Result<Self, EngineError> {
+    pub(crate) fn load(
+        stored: &[(String, Stored<'_>)],
+        inputs: usize,
+        bias: Option<Vec<f32>>,
+        arena: &mut Arena,
+    ) -> Result<Self, EngineError> {
         let rows = |s: &Stored<'_>| s.shape.first().copied().unwrap_or(0);
         let outputs = stored.iter().map(|(_, s)| rows(s)).sum();
         let last = stored.len().saturating_sub(1);
@@ -79,7 +85,7 @@ impl Linear {
             _ if whole => stored.chunks(1).map(|one| (one[0].1.format, one)).collect(),
             _ => vec![(Format::F32, stored)],
         };
-        let parts = groups.into_iter().map(|(format, group)| Part::load(format, group, inputs)).collect::<Result<_, _>>()?;
+        let parts = groups.into_iter().map(|(format, group)| Part::load(format, group, inputs, arena)).collect::<Result<_, _>>()?;
         Ok(Self::new(parts, inputs, outputs, bias))
     }
 
@@ -187,7 +193,8 @@ impl Linear {
             match &part.data {
                 Data::Plain(data) => {
                     let step = self.inputs * PANEL;
-                    let panels = Panels { data: &data[first * step..], step, stride: PANEL, count: here };
+                    let streamed = rows == 1 && size_of_val(&**data) >= STREAMED;
+                    let panels = Panels { data: &data[first * step..], step, stride: PANEL, count: here, streamed };
                     dispatch(Product { x, x_step: self.inputs, rows, terms: self.inputs, panels, out, target });
                 }
                 Data::Packed(packed) => packed.run(Job { first, count: here, x: activations, rows, out, target }),
@@ -211,7 +218,7 @@ impl Linear {
     /// Bytes of the weights.
     pub(crate) fn bytes(&self) -> usize {
         let part = |part: &Part| match &part.data {
-            Data::Plain(data) => size_of_val(data.as_slice()),
+            Data::Plain(data) => size_of_val(&**data),
             Data::Packed(packed) => packed.bytes(),
         };
         self.parts.iter().map(part).sum()
@@ -226,13 +233,13 @@ fn set_plain(data: &mut [f32], inputs: usize, o: usize, row: &[f32]) {
 }
 
 impl Part {
-    fn load(format: Format, group: &[(String, Stored<'_>)], inputs: usize) -> Result<Self, EngineError> {
+    fn load(format: Format, group: &[(String, Stored<'_>)], inputs: usize, arena: &mut Arena) -> Result<Self, EngineError> {
         let rows_of = |s: &Stored<'_>| s.shape.first().copied().unwrap_or(0);
         let outputs: usize = group.iter().map(|(_, s)| rows_of(s)).sum();
         let panels = outputs.div_ceil(PANEL);
-        let mut data = match Packed::new(format, inputs, outputs) {
+        let mut data = match Packed::new(format, inputs, outputs, arena) {
             Some(packed) => Data::Packed(packed),
-            None => Data::Plain(vec![0.0; panels * inputs * PANEL]),
+            None => Data::Plain(arena.take(panels * inputs * PANEL)),
         };
         let (mut done, mut bytes, mut line) = (0, Vec::new(), vec![0.0; inputs]);
         for (name, stored) in group {

@@ -9,6 +9,7 @@ use super::attention::{self, Shape};
 use super::cache::KvCache;
 use super::kernels;
 use super::linear::{Linear, Spare};
+use super::memory::Arena;
 use model::gguf::{Format, blocks};
 use model::{ModelConfig, Stored, WeightSource};
 use rayon::prelude::*;
@@ -88,14 +89,15 @@ impl Llama {
         let (hidden, inter) = (c.hidden_size, c.intermediate_size);
         let (q_width, kv_width) = (c.num_attention_heads * c.head_dim, c.num_key_value_heads * c.head_dim);
         let vector = |name: &str, width: usize| vector(source, name, &[width]);
+        let mut arena = Arena::default();
         let layer = |i: usize| -> Result<Layer, EngineError> {
             let at = |name: &str| format!("model.layers.{i}.{name}");
             // Matrices on top of each other, and their biases where the model has them.
-            let linear = |parts: &[(&str, usize)], inputs: usize, biased: bool| -> Result<Linear, EngineError> {
+            let mut linear = |parts: &[(&str, usize)], inputs: usize, biased: bool| -> Result<Linear, EngineError> {
                 let matrix = |&(name, rows): &(&str, usize)| matrix(source, at(&format!("{name}.weight")), rows, inputs);
                 let bias = || parts.iter().map(|(name, width)| vector(&at(&format!("{name}.bias")), *width)).collect::<Result<Vec<_>, _>>();
                 let bias = biased.then(bias).transpose()?.map(|all| all.concat());
-                Linear::load(&parts.iter().map(matrix).collect::<Result<Vec<_>, _>>()?, inputs, bias)
+                Linear::load(&parts.iter().map(matrix).collect::<Result<Vec<_>, _>>()?, inputs, bias, &mut arena)
             };
             let head_norm = |name: &str| c.qk_norm.then(|| vector(&at(name), c.head_dim)).transpose();
             let qkv = [("self_attn.q_proj", q_width), ("self_attn.k_proj", kv_width), ("self_attn.v_proj", kv_width)];
@@ -113,10 +115,10 @@ impl Llama {
         let norm = vector("model.norm.weight", hidden)?;
         let table = || matrix(source, "model.embed_tokens.weight".to_owned(), c.vocab_size, hidden);
         let (embeddings, head) = if c.tie_word_embeddings {
-            (None, Linear::load(&[table()?], hidden, None)?)
+            (None, Linear::load(&[table()?], hidden, None, &mut arena)?)
         } else {
             let head = matrix(source, "lm_head.weight".to_owned(), c.vocab_size, hidden)?;
-            (Some(Table::load(table()?, hidden)?), Linear::load(&[head], hidden, None)?)
+            (Some(Table::load(table()?, hidden)?), Linear::load(&[head], hidden, None, &mut arena)?)
         };
         let (frequencies, amplitude) = (config.inv_freq(), config.rope.amplitude());
         Ok(Self { config, embeddings, layers, norm, head, frequencies, amplitude })

@@ -1,7 +1,7 @@
 //! The engine: a LLaMA-family model on the CPU or on a device, sessions that keep what they have read, and decoding that can only write what a grammar allows.
 //!
 //! ```text
-//! llama ── linear, attention ── kernels, packed   weights and arithmetic; stateless, shared by all threads
+//! llama ── linear, attention ── kernels, packed   weights (in areas of memory) and arithmetic; stateless, shared by all threads
 //! device ── candle                                the same in tensors, for GPUs
 //!   ▲
 //! batch                                      steps of several conversations, taken together
@@ -27,6 +27,7 @@ pub(crate) mod kernels;
 pub(crate) mod linear;
 mod llama;
 pub mod mask;
+pub(crate) mod memory;
 mod model;
 mod packed;
 mod sample;

@@ -3,6 +3,7 @@ use model::gguf::Format;
 use model::gguf::blocks::K_BLOCK;
 
 use super::super::kernels::dispatch;
+use super::Isa;
 
 /// Values that share a scale beside Q8_0 weights.
 pub(super) const SMALL: usize = 32;
@@ -11,6 +12,8 @@ pub(super) const SMALL: usize = 32;
 /// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are. The numbers of the rows that go through a kernel together ([`tiles`], [`float_tiles`]) lie in the order in which it reads them: one pointer instead of one a row.
 #[derive(Default, Clone)]
 pub(crate) struct Activations {
+    /// What the products will be made of.
+    pub(super) isa: Isa,
     pub(super) width: usize,
     /// `[tile][width][row of the tile]`.
     pub(super) plain: Vec<f32>,
@@ -29,38 +32,35 @@ pub(crate) struct Activations {
     pub(super) short_begins: Vec<i32>,
 }
 
-/// The rows that go through a kernel together, as `(first, how many)`: fours, then what is left.
-pub(super) fn tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
+/// Rows as `(first, how many)`, `height` of those left at a time.
+fn cut(rows: usize, height: impl Fn(usize) -> usize) -> impl Iterator<Item = (usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
-        let height = match rows - done {
-            0 => return None,
-            1 => 1,
-            2 | 3 => 2,
-            _ => 4,
-        };
-        done += height;
-        Some((done - height, height))
+        let first = done;
+        done += if first < rows { height(rows - first) } else { 0 };
+        (first < done).then_some((first, done - first))
     })
+}
+
+/// The rows that go through a kernel together, as `(first, how many)`: as many as its registers have room for, then a half, a quarter, one.
+pub(super) fn tiles(isa: Isa, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    let most = if isa == Isa::Avx512 { 8 } else { 4 };
+    cut(rows, move |left| most.min(1 << left.ilog2()))
 }
 
 /// Rows from which on float tiles have six rows: fewer widen a weight more often, but divide a small number of rows more evenly.
 const MANY_ROWS: usize = 36;
 
-/// [`tiles`] beside floats, which have registers for six: up to three rows together, some in fours, many in sixes; never a lonely row behind others.
-pub(super) fn float_tiles(rows: usize) -> impl Iterator<Item = (usize, usize)> {
-    let mut done = 0;
-    std::iter::from_fn(move || {
-        let height = match rows - done {
-            0 => return None,
-            left @ 1..=6 if left != 4 || rows >= MANY_ROWS => left,
-            left @ 7..=11 if rows >= MANY_ROWS => left.div_ceil(2),
-            11 => 6,
-            _ if rows >= MANY_ROWS => 6,
-            _ => 4,
-        };
-        done += height;
-        Some((done - height, height))
+/// [`tiles`] beside floats. Where there are registers for twelve rows, all tiles are about as high. Where there are for six: up to three rows together, some
+/// in fours, many in sixes; never a lonely row behind others.
+pub(super) fn float_tiles(isa: Isa, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    cut(rows, move |left| match left {
+        _ if isa == Isa::Avx512 => left.div_ceil(left.div_ceil(12)),
+        1..=6 if left != 4 || rows >= MANY_ROWS => left,
+        7..=11 if rows >= MANY_ROWS => left.div_ceil(2),
+        11 => 6,
+        _ if rows >= MANY_ROWS => 6,
+        _ => 4,
     })
 }
 
@@ -92,6 +92,12 @@ fn put<T: Copy>(tile: &mut [T], height: usize, r: usize, groups: &[T]) {
 }
 
 impl Activations {
+    /// None yet, for products made of these instructions.
+    #[cfg(test)]
+    pub(super) fn of(isa: Isa) -> Self {
+        Self { isa, ..Self::default() }
+    }
+
     /// Takes `rows` rows of `width` values for products with weights in these formats.
     pub(crate) fn fill(&mut self, formats: &(impl Iterator<Item = Format> + Clone), x: &[f32], rows: usize, width: usize) {
         let x = &x[..rows * width];
@@ -99,7 +105,7 @@ impl Activations {
         let has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));
         if has(&[Format::F16, Format::Bf16]) {
             self.plain.resize(x.len(), 0.0);
-            for (first, height) in float_tiles(rows) {
+            for (first, height) in float_tiles(self.isa, rows) {
                 let tile = first * width..(first + height) * width;
                 let (x, tile) = (&x[tile.clone()], &mut self.plain[tile]);
                 for (r, row) in x.chunks_exact(width).enumerate() {
@@ -123,12 +129,12 @@ impl Activations {
     }
 
     fn fill_bytes(&mut self, x: &[f32], rows: usize) {
-        let Self { width, bytes, byte_scales, sums16, sums32, .. } = self;
+        let Self { isa, width, bytes, byte_scales, sums16, sums32, .. } = self;
         let blocks = *width / K_BLOCK;
         dispatch(
             #[inline(always)]
             || {
-                for (first, height) in tiles(rows) {
+                for (first, height) in tiles(*isa, rows) {
                     for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
                         for (b, x) in row.as_chunks::<K_BLOCK>().0.iter().enumerate() {
                             let at = first * blocks + b * height;
@@ -155,12 +161,12 @@ impl Activations {
     }
 
     fn fill_shorts(&mut self, x: &[f32], rows: usize) {
-        let Self { width, shorts, short_scales, short_begins, .. } = self;
+        let Self { isa, width, shorts, short_scales, short_begins, .. } = self;
         let blocks = *width / SMALL;
         dispatch(
             #[inline(always)]
             || {
-                for (first, height) in tiles(rows) {
+                for (first, height) in tiles(*isa, rows) {
                     for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
                         for (b, x) in row.as_chunks::<SMALL>().0.iter().enumerate() {
                             let at = first * blocks + b * height;
@@ -180,7 +186,7 @@ impl Activations {
     /// Number `k` of row `row` beside K formats, and its block's scale.
     pub(super) fn byte(&self, row: usize, k: usize) -> (i8, f32) {
         let rows = self.bytes.len() * 4 / self.width;
-        let (first, height) = tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let (first, height) = tiles(self.isa, rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
         let block = first * (self.width / K_BLOCK) + k / K_BLOCK * height;
         (self.bytes[block * K_BLOCK / 4 + k % K_BLOCK / 4 * height + row - first][k % 4], self.byte_scales[block + row - first])
     }
@@ -188,14 +194,14 @@ impl Activations {
     /// Number `k` of row `row` beside floats.
     pub(super) fn float(&self, row: usize, k: usize) -> f32 {
         let rows = self.plain.len() / self.width;
-        let (first, height) = float_tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let (first, height) = float_tiles(self.isa, rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
         self.plain[first * self.width + k * height + row - first]
     }
 
     /// Number `k` of row `row` beside Q8_0 weights, and its block's scale.
     pub(super) fn short(&self, row: usize, k: usize) -> (i16, f32) {
         let rows = self.shorts.len() * 2 / self.width;
-        let (first, height) = tiles(rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let (first, height) = tiles(self.isa, rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
         let block = first * (self.width / SMALL) + k / SMALL * height;
         (self.shorts[block * SMALL / 2 + k % SMALL / 2 * height + row - first][k % 2], self.short_scales[block + row - first])
     }

@@ -9,15 +9,21 @@ use model::gguf::Format;
 use model::gguf::blocks::K_BLOCK;
 
 use super::super::kernels::PANEL;
-use super::activations::{self, SMALL};
+use super::activations::{SMALL, tiles};
+use super::ahead::Ahead;
 use super::layout::{Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS};
-use super::{Activations, Chunk, Job, Packed};
+use super::{Activations, Chunk, Isa, Job, Packed};
 
 mod floats;
 
-/// Runs a product where this machine has the instructions, else gives it back.
+/// Whether this machine has the instructions.
+pub(super) fn supported() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")
+}
+
+/// Runs a product whose activations are for these instructions where this machine has them, else gives it back.
 pub(super) fn run<'a>(packed: &Packed, job: Job<'a>) -> Option<Job<'a>> {
-    if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c")) {
+    if job.x.isa != Isa::Avx2 || !supported() {
         return Some(job);
     }
     // SAFETY: the instructions that `product` may use have just been found on this machine.
@@ -28,52 +34,15 @@ pub(super) fn run<'a>(packed: &Packed, job: Job<'a>) -> Option<Job<'a>> {
     None
 }
 
-/// Tiles above which a panel's work takes so long that the processor's own guesses bring the next in time.
-const FETCHED_TILES: usize = 8;
-
-/// The panel after the one at hand, fetched into the cache meanwhile: each tile asks for its share, step by step, so that memory is as busy as the
-/// multipliers are.
-#[derive(Clone, Copy)]
-struct Ahead<'a> {
-    next: &'a [Chunk],
-    begin: usize,
-    shift: u32,
-}
-
-impl<'a> Ahead<'a> {
-    /// For tile `tile` of `tiles`; the largest power of two of them does it all.
-    fn new(next: &'a [Chunk], tile: usize, tiles: usize) -> Self {
-        let next = if tiles > FETCHED_TILES { &[] } else { next };
-        let shift = tiles.ilog2();
-        Self { next, begin: (tile % (1 << shift)) * next.len(), shift }
-    }
-
-    /// To be called with every `at` of the panel at hand. A hint, which reads nothing and may name any address.
-    #[target_feature(enable = "avx2,fma,f16c")]
-    #[inline]
-    fn fetch(&self, at: usize) {
-        _mm_prefetch::<_MM_HINT_T0>(self.next.as_ptr().wrapping_add((self.begin + at) >> self.shift).cast());
-    }
-
-    /// The same for a whole block of `chunks` chunks, the `block`-th of the panel; a cache line has two.
-    #[target_feature(enable = "avx2,fma,f16c")]
-    #[inline]
-    fn block(&self, block: usize, chunks: usize) {
-        if !self.next.is_empty() {
-            (0..chunks).step_by(2 << self.shift).for_each(|c| self.fetch(block * chunks + c));
-        }
-    }
-}
-
 /// All panels with all rows, `$kernel::<R>` taking `R` rows at a time.
-macro_rules! tiles {
+macro_rules! all_tiles {
     ($packed:ident, $job:ident, $kernel:ident) => {{
-        let tiles = ($job.rows / 4).max(1);
+        let count = ($job.rows / 4).max(1);
         for panel in 0..$job.count {
             let chunks = $packed.panel($job.first + panel);
             let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
-            for (row, height) in activations::tiles($job.rows) {
-                let ahead = Ahead::new(next, row / 4, tiles);
+            for (row, height) in tiles(Isa::Avx2, $job.rows) {
+                let ahead = Ahead::new(next, row / 4, count);
                 match height {
                     4 => {
                         let sums = $kernel::<4>(chunks, $job.x, row, ahead);
@@ -100,9 +69,9 @@ fn product(packed: &Packed, mut job: Job<'_>) {
         Format::F32 => {}
         Format::F16 | Format::Bf16 => floats::product(packed, job),
         Format::Q8_0 if job.rows == 1 => one_row(packed, job),
-        Format::Q8_0 => tiles!(packed, job, q8_0),
-        Format::Q4K => tiles!(packed, job, q4k),
-        Format::Q6K => tiles!(packed, job, q6k),
+        Format::Q8_0 => all_tiles!(packed, job, q8_0),
+        Format::Q4K => all_tiles!(packed, job, q4k),
+        Format::Q6K => all_tiles!(packed, job, q6k),
     }
 }
 

@@ -3,7 +3,9 @@
 //! ```text
 //! layout        a file's blocks → panels; a row back as numbers
 //! activations   the other factor, as integers where the weights are
-//! avx2          products of blocks of rows, on machines that have the instructions
+//! isa           which instructions there are
+//! avx2, avx512  products of blocks of rows, on machines that have the instructions
+//! ahead         the next weights, fetched meanwhile
 //! portable      the same sums in the same order in plain loops: the reference of the tests, and what other machines run
 //! ```
 //!
@@ -11,15 +13,22 @@
 //! [`kernels`](super::kernels), the bits of a row's result depend on that row alone.
 mod activations;
 #[cfg(target_arch = "x86_64")]
+mod ahead;
+#[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod isa;
 mod layout;
 mod portable;
 
 pub(crate) use activations::Activations;
+pub(crate) use isa::Isa;
 use model::gguf::Format;
 use rayon::prelude::*;
 
 use super::kernels::{PANEL, Target};
+use super::memory::{Arena, Room, STREAMED};
 
 /// Thirty-two bytes, what one vector register holds.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
@@ -30,7 +39,7 @@ pub(crate) struct Chunk([u8; 32]);
 pub(crate) struct Packed {
     format: Format,
     /// Panel by panel, each block by block; see [`layout`].
-    chunks: Vec<Chunk>,
+    chunks: Room<Chunk>,
     inputs: usize,
 }
 
@@ -48,12 +57,12 @@ pub(crate) struct Job<'a> {
 
 impl Packed {
     /// Room for `outputs` rows of `inputs` numbers, all zero. `None` where rows are no whole number of blocks, or the format is f32.
-    pub(crate) fn new(format: Format, inputs: usize, outputs: usize) -> Option<Self> {
+    pub(crate) fn new(format: Format, inputs: usize, outputs: usize, arena: &mut Arena) -> Option<Self> {
         if format == Format::F32 || !inputs.is_multiple_of(format.block()) {
             return None;
         }
         let each = inputs / format.block() * layout::chunks(format);
-        Some(Self { format, chunks: vec![Chunk([0; 32]); outputs.div_ceil(PANEL) * each], inputs })
+        Some(Self { format, chunks: arena.take(outputs.div_ceil(PANEL) * each), inputs })
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -91,17 +100,19 @@ impl Packed {
 
     /// Bytes of the weights.
     pub(crate) fn bytes(&self) -> usize {
-        size_of_val(self.chunks.as_slice())
+        size_of_val(&*self.chunks)
     }
 
-    /// The product in plain loops.
-    #[cfg(test)]
-    pub(crate) fn run_portable(&self, job: Job<'_>) {
-        portable::run(self, job);
+    /// Whether one row is multiplied with one panel after the other.
+    #[cfg(target_arch = "x86_64")]
+    fn streamed(&self) -> bool {
+        self.bytes() >= STREAMED
     }
 
-    /// The product, as fast as this machine can.
+    /// The product, of the instructions that the activations are for.
     pub(crate) fn run(&self, job: Job<'_>) {
+        #[cfg(target_arch = "x86_64")]
+        let Some(job) = avx512::run(self, job) else { return };
         #[cfg(target_arch = "x86_64")]
         let Some(job) = avx2::run(self, job) else { return };
         portable::run(self, job);
@@ -149,7 +160,7 @@ mod tests {
                 blocks::quantise(format, &weights, &mut raw);
                 let mut real = vec![0.0; weights.len()];
                 blocks::dequantise(format, &raw, &mut real);
-                let mut packed = Packed::new(format, inputs, outputs).unwrap();
+                let mut packed = Packed::new(format, inputs, outputs, &mut Arena::default()).unwrap();
                 // In two pieces, the border inside a panel.
                 let cut = raw.len() / outputs * (outputs / 3);
                 packed.set_rows(0, &raw[..cut]);
@@ -160,17 +171,25 @@ mod tests {
                     assert_eq!(row, real[o * inputs..][..inputs], "{} row {o}", format.name());
                 }
                 let width = outputs.next_multiple_of(PANEL);
-                for rows in (1..=11).chain([14, 32, 37]) {
+                for rows in (1..=12).chain([14, 23, 32, 37]) {
                     let plain = numbers(rows * inputs, 99);
-                    let mut x = Activations::default();
-                    x.fill(&std::iter::once(format), &plain, rows, inputs);
-                    let target = Target { row_step: width, panel_step: PANEL };
-                    let (mut fast, mut slow) = (vec![f32::NAN; rows * width], vec![f32::NAN; rows * width]);
-                    packed.run(Job { first: 0, count: width / PANEL, x: &x, rows, out: &mut fast, target });
-                    packed.run_portable(Job { first: 0, count: width / PANEL, x: &x, rows, out: &mut slow, target });
-                    assert_eq!(fast, slow, "{} {inputs} × {outputs}, {rows} rows", format.name());
-                    let x = rounded(format, &x, rows * inputs);
-                    for (r, row) in fast.chunks_exact(width).enumerate() {
+                    let product = |isa| {
+                        let mut x = Activations::of(isa);
+                        x.fill(&std::iter::once(format), &plain, rows, inputs);
+                        let target = Target { row_step: width, panel_step: PANEL };
+                        let mut out = vec![f32::NAN; rows * width];
+                        packed.run(Job { first: 0, count: width / PANEL, x: &x, rows, out: &mut out, target });
+                        (rounded(format, &x, rows * inputs), out)
+                    };
+                    let (x, slow) = product(Isa::Portable);
+                    for isa in Isa::present() {
+                        assert!(
+                            (&x, &slow) == (&product(isa).0, &product(isa).1),
+                            "{isa:?}: {} {inputs} × {outputs}, {rows} rows",
+                            format.name()
+                        );
+                    }
+                    for (r, row) in slow.chunks_exact(width).enumerate() {
                         for (o, &got) in row.iter().enumerate().take(outputs) {
                             let terms = |i: usize| x[r * inputs + i] * f64::from(real[o * inputs + i]);
                             let want: f64 = (0..inputs).map(terms).sum();
@@ -209,20 +228,25 @@ mod tests {
                 }
             }
             let inputs = format.block();
-            let mut packed = Packed::new(format, inputs, 16).unwrap();
+            let mut packed = Packed::new(format, inputs, 16, &mut Arena::default()).unwrap();
             packed.set_rows(0, &raw);
             for sign in [1.0, -1.0] {
-                let mut x = Activations::default();
-                x.fill(&std::iter::once(format), &vec![sign; inputs], 1, inputs);
                 let mut row = vec![0.0; inputs];
                 packed.row(0, &mut row);
                 let want: f64 = row.iter().map(|v| f64::from(sign) * f64::from(*v)).sum();
                 let target = Target { row_step: 16, panel_step: 16 };
-                let (mut fast, mut slow) = ([0.0; 16], [0.0; 16]);
-                packed.run(Job { first: 0, count: 1, x: &x, rows: 1, out: &mut fast, target });
-                packed.run_portable(Job { first: 0, count: 1, x: &x, rows: 1, out: &mut slow, target });
-                assert_eq!(fast, slow);
-                assert!((want - f64::from(fast[3])).abs() <= 1e-5 * want.abs(), "{}: {want} {}", format.name(), fast[3]);
+                let product = |isa| {
+                    let mut x = Activations::of(isa);
+                    x.fill(&std::iter::once(format), &vec![sign; inputs], 1, inputs);
+                    let mut out = [0.0; 16];
+                    packed.run(Job { first: 0, count: 1, x: &x, rows: 1, out: &mut out, target });
+                    out
+                };
+                let slow = product(Isa::Portable);
+                assert!((want - f64::from(slow[3])).abs() <= 1e-5 * want.abs(), "{}: {want} {}", format.name(), slow[3]);
+                for isa in Isa::present() {
+                    assert_eq!(product(isa), slow, "{isa:?}, {}", format.name());
+                }
             }
         }
     }

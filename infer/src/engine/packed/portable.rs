@@ -8,7 +8,6 @@ use super::activations::SMALL;
 use super::{Activations, Chunk, Job, Packed, layout};
 
 /// Runs a product.
-#[cfg_attr(all(target_arch = "x86_64", not(test)), allow(dead_code))]
 pub(super) fn run(packed: &Packed, job: Job<'_>) {
     let Job { first, count, x, rows, out, target } = job;
     for panel in 0..count {

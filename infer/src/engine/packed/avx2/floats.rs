@@ -3,9 +3,10 @@ use std::arch::x86_64::*;
 
 use model::gguf::Format;
 
-use super::super::activations;
-use super::super::{Chunk, Job, Packed};
-use super::{Ahead, half, halves, store};
+use super::super::activations::float_tiles;
+use super::super::ahead::Ahead;
+use super::super::{Chunk, Isa, Job, Packed};
+use super::{half, halves, store};
 
 /// Panels that one to three rows are multiplied with at once: several sums abreast hide the latency of the multiply-add.
 const GROUP: usize = 6;
@@ -59,11 +60,11 @@ macro_rules! float_tile {
 /// Panel after panel with four rows or more, the next being fetched.
 macro_rules! float_panels {
     ($packed:ident, $job:ident, $line:ident) => {{
-        let tiles = ($job.rows / 4).max(1);
+        let count = ($job.rows / 4).max(1);
         for panel in 0..$job.count {
             let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
-            for (row, height) in activations::float_tiles($job.rows) {
-                let ahead = Ahead::new(next, row / 4, tiles);
+            for (row, height) in float_tiles(Isa::Avx2, $job.rows) {
+                let ahead = Ahead::new(next, row / 4, count);
                 match height {
                     1 => tall_tile!($packed, $job, $line, row, panel, ahead, 1),
                     2 => tall_tile!($packed, $job, $line, row, panel, ahead, 2),
