@@ -119,11 +119,11 @@ fn spread2(two: [i16; 2]) -> __m256i {
 
 type Sums<const R: usize> = [[__m256; 2]; R];
 
-/// One row with all panels, four at a time: they come from as many places in memory at once, and no sum waits for another.
+/// One row with all panels, four at a time where they are in a cache: no sum waits for another.
 #[target_feature(enable = "avx2,fma,f16c")]
 fn one_row(packed: &Packed, job: &mut Job<'_>) {
     let mut panel = 0;
-    while panel + 4 <= job.count {
+    while !packed.streamed() && panel + 4 <= job.count {
         let sums = q8_0_abreast::<1, 4>([0, 1, 2, 3].map(|p| packed.panel(job.first + panel + p)), job.x, 0, None);
         (0..4).for_each(|p| store(job, 0, panel + p, sums[p][0]));
         panel += 4;
