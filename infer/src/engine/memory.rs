@@ -1,7 +1,7 @@
 //! Memory for weights: matrices lie one behind the other in large areas, for which the system is asked for huge pages.
 //!
-//! Every token decoded reads all weights once. The processor fetches ahead only within a page: in pages of 4 KiB one core read 20 GB/s on the machine
-//! where this was measured, in those of 2 MiB 30 (`docs/results.md`). Single matrices of a small model are smaller than such a page, hence the areas.
+//! Every token decoded reads all weights once, and the processor fetches ahead only within a page: on one thread that is a tenth to a fifth faster in pages
+//! of 2 MiB than in those of 4 KiB (`docs/results.md`). Single matrices of a small model are smaller than such a page, hence the areas.
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
