@@ -128,7 +128,7 @@ impl Product<'_> {
                 for r in 0..R {
                     let value = simd.splat_f32s(rows[r][k]);
                     for v in 0..V {
-                        sums[r][p][v] = simd.mul_add_e_f32s(value, line[v], sums[r][p][v]);
+                        sums[r][p][v] = simd.mul_add_f32s(value, line[v], sums[r][p][v]);
                     }
                 }
             }
@@ -359,7 +359,7 @@ mod tests {
     /// `op` made of each set of instructions that this machine has.
     fn on_each<Op: WithSimd>(op: impl Fn() -> Op) -> Vec<Op::Output> {
         #[allow(unused_mut, reason = "other machines have none of the wider ones")]
-        let mut results = vec![dispatch(op())];
+        let mut results = vec![dispatch(op()), Simd::vectorize(pulp::Scalar, op())];
         #[cfg(target_arch = "x86_64")]
         results.extend(pulp::x86::V3::try_new().map(|simd| Simd::vectorize(simd, op())));
         #[cfg(target_arch = "x86_64")]

@@ -22,19 +22,6 @@ pub(super) fn supported() -> bool {
         && is_x86_feature_detected!("avx512vnni")
 }
 
-/// Runs a product whose activations are for these instructions where this machine has them, else gives it back.
-pub(super) fn run<'a>(packed: &Packed, job: Job<'a>) -> Option<Job<'a>> {
-    if job.x.isa != Isa::Avx512 || !supported() {
-        return Some(job);
-    }
-    // SAFETY: the instructions that `product` may use have just been found on this machine.
-    #[allow(unsafe_code, reason = "the only way from a run-time check to the instructions it found")]
-    unsafe {
-        product(packed, job);
-    }
-    None
-}
-
 /// All panels with all rows, `$kernel::<R>` taking `R` rows at a time.
 macro_rules! all_tiles {
     ($packed:ident, $job:ident, $kernel:ident) => {{
@@ -55,8 +42,9 @@ macro_rules! all_tiles {
     }};
 }
 
+/// A product whose activations are for these instructions.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-fn product(packed: &Packed, mut job: Job<'_>) {
+pub(super) fn product(packed: &Packed, mut job: Job<'_>) {
     let job = &mut job;
     match packed.format {
         Format::F32 => {}

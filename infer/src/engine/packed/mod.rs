@@ -111,10 +111,16 @@ impl Packed {
 
     /// The product, of the instructions that the activations are for.
     pub(crate) fn run(&self, job: Job<'_>) {
+        // SAFETY: the instructions that a `product` may use have just been found on this machine.
         #[cfg(target_arch = "x86_64")]
-        let Some(job) = avx512::run(self, job) else { return };
-        #[cfg(target_arch = "x86_64")]
-        let Some(job) = avx2::run(self, job) else { return };
+        #[allow(unsafe_code, reason = "the only way from a run-time check to the instructions it found")]
+        unsafe {
+            match job.x.isa {
+                Isa::Avx512 if avx512::supported() => return avx512::product(self, job),
+                Isa::Avx2 if avx2::supported() => return avx2::product(self, job),
+                _ => {}
+            }
+        }
         portable::run(self, job);
     }
 }
