@@ -55,8 +55,11 @@ fn with_environment(command: Command) -> Command {
 }
 
 fn with_file(command: Command, path: &Path) -> Result<Command> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let table: toml::Table = text.parse().with_context(|| format!("{} is not TOML", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let table: toml::Table = text
+        .parse()
+        .with_context(|| format!("{} is not TOML", path.display()))?;
     apply(command, &table, path, "")
 }
 
@@ -76,7 +79,11 @@ fn apply(mut command: Command, table: &toml::Table, path: &Path, section: &str) 
             other => vec![plain(other)],
         };
         if !knows(&command, key) {
-            bail!("{}: `{key}` is no option of kgagent {}", path.display(), section.trim_end());
+            bail!(
+                "{}: `{key}` is no option of kgagent {}",
+                path.display(),
+                section.trim_end()
+            );
         }
         command = set_default(command, key, &values);
     }
@@ -91,11 +98,19 @@ fn plain(value: &toml::Value) -> String {
 }
 
 fn knows(command: &Command, key: &str) -> bool {
-    command.get_arguments().any(|arg| arg.get_long() == Some(key)) || command.get_subcommands().any(|sub| knows(sub, key))
+    command
+        .get_arguments()
+        .any(|arg| arg.get_long() == Some(key))
+        || command.get_subcommands().any(|sub| knows(sub, key))
 }
 
 fn set_default(command: Command, key: &str, values: &[String]) -> Command {
-    let command =
-        command.mut_args(|arg| if arg.get_long() == Some(key) { arg.required(false).default_values(values.to_vec()) } else { arg });
+    let command = command.mut_args(|arg| {
+        if arg.get_long() == Some(key) {
+            arg.required(false).default_values(values.to_vec())
+        } else {
+            arg
+        }
+    });
     command.mut_subcommands(|sub| set_default(sub, key, values))
 }

@@ -1,5 +1,9 @@
 //! The `kgagent` binary: commands, configuration, progress and tables. The only place that prints, exits or reads the environment, but for the hub's cache (`model::hub`).
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line prints"
+)]
 
 mod cli;
 mod commands;
@@ -41,7 +45,13 @@ fn told(error: &anyhow::Error) -> String {
     error
         .chain()
         .map(ToString::to_string)
-        .reduce(|line, cause| if line.contains(&cause) { line } else { format!("{line}: {cause}") })
+        .reduce(|line, cause| {
+            if line.contains(&cause) {
+                line
+            } else {
+                format!("{line}: {cause}")
+            }
+        })
         .unwrap_or_default()
 }
 
@@ -65,7 +75,9 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
         Command::Train(args) => match (&args.inspect, &args.run) {
             (Some(TrainSub::Inspect(inspect)), _) => commands::train::inspect(inspect, &ui),
             (None, Some(run)) => commands::train::run(run, &ui),
-            (None, None) => anyhow::bail!("train needs --data, --base and --out; see `kgagent train --help`"),
+            (None, None) => {
+                anyhow::bail!("train needs --data, --base and --out; see `kgagent train --help`")
+            }
         },
         Command::Ask(args) => commands::ask::run(args, &ui),
         Command::Eval(args) => commands::eval::run(args, &ui),

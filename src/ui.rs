@@ -15,7 +15,10 @@ pub(crate) struct Ui {
 impl Ui {
     /// Text, or one JSON object.
     pub(crate) fn new(json: bool) -> Self {
-        Self { json, stop: Arc::new(AtomicBool::new(false)) }
+        Self {
+            json,
+            stop: Arc::new(AtomicBool::new(false)),
+        }
     }
 
     /// Whether only JSON goes to the output.
@@ -92,25 +95,40 @@ fn line(text: &str) {
 /// A table as text.
 pub(crate) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
-    let numeric = |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit()) && !cell.contains(' ');
+    let numeric =
+        |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit()) && !cell.contains(' ');
     let mut text = String::new();
     for (i, row) in rows.iter().enumerate() {
         let cells: Vec<String> = row
             .iter()
             .zip(&widths)
             .enumerate()
-            .map(
-                |(column, (cell, width))| {
-                    if column > 0 && (numeric(cell) || i == 0) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
-                },
-            )
+            .map(|(column, (cell, width))| {
+                if column > 0 && (numeric(cell) || i == 0) {
+                    format!("{cell:>width$}")
+                } else {
+                    format!("{cell:<width$}")
+                }
+            })
             .collect();
         text.push_str(cells.join("  ").trim_end());
         text.push('\n');
         if i == 0 {
-            text.push_str(&widths.iter().map(|width| "-".repeat(*width)).collect::<Vec<_>>().join("  "));
+            text.push_str(
+                &widths
+                    .iter()
+                    .map(|width| "-".repeat(*width))
+                    .collect::<Vec<_>>()
+                    .join("  "),
+            );
             text.push('\n');
         }
     }
@@ -119,15 +137,25 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
 
 /// Seconds for people.
 pub(crate) fn seconds(seconds: f64) -> String {
-    if seconds < 60.0 { format!("{seconds:.1} s") } else { format!("{}:{:02} min", seconds as u64 / 60, seconds as u64 % 60) }
+    if seconds < 60.0 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{}:{:02} min", seconds as u64 / 60, seconds as u64 % 60)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     #[test]
     fn numbers_stand_right() {
-        let rows =
-            vec![vec!["what".to_owned(), "n".to_owned()], vec!["a".to_owned(), "100".to_owned()], vec!["bcdef".to_owned(), "7".to_owned()]];
-        assert_eq!(super::table(&rows), "what     n\n-----  ---\na      100\nbcdef    7");
+        let rows = vec![
+            vec!["what".to_owned(), "n".to_owned()],
+            vec!["a".to_owned(), "100".to_owned()],
+            vec!["bcdef".to_owned(), "7".to_owned()],
+        ];
+        assert_eq!(
+            super::table(&rows),
+            "what     n\n-----  ---\na      100\nbcdef    7"
+        );
     }
 }

@@ -26,9 +26,21 @@ use toolbox::transcript::Turn;
 
 /// The dialogue template under every naming that it can have and with observations, and the paper's.
 fn templates() -> Vec<Template> {
-    let dialogue = |naming| Template { naming, ..Template::new(Layout::Dialogue) };
-    let observing = Template { observe: true, ..dialogue(Naming::Mixed) };
-    vec![dialogue(Naming::Mixed), dialogue(Naming::Mentions), dialogue(Naming::Handles), observing, Template::new(Layout::Paper)]
+    let dialogue = |naming| Template {
+        naming,
+        ..Template::new(Layout::Dialogue)
+    };
+    let observing = Template {
+        observe: true,
+        ..dialogue(Naming::Mixed)
+    };
+    vec![
+        dialogue(Naming::Mixed),
+        dialogue(Naming::Mentions),
+        dialogue(Naming::Handles),
+        observing,
+        Template::new(Layout::Paper),
+    ]
 }
 
 /// Feeding a gold program through the loop gives the training transcript byte for byte, in both layouts.
@@ -38,11 +50,25 @@ fn the_loop_writes_what_training_reads() {
     let questions = questions(&kg, "questions.train.jsonl");
     for template in templates() {
         let form = format!("{:?} {:?}", template.layout, template.naming);
-        let options = GenerateOptions { template: template.clone(), abstain: 0.0, valid: 0.0, ..GenerateOptions::default() };
-        let made = generate(&questions, &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap();
+        let options = GenerateOptions {
+            template: template.clone(),
+            abstain: 0.0,
+            valid: 0.0,
+            ..GenerateOptions::default()
+        };
+        let made = generate(
+            &questions,
+            &kg,
+            &options,
+            &|_, _| {},
+            &AtomicBool::new(false),
+        )
+        .unwrap();
         let mut compared = 0;
         for question in &questions {
-            let Ok(verified) = verify(&kg, question, &VerifyOptions::default()) else { continue };
+            let Ok(verified) = verify(&kg, question, &VerifyOptions::default()) else {
+                continue;
+            };
             let task = Task {
                 kg: &kg,
                 question: &question.question,
@@ -53,12 +79,26 @@ fn the_loop_writes_what_training_reads() {
                 planner_name: "oracle",
                 model_knowledge: false,
             };
-            let outcome = kg_agent::answer(task, &mut Oracle::new(verified.gold.calls.clone())).unwrap();
+            let outcome =
+                kg_agent::answer(task, &mut Oracle::new(verified.gold.calls.clone())).unwrap();
             assert_eq!(outcome.invalid, 0, "{}", question.id);
-            let trained: Vec<_> = made.train.iter().filter(|example| example.id == question.id).collect();
-            let text = |turns: &[Turn]| turns.iter().map(|turn| format!("{:?}|{}", turn.role, turn.text())).collect::<Vec<_>>();
+            let trained: Vec<_> = made
+                .train
+                .iter()
+                .filter(|example| example.id == question.id)
+                .collect();
+            let text = |turns: &[Turn]| {
+                turns
+                    .iter()
+                    .map(|turn| format!("{:?}|{}", turn.role, turn.text()))
+                    .collect::<Vec<_>>()
+            };
             for (sample, example) in outcome.samples.iter().zip(trained) {
-                let read: Vec<String> = example.messages.iter().map(|message| format!("{:?}|{}", message.role, message.content)).collect();
+                let read: Vec<String> = example
+                    .messages
+                    .iter()
+                    .map(|message| format!("{:?}|{}", message.role, message.content))
+                    .collect();
                 assert_eq!(text(sample), read, "{} in {form}", question.id);
                 compared += 1;
             }
@@ -81,25 +121,54 @@ fn hold_to_live(
 ) -> (usize, usize) {
     let (mut calls, mut ended) = (0, 0);
     for question in questions {
-        let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+        let topics: Vec<_> = question
+            .topics
+            .iter()
+            .filter_map(|topic| kg.by_name(&topic.name))
+            .collect();
         let linked = Linked::new(kg, &question.question, &topics);
-        let mut session = Session::new(kg, &question.question, linked, &[], ExecOptions { max_steps: 6, ..ExecOptions::default() });
+        let mut session = Session::new(
+            kg,
+            &question.question,
+            linked,
+            &[],
+            ExecOptions {
+                max_steps: 6,
+                ..ExecOptions::default()
+            },
+        );
         let mut conversation = Conversation::open(template, &session);
         while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
-            let written = write(&infer::planner::Moment { session: &session, template, turns: conversation.prompt() });
+            let written = write(&infer::planner::Moment {
+                session: &session,
+                template,
+                turns: conversation.prompt(),
+            });
             let live = session.live(template.naming);
             let call = parse_call(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
             for arg in &call.args {
                 if let Arg::Var(index) = arg {
-                    assert!(*index < live.next_var, "{written} names a variable that is not live");
+                    assert!(
+                        *index < live.next_var,
+                        "{written} names a variable that is not live"
+                    );
                 }
             }
-            assert!(CallAcceptor::new(live).accepts(&written), "{written} names something that is not live");
-            session.run(&call).unwrap_or_else(|error| panic!("{written}: {error}"));
+            assert!(
+                CallAcceptor::new(live).accepts(&written),
+                "{written} names something that is not live"
+            );
+            session
+                .run(&call)
+                .unwrap_or_else(|error| panic!("{written}: {error}"));
             conversation.record(&session, &written);
             calls += 1;
         }
-        assert!(session.answer().is_some() || calls >= wanted, "{} took all its calls and did not end", question.id);
+        assert!(
+            session.answer().is_some() || calls >= wanted,
+            "{} took all its calls and did not end",
+            question.id
+        );
         ended += usize::from(session.answer().is_some());
     }
     (calls, ended)
@@ -110,14 +179,20 @@ fn random_weights(wanted: usize) {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
     let dir = tempfile::tempdir().unwrap();
-    let dialogues: Vec<Template> = templates().into_iter().filter(|template| template.layout == Layout::Dialogue).collect();
+    let dialogues: Vec<Template> = templates()
+        .into_iter()
+        .filter(|template| template.layout == Layout::Dialogue)
+        .collect();
     let (mut calls, mut seed) = (0, 0);
     while calls < wanted {
         seed += 1;
         let template = &dialogues[seed as usize % dialogues.len()];
         let model = random_model(&dir.path().join(seed.to_string()), &[template], seed);
         let mut planner = LocalPlanner::new(&model);
-        calls += hold_to_live(&kg, &questions, template, wanted - calls, &mut |moment| planner.propose(moment).unwrap().text).0;
+        calls += hold_to_live(&kg, &questions, template, wanted - calls, &mut |moment| {
+            planner.propose(moment).unwrap().text
+        })
+        .0;
     }
     println!("{calls} calls decoded from {seed} random models");
 }
@@ -136,7 +211,10 @@ fn made_up_logits(wanted: usize) {
     impl Decoder for Logits {
         fn next(&mut self, ids: &[u32]) -> Result<&[f32], EngineError> {
             for (i, value) in self.values.iter_mut().enumerate() {
-                self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                self.state = self
+                    .state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1_442_695_040_888_963_407);
                 let noise = (self.state >> 40) as f32 / (1 << 24) as f32 - 0.5;
                 *value = match self.kind {
                     0 => 0.0,
@@ -163,29 +241,69 @@ fn made_up_logits(wanted: usize) {
 
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
-    let texts: Vec<String> = questions.iter().map(|question| question.question.clone()).collect();
+    let texts: Vec<String> = questions
+        .iter()
+        .map(|question| question.question.clone())
+        .collect();
     let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
-    let spelled = infer::engine::vocab_bytes(&serde_json::from_slice(&tokenizer.to_bytes().unwrap()).unwrap());
+    let spelled = infer::engine::vocab_bytes(
+        &serde_json::from_slice(&tokenizer.to_bytes().unwrap()).unwrap(),
+    );
     let size = tokenizer.vocab_size();
     let chat = model::ChatFormat::new(tokenizer).unwrap();
-    let vocab = Vocab { trie: TokenTrie::new(spelled.tokens.into_iter()), end: chat.end_of_turn(), adds_space: spelled.adds_space };
+    let vocab = Vocab {
+        trie: TokenTrie::new(spelled.tokens.into_iter()),
+        end: chat.end_of_turn(),
+        adds_space: spelled.adds_space,
+    };
     let encode = |text: &str| chat.tokenizer().encode(text).unwrap();
-    let dialogues: Vec<Template> = templates().into_iter().filter(|template| template.layout == Layout::Dialogue).collect();
+    let dialogues: Vec<Template> = templates()
+        .into_iter()
+        .filter(|template| template.layout == Layout::Dialogue)
+        .collect();
     let (mut calls, mut ended, mut round) = (0, 0, 0);
     while calls < wanted {
         let kind = round % 8;
-        let mut logits = Logits { kind, state: round as u64, end: vocab.end as usize, values: vec![0.0; size] };
-        let sampling = if round % 2 == 0 { Sampling::Greedy } else { Sampling::Temperature { t: 1.0, seed: round as u64 } };
+        let mut logits = Logits {
+            kind,
+            state: round as u64,
+            end: vocab.end as usize,
+            values: vec![0.0; size],
+        };
+        let sampling = if round % 2 == 0 {
+            Sampling::Greedy
+        } else {
+            Sampling::Temperature {
+                t: 1.0,
+                seed: round as u64,
+            }
+        };
         let mut write = |moment: &infer::planner::Moment<'_, '_>| {
             let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
-            let written =
-                generate(&mut logits, &[vocab.end], &acceptor, &encode, &vocab, Limits { max_new_tokens: 256 }, sampling).unwrap();
+            let written = generate(
+                &mut logits,
+                &[vocab.end],
+                &acceptor,
+                &encode,
+                &vocab,
+                Limits {
+                    max_new_tokens: 256,
+                },
+                sampling,
+            )
+            .unwrap();
             assert!(written.ids.len() <= 256);
             written.text
         };
         // A share of the questions a round, so that a short run sees every kind.
         let some = &questions[(round * 17) % 200..][..questions.len().min(40)];
-        let (made, finished) = hold_to_live(&kg, some, &dialogues[round % dialogues.len()], wanted - calls, &mut write);
+        let (made, finished) = hold_to_live(
+            &kg,
+            some,
+            &dialogues[round % dialogues.len()],
+            wanted - calls,
+            &mut write,
+        );
         (calls, ended, round) = (calls + made, ended + finished, round + 1);
     }
     assert!(round >= 8, "only {round} kinds of logits were tried");
@@ -209,22 +327,36 @@ fn tensors_answer_as_kernels_do() {
     let template = Template::new(Layout::Dialogue);
     let dir = tempfile::tempdir().unwrap();
     random_model(dir.path(), &[&template], 5);
-    let models = [Processor::Cpu, Processor::Tensors].map(|processor| Arc::new(LocalModel::open_on(processor, dir.path()).unwrap()));
+    let models = [Processor::Cpu, Processor::Tensors]
+        .map(|processor| Arc::new(LocalModel::open_on(processor, dir.path()).unwrap()));
     let mut programs = BTreeSet::new();
-    for question in questions(&kg, "questions.train.jsonl").iter().step_by(40).take(6) {
-        let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+    for question in questions(&kg, "questions.train.jsonl")
+        .iter()
+        .step_by(40)
+        .take(6)
+    {
+        let topics: Vec<_> = question
+            .topics
+            .iter()
+            .filter_map(|topic| kg.by_name(&topic.name))
+            .collect();
         let [kernels, tensors] = models.each_ref().map(|model| {
             let task = Task {
                 kg: &kg,
                 question: &question.question,
                 linked: Linked::new(&kg, &question.question, &topics),
                 must_offer: &[],
-                options: ExecOptions { max_steps: 5, ..ExecOptions::default() },
+                options: ExecOptions {
+                    max_steps: 5,
+                    ..ExecOptions::default()
+                },
                 template: &template,
                 planner_name: "local model",
                 model_knowledge: false,
             };
-            kg_agent::answer(task, &mut LocalPlanner::new(model)).unwrap().answer
+            kg_agent::answer(task, &mut LocalPlanner::new(model))
+                .unwrap()
+                .answer
         });
         assert!(!kernels.program.is_empty());
         assert_eq!(kernels.program, tensors.program, "{}", question.id);
@@ -252,19 +384,40 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
     let linked = Linked::new(&kg, question, &[kg.by_name("third_man").unwrap()]);
     let mut session = Session::new(&kg, question, linked, &[], ExecOptions::default());
     let mut conversation = Conversation::open(&template, &session);
-    session.run(&parse_call("get_relation(e0)").unwrap()).unwrap();
+    session
+        .run(&parse_call("get_relation(e0)").unwrap())
+        .unwrap();
     conversation.record(&session, "get_relation(e0)");
-    let moment = infer::planner::Moment { session: &session, template: &template, turns: conversation.prompt() };
+    let moment = infer::planner::Moment {
+        session: &session,
+        template: &template,
+        turns: conversation.prompt(),
+    };
     let mut went_on = 0;
     for seed in 0..6 {
         let model = random_model(&dir.path().join(seed.to_string()), &[&template], seed);
-        let proposed = |doubt: f64| LocalPlanner::new(&model).doubting(doubt).propose(&moment).unwrap().text;
+        let proposed = |doubt: f64| {
+            LocalPlanner::new(&model)
+                .doubting(doubt)
+                .propose(&moment)
+                .unwrap()
+                .text
+        };
         assert_eq!(proposed(0.0), "ans = end([])");
         went_on += usize::from(proposed(1.0) != "ans = end([])");
         // Free text is the model's own, whatever it says.
-        let free = |doubt: f64| LocalPlanner::new(&model).doubting(doubt).write(moment.turns, &Phrase::free(1, 9, "")).unwrap().text;
+        let free = |doubt: f64| {
+            LocalPlanner::new(&model)
+                .doubting(doubt)
+                .write(moment.turns, &Phrase::free(1, 9, ""))
+                .unwrap()
+                .text
+        };
         assert_eq!(free(0.0), free(1.0));
-        assert!((0.9..1.0).contains(&model.doubt()), "of a model that says nothing little is asked");
+        assert!(
+            (0.9..1.0).contains(&model.doubt()),
+            "of a model that says nothing little is asked"
+        );
     }
     assert!(went_on > 0);
     // What its training measured is the model's own.
@@ -272,5 +425,11 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
     let mut info: KgAgentInfo = serde_json::from_slice(&fs::read(&about).unwrap()).unwrap();
     info.doubt = Some(0.625);
     fs::write(&about, serde_json::to_vec(&info).unwrap()).unwrap();
-    assert_eq!(LocalModel::open(&dir.path().join("0")).unwrap().doubt().to_bits(), 0.625_f64.to_bits());
+    assert_eq!(
+        LocalModel::open(&dir.path().join("0"))
+            .unwrap()
+            .doubt()
+            .to_bits(),
+        0.625_f64.to_bits()
+    );
 }

@@ -8,7 +8,9 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("data")
+        .join(name)
 }
 
 /// A scratch folder with the demo graph loaded into `graph/`.
@@ -36,7 +38,8 @@ impl Workplace {
 
     fn json(&self, args: &[&str]) -> Value {
         let out = self.run(args);
-        serde_json::from_slice(&out.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", text(&out.stdout), text(&out.stderr)))
+        serde_json::from_slice(&out.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}{}", text(&out.stdout), text(&out.stderr)))
     }
 
     fn write(&self, name: &str, content: &str) {
@@ -58,32 +61,80 @@ fn a_graph_can_be_counted_queried_and_walked() {
     let stats = place.json(&["kg", "stats", "--kg", "graph", "--json"]);
     assert!(stats["triples"].as_u64().unwrap() > 3000);
     let prefix = "PREFIX : <http://kgagent.example/> ";
-    let ask =
-        place.json(&["kg", "query", "--kg", "graph", "--json", &format!("{prefix}ASK {{ :lisbon :location.city.country :portugal }}")]);
+    let ask = place.json(&[
+        "kg",
+        "query",
+        "--kg",
+        "graph",
+        "--json",
+        &format!("{prefix}ASK {{ :lisbon :location.city.country :portugal }}"),
+    ]);
     assert_eq!(ask["boolean"], true);
-    let none = place.run(&["kg", "query", "--kg", "graph", &format!("{prefix}SELECT ?x {{ :lisbon :no.such.relation ?x }}")]);
+    let none = place.run(&[
+        "kg",
+        "query",
+        "--kg",
+        "graph",
+        &format!("{prefix}SELECT ?x {{ :lisbon :no.such.relation ?x }}"),
+    ]);
     assert_eq!(code(&none), 1, "no rows is a negative result");
     let wrong = place.run(&["kg", "query", "--kg", "graph", "SELECT ?x WHERE {"]);
     assert_eq!(code(&wrong), 2);
-    let tool = place.json(&["tool", "--kg", "graph", "--json", "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)"]);
+    let tool = place.json(&[
+        "tool",
+        "--kg",
+        "graph",
+        "--json",
+        "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)",
+    ]);
     assert_eq!(tool["steps"][1]["result"]["set"]["first"][0], "portugal");
-    let sparql =
-        place.json(&["datagen", "sparql", "--kg", "graph", "--json", "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)"]);
+    let sparql = place.json(&[
+        "datagen",
+        "sparql",
+        "--kg",
+        "graph",
+        "--json",
+        "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)",
+    ]);
     let sparql = sparql["sparql"].as_str().unwrap().to_owned();
     let rows = place.json(&["kg", "query", "--kg", "graph", "--json", &sparql]);
-    assert!(sparql.starts_with("SELECT DISTINCT ?x") && !rows["rows"].as_array().unwrap().is_empty(), "{sparql}: {rows}");
-    let error = place.run(&["tool", "--kg", "graph", "v0 = get_tail_entity(lisbon, location.city.contry)"]);
-    assert!(text(&error.stderr).contains("nearest"), "{}", text(&error.stderr));
+    assert!(
+        sparql.starts_with("SELECT DISTINCT ?x") && !rows["rows"].as_array().unwrap().is_empty(),
+        "{sparql}: {rows}"
+    );
+    let error = place.run(&[
+        "tool",
+        "--kg",
+        "graph",
+        "v0 = get_tail_entity(lisbon, location.city.contry)",
+    ]);
+    assert!(
+        text(&error.stderr).contains("nearest"),
+        "{}",
+        text(&error.stderr)
+    );
 }
 
 #[test]
 fn an_unanswered_question_names_the_step_and_exits_with_1() {
     let place = Workplace::new();
     place.write("script", "get_relation(e0)\nans = end([])\n");
-    let out =
-        place.run(&["ask", "--kg", "graph", "--model", "scripted:script", "what is the favourite food of Lisbon", "--entity", "lisbon"]);
+    let out = place.run(&[
+        "ask",
+        "--kg",
+        "graph",
+        "--model",
+        "scripted:script",
+        "what is the favourite food of Lisbon",
+        "--entity",
+        "lisbon",
+    ]);
     assert_eq!(code(&out), 1);
-    assert!(text(&out.stdout).contains("emptied   step 1: get_relation(lisbon)"), "{}", text(&out.stdout));
+    assert!(
+        text(&out.stdout).contains("emptied   step 1: get_relation(lisbon)"),
+        "{}",
+        text(&out.stdout)
+    );
 }
 
 #[test]
@@ -91,18 +142,28 @@ fn a_damaged_label_index_is_found_and_ends_nothing() {
     let place = Workplace::new();
     assert_eq!(code(&place.run(&["kg", "check", "--kg", "graph"])), 0);
     let labels = place.0.path().join("graph/labels");
-    let columns =
-        fs::read_dir(labels).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|e| e == "fast"));
+    let columns = fs::read_dir(labels)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|e| e == "fast"));
     let columns = columns.unwrap();
     let whole = fs::read(&columns).unwrap();
     for flip in [1, 0x10, 0xff] {
         // The footer stays, so that the file still looks like one.
         let body = whole.len() - 100;
-        let bytes: Vec<u8> = whole.iter().enumerate().map(|(i, &byte)| if i < body { byte ^ flip } else { byte }).collect();
+        let bytes: Vec<u8> = whole
+            .iter()
+            .enumerate()
+            .map(|(i, &byte)| if i < body { byte ^ flip } else { byte })
+            .collect();
         fs::write(&columns, bytes).unwrap();
         let out = place.run(&["kg", "check", "--kg", "graph"]);
         assert_eq!(code(&out), 1, "{}", text(&out.stderr));
-        assert!(text(&out.stdout).contains(".fast was changed or damaged"), "{}", text(&out.stdout));
+        assert!(
+            text(&out.stdout).contains(".fast was changed or damaged"),
+            "{}",
+            text(&out.stdout)
+        );
         let out = place.run(&["kg", "stats", "--kg", "graph"]);
         assert!([0, 2].contains(&code(&out)), "{}", text(&out.stderr));
     }
@@ -111,17 +172,41 @@ fn a_damaged_label_index_is_found_and_ends_nothing() {
 #[test]
 fn a_trace_replays_and_a_changed_one_does_not() {
     let place = Workplace::new();
-    place.write("script", "get_relation(e0)\nv0 = get_tail_entity(e0, location.city.country)\nans = end(v0)\n");
-    let question = ["which country is Lisbon in", "--entity", "lisbon", "--trace", "trace.jsonl"];
-    let out = place.run(&[&["ask", "--kg", "graph", "--model", "scripted:script"], &question[..]].concat());
+    place.write(
+        "script",
+        "get_relation(e0)\nv0 = get_tail_entity(e0, location.city.country)\nans = end(v0)\n",
+    );
+    let question = [
+        "which country is Lisbon in",
+        "--entity",
+        "lisbon",
+        "--trace",
+        "trace.jsonl",
+    ];
+    let out = place.run(
+        &[
+            &["ask", "--kg", "graph", "--model", "scripted:script"],
+            &question[..],
+        ]
+        .concat(),
+    );
     assert_eq!(code(&out), 0, "{}", text(&out.stderr));
     assert!(text(&out.stdout).contains("Portugal"));
-    assert_eq!(code(&place.run(&["replay", "trace.jsonl", "--kg", "graph"])), 0);
+    assert_eq!(
+        code(&place.run(&["replay", "trace.jsonl", "--kg", "graph"])),
+        0
+    );
     let trace = fs::read_to_string(place.0.path().join("trace.jsonl")).unwrap();
     place.write("changed.jsonl", &trace.replace("\"portugal\"", "\"spain\""));
-    assert_eq!(code(&place.run(&["replay", "changed.jsonl", "--kg", "graph"])), 1);
+    assert_eq!(
+        code(&place.run(&["replay", "changed.jsonl", "--kg", "graph"])),
+        1
+    );
     place.write("cut.jsonl", "{\"event\":\"call\"");
-    assert_eq!(code(&place.run(&["replay", "cut.jsonl", "--kg", "graph"])), 2);
+    assert_eq!(
+        code(&place.run(&["replay", "cut.jsonl", "--kg", "graph"])),
+        2
+    );
 }
 
 #[test]
@@ -132,14 +217,39 @@ fn options_come_from_file_and_environment_and_unknown_keys_are_errors() {
     place.write("kgagent.toml", "gk = \"graph\"\n");
     let out = place.run(&["kg", "stats"]);
     assert_eq!(code(&out), 2);
-    assert!(text(&out.stderr).contains("`gk` is no option"), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("`gk` is no option"),
+        "{}",
+        text(&out.stderr)
+    );
     fs::remove_file(place.0.path().join("kgagent.toml")).unwrap();
-    let out = place.command(&["kg", "stats"]).env("KGAGENT_KG", "graph").output().unwrap();
+    let out = place
+        .command(&["kg", "stats"])
+        .env("KGAGENT_KG", "graph")
+        .output()
+        .unwrap();
     assert_eq!(code(&out), 0, "{}", text(&out.stderr));
     place.write("other.toml", "kg = \"graph\"\n");
-    assert_eq!(code(&place.command(&["kg", "stats"]).env("KGAGENT_CONFIG", "other.toml").output().unwrap()), 0);
-    let out = place.command(&["kg", "stats"]).env("KGAGENT_CONFIG", "nowhere.toml").output().unwrap();
-    assert!(code(&out) == 2 && text(&out.stderr).contains("nowhere.toml"), "{}", text(&out.stderr));
+    assert_eq!(
+        code(
+            &place
+                .command(&["kg", "stats"])
+                .env("KGAGENT_CONFIG", "other.toml")
+                .output()
+                .unwrap()
+        ),
+        0
+    );
+    let out = place
+        .command(&["kg", "stats"])
+        .env("KGAGENT_CONFIG", "nowhere.toml")
+        .output()
+        .unwrap();
+    assert!(
+        code(&out) == 2 && text(&out.stderr).contains("nowhere.toml"),
+        "{}",
+        text(&out.stderr)
+    );
 }
 
 /// A folder that a command did not write is somebody's: it is refused before any work, and stays as it is.
@@ -150,28 +260,62 @@ fn what_a_command_did_not_write_is_not_replaced() {
     fs::create_dir(here.join("mine")).unwrap();
     place.write("mine/notes.txt", "kept");
     let source = format!("jsonl={}", data("questions.cases.jsonl").display());
-    let eval = |out: &str| place.run(&["eval", "--kg", "graph", "--model", "oracle", "--source", &source, "--out", out]);
+    let eval = |out: &str| {
+        place.run(&[
+            "eval", "--kg", "graph", "--model", "oracle", "--source", &source, "--out", out,
+        ])
+    };
     let refused = |out: &Output| {
-        assert!(code(out) == 2 && text(&out.stderr).contains("name a new one"), "{}", text(&out.stderr));
+        assert!(
+            code(out) == 2 && text(&out.stderr).contains("name a new one"),
+            "{}",
+            text(&out.stderr)
+        );
     };
     for out in ["mine", "graph", "mine/notes.txt", "."] {
         refused(&eval(out));
     }
     assert_eq!(code(&eval("result")), 0);
-    assert_eq!(code(&eval("result")), 0, "an earlier evaluation is replaced");
-    let gold = place.run(&["datagen", "gold", "--kg", "graph", "--source", &source, "--out", "dataset"]);
+    assert_eq!(
+        code(&eval("result")),
+        0,
+        "an earlier evaluation is replaced"
+    );
+    let gold = place.run(&[
+        "datagen", "gold", "--kg", "graph", "--source", &source, "--out", "dataset",
+    ]);
     assert_eq!(code(&gold), 0, "{}", text(&gold.stderr));
     for out in ["mine", "graph", "result"] {
-        refused(&place.run(&["train", "--data", "dataset", "--base", "scratch:tiny", "--out", out]));
-        refused(&place.run(&["kg", "subgraph", "--kg", "graph", "--entity", "lisbon", "--out", out]));
+        refused(&place.run(&[
+            "train",
+            "--data",
+            "dataset",
+            "--base",
+            "scratch:tiny",
+            "--out",
+            out,
+        ]));
+        refused(&place.run(&[
+            "kg", "subgraph", "--kg", "graph", "--entity", "lisbon", "--out", out,
+        ]));
     }
     model(&here.join("model"));
-    refused(&place.run(&["export", "--model", "model", "--format", "gguf", "--out", "mine"]));
-    refused(&place.run(&["export", "--model", "model", "--format", "gguf", "--out", "model"]));
+    refused(&place.run(&[
+        "export", "--model", "model", "--format", "gguf", "--out", "mine",
+    ]));
+    refused(&place.run(&[
+        "export", "--model", "model", "--format", "gguf", "--out", "model",
+    ]));
     assert_eq!(code(&place.run(&["kg", "check", "--kg", "graph"])), 0);
     assert!(here.join("model/model.safetensors").exists());
-    assert_eq!(fs::read_to_string(here.join("mine/notes.txt")).unwrap(), "kept");
-    let mut left: Vec<_> = fs::read_dir(here).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert_eq!(
+        fs::read_to_string(here.join("mine/notes.txt")).unwrap(),
+        "kept"
+    );
+    let mut left: Vec<_> = fs::read_dir(here)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     left.sort();
     assert_eq!(left, ["dataset", "graph", "mine", "model", "result"]);
 }
@@ -181,7 +325,14 @@ fn model(dir: &Path) {
     let tokenizer = model::Tokenizer::train_bpe(["a"].iter(), 262).unwrap();
     let config = model::Preset::Tiny.config(tokenizer.vocab_size());
     let weights = train::fresh_weights(&config, 1).unwrap();
-    model::ModelFolder::write(dir, &config, &tokenizer, &model::KgAgentInfo::default(), &weights).unwrap();
+    model::ModelFolder::write(
+        dir,
+        &config,
+        &tokenizer,
+        &model::KgAgentInfo::default(),
+        &weights,
+    )
+    .unwrap();
 }
 
 /// More names of relations than a small model learns to spell go by handle, unless the user says otherwise.
@@ -198,14 +349,27 @@ fn relations_of_a_graph_with_many_go_by_handle() {
             text.push_str(&format!("<http://a.test/thing{i}> <http://www.w3.org/2000/01/rdf-schema#label> \"Thing {i}\" .\n"));
         }
         place.write("graph.nt", &text);
-        assert_eq!(code(&place.run(&["kg", "load", "--kg", graph, "graph.nt"])), 0);
-        for (more, by_handle) in [(&[][..], graph == "many"), (&["--relations", "name"], false), (&["--relations", "handle"], true)] {
-            let synth = ["datagen", "synth", "--kg", graph, "--count", "60", "--out", "dataset"];
+        assert_eq!(
+            code(&place.run(&["kg", "load", "--kg", graph, "graph.nt"])),
+            0
+        );
+        for (more, by_handle) in [
+            (&[][..], graph == "many"),
+            (&["--relations", "name"], false),
+            (&["--relations", "handle"], true),
+        ] {
+            let synth = [
+                "datagen", "synth", "--kg", graph, "--count", "60", "--out", "dataset",
+            ];
             let out = place.run(&[&synth[..], more].concat());
             assert_eq!(code(&out), 0, "{}", text_of(&out));
             let lines = fs::read_to_string(place.0.path().join("dataset/train.jsonl")).unwrap();
             let walks = |what: &str| lines.matches(&format!("_entity(e0, {what}")).count();
-            assert!((walks("r") - walks("relation") > 0) == by_handle && (walks("relation") > 0) != by_handle, "{graph} {more:?}: {lines}");
+            assert!(
+                (walks("r") - walks("relation") > 0) == by_handle
+                    && (walks("relation") > 0) != by_handle,
+                "{graph} {more:?}: {lines}"
+            );
         }
     }
 }
@@ -218,10 +382,31 @@ fn text_of(out: &Output) -> String {
 fn no_examples_are_no_success() {
     let place = Workplace::new();
     place.write("q.jsonl", "{\"question\": \"Who is it?\", \"sparql\": \"SELECT ?x { ?x <http://a.test/p> <http://a.test/o> }\"}\n");
-    let out = place.run(&["datagen", "gold", "--kg", "graph", "--source", "jsonl=q.jsonl", "--abstain", "0", "--out", "dataset"]);
-    assert!(code(&out) == 1 && text(&out.stderr).contains("no question gave an example"), "{}", text(&out.stderr));
-    let out = place.run(&["datagen", "synth", "--kg", "graph", "--count", "0", "--out", "dataset"]);
-    assert!(code(&out) == 2 && text(&out.stderr).contains("--count"), "{}", text(&out.stderr));
+    let out = place.run(&[
+        "datagen",
+        "gold",
+        "--kg",
+        "graph",
+        "--source",
+        "jsonl=q.jsonl",
+        "--abstain",
+        "0",
+        "--out",
+        "dataset",
+    ]);
+    assert!(
+        code(&out) == 1 && text(&out.stderr).contains("no question gave an example"),
+        "{}",
+        text(&out.stderr)
+    );
+    let out = place.run(&[
+        "datagen", "synth", "--kg", "graph", "--count", "0", "--out", "dataset",
+    ]);
+    assert!(
+        code(&out) == 2 && text(&out.stderr).contains("--count"),
+        "{}",
+        text(&out.stderr)
+    );
 }
 
 /// What the model does wrong is not said to be missing in the graph.
@@ -229,11 +414,28 @@ fn no_examples_are_no_success() {
 fn an_answer_that_the_model_did_not_come_to_says_so() {
     let place = Workplace::new();
     place.write("script.txt", "nonsense\n");
-    let ask = ["ask", "--kg", "graph", "--model", "scripted:script.txt", "--entity", "lisbon", "Where is Lisbon?"];
+    let ask = [
+        "ask",
+        "--kg",
+        "graph",
+        "--model",
+        "scripted:script.txt",
+        "--entity",
+        "lisbon",
+        "Where is Lisbon?",
+    ];
     let out = place.run(&ask);
-    assert!(code(&out) == 1 && text(&out.stdout).contains("the model did not come to one"), "{}", text(&out.stdout));
+    assert!(
+        code(&out) == 1 && text(&out.stdout).contains("the model did not come to one"),
+        "{}",
+        text(&out.stdout)
+    );
     let object = place.json(&[&ask[..], &["--json"]].concat());
-    assert!(object["failure"] == "call_failed" && object["reason"].as_str().unwrap().contains("nonsense"), "{object}");
+    assert!(
+        object["failure"] == "call_failed"
+            && object["reason"].as_str().unwrap().contains("nonsense"),
+        "{object}"
+    );
 }
 
 #[test]
@@ -242,11 +444,29 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
     place.write("bad.ttl", "@prefix : <http://x/> .\n:a :b :c .\n:a :b\n");
     let out = place.run(&["kg", "load", "--kg", "other", "bad.ttl"]);
     assert_eq!(code(&out), 2);
-    assert!(text(&out.stderr).contains("bad.ttl"), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("bad.ttl"),
+        "{}",
+        text(&out.stderr)
+    );
     assert!(!place.0.path().join("other").exists());
-    let out = place.run(&["eval", "--kg", "graph", "--model", "oracle", "--source", "nonsense=x", "--out", "result"]);
+    let out = place.run(&[
+        "eval",
+        "--kg",
+        "graph",
+        "--model",
+        "oracle",
+        "--source",
+        "nonsense=x",
+        "--out",
+        "result",
+    ]);
     assert_eq!(code(&out), 2);
-    assert!(text(&out.stderr).contains("metaqa"), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("metaqa"),
+        "{}",
+        text(&out.stderr)
+    );
 }
 
 /// A build for the CPU says how to make another; no test has a GPU.
@@ -255,20 +475,48 @@ fn bad_input_is_named_and_leaves_nothing_behind() {
 fn a_gpu_is_not_quietly_replaced() {
     let place = Workplace::new();
     model(&place.0.path().join("model"));
-    let out = place.run(&["ask", "--kg", "graph", "--model", "model", "--device", "cuda", "Who directed The Third Man?"]);
+    let out = place.run(&[
+        "ask",
+        "--kg",
+        "graph",
+        "--model",
+        "model",
+        "--device",
+        "cuda",
+        "Who directed The Third Man?",
+    ]);
     assert_eq!(code(&out), 2);
-    assert!(text(&out.stderr).contains("--features cuda-infer"), "{}", text(&out.stderr));
+    assert!(
+        text(&out.stderr).contains("--features cuda-infer"),
+        "{}",
+        text(&out.stderr)
+    );
 }
 
 #[test]
 fn gold_programs_answer_every_demo_question() {
     let place = Workplace::new();
-    for (part, least) in [("train", 200), ("new-entities", 200), ("new-wordings", 200), ("cases", 3)] {
-        let source = format!("jsonl={}", data(&format!("questions.{part}.jsonl")).display());
-        let metrics = place.json(&["eval", "--kg", "graph", "--model", "oracle", "--source", &source, "--out", part, "--json"]);
+    for (part, least) in [
+        ("train", 200),
+        ("new-entities", 200),
+        ("new-wordings", 200),
+        ("cases", 3),
+    ] {
+        let source = format!(
+            "jsonl={}",
+            data(&format!("questions.{part}.jsonl")).display()
+        );
+        let metrics = place.json(&[
+            "eval", "--kg", "graph", "--model", "oracle", "--source", &source, "--out", part,
+            "--json",
+        ]);
         assert!(metrics["n"].as_u64().unwrap() >= least);
         assert_eq!(
-            (metrics["exact"].as_f64(), metrics["skipped"].as_u64(), metrics["invalid_calls"].as_u64()),
+            (
+                metrics["exact"].as_f64(),
+                metrics["skipped"].as_u64(),
+                metrics["invalid_calls"].as_u64()
+            ),
             (Some(1.0), Some(0), Some(0))
         );
     }
@@ -277,12 +525,25 @@ fn gold_programs_answer_every_demo_question() {
 #[test]
 fn the_quick_demo_runs_the_whole_pipeline() {
     let place = Workplace::new();
-    let demo = place.json(&["demo", "--quick", "--data", data("").to_str().unwrap(), "--out", "out", "--json"]);
+    let demo = place.json(&[
+        "demo",
+        "--quick",
+        "--data",
+        data("").to_str().unwrap(),
+        "--out",
+        "out",
+        "--json",
+    ]);
     assert_eq!(demo["samples"].as_array().unwrap().len(), 4);
-    let metrics: Value = serde_json::from_slice(&fs::read(place.0.path().join("out/metrics.json")).unwrap()).unwrap();
+    let metrics: Value =
+        serde_json::from_slice(&fs::read(place.0.path().join("out/metrics.json")).unwrap())
+            .unwrap();
     for part in [&metrics, &metrics["new_wordings"]] {
         assert!(part["n"].as_u64().unwrap() > 200);
-        assert!(part["exact"].as_f64().unwrap() > 0.0, "a model that has seen anything answers something");
+        assert!(
+            part["exact"].as_f64().unwrap() > 0.0,
+            "a model that has seen anything answers something"
+        );
         assert_eq!(part["invalid_calls"], 0);
     }
     for name in [
@@ -293,7 +554,10 @@ fn the_quick_demo_runs_the_whole_pipeline() {
         "eval/new-entities/predictions.jsonl",
         "report.html",
     ] {
-        assert!(place.0.path().join("out").join(name).exists(), "{name} is missing");
+        assert!(
+            place.0.path().join("out").join(name).exists(),
+            "{name} is missing"
+        );
     }
 }
 
@@ -331,14 +595,38 @@ fn a_killed_generation_goes_on_to_the_same_bytes() {
         }
         run.kill().unwrap();
         run.wait().unwrap();
-        assert!(!place.0.path().join("parts").exists(), "killed too late to test anything");
+        assert!(
+            !place.0.path().join("parts").exists(),
+            "killed too late to test anything"
+        );
     }
     assert!(size() > 200_000);
-    let out =
-        place.run(&["datagen", "gold", "--kg", "graph", "--source", &source, "--per-template", "4", "--out", "parts", "--threads", "3"]);
+    let out = place.run(&[
+        "datagen",
+        "gold",
+        "--kg",
+        "graph",
+        "--source",
+        &source,
+        "--per-template",
+        "4",
+        "--out",
+        "parts",
+        "--threads",
+        "3",
+    ]);
     assert_eq!(code(&out), 0, "{}", text(&out.stderr));
-    assert!(text(&out.stdout).contains("had been done before"), "{}", text(&out.stdout));
-    for name in ["train.jsonl", "valid.jsonl", "valid.questions.jsonl", "refused.jsonl"] {
+    assert!(
+        text(&out.stdout).contains("had been done before"),
+        "{}",
+        text(&out.stdout)
+    );
+    for name in [
+        "train.jsonl",
+        "valid.jsonl",
+        "valid.questions.jsonl",
+        "refused.jsonl",
+    ] {
         let read = |folder: &str| fs::read(place.0.path().join(folder).join(name)).unwrap();
         assert!(read("whole") == read("parts"), "{name} differs");
     }
@@ -350,15 +638,38 @@ fn a_preview_prints_conversations_and_writes_nothing() {
     let place = Workplace::new();
     let before = fs::read_dir(place.0.path()).unwrap().count();
     let source = format!("jsonl={}", data("questions.train.jsonl").display());
-    let out = place.run(&["datagen", "gold", "--kg", "graph", "--source", &source, "--limit", "3", "--show"]);
+    let out = place.run(&[
+        "datagen", "gold", "--kg", "graph", "--source", &source, "--limit", "3", "--show",
+    ]);
     assert_eq!(code(&out), 0, "{}", text(&out.stderr));
     let shown = text(&out.stdout);
-    assert!(shown.contains("[user]") && shown.contains("[assistant] get_relation(e0)") && shown.contains("ans = end("), "{shown}");
+    assert!(
+        shown.contains("[user]")
+            && shown.contains("[assistant] get_relation(e0)")
+            && shown.contains("ans = end("),
+        "{shown}"
+    );
     assert_eq!(fs::read_dir(place.0.path()).unwrap().count(), before);
     let out = place.run(&["datagen", "gold", "--kg", "graph", "--source", &source]);
-    assert_eq!(code(&out), 2, "without --out and --show there is nothing to do");
-    let leaking =
-        ["datagen", "gold", "--kg", "graph", "--source", &source, "--valid", "0.3", "--out", "data", "--strict-leakage", "topics"];
+    assert_eq!(
+        code(&out),
+        2,
+        "without --out and --show there is nothing to do"
+    );
+    let leaking = [
+        "datagen",
+        "gold",
+        "--kg",
+        "graph",
+        "--source",
+        &source,
+        "--valid",
+        "0.3",
+        "--out",
+        "data",
+        "--strict-leakage",
+        "topics",
+    ];
     let out = place.run(&leaking);
     assert_eq!(code(&out), 1, "{}{}", text(&out.stdout), text(&out.stderr));
     assert!(text(&out.stdout).contains("share an entity") && !place.0.path().join("data").exists());
@@ -368,15 +679,41 @@ fn a_preview_prints_conversations_and_writes_nothing() {
 fn formats_are_listed_and_a_foreign_file_names_its_own() {
     let place = Workplace::new();
     let formats = place.json(&["datagen", "formats", "--json"]);
-    let names: Vec<&str> = formats["formats"].as_array().unwrap().iter().map(|format| format["format"].as_str().unwrap()).collect();
-    assert!(names.contains(&"webqsp") && names.contains(&"creak"), "{names:?}");
+    let names: Vec<&str> = formats["formats"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|format| format["format"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains(&"webqsp") && names.contains(&"creak"),
+        "{names:?}"
+    );
     let listed = text(&place.run(&["datagen", "formats"]).stdout);
-    assert!(names.iter().all(|name| listed.contains(&format!("{name}="))), "{listed}");
-    place.write("claims.json", r#"[{"sentence": "Arvel is a town.", "label": "true", "topic_entity": {"Q1": "Arvel"}}]"#);
+    assert!(
+        names
+            .iter()
+            .all(|name| listed.contains(&format!("{name}="))),
+        "{listed}"
+    );
+    place.write(
+        "claims.json",
+        r#"[{"sentence": "Arvel is a town.", "label": "true", "topic_entity": {"Q1": "Arvel"}}]"#,
+    );
     let out = place.run(&["datagen", "check", "--source", "cwq=claims.json"]);
     assert_eq!(code(&out), 2);
-    assert!(text(&out.stderr).contains("this looks like creak: try creak=claims.json"), "{}", text(&out.stderr));
-    let report = place.json(&["datagen", "check", "--source", "creak=claims.json", "--json"]);
+    assert!(
+        text(&out.stderr).contains("this looks like creak: try creak=claims.json"),
+        "{}",
+        text(&out.stderr)
+    );
+    let report = place.json(&[
+        "datagen",
+        "check",
+        "--source",
+        "creak=claims.json",
+        "--json",
+    ]);
     assert_eq!(report["refused"]["answers-only"], 1);
 }
 
@@ -384,27 +721,74 @@ fn formats_are_listed_and_a_foreign_file_names_its_own() {
 fn a_neighbourhood_becomes_a_graph_of_its_own() {
     let place = Workplace::new();
     let source = format!("jsonl={}", data("questions.train.jsonl").display());
-    let out = place.json(&["kg", "subgraph", "--kg", "graph", "--source", &source, "--hops", "1", "--out", "near.nt", "--json"]);
-    assert!(out["entities"].as_u64().unwrap() > 50 && out["entities_per_second"].as_f64().unwrap() > 0.0, "{out}");
-    assert_eq!(code(&place.run(&["kg", "load", "--kg", "near", "near.nt"])), 0);
+    let out = place.json(&[
+        "kg", "subgraph", "--kg", "graph", "--source", &source, "--hops", "1", "--out", "near.nt",
+        "--json",
+    ]);
+    assert!(
+        out["entities"].as_u64().unwrap() > 50
+            && out["entities_per_second"].as_f64().unwrap() > 0.0,
+        "{out}"
+    );
+    assert_eq!(
+        code(&place.run(&["kg", "load", "--kg", "near", "near.nt"])),
+        0
+    );
     let answer = |graph: &str| {
         let call = "v0 = get_tail_entity(lisbon, location.city.country); ans = end(v0)";
         place.json(&["tool", "--kg", graph, "--json", call])["steps"][1]["result"].clone()
     };
-    let one =
-        ["kg", "subgraph", "--kg", "graph", "--entity", "lisbon", "--hops", "3", "--fan-out", "5", "--direction", "out", "--out", "oda"];
+    let one = [
+        "kg",
+        "subgraph",
+        "--kg",
+        "graph",
+        "--entity",
+        "lisbon",
+        "--hops",
+        "3",
+        "--fan-out",
+        "5",
+        "--direction",
+        "out",
+        "--out",
+        "oda",
+    ];
     assert_eq!(code(&place.run(&one)), 0);
-    let mut names: Vec<String> =
-        fs::read_dir(place.0.path().join("oda")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<String> = fs::read_dir(place.0.path().join("oda"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     assert_eq!(names, ["2-hop.json", "3-hop-only.json", "labels.json"]);
-    let lisbon = ["kg", "subgraph", "--kg", "graph", "--entity", "lisbon", "--out", "lisbon.nt"];
+    let lisbon = [
+        "kg",
+        "subgraph",
+        "--kg",
+        "graph",
+        "--entity",
+        "lisbon",
+        "--out",
+        "lisbon.nt",
+    ];
     assert_eq!(code(&place.run(&lisbon)), 0);
-    assert_eq!(code(&place.run(&["kg", "load", "--kg", "small", "lisbon.nt"])), 0);
+    assert_eq!(
+        code(&place.run(&["kg", "load", "--kg", "small", "lisbon.nt"])),
+        0
+    );
     assert_eq!(answer("small"), answer("graph"));
-    let wrong = place.run(&["kg", "subgraph", "--kg", "graph", "--entity", "atlantis", "--out", "x.nt"]);
-    assert!(code(&wrong) == 2 && text(&wrong.stderr).contains("atlantis"), "{}", text(&wrong.stderr));
-    assert_eq!(code(&place.run(&["kg", "subgraph", "--kg", "graph", "--out", "x.nt"])), 2);
+    let wrong = place.run(&[
+        "kg", "subgraph", "--kg", "graph", "--entity", "atlantis", "--out", "x.nt",
+    ]);
+    assert!(
+        code(&wrong) == 2 && text(&wrong.stderr).contains("atlantis"),
+        "{}",
+        text(&wrong.stderr)
+    );
+    assert_eq!(
+        code(&place.run(&["kg", "subgraph", "--kg", "graph", "--out", "x.nt"])),
+        2
+    );
 }
 
 #[test]
@@ -413,6 +797,9 @@ fn an_error_says_each_thing_once() {
     let out = place.run(&["kg", "load", "--kg", "graph", "nowhere.ttl"]);
     let said = text(&out.stderr);
     assert_eq!(code(&out), 2, "{said}");
-    assert!(said.contains("nowhere.ttl") && said.matches("os error 2").count() == 1, "{said}");
+    assert!(
+        said.contains("nowhere.ttl") && said.matches("os error 2").count() == 1,
+        "{said}"
+    );
     assert!(!place.0.path().join("graph").exists());
 }

@@ -8,12 +8,22 @@ use std::process::{Command, Output};
 use model::{GgufModel, KgAgentInfo, ModelFolder, Preset, Tensor, Tokenizer, Weights};
 
 fn kgagent(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_kgagent")).args(args).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_kgagent"))
+        .args(args)
+        .output()
+        .unwrap()
 }
 
 /// A model that has learned nothing.
 fn untrained(dir: &Path) {
-    let tokenizer = Tokenizer::train_bpe(["who directed the film of 1987? ans = end(e0)"].iter().cycle().take(50), 320).unwrap();
+    let tokenizer = Tokenizer::train_bpe(
+        ["who directed the film of 1987? ans = end(e0)"]
+            .iter()
+            .cycle()
+            .take(50),
+        320,
+    )
+    .unwrap();
     let config = Preset::Tiny.config(tokenizer.vocab_size());
     let mut weights = Weights::default();
     let mut seed = 1u32;
@@ -35,15 +45,42 @@ fn every_export_is_compared_and_says_so() {
     let (model, out) = (dir.path().join("untrained"), dir.path().join("out"));
     untrained(&model);
     let paths = [model.to_str().unwrap(), out.to_str().unwrap()];
-    for (format, quantize, most) in
-        [("merged", "f16", 0.0), ("gguf", "f32", 0.0), ("gguf", "f16", 0.01), ("ollama", "q8_0", 0.1), ("gguf", "q4_k_m", 1.0)]
-    {
-        let run = kgagent(&["export", "--json", "--model", paths[0], "--format", format, "--quantize", quantize, "--out", paths[1]]);
-        assert!(run.status.success(), "{format} {quantize}: {}", String::from_utf8_lossy(&run.stderr));
+    for (format, quantize, most) in [
+        ("merged", "f16", 0.0),
+        ("gguf", "f32", 0.0),
+        ("gguf", "f16", 0.01),
+        ("ollama", "q8_0", 0.1),
+        ("gguf", "q4_k_m", 1.0),
+    ] {
+        let run = kgagent(&[
+            "export",
+            "--json",
+            "--model",
+            paths[0],
+            "--format",
+            format,
+            "--quantize",
+            quantize,
+            "--out",
+            paths[1],
+        ]);
+        assert!(
+            run.status.success(),
+            "{format} {quantize}: {}",
+            String::from_utf8_lossy(&run.stderr)
+        );
         let said: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
-        assert!(said["tokens"].as_u64().unwrap() > 10 && said["largest_difference"].as_f64().unwrap() <= most, "{said}");
+        assert!(
+            said["tokens"].as_u64().unwrap() > 10
+                && said["largest_difference"].as_f64().unwrap() <= most,
+            "{said}"
+        );
         let card = fs::read_to_string(out.join("README.md")).unwrap();
-        assert!(card.contains("largest difference of a logit") && card.contains(" of 6 texts are the same"), "{card}");
+        assert!(
+            card.contains("largest difference of a logit")
+                && card.contains(" of 6 texts are the same"),
+            "{card}"
+        );
         match format {
             "merged" => {
                 let bytes = |dir: &Path| fs::read(dir.join("model.safetensors")).unwrap();
@@ -76,20 +113,53 @@ fn what_cannot_be_exported_leaves_nothing() {
     let (model, out) = (dir.path().join("model"), dir.path().join("out"));
     untrained(&model);
     let weights = fs::read(model.join("model.safetensors")).unwrap();
-    fs::write(model.join("model.safetensors"), &weights[..weights.len() / 2]).unwrap();
-    let run = kgagent(&["export", "--model", model.to_str().unwrap(), "--format", "gguf", "--out", out.to_str().unwrap()]);
+    fs::write(
+        model.join("model.safetensors"),
+        &weights[..weights.len() / 2],
+    )
+    .unwrap();
+    let run = kgagent(&[
+        "export",
+        "--model",
+        model.to_str().unwrap(),
+        "--format",
+        "gguf",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
     assert_eq!(run.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&run.stderr).contains("model.safetensors"));
-    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "only the model is there");
+    assert_eq!(
+        fs::read_dir(dir.path()).unwrap().count(),
+        1,
+        "only the model is there"
+    );
     // How many conversations of a dataset: none is none.
-    let run = kgagent(&["export", "--model", "m", "--data", "d", "--prompts", "0", "--format", "gguf", "--out", "o"]);
+    let run = kgagent(&[
+        "export",
+        "--model",
+        "m",
+        "--data",
+        "d",
+        "--prompts",
+        "0",
+        "--format",
+        "gguf",
+        "--out",
+        "o",
+    ]);
     assert_eq!(run.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&run.stderr).contains("--prompts"));
 }
 
 /// What stands behind `key` in a line of a configuration, at any depth; quoted texts as they are meant.
 fn said(text: &str, key: &str) -> Option<serde_json::Value> {
-    let line = text.lines().find_map(|line| line.trim_start().trim_start_matches("- ").strip_prefix(key)?.strip_prefix(": "))?;
+    let line = text.lines().find_map(|line| {
+        line.trim_start()
+            .trim_start_matches("- ")
+            .strip_prefix(key)?
+            .strip_prefix(": ")
+    })?;
     Some(serde_json::from_str(line).unwrap_or_else(|_| line.into()))
 }
 
@@ -115,34 +185,70 @@ fn an_export_for_axolotl_reads_what_was_written_and_trains_on_the_agents_turns_o
     };
     write(&"r0 ".repeat(3000));
     let export = |more: &[&str]| {
-        let common = ["datagen", "export", "--data", data.to_str().unwrap(), "--out", out.to_str().unwrap(), "--trainer", "axolotl"];
+        let common = [
+            "datagen",
+            "export",
+            "--data",
+            data.to_str().unwrap(),
+            "--out",
+            out.to_str().unwrap(),
+            "--trainer",
+            "axolotl",
+        ];
         kgagent(&[&common[..], more].concat())
     };
     let sharegpt = ["--format", "sharegpt", "--base", "org/model-70b"];
     let run = export(&sharegpt);
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
 
-    for (name, own) in [("axolotl.yaml", "output_dir"), ("axolotl-lora.yaml", "lora_r")] {
+    for (name, own) in [
+        ("axolotl.yaml", "output_dir"),
+        ("axolotl-lora.yaml", "lora_r"),
+    ] {
         let text = fs::read_to_string(out.join(name)).unwrap();
         let says = |key: &str| said(&text, key).unwrap_or_else(|| panic!("{name} has no {key}"));
         assert!(!says(own).is_null());
         assert_eq!(says("base_model"), "org/model-70b");
         assert_eq!(says("chat_template_jinja"), model::tokenizer::CHAT_TEMPLATE);
-        assert_eq!((says("eos_token"), says("roles_to_train")), ("<|end|>".into(), "[assistant]".into()));
-        assert_eq!((says("train_on_inputs"), says("train_on_eos")), (false.into(), "turn".into()));
+        assert_eq!(
+            (says("eos_token"), says("roles_to_train")),
+            ("<|end|>".into(), "[assistant]".into())
+        );
+        assert_eq!(
+            (says("train_on_inputs"), says("train_on_eos")),
+            (false.into(), "turn".into())
+        );
         // 9,000 characters of a result are at most 4,500 tokens.
         assert_eq!(says("sequence_len"), 8192);
-        let deepspeed: serde_json::Value =
-            serde_json::from_slice(&fs::read(out.join(says("deepspeed").as_str().unwrap())).unwrap()).unwrap();
+        let deepspeed: serde_json::Value = serde_json::from_slice(
+            &fs::read(out.join(says("deepspeed").as_str().unwrap())).unwrap(),
+        )
+        .unwrap();
         assert_eq!(deepspeed["zero_optimization"]["stage"], 3);
         assert!(text.contains(&format!("axolotl train {name}\n")));
 
         // The records, read as the configuration says, are the conversations.
         let roles: Vec<(&str, String)> = ["system", "user", "assistant", "tool"]
-            .map(|role| (role, says(role).as_str().unwrap().trim_matches(['[', ']']).to_owned()))
+            .map(|role| {
+                (
+                    role,
+                    says(role)
+                        .as_str()
+                        .unwrap()
+                        .trim_matches(['[', ']'])
+                        .to_owned(),
+                )
+            })
             .to_vec();
         let (role, content) = (says("role"), says("content"));
-        for (file, results) in [("train.jsonl", vec!["out é".to_owned(), "r0 ".repeat(3000)]), ("valid.jsonl", vec!["out".to_owned()])] {
+        for (file, results) in [
+            ("train.jsonl", vec!["out é".to_owned(), "r0 ".repeat(3000)]),
+            ("valid.jsonl", vec!["out".to_owned()]),
+        ] {
             assert!(text.contains(&format!("- path: {file}\n")));
             let records = fs::read_to_string(out.join(file)).unwrap();
             assert_eq!(records.lines().count(), results.len());
@@ -154,20 +260,34 @@ fn an_export_for_axolotl_reads_what_was_written_and_trains_on_the_agents_turns_o
                     let role = roles.iter().find(|(_, source)| source == from).unwrap().0;
                     serde_json::json!({ "role": role, "content": turn[content.as_str().unwrap()] })
                 });
-                assert_eq!(serde_json::Value::from_iter([system].into_iter().chain(rest)), turns(&result));
+                assert_eq!(
+                    serde_json::Value::from_iter([system].into_iter().chain(rest)),
+                    turns(&result)
+                );
             }
         }
     }
-    let info: KgAgentInfo = serde_json::from_slice(&fs::read(out.join("kgagent.json")).unwrap()).unwrap();
-    assert_eq!((info.templates["kg-agent"].as_str(), info.agents), ("aa", vec!["kg-agent".to_owned()]));
+    let info: KgAgentInfo =
+        serde_json::from_slice(&fs::read(out.join("kgagent.json")).unwrap()).unwrap();
+    assert_eq!(
+        (info.templates["kg-agent"].as_str(), info.agents),
+        ("aa", vec!["kg-agent".to_owned()])
+    );
 
     fs::remove_dir_all(&out).unwrap();
-    for (args, says) in [(&["--format", "alpaca", "--base", "m"][..], "sharegpt"), (&["--format", "sharegpt"], "--base")] {
+    for (args, says) in [
+        (&["--format", "alpaca", "--base", "m"][..], "sharegpt"),
+        (&["--format", "sharegpt"], "--base"),
+    ] {
         let run = export(args);
-        assert!(run.status.code() == Some(2) && String::from_utf8_lossy(&run.stderr).contains(says));
+        assert!(
+            run.status.code() == Some(2) && String::from_utf8_lossy(&run.stderr).contains(says)
+        );
     }
     write("a <|end|> in the graph");
     let run = export(&sharegpt);
-    assert!(run.status.code() == Some(2) && String::from_utf8_lossy(&run.stderr).contains("<|end|>"));
+    assert!(
+        run.status.code() == Some(2) && String::from_utf8_lossy(&run.stderr).contains("<|end|>")
+    );
     assert!(!out.exists());
 }

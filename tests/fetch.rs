@@ -30,7 +30,10 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
     let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
     let path = lines.next()?.ok()?.split(' ').nth(1)?.to_owned();
     let mut range = String::new();
-    for line in lines.map_while(Result::ok).take_while(|line| !line.is_empty()) {
+    for line in lines
+        .map_while(Result::ok)
+        .take_while(|line| !line.is_empty())
+    {
         if let Some(bytes) = line.to_lowercase().strip_prefix("range: bytes=") {
             range = bytes.to_owned();
         }
@@ -38,22 +41,48 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
     let mut out = stream;
     let mut hub = hub.lock().unwrap();
     if path == "/api/models/some/model" || path == "/api/models/some/model/revision/main" {
-        let siblings: Vec<_> = hub.files.keys().map(|name| serde_json::json!({ "rfilename": name })).collect();
+        let siblings: Vec<_> = hub
+            .files
+            .keys()
+            .map(|name| serde_json::json!({ "rfilename": name }))
+            .collect();
         let body = serde_json::json!({ "siblings": siblings, "sha": COMMIT }).to_string();
-        return write!(out, "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len()).ok();
+        return write!(
+            out,
+            "HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        )
+        .ok();
     }
-    let name = path.strip_prefix("/some/model/resolve/main/").unwrap_or_default().to_owned();
+    let name = path
+        .strip_prefix("/some/model/resolve/main/")
+        .unwrap_or_default()
+        .to_owned();
     let Some(body) = hub.files.get(&name).cloned() else {
-        return write!(out, "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").ok();
+        return write!(
+            out,
+            "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
+        .ok();
     };
     let (from, to) = range.split_once('-')?;
     let from: usize = from.parse().ok()?;
     let size = !to.is_empty() && from == 0;
-    let to = to.parse().map_or(body.len(), |to: usize| (to + 1).min(body.len()));
+    let to = to
+        .parse()
+        .map_or(body.len(), |to: usize| (to + 1).min(body.len()));
     if from >= body.len() {
-        return write!(out, "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").ok();
+        return write!(
+            out,
+            "HTTP/1.1 416 Range Not Satisfiable\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
+        .ok();
     }
-    let digest = hub.told.get(&name).cloned().unwrap_or_else(|| sha256_hex([body.as_slice()]));
+    let digest = hub
+        .told
+        .get(&name)
+        .cloned()
+        .unwrap_or_else(|| sha256_hex([body.as_slice()]));
     let mut part = &body[from..to];
     write!(
         out,
@@ -63,10 +92,18 @@ fn answer(stream: TcpStream, hub: &Mutex<Hub>) -> Option<()> {
         body.len()
     )
     .ok()?;
-    write!(out, "etag: \"{digest}\"\r\nx-repo-commit: {COMMIT}\r\nconnection: close\r\n\r\n").ok()?;
+    write!(
+        out,
+        "etag: \"{digest}\"\r\nx-repo-commit: {COMMIT}\r\nconnection: close\r\n\r\n"
+    )
+    .ok()?;
     if !size {
         hub.asked.push(format!("{name} {from}"));
-        if let Some(breaks) = hub.breaks.get_mut(&name).filter(|breaks| !breaks.is_empty()) {
+        if let Some(breaks) = hub
+            .breaks
+            .get_mut(&name)
+            .filter(|breaks| !breaks.is_empty())
+        {
             part = &part[..breaks.remove(0).min(part.len())];
         }
     }
@@ -88,20 +125,40 @@ fn serve(hub: Hub) -> (String, Arc<Mutex<Hub>>) {
 }
 
 fn weights() -> Vec<u8> {
-    (0..300_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect()
+    (0..300_000_u32)
+        .map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect()
 }
 
 fn hub() -> Hub {
     let file = |name: &str, text: &[u8]| (name.to_owned(), text.to_vec());
-    let files =
-        [file("config.json", b"{}"), file("tokenizer.json", b"{\"a\":1}"), file("model.safetensors", &weights()), file("x.bin", b"no")];
-    Hub { files: files.into(), ..Hub::default() }
+    let files = [
+        file("config.json", b"{}"),
+        file("tokenizer.json", b"{\"a\":1}"),
+        file("model.safetensors", &weights()),
+        file("x.bin", b"no"),
+    ];
+    Hub {
+        files: files.into(),
+        ..Hub::default()
+    }
 }
 
 fn fetch(address: &str, home: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kgagent"));
-    command.args(["fetch", "some/model"]).env("HF_ENDPOINT", address).env("HF_HOME", home).env_remove("HF_HUB_OFFLINE");
-    for name in ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+    command
+        .args(["fetch", "some/model"])
+        .env("HF_ENDPOINT", address)
+        .env("HF_HOME", home)
+        .env_remove("HF_HUB_OFFLINE");
+    for name in [
+        "http_proxy",
+        "HTTP_PROXY",
+        "https_proxy",
+        "HTTPS_PROXY",
+        "all_proxy",
+        "ALL_PROXY",
+    ] {
         command.env_remove(name);
     }
     command.output().unwrap()
@@ -120,10 +177,15 @@ fn a_broken_connection_is_gone_on_with_and_an_interrupted_fetch_too() {
     let home = tempfile::tempdir().unwrap();
     // Two breaks are borne; then as many as are tried, so that the first run fails.
     let breaks = [50_000, 60_000, 0, 0, 0].to_vec();
-    let (address, hub) = serve(Hub { breaks: [("model.safetensors".to_owned(), breaks)].into(), ..hub() });
+    let (address, hub) = serve(Hub {
+        breaks: [("model.safetensors".to_owned(), breaks)].into(),
+        ..hub()
+    });
     let output = fetch(&address, home.path());
     assert!(
-        output.status.code() == Some(2) && said(&output).contains("model.safetensors") && said(&output).contains("goes on"),
+        output.status.code() == Some(2)
+            && said(&output).contains("model.safetensors")
+            && said(&output).contains("goes on"),
         "{}",
         said(&output)
     );
@@ -133,10 +195,17 @@ fn a_broken_connection_is_gone_on_with_and_an_interrupted_fetch_too() {
     assert!(String::from_utf8_lossy(&output.stdout).contains(COMMIT));
     assert!(fs::read(snapshot(home.path()).join("model.safetensors")).unwrap() == weights());
     let asked = hub.lock().unwrap().asked.clone();
-    let rest = ["50000", "110000", "110000", "110000", "110000"].map(|from| format!("model.safetensors {from}"));
-    let expected: Vec<String> =
-        ["config.json 0", "tokenizer.json 0", "model.safetensors 0"].map(str::to_owned).into_iter().chain(rest).collect();
-    assert_eq!(asked, expected, "every byte once, and what is not a model's not at all");
+    let rest = ["50000", "110000", "110000", "110000", "110000"]
+        .map(|from| format!("model.safetensors {from}"));
+    let expected: Vec<String> = ["config.json 0", "tokenizer.json 0", "model.safetensors 0"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(rest)
+        .collect();
+    assert_eq!(
+        asked, expected,
+        "every byte once, and what is not a model's not at all"
+    );
     // All there: nothing is asked for.
     assert!(fetch(&address, home.path()).status.success());
     assert_eq!(hub.lock().unwrap().asked, expected);
@@ -148,7 +217,9 @@ fn what_came_whole_before_it_was_noted_is_fetched_again_and_what_is_wrong_is_not
     let (address, hub) = serve(hub());
     let blobs = home.path().join("hub/models--some--model/blobs");
     fs::create_dir_all(&blobs).unwrap();
-    let part = blobs.join(sha256_hex([weights().as_slice()])).with_extension("part");
+    let part = blobs
+        .join(sha256_hex([weights().as_slice()]))
+        .with_extension("part");
     fs::write(part, weights()).unwrap();
     let output = fetch(&address, home.path());
     assert!(output.status.success(), "{}", said(&output));
@@ -156,9 +227,18 @@ fn what_came_whole_before_it_was_noted_is_fetched_again_and_what_is_wrong_is_not
 
     let home = tempfile::tempdir().unwrap();
     let other = "a".repeat(64);
-    hub.lock().unwrap().told.insert("model.safetensors".to_owned(), other.clone());
+    hub.lock()
+        .unwrap()
+        .told
+        .insert("model.safetensors".to_owned(), other.clone());
     let output = fetch(&address, home.path());
-    assert!(output.status.code() == Some(2) && said(&output).contains(&other) && said(&output).contains("digest"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(2)
+            && said(&output).contains(&other)
+            && said(&output).contains("digest"),
+        "{}",
+        said(&output)
+    );
     assert!(!snapshot(home.path()).join("model.safetensors").exists());
     hub.lock().unwrap().told.clear();
     assert!(fetch(&address, home.path()).status.success());
@@ -170,8 +250,16 @@ fn what_a_repository_lacks_or_names_wrongly_is_said() {
     for (name, text, says) in [
         ("tokenizer.json", None, "it has no tokenizer.json"),
         ("model.safetensors", None, "it has no model.safetensors"),
-        ("model.safetensors.index.json", Some(r#"{"weight_map": {"a": "../../x.bin"}}"#), "`../../x.bin`"),
-        ("model.safetensors.index.json", Some(r#"{"weight_map": {"a": "model-2.safetensors"}}"#), "it has no model-2.safetensors"),
+        (
+            "model.safetensors.index.json",
+            Some(r#"{"weight_map": {"a": "../../x.bin"}}"#),
+            "`../../x.bin`",
+        ),
+        (
+            "model.safetensors.index.json",
+            Some(r#"{"weight_map": {"a": "model-2.safetensors"}}"#),
+            "it has no model-2.safetensors",
+        ),
     ] {
         let home = tempfile::tempdir().unwrap();
         let mut hub = hub();
@@ -181,12 +269,20 @@ fn what_a_repository_lacks_or_names_wrongly_is_said() {
         };
         let (address, _) = serve(hub);
         let output = fetch(&address, home.path());
-        assert!(output.status.code() == Some(2) && said(&output).contains(says), "{}", said(&output));
+        assert!(
+            output.status.code() == Some(2) && said(&output).contains(says),
+            "{}",
+            said(&output)
+        );
     }
     let home = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let output = fetch(&nobody, home.path());
-    assert!(output.status.code() == Some(2) && said(&output).contains("list of files"), "{}", said(&output));
+    assert!(
+        output.status.code() == Some(2) && said(&output).contains("list of files"),
+        "{}",
+        said(&output)
+    );
 }

@@ -22,7 +22,17 @@ impl Rng {
     }
 }
 
-const WORDS: [&str; 9] = ["e0", "t11", "t1", "film.directed_by", "say \"x\\y\"", "São Paulo", "a", "->", "true"];
+const WORDS: [&str; 9] = [
+    "e0",
+    "t11",
+    "t1",
+    "film.directed_by",
+    "say \"x\\y\"",
+    "São Paulo",
+    "a",
+    "->",
+    "true",
+];
 
 /// A random phrase; `lists` says whether it may hold lists, whose grammar takes more than the phrase.
 fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Phrase {
@@ -31,7 +41,11 @@ fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Phrase {
         return word(rng);
     }
     let n = 1 + rng.below(3);
-    let many = |rng: &mut Rng| (0..n).map(|_| phrase(rng, depth - 1, lists)).collect::<Vec<_>>();
+    let many = |rng: &mut Rng| {
+        (0..n)
+            .map(|_| phrase(rng, depth - 1, lists))
+            .collect::<Vec<_>>()
+    };
     match rng.below(5) {
         0 => word(rng),
         1 => Phrase::seq(many(rng)),
@@ -42,15 +56,28 @@ fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Phrase {
         }
         _ => {
             let min = rng.below(2);
-            Phrase::seq([Phrase::free(min, min + 1 + rng.below(4), ">|"), Phrase::text(">")])
+            Phrase::seq([
+                Phrase::free(min, min + 1 + rng.below(4), ">|"),
+                Phrase::text(">"),
+            ])
         }
     }
 }
 
 fn live(rng: &mut Rng) -> Live {
-    let names = |rng: &mut Rng, n: usize| (0..rng.below(n)).map(|i| format!("r.{}.{i}", WORDS[3])).collect::<Vec<_>>();
+    let names = |rng: &mut Rng, n: usize| {
+        (0..rng.below(n))
+            .map(|i| format!("r.{}.{i}", WORDS[3]))
+            .collect::<Vec<_>>()
+    };
     let mut sets: Vec<LiveSet> = (0..1 + rng.below(3))
-        .map(|i| LiveSet { text: format!("e{i}"), entity: true, out: names(rng, 4), incoming: names(rng, 3), ..LiveSet::default() })
+        .map(|i| LiveSet {
+            text: format!("e{i}"),
+            entity: true,
+            out: names(rng, 4),
+            incoming: names(rng, 3),
+            ..LiveSet::default()
+        })
         .collect();
     let variables = rng.below(4);
     sets.extend((0..variables).map(|i| LiveSet {
@@ -75,9 +102,14 @@ fn walks<A: Acceptor>(rng: &mut Rng, acceptor: &A, exact: bool, grammar: &str) -
     let walk = |rng: &mut Rng| {
         let (mut state, mut bytes, mut masks) = (acceptor.start(), Vec::new(), Vec::new());
         loop {
-            let next: Vec<u8> = (0..=255).filter(|&byte| acceptor.step(&state, byte).is_some()).collect();
+            let next: Vec<u8> = (0..=255)
+                .filter(|&byte| acceptor.step(&state, byte).is_some())
+                .collect();
             masks.push(json!({ "next": next, "end": acceptor.may_end(&state) }));
-            if next.is_empty() || (acceptor.may_end(&state) && rng.below(3) == 0) || bytes.len() > 120 {
+            if next.is_empty()
+                || (acceptor.may_end(&state) && rng.below(3) == 0)
+                || bytes.len() > 120
+            {
                 return json!({ "bytes": bytes, "masks": masks });
             }
             let byte = next[rng.below(next.len())];
@@ -96,11 +128,21 @@ fn cases(count: usize) -> Vec<Value> {
         .map(|i| match i % 3 {
             0 => {
                 let phrase = phrase(&mut rng, 3, false);
-                walks(&mut rng, &PhraseAcceptor::new(&phrase), true, &gbnf::of_phrase(&phrase))
+                walks(
+                    &mut rng,
+                    &PhraseAcceptor::new(&phrase),
+                    true,
+                    &gbnf::of_phrase(&phrase),
+                )
             }
             1 => {
                 let phrase = phrase(&mut rng, 3, true);
-                walks(&mut rng, &PhraseAcceptor::new(&phrase), false, &gbnf::of_phrase(&phrase))
+                walks(
+                    &mut rng,
+                    &PhraseAcceptor::new(&phrase),
+                    false,
+                    &gbnf::of_phrase(&phrase),
+                )
             }
             _ => {
                 let acceptor = CallAcceptor::new(live(&mut rng));
@@ -114,7 +156,10 @@ fn cases(count: usize) -> Vec<Value> {
 fn grammars_name_every_rule_they_have_and_have_every_rule_they_name() {
     for case in cases(90) {
         let grammar = case["grammar"].as_str().unwrap();
-        let rules: Vec<&str> = grammar.lines().map(|line| line.split_once(" ::= ").expect("a rule a line").0).collect();
+        let rules: Vec<&str> = grammar
+            .lines()
+            .map(|line| line.split_once(" ::= ").expect("a rule a line").0)
+            .collect();
         assert_eq!(rules[0], "root");
         // Names of rules stand outside quotes.
         let mut outside = String::new();
@@ -129,8 +174,10 @@ fn grammars_name_every_rule_they_have_and_have_every_rule_they_name() {
             }
         }
         assert!(!quoted, "{grammar}");
-        let named: Vec<&str> =
-            outside.split_whitespace().filter(|word| word.starts_with('r') && word[1..].parse::<usize>().is_ok()).collect();
+        let named: Vec<&str> = outside
+            .split_whitespace()
+            .filter(|word| word.starts_with('r') && word[1..].parse::<usize>().is_ok())
+            .collect();
         for name in &named {
             assert!(rules.contains(name), "{name} in {grammar}");
         }

@@ -31,7 +31,9 @@ fn hostile() -> MemoryKg {
         long,
         "out a, in b, none".to_owned(),
     ];
-    let mut text = String::from("@prefix : <http://h/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n");
+    let mut text = String::from(
+        "@prefix : <http://h/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n",
+    );
     for (i, label) in labels.iter().enumerate() {
         let label = label.replace('\\', "\\\\").replace('"', "\\\"");
         text.push_str(&format!(
@@ -42,7 +44,12 @@ fn hostile() -> MemoryKg {
     }
     let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
     file.write_all(text.as_bytes()).unwrap();
-    MemoryKg::load(&[file.path().to_path_buf()], &LoadOptions::default(), &|_| {}).unwrap()
+    MemoryKg::load(
+        &[file.path().to_path_buf()],
+        &LoadOptions::default(),
+        &|_| {},
+    )
+    .unwrap()
 }
 
 /// Checks that the prompts of an outcome have the turns they should have and no more: encoded, they hold one control token to begin and one to
@@ -50,14 +57,26 @@ fn hostile() -> MemoryKg {
 fn well_formed(outcome: &Outcome, chat: &ChatFormat) {
     for sample in &outcome.samples {
         let whole = chat.encode(sample).unwrap();
-        let roles = [Role::System, Role::User, Role::Assistant, Role::Tool].map(|role| chat.open_turn(role));
+        let roles = [Role::System, Role::User, Role::Assistant, Role::Tool]
+            .map(|role| chat.open_turn(role));
         let opened = whole.ids.iter().filter(|id| roles.contains(id)).count();
-        let ended = whole.ids.iter().filter(|id| **id == chat.end_of_turn()).count();
+        let ended = whole
+            .ids
+            .iter()
+            .filter(|id| **id == chat.end_of_turn())
+            .count();
         assert_eq!((opened, ended), (sample.len(), sample.len()));
         for turn in sample.iter().filter(|turn| turn.role != Role::Assistant) {
-            assert!(turn.text().len() < 20_000, "a turn of {} bytes", turn.text().len());
-            let odd =
-                |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || ('\u{2066}'..='\u{2069}').contains(&c);
+            assert!(
+                turn.text().len() < 20_000,
+                "a turn of {} bytes",
+                turn.text().len()
+            );
+            let odd = |c: char| {
+                (c.is_control() && c != '\n')
+                    || ('\u{202a}'..='\u{202e}').contains(&c)
+                    || ('\u{2066}'..='\u{2069}').contains(&c)
+            };
             assert!(!turn.text().contains(odd), "{:?}", turn.text());
         }
     }
@@ -65,15 +84,32 @@ fn well_formed(outcome: &Outcome, chat: &ChatFormat) {
 
 /// Every agent with every template that it can have.
 fn forms() -> Vec<(AgentKind, Template)> {
-    let dialogue = |naming, observe| Template { naming, observe, ..Template::new(Layout::Dialogue) };
-    let [oda, triad] = [Agent::Oda, Agent::Triad].map(|agent| (AgentKind::from(agent), Template::of(agent)));
+    let dialogue = |naming, observe| Template {
+        naming,
+        observe,
+        ..Template::new(Layout::Dialogue)
+    };
+    let [oda, triad] =
+        [Agent::Oda, Agent::Triad].map(|agent| (AgentKind::from(agent), Template::of(agent)));
     vec![
         (AgentKind::KgAgent, dialogue(Naming::Mixed, false)),
         (AgentKind::KgAgent, dialogue(Naming::Mentions, false)),
         (AgentKind::KgAgent, dialogue(Naming::Handles, true)),
         (AgentKind::KgAgent, Template::new(Layout::Paper)),
-        (AgentKind::KgAgentRobust(Robust { beam: 2, ..Robust::default() }), dialogue(Naming::Mixed, true)),
-        (AgentKind::Oda(OdaOptions { form: Form::Paper, ..OdaOptions::default() }), oda.1.clone()),
+        (
+            AgentKind::KgAgentRobust(Robust {
+                beam: 2,
+                ..Robust::default()
+            }),
+            dialogue(Naming::Mixed, true),
+        ),
+        (
+            AgentKind::Oda(OdaOptions {
+                form: Form::Paper,
+                ..OdaOptions::default()
+            }),
+            oda.1.clone(),
+        ),
         oda,
         triad,
     ]
@@ -96,7 +132,10 @@ fn hostile_graphs_change_no_turns_and_get_nothing_invalid_called() {
                 question,
                 linked: Linked::new(&kg, question, &[node]),
                 must_offer: &[],
-                options: ExecOptions { max_steps: 6, ..ExecOptions::default() },
+                options: ExecOptions {
+                    max_steps: 6,
+                    ..ExecOptions::default()
+                },
                 template: &template,
                 planner_name: "random",
                 model_knowledge: false,
@@ -125,7 +164,11 @@ fn nothing_invalid(agent: &AgentKind, outcome: &Outcome) {
     ];
     for event in &outcome.events {
         if let Event::Error { message } = event {
-            assert!(known.iter().any(|known| message.contains(known)), "{}: {message}", agent.name());
+            assert!(
+                known.iter().any(|known| message.contains(known)),
+                "{}: {message}",
+                agent.name()
+            );
         }
     }
 }

@@ -22,12 +22,24 @@ struct Case {
 fn compare(cases: &[Case]) -> usize {
     let mut compared = 0;
     for case in cases {
-        let gold = Answers { aliases: case.aliases.clone(), ..Answers::of_labels(case.gold.clone()) };
+        let gold = Answers {
+            aliases: case.aliases.clone(),
+            ..Answers::of_labels(case.gold.clone())
+        };
         let got = score(&Answers::of_labels(case.predicted.clone()), &gold);
         for (name, want) in &case.want {
-            let index = SCORES.iter().position(|score| score == name).unwrap_or_else(|| panic!("{}: there is no score {name}", case.name));
+            let index = SCORES
+                .iter()
+                .position(|score| score == name)
+                .unwrap_or_else(|| panic!("{}: there is no score {name}", case.name));
             let got = got.values()[index];
-            assert!((got - want).abs() < 1e-9, "{} {:?} for {:?}: {name} is {got}, not {want}", case.name, case.predicted, case.gold);
+            assert!(
+                (got - want).abs() < 1e-9,
+                "{} {:?} for {:?}: {name} is {got}, not {want}",
+                case.name,
+                case.predicted,
+                case.gold
+            );
             compared += 1;
         }
     }
@@ -43,34 +55,53 @@ fn scores_are_those_worked_by_hand() {
     let cases: Vec<Case> = serde_json::from_str(&read("benches/peers/scorers.json")).unwrap();
     let compared = compare(&cases);
     assert!(compared > 120, "only {compared} scores compared");
-    let every: std::collections::BTreeSet<&String> = cases.iter().flat_map(|case| case.want.keys()).collect();
+    let every: std::collections::BTreeSet<&String> =
+        cases.iter().flat_map(|case| case.want.keys()).collect();
     assert!(every.len() > 17, "only {every:?} are covered");
 }
 
 #[test]
 fn scores_are_those_of_the_published_scorers() {
-    let cases: Vec<Case> = read("benches/peers/scorers.random.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let cases: Vec<Case> = read("benches/peers/scorers.random.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let compared = compare(&cases);
-    assert!(cases.len() >= 300 && compared > 5000, "only {compared} scores of {} cases compared", cases.len());
+    assert!(
+        cases.len() >= 300 && compared > 5000,
+        "only {compared} scores of {} cases compared",
+        cases.len()
+    );
 }
 
 #[test]
 fn the_sampled_hit_is_near_its_expectation_and_the_same_every_time() {
-    let texts = |range: std::ops::Range<usize>| Answers::of_labels(range.map(|i| format!("answer {i}")).collect());
+    let texts = |range: std::ops::Range<usize>| {
+        Answers::of_labels(range.map(|i| format!("answer {i}")).collect())
+    };
     let (mut sum, mut count) = (0.0, 0.0);
     for wrong in 0..60 {
         let (predicted, gold) = (texts(5..10 + wrong), texts(0..10));
         let scores = score(&predicted, &gold);
         assert_eq!(scores, score(&predicted, &gold));
-        assert!((scores.hits_at_1 - scores.hits_at_1_sampled).abs() < 0.25, "{scores:?}");
-        (sum, count) = (sum + scores.hits_at_1 - scores.hits_at_1_sampled, count + 1.0);
+        assert!(
+            (scores.hits_at_1 - scores.hits_at_1_sampled).abs() < 0.25,
+            "{scores:?}"
+        );
+        (sum, count) = (
+            sum + scores.hits_at_1 - scores.hits_at_1_sampled,
+            count + 1.0,
+        );
     }
     assert!(f64::abs(sum / count) < 0.02, "biased by {}", sum / count);
 }
 
 fn one(exact: f64, hops: &str) -> Scored {
     Scored {
-        scores: Scores { exact, ..Scores::default() },
+        scores: Scores {
+            exact,
+            ..Scores::default()
+        },
         answered: exact > 0.0,
         calls: 2,
         tokens: 3,
@@ -84,9 +115,20 @@ fn one(exact: f64, hops: &str) -> Scored {
 #[test]
 fn means_by_group() {
     let metrics = Metrics::of(&[one(1.0, "1"), one(0.0, "2"), one(1.0, "2")]);
-    assert_eq!((metrics.n, metrics.answered, metrics.abstained, metrics.calls), (3, 2, 1, 6));
+    assert_eq!(
+        (
+            metrics.n,
+            metrics.answered,
+            metrics.abstained,
+            metrics.calls
+        ),
+        (3, 2, 1, 6)
+    );
     assert_eq!(metrics.by["hops"]["2"].scores.exact, 0.5);
-    assert_eq!((metrics.program, metrics.by["hops"]["1"].program), (Some(0.5), None));
+    assert_eq!(
+        (metrics.program, metrics.by["hops"]["1"].program),
+        (Some(0.5), None)
+    );
     let json = serde_json::to_value(&metrics).unwrap();
     assert_eq!(serde_json::from_value::<Metrics>(json).unwrap(), metrics);
 }
@@ -94,18 +136,42 @@ fn means_by_group() {
 #[test]
 fn stages_failures_and_what_the_model_made_up_are_counted() {
     let stage = |kept| vec![("entities found".to_owned(), kept, 2)];
-    let made_up = Scored { from_model: true, kept: stage(2), failure: None, phases: vec![("link".to_owned(), 0.5)], ..one(1.0, "1") };
-    let failed = Scored { kept: stage(1), failure: Some("no query".to_owned()), phases: vec![("link".to_owned(), 1.0)], ..one(0.0, "1") };
+    let made_up = Scored {
+        from_model: true,
+        kept: stage(2),
+        failure: None,
+        phases: vec![("link".to_owned(), 0.5)],
+        ..one(1.0, "1")
+    };
+    let failed = Scored {
+        kept: stage(1),
+        failure: Some("no query".to_owned()),
+        phases: vec![("link".to_owned(), 1.0)],
+        ..one(0.0, "1")
+    };
     let metrics = Metrics::of(&[made_up, failed]);
     assert_eq!(metrics.linking_recall["entities found"], 0.75);
-    assert_eq!((metrics.failures["no query"], metrics.phases["link"]), (1, 1.5));
-    assert_eq!((metrics.scores.exact, metrics.kg_only.unwrap().exact), (0.5, 0.0));
+    assert_eq!(
+        (metrics.failures["no query"], metrics.phases["link"]),
+        (1, 1.5)
+    );
+    assert_eq!(
+        (metrics.scores.exact, metrics.kg_only.unwrap().exact),
+        (0.5, 0.0)
+    );
 }
 
 #[test]
 fn intervals_hold_the_mean_narrow_with_n_and_never_change() {
-    let sample =
-        |n: usize| (0..n).map(|i| Scores { f1: f64::from(u8::from(i % 4 == 0)), exact: 1.0, ..Scores::default() }).collect::<Vec<_>>();
+    let sample = |n: usize| {
+        (0..n)
+            .map(|i| Scores {
+                f1: f64::from(u8::from(i % 4 == 0)),
+                exact: 1.0,
+                ..Scores::default()
+            })
+            .collect::<Vec<_>>()
+    };
     let width = |n: usize| {
         let [low, high] = intervals(&sample(n), 1).get("f1").unwrap();
         assert!(low <= 0.25 && 0.25 <= high, "{low} {high}");
@@ -118,7 +184,9 @@ fn intervals_hold_the_mean_narrow_with_n_and_never_change() {
     assert_eq!(intervals(&sample(40), 1).get("exact"), Some([1.0, 1.0]));
     // Two systems that differ on few questions differ surely where each alone is uncertain.
     let a: Vec<f64> = (0..200).map(|i| f64::from(u8::from(i % 2 == 0))).collect();
-    let b: Vec<f64> = (0..200).map(|i| f64::from(u8::from(i % 2 == 0 && i % 10 != 0))).collect();
+    let b: Vec<f64> = (0..200)
+        .map(|i| f64::from(u8::from(i % 2 == 0 && i % 10 != 0)))
+        .collect();
     let [low, high] = difference(&a, &b, 1);
     assert!(low > 0.0 && high < 0.2, "{low} {high}");
 }

@@ -22,8 +22,17 @@ use toolbox::oda::{Awaited, Form, OdaOptions, Reflection, Run};
 use toolbox::trace::Event;
 use toolbox::transcript::{Role, Turn};
 
-fn scripted(kg: &MemoryKg, question: &str, entities: &[&str], options: &OdaOptions, texts: &[&str]) -> Outcome {
-    let nodes: Vec<_> = entities.iter().map(|name| kg.by_name(name).unwrap()).collect();
+fn scripted(
+    kg: &MemoryKg,
+    question: &str,
+    entities: &[&str],
+    options: &OdaOptions,
+    texts: &[&str],
+) -> Outcome {
+    let nodes: Vec<_> = entities
+        .iter()
+        .map(|name| kg.by_name(name).unwrap())
+        .collect();
     let task = Task {
         kg,
         question,
@@ -34,11 +43,19 @@ fn scripted(kg: &MemoryKg, question: &str, entities: &[&str], options: &OdaOptio
         planner_name: "scripted",
         model_knowledge: false,
     };
-    oda::answer(task, options, &mut Scripted::new(texts.iter().map(|text| (*text).to_owned()).collect())).unwrap()
+    oda::answer(
+        task,
+        options,
+        &mut Scripted::new(texts.iter().map(|text| (*text).to_owned()).collect()),
+    )
+    .unwrap()
 }
 
 fn lines(turns: &[Turn]) -> Vec<String> {
-    turns.iter().map(|turn| format!("{:?}|{}", turn.role, turn.text())).collect()
+    turns
+        .iter()
+        .map(|turn| format!("{:?}|{}", turn.role, turn.text()))
+        .collect()
 }
 
 /// The ideal run of a program remembers its sets and answers as it does; nearly every program has one; the loop writes what training reads,
@@ -47,23 +64,54 @@ fn lines(turns: &[Turn]) -> Vec<String> {
 fn ideal_runs_answer_like_their_programs() {
     let kg = graph();
     let questions = questions(&kg, "questions.train.jsonl");
-    let check = VerifyOptions { abstain: true, ..VerifyOptions::default() };
-    let options =
-        GenerateOptions { agents: vec![Agent::Oda], abstain: 0.0, valid: 0.0, verify: check.clone(), ..GenerateOptions::default() };
-    let made = generate(&questions, &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap();
+    let check = VerifyOptions {
+        abstain: true,
+        ..VerifyOptions::default()
+    };
+    let options = GenerateOptions {
+        agents: vec![Agent::Oda],
+        abstain: 0.0,
+        valid: 0.0,
+        verify: check.clone(),
+        ..GenerateOptions::default()
+    };
+    let made = generate(
+        &questions,
+        &kg,
+        &options,
+        &|_, _| {},
+        &AtomicBool::new(false),
+    )
+    .unwrap();
     let template = Template::of(Agent::Oda);
     let examples = OdaExamples::new(&kg, &template, &check);
     let (mut verified_questions, mut ideal, mut given_up) = (0, 0, 0);
     for question in &questions {
-        let Ok(verified) = verify(&kg, question, &check) else { continue };
+        let Ok(verified) = verify(&kg, question, &check) else {
+            continue;
+        };
         verified_questions += 1;
-        let Some(texts) = examples.ideal(question, &verified).unwrap() else { continue };
+        let Some(texts) = examples.ideal(question, &verified).unwrap() else {
+            continue;
+        };
         ideal += 1;
         given_up += usize::from(texts.last().is_some_and(|text| text == "answer none"));
         // The training example of this question was made with or without observations.
-        let [example] = &examples.examples(question, &verified).unwrap()[..] else { panic!("{} has one dialogue", question.id) };
-        let trained: Vec<String> = example.messages.iter().map(|message| format!("{:?}|{}", message.role, message.content)).collect();
-        assert!(made.train.iter().any(|known| (&known.id, &known.messages) == (&example.id, &example.messages)), "{}", question.id);
+        let [example] = &examples.examples(question, &verified).unwrap()[..] else {
+            panic!("{} has one dialogue", question.id)
+        };
+        let trained: Vec<String> = example
+            .messages
+            .iter()
+            .map(|message| format!("{:?}|{}", message.role, message.content))
+            .collect();
+        assert!(
+            made.train
+                .iter()
+                .any(|known| (&known.id, &known.messages) == (&example.id, &example.messages)),
+            "{}",
+            question.id
+        );
         let observation = trained.iter().any(|turn| turn.contains("\nsee "));
         let task = Task {
             kg: &kg,
@@ -75,13 +123,29 @@ fn ideal_runs_answer_like_their_programs() {
             planner_name: "scripted",
             model_knowledge: false,
         };
-        let outcome = oda::answer(task, &OdaOptions { observation, ..OdaOptions::default() }, &mut Scripted::new(texts)).unwrap();
+        let outcome = oda::answer(
+            task,
+            &OdaOptions {
+                observation,
+                ..OdaOptions::default()
+            },
+            &mut Scripted::new(texts),
+        )
+        .unwrap();
         assert_eq!(outcome.invalid, 0, "{}", question.id);
         assert_eq!(lines(&outcome.samples[0]), trained, "{}", question.id);
         // The evidence is among the triples of what was remembered: the answer's program made every set it rests on.
-        assert_eq!(outcome.answer.is_none(), verified.abstain || verified.value.is_empty(), "{}", question.id);
+        assert_eq!(
+            outcome.answer.is_none(),
+            verified.abstain || verified.value.is_empty(),
+            "{}",
+            question.id
+        );
     }
-    assert!(ideal * 100 >= verified_questions * 97 && verified_questions > 200, "{ideal} of {verified_questions} have an ideal run");
+    assert!(
+        ideal * 100 >= verified_questions * 97 && verified_questions > 200,
+        "{ideal} of {verified_questions} have an ideal run"
+    );
     assert!(given_up > 5, "{given_up}");
 }
 
@@ -90,14 +154,37 @@ fn ideal_runs_answer_like_their_programs() {
 fn the_capital_of_tokyo() {
     let kg = graph();
     let turns = ["neighbor e0", "location.region.capital", "answer v0"];
-    let outcome = scripted(&kg, "What is the capital of Tokyo?", &["tokyo"], &OdaOptions::default(), &turns);
+    let outcome = scripted(
+        &kg,
+        "What is the capital of Tokyo?",
+        &["tokyo"],
+        &OdaOptions::default(),
+        &turns,
+    );
     assert_eq!(outcome.answer.texts(), ["Shinjuku"]);
-    let texts: Vec<_> = outcome.answer.evidence.iter().map(|triple| triple.text.join(" ")).collect();
+    let texts: Vec<_> = outcome
+        .answer
+        .evidence
+        .iter()
+        .map(|triple| triple.text.join(" "))
+        .collect();
     assert_eq!(texts, ["Tokyo capital or administrative centre Shinjuku"]);
-    let memory = outcome.events.iter().rev().find_map(|event| if let Event::Memory { history } = event { Some(history) } else { None });
-    assert_eq!(memory.unwrap(), &["neighbor e0", "e0 -[location.region.capital]-> v0"]);
+    let memory = outcome.events.iter().rev().find_map(|event| {
+        if let Event::Memory { history } = event {
+            Some(history)
+        } else {
+            None
+        }
+    });
+    assert_eq!(
+        memory.unwrap(),
+        &["neighbor e0", "e0 -[location.region.capital]-> v0"]
+    );
     let prompt = outcome.samples[0][1].text();
-    assert!(prompt.contains("\nsee e0 1 ") && prompt.contains("location.region.capital Shinjuku"), "{prompt}");
+    assert!(
+        prompt.contains("\nsee e0 1 ") && prompt.contains("location.region.capital Shinjuku"),
+        "{prompt}"
+    );
 }
 
 /// Case 2: two actions, one a novel, and what they have in common.
@@ -106,17 +193,38 @@ fn the_common_setting_of_two_novels() {
     let kg = graph();
     let settings = |novel: &str| -> BTreeSet<_> {
         let setting = kg.by_name("book.novel.setting").unwrap().relation();
-        kg.tails(kg.by_name(novel).unwrap(), setting).iter().copied().collect()
+        kg.tails(kg.by_name(novel).unwrap(), setting)
+            .iter()
+            .copied()
+            .collect()
     };
     let setting = kg.by_name("book.novel.setting").unwrap().relation();
     let tokyo = kg.by_name("tokyo").unwrap();
-    let [first, second] = &kg.heads(setting, tokyo)[..2] else { panic!("two novels are set in Tokyo") };
+    let [first, second] = &kg.heads(setting, tokyo)[..2] else {
+        panic!("two novels are set in Tokyo")
+    };
     let (a, b) = (kg.name(*first), kg.name(*second));
-    let question = format!("In which city are both {} and {} set?", kg.label(*first).unwrap(), kg.label(*second).unwrap());
-    let turns = ["neighbor e0", "book.novel.setting", "neighbor e1", "book.novel.setting", "answer intersect(v0, v1)"];
+    let question = format!(
+        "In which city are both {} and {} set?",
+        kg.label(*first).unwrap(),
+        kg.label(*second).unwrap()
+    );
+    let turns = [
+        "neighbor e0",
+        "book.novel.setting",
+        "neighbor e1",
+        "book.novel.setting",
+        "answer intersect(v0, v1)",
+    ];
     let outcome = scripted(&kg, &question, &[&a, &b], &OdaOptions::default(), &turns);
-    let common: BTreeSet<_> = settings(&a).intersection(&settings(&b)).map(|&node| kg.label(node).unwrap()).collect();
-    assert_eq!(outcome.answer.texts().into_iter().collect::<BTreeSet<_>>(), common);
+    let common: BTreeSet<_> = settings(&a)
+        .intersection(&settings(&b))
+        .map(|&node| kg.label(node).unwrap())
+        .collect();
+    assert_eq!(
+        outcome.answer.texts().into_iter().collect::<BTreeSet<_>>(),
+        common
+    );
     assert!(common.contains("Tokyo"));
 }
 
@@ -125,12 +233,32 @@ fn the_common_setting_of_two_novels() {
 fn the_birthplace_of_a_partner() {
     let kg = graph();
     let question = "Where was the partner of Johann Wolfgang von Goethe born?";
-    let turns = ["neighbor e0", "people.person.partner", "neighbor v0", "people.person.place_of_birth", "answer v1"];
+    let turns = [
+        "neighbor e0",
+        "people.person.partner",
+        "neighbor v0",
+        "people.person.place_of_birth",
+        "answer v1",
+    ];
     let outcome = scripted(&kg, question, &["goethe"], &OdaOptions::default(), &turns);
-    let evidence: Vec<_> = outcome.answer.evidence.iter().map(|triple| triple.text[1].clone()).collect();
+    let evidence: Vec<_> = outcome
+        .answer
+        .evidence
+        .iter()
+        .map(|triple| triple.text[1].clone())
+        .collect();
     assert_eq!((outcome.answer.texts().len(), evidence.len()), (1, 2));
-    let memory = outcome.events.iter().rev().find_map(|event| if let Event::Memory { history } = event { history.last() } else { None });
-    assert_eq!(memory.unwrap(), "e0 -[people.person.partner]-> v0 -[people.person.place_of_birth]-> v1");
+    let memory = outcome.events.iter().rev().find_map(|event| {
+        if let Event::Memory { history } = event {
+            history.last()
+        } else {
+            None
+        }
+    });
+    assert_eq!(
+        memory.unwrap(),
+        "e0 -[people.person.partner]-> v0 -[people.person.place_of_birth]-> v1"
+    );
     // The same as another model would write it.
     let turns = [
         "Thought: Goethe comes first.\nAction: GetNeighbor\nEntity_id: Johann Wolfgang von Goethe",
@@ -147,36 +275,93 @@ fn the_birthplace_of_a_partner() {
 #[test]
 fn the_cases_with_single_triples() {
     let kg = graph();
-    let options = OdaOptions { form: Form::Paper, ..OdaOptions::default() };
+    let options = OdaOptions {
+        form: Form::Paper,
+        ..OdaOptions::default()
+    };
     let shown = |question: &str, entities: &[&str], turns: &[&str]| -> Vec<String> {
-        let turns: Vec<&str> = turns.iter().copied().chain(["none", "answer none"]).collect();
+        let turns: Vec<&str> = turns
+            .iter()
+            .copied()
+            .chain(["none", "answer none"])
+            .collect();
         let outcome = scripted(&kg, question, entities, &options, &turns);
         assert_eq!(outcome.invalid, 0);
-        let tool: Vec<&Turn> = outcome.samples[0].iter().filter(|turn| turn.role == Role::Tool).collect();
-        tool[tool.len() - 2].text().lines().map(str::to_owned).collect()
+        let tool: Vec<&Turn> = outcome.samples[0]
+            .iter()
+            .filter(|turn| turn.role == Role::Tool)
+            .collect();
+        tool[tool.len() - 2]
+            .text()
+            .lines()
+            .map(str::to_owned)
+            .collect()
     };
     let handle = |lines: &[String], needle: &str| -> String {
-        let line = lines.iter().find(|line| line.contains(needle)).unwrap_or_else(|| panic!("{needle} in {lines:?}"));
+        let line = lines
+            .iter()
+            .find(|line| line.contains(needle))
+            .unwrap_or_else(|| panic!("{needle} in {lines:?}"));
         line.split_once(' ').unwrap().0.to_owned()
     };
     let question = "What is the capital of Tokyo?";
     let lines = shown(question, &["tokyo"], &["neighbor e0"]);
     let capital = handle(&lines, "location.region.capital Shinjuku");
-    let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", &capital, "answer v0"]);
-    assert_eq!((outcome.answer.texts(), outcome.answer.evidence.len()), (vec!["Shinjuku".to_owned()], 1));
+    let outcome = scripted(
+        &kg,
+        question,
+        &["tokyo"],
+        &options,
+        &["neighbor e0", &capital, "answer v0"],
+    );
+    assert_eq!(
+        (outcome.answer.texts(), outcome.answer.evidence.len()),
+        (vec!["Shinjuku".to_owned()], 1)
+    );
 
     let (a, b) = ("norwegian_wood", "one_q84");
     let question = "In which city are both Norwegian Wood and 1Q84 set?";
-    let first = handle(&shown(question, &[a, b], &["neighbor e0"]), "book.novel.setting");
-    let second = handle(&shown(question, &[a, b], &["neighbor e0", &first, "neighbor e1"]), "book.novel.setting");
-    let turns = ["neighbor e0", &first, "neighbor e1", &second, "answer intersect(v0, v1)"];
+    let first = handle(
+        &shown(question, &[a, b], &["neighbor e0"]),
+        "book.novel.setting",
+    );
+    let second = handle(
+        &shown(question, &[a, b], &["neighbor e0", &first, "neighbor e1"]),
+        "book.novel.setting",
+    );
+    let turns = [
+        "neighbor e0",
+        &first,
+        "neighbor e1",
+        &second,
+        "answer intersect(v0, v1)",
+    ];
     let outcome = scripted(&kg, question, &[a, b], &options, &turns);
-    assert_eq!((outcome.answer.texts(), outcome.answer.evidence.len()), (vec!["Tokyo".to_owned()], 2));
+    assert_eq!(
+        (outcome.answer.texts(), outcome.answer.evidence.len()),
+        (vec!["Tokyo".to_owned()], 2)
+    );
 
     let question = "Where was the partner of Johann Wolfgang von Goethe born?";
-    let first = handle(&shown(question, &["goethe"], &["neighbor e0"]), "people.person.partner");
-    let second = handle(&shown(question, &["goethe"], &["neighbor e0", &first, "neighbor v0"]), "people.person.place_of_birth");
-    let outcome = scripted(&kg, question, &["goethe"], &options, &["neighbor e0", &first, "neighbor v0", &second, "answer v1"]);
+    let first = handle(
+        &shown(question, &["goethe"], &["neighbor e0"]),
+        "people.person.partner",
+    );
+    let second = handle(
+        &shown(
+            question,
+            &["goethe"],
+            &["neighbor e0", &first, "neighbor v0"],
+        ),
+        "people.person.place_of_birth",
+    );
+    let outcome = scripted(
+        &kg,
+        question,
+        &["goethe"],
+        &options,
+        &["neighbor e0", &first, "neighbor v0", &second, "answer v1"],
+    );
     assert_eq!(outcome.answer.evidence.len(), 2);
     assert_eq!(outcome.answer.texts(), scripted_birthplace(&kg));
 
@@ -185,22 +370,52 @@ fn the_cases_with_single_triples() {
     let lines = shown(question, &["tokyo"], &["neighbor e0"]);
     let museum = handle(&lines, "Tokyo National Museum");
     let other = handle(&lines, "Western Art");
-    let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", &museum, "answer v1"]);
+    let outcome = scripted(
+        &kg,
+        question,
+        &["tokyo"],
+        &options,
+        &["neighbor e0", &museum, "answer v1"],
+    );
     assert_eq!(outcome.answer.texts(), ["Tokyo National Museum"]);
     let mut both = [museum, other];
     both.sort();
-    let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", &both.join("; "), "answer union(v1, v3)"]);
+    let outcome = scripted(
+        &kg,
+        question,
+        &["tokyo"],
+        &options,
+        &["neighbor e0", &both.join("; "), "answer union(v1, v3)"],
+    );
     assert_eq!(outcome.answer.texts().len(), 2);
     // The same by rule.
-    let options = OdaOptions { reflection: Reflection::Similarity, kept: 2, ..options };
-    let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", "answer union(v1, v3)"]);
+    let options = OdaOptions {
+        reflection: Reflection::Similarity,
+        kept: 2,
+        ..options
+    };
+    let outcome = scripted(
+        &kg,
+        question,
+        &["tokyo"],
+        &options,
+        &["neighbor e0", "answer union(v1, v3)"],
+    );
     assert_eq!(outcome.answer.texts().len(), 2);
 }
 
 fn scripted_birthplace(kg: &MemoryKg) -> Vec<String> {
-    let turns = ["neighbor e0", "people.person.partner", "neighbor v0", "people.person.place_of_birth", "answer v1"];
+    let turns = [
+        "neighbor e0",
+        "people.person.partner",
+        "neighbor v0",
+        "people.person.place_of_birth",
+        "answer v1",
+    ];
     let question = "Where was the partner of Johann Wolfgang von Goethe born?";
-    scripted(kg, question, &["goethe"], &OdaOptions::default(), &turns).answer.texts()
+    scripted(kg, question, &["goethe"], &OdaOptions::default(), &turns)
+        .answer
+        .texts()
 }
 
 #[test]
@@ -208,15 +423,45 @@ fn how_two_entities_are_linked() {
     let kg = graph();
     // A path of two triples over the city between them.
     let question = "What links Tokyo and Japan?";
-    let outcome = scripted(&kg, question, &["tokyo", "japan"], &OdaOptions::default(), &["path e0 e1", "none", "answer none"]);
-    let shown = outcome.samples[0].iter().find(|turn| turn.role == Role::Tool).unwrap().text();
-    assert!(shown.contains("p0 ~location.country.capital") || shown.contains("p0 location.city.country"), "{shown}");
+    let outcome = scripted(
+        &kg,
+        question,
+        &["tokyo", "japan"],
+        &OdaOptions::default(),
+        &["path e0 e1", "none", "answer none"],
+    );
+    let shown = outcome.samples[0]
+        .iter()
+        .find(|turn| turn.role == Role::Tool)
+        .unwrap()
+        .text();
+    assert!(
+        shown.contains("p0 ~location.country.capital")
+            || shown.contains("p0 location.city.country"),
+        "{shown}"
+    );
     let ways = shown.lines().count();
     assert!(ways > 1, "{shown}");
-    let chosen = scripted(&kg, question, &["tokyo", "japan"], &OdaOptions::default(), &["path e0 e1", "p0", "answer v0"]);
-    assert_eq!(chosen.answer.texts(), ["Tokyo"], "what stands before the goal on a way of one triple is where it starts");
+    let chosen = scripted(
+        &kg,
+        question,
+        &["tokyo", "japan"],
+        &OdaOptions::default(),
+        &["path e0 e1", "p0", "answer v0"],
+    );
+    assert_eq!(
+        chosen.answer.texts(),
+        ["Tokyo"],
+        "what stands before the goal on a way of one triple is where it starts"
+    );
     assert_eq!(chosen.answer.evidence.len(), 1);
-    let judged = scripted(&kg, question, &["tokyo", "japan"], &OdaOptions::default(), &["path e0 e1", "p0", "answer judge v0"]);
+    let judged = scripted(
+        &kg,
+        question,
+        &["tokyo", "japan"],
+        &OdaOptions::default(),
+        &["path e0 e1", "p0", "answer judge v0"],
+    );
     assert_eq!(judged.answer.value, AnswerValue::Truth(true));
 }
 
@@ -224,15 +469,57 @@ fn how_two_entities_are_linked() {
 #[test]
 fn a_failing_planner_is_asked_again_and_then_done_without() {
     let kg = graph();
-    let run = |options: &OdaOptions, turns: &[&str]| scripted(&kg, "What is the capital of Tokyo?", &["tokyo"], options, turns);
-    let outcome = run(&OdaOptions::default(), &["hm", "neighbor e7", "well", "location.region.capital", "answer v0"]);
-    assert_eq!((outcome.invalid, outcome.answer.texts()), (3, vec!["Shinjuku".to_owned()]));
-    let outcome = run(&OdaOptions::default(), &["neighbor e0", "none", "neighbor e0", "answer none"]);
+    let run = |options: &OdaOptions, turns: &[&str]| {
+        scripted(
+            &kg,
+            "What is the capital of Tokyo?",
+            &["tokyo"],
+            options,
+            turns,
+        )
+    };
+    let outcome = run(
+        &OdaOptions::default(),
+        &[
+            "hm",
+            "neighbor e7",
+            "well",
+            "location.region.capital",
+            "answer v0",
+        ],
+    );
+    assert_eq!(
+        (outcome.invalid, outcome.answer.texts()),
+        (3, vec!["Shinjuku".to_owned()])
+    );
+    let outcome = run(
+        &OdaOptions::default(),
+        &["neighbor e0", "none", "neighbor e0", "answer none"],
+    );
     assert_eq!((outcome.invalid, outcome.answer.is_none()), (1, true));
-    let few = OdaOptions { iterations: 1, ..OdaOptions::default() };
-    let outcome = run(&few, &["neighbor e0", "none", "neighbor c0", "neighbor c1", "neighbor c2"]);
-    assert_eq!((outcome.invalid, outcome.failure), (3, Some("forced_answer")));
-    let errors = outcome.events.iter().filter(|event| matches!(event, Event::Error { .. })).count();
+    let few = OdaOptions {
+        iterations: 1,
+        ..OdaOptions::default()
+    };
+    let outcome = run(
+        &few,
+        &[
+            "neighbor e0",
+            "none",
+            "neighbor c0",
+            "neighbor c1",
+            "neighbor c2",
+        ],
+    );
+    assert_eq!(
+        (outcome.invalid, outcome.failure),
+        (3, Some("forced_answer"))
+    );
+    let errors = outcome
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::Error { .. }))
+        .count();
     assert_eq!(errors, 3);
 }
 
@@ -240,22 +527,67 @@ fn a_failing_planner_is_asked_again_and_then_done_without() {
 fn reflection_without_a_model() {
     let kg = graph();
     let question = "What is the capital of Tokyo?";
-    for (reflection, kept) in [(Reflection::Similarity, 1), (Reflection::Similarity, 15), (Reflection::Random, 2)] {
-        let options = OdaOptions { reflection, kept, ..OdaOptions::default() };
-        let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", "answer v0"]);
-        let again = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", "answer v0"]);
+    for (reflection, kept) in [
+        (Reflection::Similarity, 1),
+        (Reflection::Similarity, 15),
+        (Reflection::Random, 2),
+    ] {
+        let options = OdaOptions {
+            reflection,
+            kept,
+            ..OdaOptions::default()
+        };
+        let outcome = scripted(
+            &kg,
+            question,
+            &["tokyo"],
+            &options,
+            &["neighbor e0", "answer v0"],
+        );
+        let again = scripted(
+            &kg,
+            question,
+            &["tokyo"],
+            &options,
+            &["neighbor e0", "answer v0"],
+        );
         assert_eq!(lines(&outcome.samples[0]), lines(&again.samples[0]));
         let chosen = outcome.samples[0][4].text();
-        assert_eq!(chosen.split("; ").count(), kept.min(chosen.split("; ").count()), "{chosen}");
+        assert_eq!(
+            chosen.split("; ").count(),
+            kept.min(chosen.split("; ").count()),
+            "{chosen}"
+        );
         if (reflection, kept) == (Reflection::Similarity, 1) {
             // What is most like the question is of which country Tokyo is the capital: words alone do not tell directions apart.
-            assert_eq!((chosen.as_str(), outcome.answer.texts()), ("~location.country.capital", vec!["Japan".to_owned()]));
+            assert_eq!(
+                (chosen.as_str(), outcome.answer.texts()),
+                ("~location.country.capital", vec!["Japan".to_owned()])
+            );
         }
     }
-    let options = OdaOptions { reflection: Reflection::GeneratedFact, ..OdaOptions::default() };
-    let outcome = scripted(&kg, question, &["tokyo"], &options, &["neighbor e0", "Shinjuku is a ward; Tokyo has wards", "answer none"]);
-    let memory =
-        outcome.events.iter().rev().find_map(|event| if let Event::Memory { history } = event { Some(history.len()) } else { None });
+    let options = OdaOptions {
+        reflection: Reflection::GeneratedFact,
+        ..OdaOptions::default()
+    };
+    let outcome = scripted(
+        &kg,
+        question,
+        &["tokyo"],
+        &options,
+        &[
+            "neighbor e0",
+            "Shinjuku is a ward; Tokyo has wards",
+            "answer none",
+        ],
+    );
+    let memory = outcome.events.iter().rev().find_map(|event| {
+        if let Event::Memory { history } = event {
+            Some(history.len())
+        } else {
+            None
+        }
+    });
     assert_eq!(memory, Some(3));
 }
 
@@ -269,27 +601,44 @@ fn random_weights_write_only_valid_turns() {
     let mut planner = LocalPlanner::new(&random_model(dir.path(), &[&template], 5));
     let mut turns = 0;
     for question in questions.iter().step_by(8) {
-        let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+        let topics: Vec<_> = question
+            .topics
+            .iter()
+            .filter_map(|topic| kg.by_name(&topic.name))
+            .collect();
         let linked = Linked::new(&kg, &question.question, &topics);
         let task = Task {
             kg: &kg,
             question: &question.question,
             linked: linked.clone(),
             must_offer: &[],
-            options: ExecOptions { refuse_statements: true, ..ExecOptions::default() },
+            options: ExecOptions {
+                refuse_statements: true,
+                ..ExecOptions::default()
+            },
             template: &template,
             planner_name: "random",
             model_knowledge: false,
         };
-        let options = OdaOptions { iterations: 3, observation_tokens: 16, ..OdaOptions::default() };
+        let options = OdaOptions {
+            iterations: 3,
+            observation_tokens: 16,
+            ..OdaOptions::default()
+        };
         let outcome = oda::answer(task, &options, &mut planner).unwrap();
-        let run = Run::open(Session::new(&kg, &question.question, linked, &[], ExecOptions::default()), &template, &options);
+        let run = Run::open(
+            Session::new(&kg, &question.question, linked, &[], ExecOptions::default()),
+            &template,
+            &options,
+        );
         assert_eq!(run.awaited(), Awaited::Action);
         // What can fail: comparisons of things that do not compare, answers of statements only, and the same sets combined once more.
         for event in &outcome.events {
             if let Event::Error { message } = event {
                 assert!(
-                    ["compare", "statements", "was done before"].iter().any(|known| message.contains(known)),
+                    ["compare", "statements", "was done before"]
+                        .iter()
+                        .any(|known| message.contains(known)),
                     "{}: {message}",
                     question.id
                 );

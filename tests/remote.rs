@@ -61,7 +61,10 @@ impl Server {
     }
 
     fn planner(&self, change: impl FnOnce(&mut RemoteOptions)) -> RemotePlanner {
-        let mut options = RemoteOptions { deadline: Duration::from_secs(20), ..RemoteOptions::new(&self.url) };
+        let mut options = RemoteOptions {
+            deadline: Duration::from_secs(20),
+            ..RemoteOptions::new(&self.url)
+        };
         change(&mut options);
         RemotePlanner::new(options).unwrap()
     }
@@ -94,9 +97,15 @@ fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
-    seen.lock().unwrap().push((serde_json::from_slice(&body).unwrap(), key));
+    seen.lock()
+        .unwrap()
+        .push((serde_json::from_slice(&body).unwrap(), key));
     let send = |stream: &mut TcpStream, status: u16, body: &str| {
-        let _ = write!(stream, "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len());
+        let _ = write!(
+            stream,
+            "HTTP/1.1 {status} X\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
     };
     match answer {
         Answer::Say(text) => {
@@ -105,7 +114,10 @@ fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option
         }
         Answer::Raw(status, body) => send(&mut stream, *status, body),
         Answer::Close => {
-            let _ = write!(stream, "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{{\"choices\":");
+            let _ = write!(
+                stream,
+                "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{{\"choices\":"
+            );
         }
         Answer::Hang => std::thread::sleep(Duration::from_secs(60)),
         Answer::Drip => {
@@ -118,7 +130,10 @@ fn serve(mut stream: TcpStream, answer: &Answer, seen: &Mutex<Vec<(Value, Option
 }
 
 fn turns() -> Vec<Turn> {
-    vec![Turn::shown(Role::System, vec![Part::ours("pick one")]), Turn::shown(Role::User, vec![Part::user("red or blue?")])]
+    vec![
+        Turn::shown(Role::System, vec![Part::ours("pick one")]),
+        Turn::shown(Role::User, vec![Part::user("red or blue?")]),
+    ]
 }
 
 fn colours() -> Phrase {
@@ -128,57 +143,142 @@ fn colours() -> Phrase {
 #[test]
 fn an_answer_is_taken_and_what_was_sent_is_a_chat() {
     let server = Server::start(vec![Answer::Say("```\nblue\n```")]);
-    let proposal = server.planner(|options| options.key = Some("secret".to_owned())).write(&turns(), &colours()).unwrap();
-    assert_eq!((proposal.text.as_str(), proposal.read, proposal.decided), ("blue", 7, 3));
+    let proposal = server
+        .planner(|options| options.key = Some("secret".to_owned()))
+        .write(&turns(), &colours())
+        .unwrap();
+    assert_eq!(
+        (proposal.text.as_str(), proposal.read, proposal.decided),
+        ("blue", 7, 3)
+    );
     let seen = server.seen.lock().unwrap();
     let (body, key) = &seen[0];
-    assert_eq!(body["messages"][1], json!({ "role": "user", "content": "red or blue?" }));
-    assert_eq!((body["temperature"].as_f64(), key.as_deref()), (Some(0.0), Some("Bearer secret")));
+    assert_eq!(
+        body["messages"][1],
+        json!({ "role": "user", "content": "red or blue?" })
+    );
+    assert_eq!(
+        (body["temperature"].as_f64(), key.as_deref()),
+        (Some(0.0), Some("Bearer secret"))
+    );
     // Fields that are one server's own are sent to no other.
-    assert!(["grammar", "guided_grammar", "repeat_penalty", "repetition_penalty"].iter().all(|field| body.get(field).is_none()));
+    assert!(
+        [
+            "grammar",
+            "guided_grammar",
+            "repeat_penalty",
+            "repetition_penalty"
+        ]
+        .iter()
+        .all(|field| body.get(field).is_none())
+    );
 }
 
 #[test]
 fn a_server_that_takes_grammars_gets_one() {
-    let own = [(Constraint::Grammar, "grammar", "repeat_penalty"), (Constraint::GuidedGrammar, "guided_grammar", "repetition_penalty")];
+    let own = [
+        (Constraint::Grammar, "grammar", "repeat_penalty"),
+        (
+            Constraint::GuidedGrammar,
+            "guided_grammar",
+            "repetition_penalty",
+        ),
+    ];
     for (constraint, field, penalty) in own {
         let server = Server::start(vec![Answer::Say("red")]);
-        server.planner(|options| options.constraint = constraint).write(&turns(), &colours()).unwrap();
+        server
+            .planner(|options| options.constraint = constraint)
+            .write(&turns(), &colours())
+            .unwrap();
         let body = &server.seen.lock().unwrap()[0].0;
-        assert_eq!((&body[field], body[penalty].as_f64()), (&json!("root ::= (\"red\" | \"blue\")\n"), Some(1.0)));
+        assert_eq!(
+            (&body[field], body[penalty].as_f64()),
+            (&json!("root ::= (\"red\" | \"blue\")\n"), Some(1.0))
+        );
     }
 }
 
 #[test]
 fn what_cannot_be_used_is_asked_for_again_a_bounded_number_of_times() {
     let server = Server::start(vec![Answer::Say("green"), Answer::Say("red")]);
-    assert_eq!(server.planner(|_| {}).write(&turns(), &colours()).unwrap().text, "red");
+    assert_eq!(
+        server
+            .planner(|_| {})
+            .write(&turns(), &colours())
+            .unwrap()
+            .text,
+        "red"
+    );
     let seen = server.seen.lock().unwrap();
     let messages = seen[1].0["messages"].as_array().unwrap();
-    assert_eq!((seen.len(), messages.len(), &messages[2]["content"]), (2, 4, &json!("green")));
+    assert_eq!(
+        (seen.len(), messages.len(), &messages[2]["content"]),
+        (2, 4, &json!("green"))
+    );
     drop(seen);
     // A model that never learns: three requests, and its last word goes to the agent, which refuses it.
     let server = Server::start(vec![Answer::Say("green")]);
-    assert_eq!(server.planner(|_| {}).write(&turns(), &colours()).unwrap().text, "green");
+    assert_eq!(
+        server
+            .planner(|_| {})
+            .write(&turns(), &colours())
+            .unwrap()
+            .text,
+        "green"
+    );
     assert_eq!(server.requests(), 3);
 }
 
 #[test]
 fn passing_failures_are_tried_again_and_lasting_ones_are_not() {
-    let server = Server::start(vec![Answer::Raw(503, "loading"), Answer::Close, Answer::Say("red")]);
-    assert_eq!(server.planner(|_| {}).write(&turns(), &colours()).unwrap().text, "red");
+    let server = Server::start(vec![
+        Answer::Raw(503, "loading"),
+        Answer::Close,
+        Answer::Say("red"),
+    ]);
+    assert_eq!(
+        server
+            .planner(|_| {})
+            .write(&turns(), &colours())
+            .unwrap()
+            .text,
+        "red"
+    );
     assert_eq!(server.requests(), 3);
     for (answer, requests, says) in [
-        (Answer::Raw(401, "no such key"), 1, "status 401: no such key"),
-        (Answer::Raw(500, "out of memory"), 3, "status 500: out of memory (3 tries)"),
-        (Answer::Raw(200, "<html>hello"), 3, "the answer is no JSON: <html>hello"),
-        (Answer::Raw(200, "{\"choices\":[]}"), 3, "has no choices[0].message.content"),
+        (
+            Answer::Raw(401, "no such key"),
+            1,
+            "status 401: no such key",
+        ),
+        (
+            Answer::Raw(500, "out of memory"),
+            3,
+            "status 500: out of memory (3 tries)",
+        ),
+        (
+            Answer::Raw(200, "<html>hello"),
+            3,
+            "the answer is no JSON: <html>hello",
+        ),
+        (
+            Answer::Raw(200, "{\"choices\":[]}"),
+            3,
+            "has no choices[0].message.content",
+        ),
         (Answer::Raw(302, ""), 1, "status 302"),
         (Answer::Close, 3, "broke off"),
     ] {
         let server = Server::start(vec![answer]);
-        let error = server.planner(|_| {}).write(&turns(), &colours()).unwrap_err().to_string();
-        assert!(error.contains(says) && error.contains(&server.url), "{error}");
+        let error = server
+            .planner(|_| {})
+            .write(&turns(), &colours())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(says) && error.contains(&server.url),
+            "{error}"
+        );
         assert_eq!(server.requests(), requests, "{error}");
     }
 }
@@ -188,58 +288,129 @@ fn a_server_that_hangs_or_drips_is_given_up_at_the_deadline() {
     for answer in [Answer::Hang, Answer::Drip] {
         let server = Server::start(vec![answer]);
         let begun = Instant::now();
-        let error = server.planner(|options| options.deadline = Duration::from_millis(700)).write(&turns(), &colours()).unwrap_err();
+        let error = server
+            .planner(|options| options.deadline = Duration::from_millis(700))
+            .write(&turns(), &colours())
+            .unwrap_err();
         assert!(error.to_string().contains("700ms"), "{error}");
         // Generous to a busy machine; for ever is what must not be.
-        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(15),
+            "{:?}",
+            begun.elapsed()
+        );
         assert_eq!(server.requests(), 1);
     }
 }
 
 #[test]
 fn nobody_there_and_no_http_are_said() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let options = RemoteOptions::new(&format!("http://{closed}/v1"));
-    let error = RemotePlanner::new(options).unwrap().write(&turns(), &colours()).unwrap_err().to_string();
-    assert!(error.contains("no answer") && error.contains("(3 tries)"), "{error}");
-    let error = RemotePlanner::new(RemoteOptions::new("https://example.com/v1")).err().unwrap().to_string();
+    let error = RemotePlanner::new(options)
+        .unwrap()
+        .write(&turns(), &colours())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("no answer") && error.contains("(3 tries)"),
+        "{error}"
+    );
+    let error = RemotePlanner::new(RemoteOptions::new("https://example.com/v1"))
+        .err()
+        .unwrap()
+        .to_string();
     assert!(error.contains("only http://"), "{error}");
 }
 
 #[test]
 fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     let place = tempfile::tempdir().unwrap();
-    let data = |name: &str| std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name).display().to_string();
+    let data = |name: &str| {
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("data")
+            .join(name)
+            .display()
+            .to_string()
+    };
     let run = |args: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kgagent"));
-        let out = command.args(args).current_dir(place.path()).env("KGAGENT_API_KEY", "from the environment").output().unwrap();
+        let out = command
+            .args(args)
+            .current_dir(place.path())
+            .env("KGAGENT_API_KEY", "from the environment")
+            .output()
+            .unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (out.status.code().unwrap(), text(&out.stdout) + &text(&out.stderr))
+        (
+            out.status.code().unwrap(),
+            text(&out.stdout) + &text(&out.stderr),
+        )
     };
-    assert_eq!(run(&["kg", "load", "--kg", "g", &data("graph.ttl"), &data("ontology.ttl")]).0, 0);
-    let calls = ["get_relation(e0)", "`v0 = get_tail_entity(e0, people.person.partner);`", "ans = end(v9)", "ans = end(v0)"];
+    assert_eq!(
+        run(&[
+            "kg",
+            "load",
+            "--kg",
+            "g",
+            &data("graph.ttl"),
+            &data("ontology.ttl")
+        ])
+        .0,
+        0
+    );
+    let calls = [
+        "get_relation(e0)",
+        "`v0 = get_tail_entity(e0, people.person.partner);`",
+        "ans = end(v9)",
+        "ans = end(v0)",
+    ];
     let server = Server::start(calls.map(Answer::Say).to_vec());
     let question = "Who was the partner of Johann Wolfgang von Goethe?";
-    let ask =
-        ["ask", "--kg", "g", "--model", &server.url, "--served-model", "big", "--constraint", "grammar", "--entity", "goethe", question];
+    let ask = [
+        "ask",
+        "--kg",
+        "g",
+        "--model",
+        &server.url,
+        "--served-model",
+        "big",
+        "--constraint",
+        "grammar",
+        "--entity",
+        "goethe",
+        question,
+    ];
     let (code, out) = run(&[&ask[..], &["--trace", "t.jsonl"]].concat());
     assert_eq!(code, 0, "{out}");
     assert!(out.contains("answer    Christiane Vulpius"), "{out}");
     let seen = server.seen.lock().unwrap();
     let (body, key) = &seen[0];
-    assert_eq!((seen.len(), &body["model"], key.as_deref()), (4, &json!("big"), Some("Bearer from the environment")));
+    assert_eq!(
+        (seen.len(), &body["model"], key.as_deref()),
+        (4, &json!("big"), Some("Bearer from the environment"))
+    );
     assert!(
-        body["messages"][0]["content"].as_str().unwrap().contains("get_tail_entity"),
+        body["messages"][0]["content"]
+            .as_str()
+            .unwrap()
+            .contains("get_tail_entity"),
         "a model that was not trained here reads the tools"
     );
     let grammar = |i: usize| seen[i].0["grammar"].as_str().unwrap();
     assert!(
-        grammar(0).starts_with("root ::= ") && grammar(0).contains("\"get_relation(\"") && grammar(0).contains("\"e0)\""),
+        grammar(0).starts_with("root ::= ")
+            && grammar(0).contains("\"get_relation(\"")
+            && grammar(0).contains("\"e0)\""),
         "{}",
         grammar(0)
     );
     assert!(
-        !grammar(0).contains("people.person.partner") && grammar(1).contains("\"people.person.partner)\""),
+        !grammar(0).contains("people.person.partner")
+            && grammar(1).contains("\"people.person.partner)\""),
         "only what has been shown is live"
     );
     drop(seen);
@@ -247,62 +418,181 @@ fn the_agent_asks_a_server_through_the_binary_and_gets_its_answer() {
     assert_eq!(code, 0, "{out}");
     // An export of our own gets the turns of its training: no list of tools, and what tools answer in their own role.
     let server = Server::start(calls.map(Answer::Say).to_vec());
-    let (code, out) = run(&["ask", "--kg", "g", "--model", &server.url, "--served", "own", "--entity", "goethe", question]);
+    let (code, out) = run(&[
+        "ask",
+        "--kg",
+        "g",
+        "--model",
+        &server.url,
+        "--served",
+        "own",
+        "--entity",
+        "goethe",
+        question,
+    ]);
     assert_eq!(code, 0, "{out}");
     let seen = server.seen.lock().unwrap();
-    let roles: Vec<&str> = seen[1].0["messages"].as_array().unwrap().iter().map(|turn| turn["role"].as_str().unwrap()).collect();
+    let roles: Vec<&str> = seen[1].0["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| turn["role"].as_str().unwrap())
+        .collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
-    assert!(!seen[0].0["messages"][0]["content"].as_str().unwrap().contains("get_tail_entity"));
+    assert!(
+        !seen[0].0["messages"][0]["content"]
+            .as_str()
+            .unwrap()
+            .contains("get_tail_entity")
+    );
     drop(seen);
     // A question that the server refuses is one without an answer; where nothing but refusals comes, that is an error.
     let source = format!("jsonl={}", data("questions.cases.jsonl"));
     let eval = |server: &Server, out: &str| {
         let threads = ["--threads", "1", "--traces", "--json"];
-        run(&[&["eval", "--kg", "g", "--model", &server.url, "--source", &source, "--out", out][..], &threads].concat())
+        run(&[
+            &[
+                "eval",
+                "--kg",
+                "g",
+                "--model",
+                &server.url,
+                "--source",
+                &source,
+                "--out",
+                out,
+            ][..],
+            &threads,
+        ]
+        .concat())
     };
-    let answers = [Answer::Say("get_relation(e0)"), Answer::Raw(400, "no"), Answer::Say("ans = end([])")];
+    let answers = [
+        Answer::Say("get_relation(e0)"),
+        Answer::Raw(400, "no"),
+        Answer::Say("ans = end([])"),
+    ];
     let (code, out) = eval(&Server::start(answers.to_vec()), "some");
-    assert!(code == 0 && out.contains("1 of 3 questions count as unanswered") && out.contains("status 400"), "{out}");
+    assert!(
+        code == 0
+            && out.contains("1 of 3 questions count as unanswered")
+            && out.contains("status 400"),
+        "{out}"
+    );
     let predictions = std::fs::read_to_string(place.path().join("some/predictions.jsonl")).unwrap();
-    assert!(predictions.lines().count() == 3 && predictions.contains("planner_failed"), "{predictions}");
+    assert!(
+        predictions.lines().count() == 3 && predictions.contains("planner_failed"),
+        "{predictions}"
+    );
     let (code, out) = eval(&Server::start(vec![Answer::Raw(400, "no")]), "none");
-    assert!(code == 2 && out.contains("failed at all 3") && !place.path().join("none").exists(), "{out}");
+    assert!(
+        code == 2 && out.contains("failed at all 3") && !place.path().join("none").exists(),
+        "{out}"
+    );
     // A server that only hangs ends the command with an error that names it.
     let server = Server::start(vec![Answer::Hang]);
-    let (code, out) = run(&["ask", "--kg", "g", "--model", &server.url, "--timeout", "1", "--entity", "goethe", question]);
+    let (code, out) = run(&[
+        "ask",
+        "--kg",
+        "g",
+        "--model",
+        &server.url,
+        "--timeout",
+        "1",
+        "--entity",
+        "goethe",
+        question,
+    ]);
     assert_eq!(code, 2, "{out}");
-    assert!(out.contains(&server.url) && out.contains("no answer within 1s"), "{out}");
+    assert!(
+        out.contains(&server.url) && out.contains("no answer within 1s"),
+        "{out}"
+    );
 }
 
 /// The worked examples in the crate are conversations that data generation makes today, some of every agent, and stand between the rules and the question.
 #[test]
 fn a_served_model_reads_rules_and_worked_examples_first() {
     let kg = graph();
-    let options = GenerateOptions { agents: Agent::ALL.to_vec(), seed: 1, valid: 0.0, ..GenerateOptions::default() };
-    let made = generate(&questions(&kg, "questions.train.jsonl"), &kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap().train;
-    let texts = |turns: &[Turn]| turns.iter().map(|turn| (turn.role, turn.text())).collect::<Vec<_>>();
+    let options = GenerateOptions {
+        agents: Agent::ALL.to_vec(),
+        seed: 1,
+        valid: 0.0,
+        ..GenerateOptions::default()
+    };
+    let made = generate(
+        &questions(&kg, "questions.train.jsonl"),
+        &kg,
+        &options,
+        &|_, _| {},
+        &AtomicBool::new(false),
+    )
+    .unwrap()
+    .train;
+    let texts = |turns: &[Turn]| {
+        turns
+            .iter()
+            .map(|turn| (turn.role, turn.text()))
+            .collect::<Vec<_>>()
+    };
     for agent in Agent::ALL {
         let own: Vec<Vec<(Role, String)>> = made
             .iter()
             .filter(|example| example.agent == agent)
-            .map(|example| example.messages.iter().skip(1).map(|message| (message.role, message.content.clone())).collect())
+            .map(|example| {
+                example
+                    .messages
+                    .iter()
+                    .skip(1)
+                    .map(|message| (message.role, message.content.clone()))
+                    .collect()
+            })
             .collect();
         let all = shots(agent, usize::MAX).unwrap();
         assert!(all.len() >= 8, "{agent:?}");
         for shot in &all {
-            assert!(own.contains(&texts(shot)), "{agent:?}: no longer what is rendered: {:?}", shot[0].text());
+            assert!(
+                own.contains(&texts(shot)),
+                "{agent:?}: no longer what is rendered: {:?}",
+                shot[0].text()
+            );
         }
         let server = Server::start(vec![Answer::Say("red")]);
-        let asked = [Turn::shown(Role::System, vec![Part::ours(agent.name())]), turns().remove(1)];
-        server.planner(|options| options.shots = 2).write(&asked, &colours()).unwrap();
+        let asked = [
+            Turn::shown(Role::System, vec![Part::ours(agent.name())]),
+            turns().remove(1),
+        ];
+        server
+            .planner(|options| options.shots = 2)
+            .write(&asked, &colours())
+            .unwrap();
         let seen = server.seen.lock().unwrap();
         let messages = seen[0].0["messages"].as_array().unwrap();
         let content = |i: usize| messages[i]["content"].as_str().unwrap();
-        assert!(content(0).starts_with(agent.name()) && content(0).contains("Answer a question over a knowledge graph"));
+        assert!(
+            content(0).starts_with(agent.name())
+                && content(0).contains("Answer a question over a knowledge graph")
+        );
         assert!(content(1).starts_with(&all[0][0].text()), "{}", content(1));
         assert!(content(messages.len() - 1).ends_with("red or blue?"));
-        assert!(messages.windows(2).all(|pair| pair[0]["role"] != pair[1]["role"]), "they take turns");
-        let written = |shots: &[Vec<Turn>]| shots.iter().flatten().filter(|turn| turn.role == Role::Assistant).count();
-        assert_eq!(messages.iter().filter(|message| message["role"] == "assistant").count(), written(&all[..2]));
+        assert!(
+            messages
+                .windows(2)
+                .all(|pair| pair[0]["role"] != pair[1]["role"]),
+            "they take turns"
+        );
+        let written = |shots: &[Vec<Turn>]| {
+            shots
+                .iter()
+                .flatten()
+                .filter(|turn| turn.role == Role::Assistant)
+                .count()
+        };
+        assert_eq!(
+            messages
+                .iter()
+                .filter(|message| message["role"] == "assistant")
+                .count(),
+            written(&all[..2])
+        );
     }
 }

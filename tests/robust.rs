@@ -17,7 +17,13 @@ use toolbox::trace::Event;
 
 const QUESTION: &str = "Where was the partner of Johann Wolfgang von Goethe born?";
 
-fn ask(kg: &MemoryKg, template: &Template, mode: Robust, question: &str, planner: &mut dyn Planner) -> Outcome {
+fn ask(
+    kg: &MemoryKg,
+    template: &Template,
+    mode: Robust,
+    question: &str,
+    planner: &mut dyn Planner,
+) -> Outcome {
     let linked = Linked::new(kg, question, &[kg.by_name("goethe").unwrap()]);
     let task = Task {
         kg,
@@ -34,11 +40,27 @@ fn ask(kg: &MemoryKg, template: &Template, mode: Robust, question: &str, planner
 
 fn scripted(kg: &MemoryKg, mode: Robust, question: &str, texts: &[&str]) -> Outcome {
     let mut planner = Scripted::new(texts.iter().map(|&text| text.to_owned()).collect());
-    ask(kg, &Template::new(Layout::Dialogue), mode, question, &mut planner)
+    ask(
+        kg,
+        &Template::new(Layout::Dialogue),
+        mode,
+        question,
+        &mut planner,
+    )
 }
 
 fn errors(outcome: &Outcome) -> Vec<&str> {
-    outcome.events.iter().filter_map(|event| if let Event::Error { message } = event { Some(message.as_str()) } else { None }).collect()
+    outcome
+        .events
+        .iter()
+        .filter_map(|event| {
+            if let Event::Error { message } = event {
+                Some(message.as_str())
+            } else {
+                None
+            }
+        })
+        .collect()
 }
 
 const LIST: &str = "get_relation(e0)";
@@ -51,11 +73,21 @@ fn an_error_goes_back_and_the_next_call_counts() {
         &kg,
         Robust::default(),
         QUESTION,
-        &[LIST, "v0 = get_tail_entity(e0, no.such.relation)", "what?", PARTNER, "ans = end(v0)"],
+        &[
+            LIST,
+            "v0 = get_tail_entity(e0, no.such.relation)",
+            "what?",
+            PARTNER,
+            "ans = end(v0)",
+        ],
     );
     assert_eq!(outcome.answer.texts(), ["Christiane Vulpius"]);
     assert_eq!((outcome.invalid, outcome.asked, outcome.calls), (2, 5, 3));
-    assert!(errors(&outcome)[0].contains("no.such.relation"), "{:?}", errors(&outcome));
+    assert!(
+        errors(&outcome)[0].contains("no.such.relation"),
+        "{:?}",
+        errors(&outcome)
+    );
     // The transcript that one would train on has none of the failures.
     assert!(!format!("{:?}", outcome.samples).contains("no.such.relation"));
 }
@@ -80,13 +112,33 @@ fn the_papers_loop_takes_thirty_steps_and_asks_for_nothing_again() {
         answer_with(&AgentKind::KgAgent, task, &mut Scripted::new(calls)).unwrap()
     };
     let lists = |n: usize| std::iter::repeat_n(LIST.to_owned(), n);
-    let in_time = paper(lists(28).chain([PARTNER, "ans = end(v0)"].map(str::to_owned)).collect());
-    assert_eq!((in_time.answer.texts(), in_time.calls), (vec!["Christiane Vulpius".to_owned()], 30));
-    let late = paper(lists(29).chain([PARTNER, "ans = end(v0)"].map(str::to_owned)).collect());
+    let in_time = paper(
+        lists(28)
+            .chain([PARTNER, "ans = end(v0)"].map(str::to_owned))
+            .collect(),
+    );
+    assert_eq!(
+        (in_time.answer.texts(), in_time.calls),
+        (vec!["Christiane Vulpius".to_owned()], 30)
+    );
+    let late = paper(
+        lists(29)
+            .chain([PARTNER, "ans = end(v0)"].map(str::to_owned))
+            .collect(),
+    );
     assert!(late.answer.is_none());
     assert_eq!((late.calls, late.asked, late.invalid), (30, 30, 0));
     assert_eq!(errors(&late), ["the limit of 30 calls is reached"]);
-    let wrong = paper([LIST, "v0 = get_tail_entity(e0, no.such.relation)", PARTNER, "ans = end(v0)"].map(str::to_owned).to_vec());
+    let wrong = paper(
+        [
+            LIST,
+            "v0 = get_tail_entity(e0, no.such.relation)",
+            PARTNER,
+            "ans = end(v0)",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+    );
     assert!(wrong.answer.is_none());
     assert_eq!((wrong.asked, wrong.invalid), (2, 1));
 }
@@ -94,7 +146,12 @@ fn the_papers_loop_takes_thirty_steps_and_asks_for_nothing_again() {
 #[test]
 fn a_step_is_asked_for_again_twice_and_no_more() {
     let kg = graph();
-    let outcome = scripted(&kg, Robust::default(), QUESTION, &[LIST, "a", "b", "c", PARTNER]);
+    let outcome = scripted(
+        &kg,
+        Robust::default(),
+        QUESTION,
+        &[LIST, "a", "b", "c", PARTNER],
+    );
     assert!(outcome.answer.is_none());
     assert_eq!((outcome.invalid, outcome.asked), (3, 4));
 }
@@ -103,7 +160,12 @@ fn a_step_is_asked_for_again_twice_and_no_more() {
 fn nothing_is_done_twice() {
     let kg = graph();
     let again = "v1 = get_tail_entity(e0, people.person.partner)";
-    let outcome = scripted(&kg, Robust::default(), QUESTION, &[LIST, PARTNER, again, "ans = end(v0)"]);
+    let outcome = scripted(
+        &kg,
+        Robust::default(),
+        QUESTION,
+        &[LIST, PARTNER, again, "ans = end(v0)"],
+    );
     assert_eq!(outcome.answer.texts(), ["Christiane Vulpius"]);
     assert_eq!(errors(&outcome).len(), 1, "{:?}", errors(&outcome));
 }
@@ -111,19 +173,60 @@ fn nothing_is_done_twice() {
 #[test]
 fn an_answer_of_another_kind_is_refused_where_that_is_asked_for() {
     let kg = graph();
-    let texts = [LIST, PARTNER, "ans = end(v0)", "v1 = count(v0)", "ans = end(v1)"];
+    let texts = [
+        LIST,
+        PARTNER,
+        "ans = end(v0)",
+        "v1 = count(v0)",
+        "ans = end(v1)",
+    ];
     let question = "How many partners did Johann Wolfgang von Goethe have?";
-    let outcome = scripted(&kg, Robust { answer_types: true, ..Robust::default() }, question, &texts);
+    let outcome = scripted(
+        &kg,
+        Robust {
+            answer_types: true,
+            ..Robust::default()
+        },
+        question,
+        &texts,
+    );
     assert_eq!(outcome.answer.texts(), ["1"]);
-    assert!(errors(&outcome)[0].contains("asks for a number"), "{:?}", errors(&outcome));
-    assert_eq!(scripted(&kg, Robust::default(), question, &texts).answer.texts(), ["Christiane Vulpius"]);
+    assert!(
+        errors(&outcome)[0].contains("asks for a number"),
+        "{:?}",
+        errors(&outcome)
+    );
+    assert_eq!(
+        scripted(&kg, Robust::default(), question, &texts)
+            .answer
+            .texts(),
+        ["Christiane Vulpius"]
+    );
 }
 
 /// What was decoded, as a script.
 fn written(events: &[Event]) -> Vec<Proposal> {
-    let mut logprobs = events.iter().filter_map(|event| if let Event::Tokens { logprob, .. } = event { Some(*logprob) } else { None });
-    let texts = events.iter().filter_map(|event| if let Event::Call { text, .. } = event { Some(text.clone()) } else { None });
-    texts.map(|text| Proposal { text, logprob: logprobs.next().unwrap(), ..Proposal::default() }).collect()
+    let mut logprobs = events.iter().filter_map(|event| {
+        if let Event::Tokens { logprob, .. } = event {
+            Some(*logprob)
+        } else {
+            None
+        }
+    });
+    let texts = events.iter().filter_map(|event| {
+        if let Event::Call { text, .. } = event {
+            Some(text.clone())
+        } else {
+            None
+        }
+    });
+    texts
+        .map(|text| Proposal {
+            text,
+            logprob: logprobs.next().unwrap(),
+            ..Proposal::default()
+        })
+        .collect()
 }
 
 #[test]
@@ -132,24 +235,57 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
     let dir = tempfile::tempdir().unwrap();
     let template = Template::new(Layout::Dialogue);
     let model = random_model(dir.path(), &[&template], 5);
-    let mode = Robust { beam: 3, ..Robust::default() };
-    let run = || ask(&kg, &template, mode, QUESTION, &mut LocalPlanner::new(&model));
+    let mode = Robust {
+        beam: 3,
+        ..Robust::default()
+    };
+    let run = || {
+        ask(
+            &kg,
+            &template,
+            mode,
+            QUESTION,
+            &mut LocalPlanner::new(&model),
+        )
+    };
     let outcome = run();
     let told = |events: &[Event]| {
-        let kept = events.iter().filter(|event| !matches!(event, Event::Timing { .. } | Event::Tokens { .. }));
-        kept.map(|event| serde_json::to_string(event).unwrap()).collect::<Vec<_>>()
+        let kept = events
+            .iter()
+            .filter(|event| !matches!(event, Event::Timing { .. } | Event::Tokens { .. }));
+        kept.map(|event| serde_json::to_string(event).unwrap())
+            .collect::<Vec<_>>()
     };
     // Weights that know nothing write nothing invalid and nothing twice.
     assert_eq!(outcome.invalid, 0, "{:?}", errors(&outcome));
-    let beams: Vec<_> =
-        outcome.events.iter().filter_map(|event| if let Event::Beam { ranked } = event { Some(ranked) } else { None }).collect();
+    let beams: Vec<_> = outcome
+        .events
+        .iter()
+        .filter_map(|event| {
+            if let Event::Beam { ranked } = event {
+                Some(ranked)
+            } else {
+                None
+            }
+        })
+        .collect();
     assert!(!beams.is_empty());
     for ranked in beams {
-        assert!(ranked.windows(2).all(|pair| pair[0].logprob >= pair[1].logprob));
+        assert!(
+            ranked
+                .windows(2)
+                .all(|pair| pair[0].logprob >= pair[1].logprob)
+        );
         assert!(ranked.iter().filter(|one| one.kept).count() <= 3);
     }
     assert_eq!(told(&outcome.events), told(&run().events));
-    let again = ask(&kg, &template, mode, QUESTION, &mut Scripted::with(written(&outcome.events)));
+    let again = ask(
+        &kg,
+        &template,
+        mode,
+        QUESTION,
+        &mut Scripted::with(written(&outcome.events)),
+    );
     assert_eq!(told(&outcome.events), told(&again.events));
 }
 
@@ -162,18 +298,41 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
     let linked = Linked::new(&kg, QUESTION, &[kg.by_name("goethe").unwrap()]);
     let session = Session::new(&kg, QUESTION, linked, &[], ExecOptions::default());
     let conversation = Conversation::open(&template, &session);
-    let moment = Moment { session: &session, template: &template, turns: conversation.prompt() };
+    let moment = Moment {
+        session: &session,
+        template: &template,
+        turns: conversation.prompt(),
+    };
     let mut plain = LocalPlanner::new(&model);
     // Weights that know nothing doubt every call.
     let mut doubting = LocalPlanner::new(&model).doubting(0.5);
     let mut refused = Vec::new();
     for choice in 0..4 {
-        let held = plain.propose_except(&moment, &refused, None).unwrap().unwrap();
-        let own = plain.propose_except(&moment, &refused, Some(choice)).unwrap().unwrap();
+        let held = plain
+            .propose_except(&moment, &refused, None)
+            .unwrap()
+            .unwrap();
+        let own = plain
+            .propose_except(&moment, &refused, Some(choice))
+            .unwrap()
+            .unwrap();
         // Held to what is live few tokens are to choose, and each among few.
-        assert!(own.text == held.text && own.logprob < held.logprob - 1.0, "{own:?} {held:?}");
-        let doubted = doubting.propose_except(&moment, &refused, Some(choice)).unwrap().unwrap();
-        assert_eq!(doubted.text, if choice == 0 { "ans = end([])".to_owned() } else { own.text.clone() });
+        assert!(
+            own.text == held.text && own.logprob < held.logprob - 1.0,
+            "{own:?} {held:?}"
+        );
+        let doubted = doubting
+            .propose_except(&moment, &refused, Some(choice))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            doubted.text,
+            if choice == 0 {
+                "ans = end([])".to_owned()
+            } else {
+                own.text.clone()
+            }
+        );
         refused.push(own.text);
     }
 }
@@ -182,13 +341,47 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
 fn a_robust_trace_replays_through_the_binary() {
     let place = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
-        let out = Command::new(env!("CARGO_BIN_EXE_kgagent")).args(args).current_dir(place.path()).output().unwrap();
-        (out.status.code().unwrap(), String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr))
+        let out = Command::new(env!("CARGO_BIN_EXE_kgagent"))
+            .args(args)
+            .current_dir(place.path())
+            .output()
+            .unwrap();
+        (
+            out.status.code().unwrap(),
+            String::from_utf8_lossy(&out.stdout).into_owned()
+                + &String::from_utf8_lossy(&out.stderr),
+        )
     };
     let files = [data("graph.ttl"), data("ontology.ttl")];
-    assert_eq!(run(&["kg", "load", "--kg", "g", files[0].to_str().unwrap(), files[1].to_str().unwrap()]).0, 0);
-    std::fs::write(place.path().join("calls"), format!("{LIST}\nv0 = nonsense(\n{PARTNER}\nans = end(v0)\n")).unwrap();
-    let ask = ["ask", "--kg", "g", "--model", "scripted:calls", "--entity", "goethe", QUESTION, "--trace", "t.jsonl"];
+    assert_eq!(
+        run(&[
+            "kg",
+            "load",
+            "--kg",
+            "g",
+            files[0].to_str().unwrap(),
+            files[1].to_str().unwrap()
+        ])
+        .0,
+        0
+    );
+    std::fs::write(
+        place.path().join("calls"),
+        format!("{LIST}\nv0 = nonsense(\n{PARTNER}\nans = end(v0)\n"),
+    )
+    .unwrap();
+    let ask = [
+        "ask",
+        "--kg",
+        "g",
+        "--model",
+        "scripted:calls",
+        "--entity",
+        "goethe",
+        QUESTION,
+        "--trace",
+        "t.jsonl",
+    ];
     assert_eq!(run(&ask).0, 1, "the paper's loop ends at the error");
     let (code, out) = run(&[&ask[..], &["--mode", "robust"]].concat());
     assert_eq!(code, 0, "{out}");

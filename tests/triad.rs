@@ -27,8 +27,15 @@ use toolbox::transcript::{Role, Turn};
 use toolbox::triad::Options;
 
 fn examples(kg: &MemoryKg, questions: &[GoldQuestion]) -> Vec<Example> {
-    let options = GenerateOptions { agents: vec![Agent::Triad], abstain: 0.0, valid: 0.0, ..GenerateOptions::default() };
-    generate(questions, kg, &options, &|_, _| {}, &AtomicBool::new(false)).unwrap().train
+    let options = GenerateOptions {
+        agents: vec![Agent::Triad],
+        abstain: 0.0,
+        valid: 0.0,
+        ..GenerateOptions::default()
+    };
+    generate(questions, kg, &options, &|_, _| {}, &AtomicBool::new(false))
+        .unwrap()
+        .train
 }
 
 /// Answers each prompt as the gold conversations do, whichever of them it belongs to; what they do not hold is an error.
@@ -38,8 +45,17 @@ impl Gold {
     fn of(examples: &[&Example]) -> Self {
         let mut answers = BTreeMap::new();
         for example in examples {
-            let texts: Vec<String> = example.messages.iter().map(|message| format!("{:?}|{}", message.role, message.content)).collect();
-            for (i, message) in example.messages.iter().enumerate().filter(|(_, message)| message.role == Role::Assistant) {
+            let texts: Vec<String> = example
+                .messages
+                .iter()
+                .map(|message| format!("{:?}|{}", message.role, message.content))
+                .collect();
+            for (i, message) in example
+                .messages
+                .iter()
+                .enumerate()
+                .filter(|(_, message)| message.role == Role::Assistant)
+            {
                 answers.insert(texts[..i].to_vec(), message.content.clone());
             }
         }
@@ -53,10 +69,18 @@ impl Planner for Gold {
     }
 
     fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
-        let key: Vec<String> = turns.iter().map(|turn| format!("{:?}|{}", turn.role, turn.text())).collect();
-        let text = self.0.get(&key).cloned().ok_or(InferError::ScriptEnded { given: self.0.len() })?;
+        let key: Vec<String> = turns
+            .iter()
+            .map(|turn| format!("{:?}|{}", turn.role, turn.text()))
+            .collect();
+        let text = self.0.get(&key).cloned().ok_or(InferError::ScriptEnded {
+            given: self.0.len(),
+        })?;
         assert!(phrase.matches(&text), "{text} is not in the grammar");
-        Ok(Proposal { text, ..Proposal::default() })
+        Ok(Proposal {
+            text,
+            ..Proposal::default()
+        })
     }
 
     fn constrained(&self) -> bool {
@@ -73,8 +97,24 @@ fn run(
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
     let template = Template::of(Agent::Triad);
-    let task = Task { kg, question, linked, must_offer, options: exec, template: &template, planner_name: "test", model_knowledge: false };
-    answer(&TriadOptions { work, select_entities: false }, task, planner)
+    let task = Task {
+        kg,
+        question,
+        linked,
+        must_offer,
+        options: exec,
+        template: &template,
+        planner_name: "test",
+        model_knowledge: false,
+    };
+    answer(
+        &TriadOptions {
+            work,
+            select_entities: false,
+        },
+        task,
+        planner,
+    )
 }
 
 /// The questions of the demo can nearly all be said in Triad's sub-tasks, and whoever answers as the gold conversations do gets the gold answer, with
@@ -87,38 +127,76 @@ fn gold_conversations_lead_the_agent_to_the_gold_answer() {
     let (mut verified_count, mut said, mut answered) = (0, 0, 0);
     let mut unsaid: BTreeMap<String, usize> = BTreeMap::new();
     for question in &questions {
-        let Ok(verified) = verify(&kg, question, &VerifyOptions::default()) else { continue };
+        let Ok(verified) = verify(&kg, question, &VerifyOptions::default()) else {
+            continue;
+        };
         verified_count += 1;
-        let own: Vec<&Example> = made.iter().filter(|example| example.id == question.id).collect();
+        let own: Vec<&Example> = made
+            .iter()
+            .filter(|example| example.id == question.id)
+            .collect();
         if own.is_empty() {
-            *unsaid.entry(question.kind.clone().unwrap_or_default()).or_default() += 1;
+            *unsaid
+                .entry(question.kind.clone().unwrap_or_default())
+                .or_default() += 1;
             continue;
         }
         said += 1;
         // The retry and the pairs of relations are other prompts; one try with one relation is what is replayed.
-        let plain = own.iter().any(|example| example.messages[1].content.contains("\ntried: "));
-        let two = own.iter().any(|example| example.messages.iter().any(|message| message.content.contains(" top 2")));
+        let plain = own
+            .iter()
+            .any(|example| example.messages[1].content.contains("\ntried: "));
+        let two = own.iter().any(|example| {
+            example
+                .messages
+                .iter()
+                .any(|message| message.content.contains(" top 2"))
+        });
         if plain {
             continue;
         }
         let exec = verified.exec_options(&VerifyOptions::default());
-        let work = Options { relations: if two { 2 } else { 1 }, tries: 1, ..Options::default() };
-        let outcome = run(&kg, &question.question, (verified.linked.clone(), &verified.must_offer), exec, work, &mut Gold::of(&own))
-            .unwrap_or_else(|error| panic!("{}: {error}", question.id));
+        let work = Options {
+            relations: if two { 2 } else { 1 },
+            tries: 1,
+            ..Options::default()
+        };
+        let outcome = run(
+            &kg,
+            &question.question,
+            (verified.linked.clone(), &verified.must_offer),
+            exec,
+            work,
+            &mut Gold::of(&own),
+        )
+        .unwrap_or_else(|error| panic!("{}: {error}", question.id));
         match (&outcome.answer.value, &verified.value) {
             (AnswerValue::Set(members), Value::Set(nodes)) => {
                 let terms: Vec<_> = nodes.iter().map(|&node| kg.term(node)).collect();
-                assert!(members.iter().map(|member| &member.term).eq(&terms), "{}", question.id);
+                assert!(
+                    members.iter().map(|member| &member.term).eq(&terms),
+                    "{}",
+                    question.id
+                );
                 assert!(!outcome.answer.evidence.is_empty(), "{}", question.id);
             }
-            (AnswerValue::Number(number), Value::Int(gold)) => assert_eq!(number, gold, "{}", question.id),
-            (AnswerValue::Truth(truth), Value::Bool(gold)) => assert_eq!(truth, gold, "{}", question.id),
+            (AnswerValue::Number(number), Value::Int(gold)) => {
+                assert_eq!(number, gold, "{}", question.id)
+            }
+            (AnswerValue::Truth(truth), Value::Bool(gold)) => {
+                assert_eq!(truth, gold, "{}", question.id)
+            }
             other => panic!("{}: {other:?}", question.id),
         }
         answered += 1;
     }
-    println!("{said} of {verified_count} questions said, {answered} answered; not said by type: {unsaid:?}");
-    assert!(said * 100 >= verified_count * 90, "{said} of {verified_count}; {unsaid:?}");
+    println!(
+        "{said} of {verified_count} questions said, {answered} answered; not said by type: {unsaid:?}"
+    );
+    assert!(
+        said * 100 >= verified_count * 90,
+        "{said} of {verified_count}; {unsaid:?}"
+    );
     assert!(answered > 100);
 }
 
@@ -129,13 +207,29 @@ fn random_weights_write_only_what_can_be_read() {
     let dir = tempfile::tempdir().unwrap();
     let mut written = 0;
     for seed in 0..2 {
-        let model = random_model(&dir.path().join(seed.to_string()), &[&Template::of(Agent::Triad)], seed);
+        let model = random_model(
+            &dir.path().join(seed.to_string()),
+            &[&Template::of(Agent::Triad)],
+            seed,
+        );
         let mut planner = LocalPlanner::new(&model);
         for question in asked.iter().step_by(9) {
-            let topics: Vec<_> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+            let topics: Vec<_> = question
+                .topics
+                .iter()
+                .filter_map(|topic| kg.by_name(&topic.name))
+                .collect();
             let linked = Linked::new(&kg, &question.question, &topics);
             // A template may say nothing of what it asks for: that much no grammar of ours rules out. All else reads back.
-            let outcome = run(&kg, &question.question, (linked, &[]), ExecOptions::default(), Options::default(), &mut planner).unwrap();
+            let outcome = run(
+                &kg,
+                &question.question,
+                (linked, &[]),
+                ExecOptions::default(),
+                Options::default(),
+                &mut planner,
+            )
+            .unwrap();
             written += outcome.asked;
         }
     }
@@ -152,20 +246,48 @@ fn a_missing_relation_ends_in_none_with_its_reason() {
     assert!(missing.len() > 10, "{}", missing.len());
     let mut checked = 0;
     for example in missing {
-        let question = questions.iter().find(|question| format!("{}-abstain", question.id) == example.id).unwrap();
+        let question = questions
+            .iter()
+            .find(|question| format!("{}-abstain", question.id) == example.id)
+            .unwrap();
         if example.messages[1].content.contains("\ntried: ") {
             continue;
         }
         let verified = verify(&kg, question, &VerifyOptions::default()).unwrap();
         let mut exec = verified.exec_options(&VerifyOptions::default());
-        exec.without = example.without.iter().map(|name| kg.by_name(name).unwrap().relation()).collect();
-        let two = example.messages.iter().any(|message| message.content.contains(" top 2"));
-        let work = Options { relations: if two { 2 } else { 1 }, tries: 1, ..Options::default() };
-        let outcome =
-            run(&kg, &question.question, (verified.linked.clone(), &verified.must_offer), exec, work, &mut Gold::of(&[example])).unwrap();
+        exec.without = example
+            .without
+            .iter()
+            .map(|name| kg.by_name(name).unwrap().relation())
+            .collect();
+        let two = example
+            .messages
+            .iter()
+            .any(|message| message.content.contains(" top 2"));
+        let work = Options {
+            relations: if two { 2 } else { 1 },
+            tries: 1,
+            ..Options::default()
+        };
+        let outcome = run(
+            &kg,
+            &question.question,
+            (verified.linked.clone(), &verified.must_offer),
+            exec,
+            work,
+            &mut Gold::of(&[example]),
+        )
+        .unwrap();
         assert_eq!(outcome.answer.provenance, Provenance::None);
         assert_eq!(outcome.failure, Some("no relation"));
-        assert!(outcome.answer.emptied.unwrap().why.starts_with("not in the graph: no relation of the graph fits <"));
+        assert!(
+            outcome
+                .answer
+                .emptied
+                .unwrap()
+                .why
+                .starts_with("not in the graph: no relation of the graph fits <")
+        );
         checked += 1;
     }
     assert!(checked > 5, "{checked}");

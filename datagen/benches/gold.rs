@@ -22,16 +22,32 @@ use sha2::{Digest, Sha256};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg, QueryLimits};
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| !arg.starts_with("--"))
+        .collect();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data");
     let (files, source) = match &args[..] {
         [kg, source, ..] => (vec![PathBuf::from(kg)], source.clone()),
-        _ => (vec![data.join("graph.ttl"), data.join("ontology.ttl")], format!("templates={}", data.join("templates.jsonl").display())),
+        _ => (
+            vec![data.join("graph.ttl"), data.join("ontology.ttl")],
+            format!("templates={}", data.join("templates.jsonl").display()),
+        ),
     };
     let rounds: usize = args.get(2).map_or(3, |rounds| rounds.parse().unwrap());
     let kg = MemoryKg::load(&files, &LoadOptions::default(), &|_| {}).unwrap();
     let source: Source = source.parse().unwrap();
-    let read = || source.read(Some(&kg), &ReadOptions { per_template: 60, seed: 1 }).unwrap();
+    let read = || {
+        source
+            .read(
+                Some(&kg),
+                &ReadOptions {
+                    per_template: 60,
+                    seed: 1,
+                },
+            )
+            .unwrap()
+    };
     let questions = read();
     println!("{} triples, {} questions", kg.len(), questions.len());
 
@@ -52,24 +68,56 @@ fn main() {
             processor[i] += cpu;
         }
     }
-    let written = |name: &str| std::fs::read(folder.path().join(format!("{name}0/train.jsonl"))).unwrap();
-    assert!(written("one") == written("two"), "two threads write other bytes");
-    let hash: String = Sha256::digest(written("one")).iter().map(|byte| format!("{byte:02x}")).collect();
+    let written =
+        |name: &str| std::fs::read(folder.path().join(format!("{name}0/train.jsonl"))).unwrap();
+    assert!(
+        written("one") == written("two"),
+        "two threads write other bytes"
+    );
+    let hash: String = Sha256::digest(written("one"))
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     println!("train.jsonl {hash}");
     let examples = report.total.examples as f64;
     println!("seconds:                       best of {rounds}   processor, mean");
-    for (i, what) in
-        ["only the gold queries", "reading the questions", "datagen gold, one thread", "datagen gold, two threads"].iter().enumerate()
+    for (i, what) in [
+        "only the gold queries",
+        "reading the questions",
+        "datagen gold, one thread",
+        "datagen gold, two threads",
+    ]
+    .iter()
+    .enumerate()
     {
-        println!("  {what:28} {:8.3}   {:8.3}", clock[i].as_secs_f64(), processor[i].as_secs_f64() / rounds as f64);
+        println!(
+            "  {what:28} {:8.3}   {:8.3}",
+            clock[i].as_secs_f64(),
+            processor[i].as_secs_f64() / rounds as f64
+        );
     }
     let [_, reading, one, two] = clock.map(|time| time.as_secs_f64());
     let [queries_cpu, reading_cpu, one_cpu, two_cpu] = processor.map(|time| time.as_secs_f64());
-    println!("{} verified, {} examples, {} calls", report.total.verified, report.total.examples, report.total.steps);
-    println!("reading and gold / queries, processor    {:.2}   (at most 3)", (reading_cpu + one_cpu) / queries_cpu);
-    println!("one thread / two threads, clock          {:.2}   (at least 1.8)", one / two);
-    println!("two threads / one thread, processor      {:.2}   (1 is perfect)", two_cpu / one_cpu);
-    println!("seconds for 10,000 examples, two threads {:.1}   (at most 60)", (reading + two) / examples * 1e4);
+    println!(
+        "{} verified, {} examples, {} calls",
+        report.total.verified, report.total.examples, report.total.steps
+    );
+    println!(
+        "reading and gold / queries, processor    {:.2}   (at most 3)",
+        (reading_cpu + one_cpu) / queries_cpu
+    );
+    println!(
+        "one thread / two threads, clock          {:.2}   (at least 1.8)",
+        one / two
+    );
+    println!(
+        "two threads / one thread, processor      {:.2}   (1 is perfect)",
+        two_cpu / one_cpu
+    );
+    println!(
+        "seconds for 10,000 examples, two threads {:.1}   (at most 60)",
+        (reading + two) / examples * 1e4
+    );
 }
 
 /// Time on the clock and of the processor.
@@ -83,8 +131,15 @@ fn time(work: impl FnOnce()) -> (Duration, Duration) {
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     // The second field, in brackets, may hold spaces.
-    let fields: Vec<u64> =
-        stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2).map(|field| field.parse().unwrap()).collect();
+    let fields: Vec<u64> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .map(|field| field.parse().unwrap())
+        .collect();
     Duration::from_millis(10 * fields.iter().sum::<u64>())
 }
 
@@ -99,6 +154,19 @@ fn execute(questions: &[GoldQuestion], kg: &dyn Kg) {
 }
 
 fn gold(questions: &[GoldQuestion], kg: &dyn Kg, threads: usize, out: &Path) -> Report {
-    let options = GenerateOptions { threads, seed: 1, ..GenerateOptions::default() };
-    write_dataset(out, questions, kg, &options, &serde_json::json!({}), &|_, _| {}, &AtomicBool::new(false)).unwrap()
+    let options = GenerateOptions {
+        threads,
+        seed: 1,
+        ..GenerateOptions::default()
+    };
+    write_dataset(
+        out,
+        questions,
+        kg,
+        &options,
+        &serde_json::json!({}),
+        &|_, _| {},
+        &AtomicBool::new(false),
+    )
+    .unwrap()
 }

@@ -27,7 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kg = MemoryKg::load(&files, &LoadOptions::default(), &|_| {})?;
     let begun = Instant::now();
     let names = kg.label_index()?.len();
-    println!("{} triples, {names} names indexed in {:?}", kg.len(), begun.elapsed());
+    println!(
+        "{} triples, {names} names indexed in {:?}",
+        kg.len(),
+        begun.elapsed()
+    );
     for source in sources {
         measure(&kg, source, shown)?;
     }
@@ -35,10 +39,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn measure(kg: &MemoryKg, source: &str, mut shown: usize) -> Result<(), Box<dyn Error>> {
-    let questions = source.parse::<Source>()?.read(Some(kg), &ReadOptions::default())?;
+    let questions = source
+        .parse::<Source>()?
+        .read(Some(kg), &ReadOptions::default())?;
     let mut linking = Linking::default();
-    for question in questions.iter().step_by((questions.len() / MEASURED).max(1)) {
-        let Some(gold) = gold_entities(kg, question) else { continue };
+    for question in questions
+        .iter()
+        .step_by((questions.len() / MEASURED).max(1))
+    {
+        let Some(gold) = gold_entities(kg, question) else {
+            continue;
+        };
         let begun = Instant::now();
         let mentions = link::detect(kg, &question.question, lexical().as_ref())?;
         let mut linked: Vec<NodeId> = mentions.iter().map(|mention| mention.node).collect();
@@ -48,14 +59,30 @@ fn measure(kg: &MemoryKg, source: &str, mut shown: usize) -> Result<(), Box<dyn 
         if linked != gold && shown > 0 {
             shown -= 1;
             let label = |node: NodeId| kg.label(node).unwrap_or_else(|| kg.name(node));
-            let missed: Vec<String> = gold.iter().filter(|node| !linked.contains(node)).map(|&node| label(node)).collect();
-            let wrong = mentions.iter().filter(|mention| !gold.contains(&mention.node));
+            let missed: Vec<String> = gold
+                .iter()
+                .filter(|node| !linked.contains(node))
+                .map(|&node| label(node))
+                .collect();
+            let wrong = mentions
+                .iter()
+                .filter(|mention| !gold.contains(&mention.node));
             let wrong: Vec<String> = wrong
                 .map(|mention| {
-                    format!("{} for `{}` ({:?})", label(mention.node), &question.question[mention.span.0..mention.span.1], mention.how)
+                    format!(
+                        "{} for `{}` ({:?})",
+                        label(mention.node),
+                        &question.question[mention.span.0..mention.span.1],
+                        mention.how
+                    )
                 })
                 .collect();
-            println!("{}\n    missed: {}\n    wrong: {}", question.question, missed.join(", "), wrong.join(", "));
+            println!(
+                "{}\n    missed: {}\n    wrong: {}",
+                question.question,
+                missed.join(", "),
+                wrong.join(", ")
+            );
         }
     }
     println!(

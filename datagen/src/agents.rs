@@ -19,14 +19,22 @@ pub trait AgentExamples: Sync {
     ///
     /// # Errors
     /// What went wrong, in words: a step that does not run, or does not read back, as written. The question is refused then.
-    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String>;
+    fn examples(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Result<Vec<Example>, String>;
 }
 
 /// The maker of the examples of a template's agent.
 ///
 /// # Errors
 /// [`Error::Agent`] for an agent that no examples can be made for.
-pub fn examples_of<'a>(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Result<Box<dyn AgentExamples + 'a>, Error> {
+pub fn examples_of<'a>(
+    kg: &'a dyn Kg,
+    template: &'a Template,
+    options: &'a VerifyOptions,
+) -> Result<Box<dyn AgentExamples + 'a>, Error> {
     match template.agent {
         Agent::KgAgent => Ok(Box::new(Renderer::new(kg, template, options))),
         Agent::Triad => Ok(Box::new(triad::TriadExamples::new(kg, template, options))),

@@ -60,9 +60,18 @@ pub struct Agreements {
 /// Compares front ends, given by name with the questions that each read; questions are matched by id.
 #[must_use]
 pub fn agreements(fronts: &[(String, Vec<GoldQuestion>)], seed: u64) -> Agreements {
-    let Some(((_, first), others)) = fronts.split_first() else { return Agreements::default() };
-    let by_id: Vec<BTreeMap<&str, &GoldQuestion>> =
-        others.iter().map(|(_, questions)| questions.iter().map(|question| (question.id.as_str(), question)).collect()).collect();
+    let Some(((_, first), others)) = fronts.split_first() else {
+        return Agreements::default();
+    };
+    let by_id: Vec<BTreeMap<&str, &GoldQuestion>> = others
+        .iter()
+        .map(|(_, questions)| {
+            questions
+                .iter()
+                .map(|question| (question.id.as_str(), question))
+                .collect()
+        })
+        .collect();
     let compared: Vec<(&str, Agreement)> = first
         .par_iter()
         .filter_map(|question| {
@@ -73,7 +82,10 @@ pub fn agreements(fronts: &[(String, Vec<GoldQuestion>)], seed: u64) -> Agreemen
             Some((question.id.as_str(), agreement(&same, seed)))
         })
         .collect();
-    let mut counts = Agreements { questions: compared.len(), ..Agreements::default() };
+    let mut counts = Agreements {
+        questions: compared.len(),
+        ..Agreements::default()
+    };
     for (id, agreement) in compared {
         match agreement {
             Agreement::Program => counts.programs += 1,
@@ -84,9 +96,18 @@ pub fn agreements(fronts: &[(String, Vec<GoldQuestion>)], seed: u64) -> Agreemen
                 counts.differing.push((id.to_owned(), how));
             }
             Agreement::Refused(reasons) => {
-                *(if reasons.len() == fronts.len() { &mut counts.none } else { &mut counts.some }) += 1;
+                *(if reasons.len() == fronts.len() {
+                    &mut counts.none
+                } else {
+                    &mut counts.some
+                }) += 1;
                 for (front, reason) in reasons {
-                    *counts.refused.entry(front).or_default().entry(reason).or_default() += 1;
+                    *counts
+                        .refused
+                        .entry(front)
+                        .or_default()
+                        .entry(reason)
+                        .or_default() += 1;
                 }
             }
         }
@@ -115,7 +136,9 @@ pub fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
     if programs.windows(2).all(|pair| pair[0] == pair[1]) {
         return Agreement::Program;
     }
-    let Some((_, _, model)) = queries.first() else { return Agreement::Untested };
+    let Some((_, _, model)) = queries.first() else {
+        return Agreement::Untested;
+    };
     let mut tested = false;
     for round in 0..GRAPHS {
         let kg = made::graph(model, seed.wrapping_add(round));
@@ -126,27 +149,51 @@ pub fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
                 Err(error) => return Agreement::Differ(format!("{name}: {error}")),
             };
             // A program may need what this graph lacks; one that runs has to answer as its query does.
-            let free = GoldQuestion { answers_bind: false, ..(*question).clone() };
-            if let Err(refused) = verify(&kg, &free, &VerifyOptions { ties: true, ..VerifyOptions::default() })
-                && refused.reason == Refusal::AnswerDiffers
+            let free = GoldQuestion {
+                answers_bind: false,
+                ..(*question).clone()
+            };
+            if let Err(refused) = verify(
+                &kg,
+                &free,
+                &VerifyOptions {
+                    ties: true,
+                    ..VerifyOptions::default()
+                },
+            ) && refused.reason == Refusal::AnswerDiffers
             {
-                return Agreement::Differ(format!("{name}: its program answers differently: {}", refused.detail));
+                return Agreement::Differ(format!(
+                    "{name}: its program answers differently: {}",
+                    refused.detail
+                ));
             }
             let wanted = wanted.get_or_insert_with(|| answer.clone());
             if *wanted != answer {
-                return Agreement::Differ(format!("{name} gives {answer:?} where {} gives {wanted:?}", queries[0].0));
+                return Agreement::Differ(format!(
+                    "{name} gives {answer:?} where {} gives {wanted:?}",
+                    queries[0].0
+                ));
             }
         }
         tested |= wanted.is_some_and(|answer| !answer.is_empty());
     }
-    if tested { Agreement::Answers } else { Agreement::Untested }
+    if tested {
+        Agreement::Answers
+    } else {
+        Agreement::Untested
+    }
 }
 
 fn answer(kg: &dyn Kg, query: &Query) -> Result<BTreeSet<String>, String> {
-    match kg.query(query, QueryLimits::default()).map_err(|error| error.to_string())? {
+    match kg
+        .query(query, QueryLimits::default())
+        .map_err(|error| error.to_string())?
+    {
         QueryAnswer::Bool(truth) => Ok(BTreeSet::from([truth.to_string()])),
-        QueryAnswer::Rows { rows, .. } => {
-            Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(|term| term.to_string()).collect())
-        }
+        QueryAnswer::Rows { rows, .. } => Ok(rows
+            .into_iter()
+            .filter_map(|row| row.into_iter().next().flatten())
+            .map(|term| term.to_string())
+            .collect()),
     }
 }

@@ -1,8 +1,13 @@
 //! Pieces of SPARQL algebra that front ends build queries from; nothing here is ever text.
 
 use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
-use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::spargebra::algebra::{
+    AggregateExpression, AggregateFunction, Expression, GraphPattern,
+};
+use toolbox::kg::spargebra::term::{
+    GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
+    Variable,
+};
 use toolbox::term::{Literal, Term, XSD};
 
 /// A variable of this name.
@@ -18,26 +23,43 @@ pub(crate) fn iri(iri: &str) -> NamedNode {
 /// A literal of the algebra.
 pub(crate) fn literal(literal: &Literal) -> RdfLiteral {
     match (&literal.lang, &literal.datatype) {
-        (Some(lang), _) => RdfLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang),
+        (Some(lang), _) => {
+            RdfLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang)
+        }
         (None, Some(datatype)) => RdfLiteral::new_typed_literal(&literal.lexical, iri(datatype)),
         (None, None) => RdfLiteral::new_simple_literal(&literal.lexical),
     }
 }
 
 /// A triple with a constant predicate.
-pub(crate) fn triple(subject: impl Into<TermPattern>, relation: &str, object: impl Into<TermPattern>) -> TriplePattern {
-    TriplePattern { subject: subject.into(), predicate: NamedNodePattern::NamedNode(iri(relation)), object: object.into() }
+pub(crate) fn triple(
+    subject: impl Into<TermPattern>,
+    relation: &str,
+    object: impl Into<TermPattern>,
+) -> TriplePattern {
+    TriplePattern {
+        subject: subject.into(),
+        predicate: NamedNodePattern::NamedNode(iri(relation)),
+        object: object.into(),
+    }
 }
 
 /// Both patterns; an empty one adds nothing.
 pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     match (left, right) {
-        (GraphPattern::Bgp { patterns }, other) | (other, GraphPattern::Bgp { patterns }) if patterns.is_empty() => other,
+        (GraphPattern::Bgp { patterns }, other) | (other, GraphPattern::Bgp { patterns })
+            if patterns.is_empty() =>
+        {
+            other
+        }
         (GraphPattern::Bgp { patterns: mut left }, GraphPattern::Bgp { patterns: right }) => {
             left.extend(right);
             GraphPattern::Bgp { patterns: left }
         }
-        (left, right) => GraphPattern::Join { left: Box::new(left), right: Box::new(right) },
+        (left, right) => GraphPattern::Join {
+            left: Box::new(left),
+            right: Box::new(right),
+        },
     }
 }
 
@@ -48,14 +70,27 @@ pub(crate) fn values(of: &str, terms: &[Term]) -> GraphPattern {
         Term::Literal(value) => Some(GroundTerm::Literal(literal(value))),
         Term::Blank(_) => None,
     };
-    let bindings = terms.iter().filter_map(ground).map(|term| vec![Some(term)]).collect();
-    GraphPattern::Values { variables: vec![variable(of)], bindings }
+    let bindings = terms
+        .iter()
+        .filter_map(ground)
+        .map(|term| vec![Some(term)])
+        .collect();
+    GraphPattern::Values {
+        variables: vec![variable(of)],
+        bindings,
+    }
 }
 
 /// The pattern, held to all these conditions.
 pub(crate) fn filter(inner: GraphPattern, conditions: Vec<Expression>) -> GraphPattern {
-    match conditions.into_iter().reduce(|left, right| Expression::And(Box::new(left), Box::new(right))) {
-        Some(expr) => GraphPattern::Filter { expr, inner: Box::new(inner) },
+    match conditions
+        .into_iter()
+        .reduce(|left, right| Expression::And(Box::new(left), Box::new(right)))
+    {
+        Some(expr) => GraphPattern::Filter {
+            expr,
+            inner: Box::new(inner),
+        },
         None => inner,
     }
 }
@@ -76,28 +111,62 @@ pub(crate) fn compare(left: Expression, op: toolbox::value::Op, right: Expressio
 
 /// The different values of one variable.
 pub(crate) fn distinct(inner: GraphPattern, of: &str) -> GraphPattern {
-    let project = GraphPattern::Project { inner: Box::new(inner), variables: vec![variable(of)] };
-    GraphPattern::Distinct { inner: Box::new(project) }
+    let project = GraphPattern::Project {
+        inner: Box::new(inner),
+        variables: vec![variable(of)],
+    };
+    GraphPattern::Distinct {
+        inner: Box::new(project),
+    }
 }
 
 /// One aggregate of a variable over all solutions, under a new name.
-pub(crate) fn aggregate(inner: GraphPattern, function: AggregateFunction, distinct: bool, of: &str, as_name: &str) -> GraphPattern {
+pub(crate) fn aggregate(
+    inner: GraphPattern,
+    function: AggregateFunction,
+    distinct: bool,
+    of: &str,
+    as_name: &str,
+) -> GraphPattern {
     let expr = Expression::Variable(variable(of));
-    let call = AggregateExpression::FunctionCall { name: function, expr, distinct };
+    let call = AggregateExpression::FunctionCall {
+        name: function,
+        expr,
+        distinct,
+    };
     let hidden = variable(&format!("{as_name}Value"));
-    let group = GraphPattern::Group { inner: Box::new(inner), variables: Vec::new(), aggregates: vec![(hidden.clone(), call)] };
-    let extend = GraphPattern::Extend { inner: Box::new(group), variable: variable(as_name), expression: Expression::Variable(hidden) };
-    GraphPattern::Project { inner: Box::new(extend), variables: vec![variable(as_name)] }
+    let group = GraphPattern::Group {
+        inner: Box::new(inner),
+        variables: Vec::new(),
+        aggregates: vec![(hidden.clone(), call)],
+    };
+    let extend = GraphPattern::Extend {
+        inner: Box::new(group),
+        variable: variable(as_name),
+        expression: Expression::Variable(hidden),
+    };
+    GraphPattern::Project {
+        inner: Box::new(extend),
+        variables: vec![variable(as_name)],
+    }
 }
 
 /// The query of a projected pattern.
 pub(crate) fn select(pattern: GraphPattern) -> Query {
-    Query::Select { dataset: None, pattern, base_iri: None }
+    Query::Select {
+        dataset: None,
+        pattern,
+        base_iri: None,
+    }
 }
 
 /// Whether the pattern has a solution.
 pub(crate) fn ask(pattern: GraphPattern) -> Query {
-    Query::Ask { dataset: None, pattern, base_iri: None }
+    Query::Ask {
+        dataset: None,
+        pattern,
+        base_iri: None,
+    }
 }
 
 /// The full IRI of a type of XML Schema.

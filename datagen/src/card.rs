@@ -8,7 +8,13 @@ use crate::report::{Counts, Report};
 use crate::select::{Dedup, SplitKind, Unit};
 
 /// The card that data hubs show: YAML head, then what the folder holds.
-pub(crate) fn card(report: &Report, kg: &dyn Kg, options: &GenerateOptions, train: usize, valid: usize) -> String {
+pub(crate) fn card(
+    report: &Report,
+    kg: &dyn Kg,
+    options: &GenerateOptions,
+    train: usize,
+    valid: usize,
+) -> String {
     let total = &report.total;
     let size = match train + valid {
         0..1_000 => "n<1K",
@@ -19,7 +25,9 @@ pub(crate) fn card(report: &Report, kg: &dyn Kg, options: &GenerateOptions, trai
     };
     let layout = options.template.layout.name();
     let templates = options.templates();
-    let joined = |of: &dyn Fn(&Template) -> String, by: &str| templates.iter().map(of).collect::<Vec<_>>().join(by);
+    let joined = |of: &dyn Fn(&Template) -> String, by: &str| {
+        templates.iter().map(of).collect::<Vec<_>>().join(by)
+    };
     let mut text = format!(
         "---\nlanguage:\n- en\ntask_categories:\n- question-answering\n- text-generation\ntags:\n- knowledge-graph\n- tool-use\n- {}\n\
          size_categories:\n- {size}\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: train.jsonl\n  - split: \
@@ -39,11 +47,21 @@ pub(crate) fn card(report: &Report, kg: &dyn Kg, options: &GenerateOptions, trai
         joined(&|template| format!("`{}` ({})", template.hash(), template.agent.name()), ", "),
         kg.content_hash(),
     ));
-    text.push_str("| source | read | verified | written | examples | calls |\n|---|---|---|---|---|---|\n");
+    text.push_str(
+        "| source | read | verified | written | examples | calls |\n|---|---|---|---|---|---|\n",
+    );
     for (source, counts) in &report.sources {
         let written = counts.verified - counts.duplicates - counts.not_drawn;
-        let Counts { questions, verified, examples, steps, .. } = counts;
-        text.push_str(&format!("| {source} | {questions} | {verified} | {written} | {examples} | {steps} |\n"));
+        let Counts {
+            questions,
+            verified,
+            examples,
+            steps,
+            ..
+        } = counts;
+        text.push_str(&format!(
+            "| {source} | {questions} | {verified} | {written} | {examples} | {steps} |\n"
+        ));
     }
     text.push_str(&choice(report, options));
     if !total.refused.is_empty() {
@@ -70,27 +88,59 @@ fn choice(report: &Report, options: &GenerateOptions) -> String {
         tokens.median, tokens.p95, tokens.max, tokens.total
     );
     if options.select.dedup != Dedup::Off {
-        text.push_str(&format!("Near-duplicates (`{}`) dropped: {} questions.\n\n", selection.dedup, selection.duplicates));
+        text.push_str(&format!(
+            "Near-duplicates (`{}`) dropped: {} questions.\n\n",
+            selection.dedup, selection.duplicates
+        ));
     }
     if let Some(mix) = &options.select.draw.mix {
-        let unit = if selection.unit == Unit::Step { "calls" } else { "questions" };
-        let drawn =
-            selection.drawn.iter().map(|(source, amount)| format!("{source} {} questions with {} calls", amount.questions, amount.steps));
-        text.push_str(&format!("Mixed as `{mix}` by {unit}: {}.\n\n", drawn.collect::<Vec<_>>().join(", ")));
+        let unit = if selection.unit == Unit::Step {
+            "calls"
+        } else {
+            "questions"
+        };
+        let drawn = selection.drawn.iter().map(|(source, amount)| {
+            format!(
+                "{source} {} questions with {} calls",
+                amount.questions, amount.steps
+            )
+        });
+        text.push_str(&format!(
+            "Mixed as `{mix}` by {unit}: {}.\n\n",
+            drawn.collect::<Vec<_>>().join(", ")
+        ));
     }
     let special = match selection.split {
         SplitKind::Iid => "drawn at random".to_owned(),
         SplitKind::Compositional => {
-            format!("of {} combinations of relations, classes and functions that are not trained on", selection.unseen.len())
+            format!(
+                "of {} combinations of relations, classes and functions that are not trained on",
+                selection.unseen.len()
+            )
         }
-        SplitKind::ZeroShot => format!("with {} relations that are not trained on", selection.unseen.len()),
+        SplitKind::ZeroShot => format!(
+            "with {} relations that are not trained on",
+            selection.unseen.len()
+        ),
     };
     let (train, valid) = (&selection.train, &selection.valid);
-    text.push_str(&format!("{} questions to train on, {} to validate with ({special}).\n", train.questions, valid.questions));
+    text.push_str(&format!(
+        "{} questions to train on, {} to validate with ({special}).\n",
+        train.questions, valid.questions
+    ));
     for leak in &selection.leakage {
-        text.push_str(&format!("\nOf {} questions of *{}*, ", leak.questions, leak.second));
-        text.push_str(&format!("{} are word for word in *{}*, ", leak.same_question, leak.first));
-        text.push_str(&format!("{} but for names and numbers, and {} share an entity with it.\n", leak.same_masked, leak.shared_topics));
+        text.push_str(&format!(
+            "\nOf {} questions of *{}*, ",
+            leak.questions, leak.second
+        ));
+        text.push_str(&format!(
+            "{} are word for word in *{}*, ",
+            leak.same_question, leak.first
+        ));
+        text.push_str(&format!(
+            "{} but for names and numbers, and {} share an entity with it.\n",
+            leak.same_masked, leak.shared_topics
+        ));
     }
     text
 }

@@ -51,24 +51,47 @@ pub struct Choices {
 ///
 /// # Errors
 /// The call that failed, or that walks a relation which no list before it shows.
-pub fn choices(kg: &dyn Kg, question: &GoldQuestion, verified: &Verified, options: &VerifyOptions) -> Result<Choices, String> {
-    let exec = ExecOptions { must_show: Vec::new(), ..verified.exec_options(options) };
-    let mut session = Session::new(kg, &question.question, verified.linked.clone(), &verified.must_offer, exec);
+pub fn choices(
+    kg: &dyn Kg,
+    question: &GoldQuestion,
+    verified: &Verified,
+    options: &VerifyOptions,
+) -> Result<Choices, String> {
+    let exec = ExecOptions {
+        must_show: Vec::new(),
+        ..verified.exec_options(options)
+    };
+    let mut session = Session::new(
+        kg,
+        &question.question,
+        verified.linked.clone(),
+        &verified.must_offer,
+        exec,
+    );
     let mut lists: HashMap<String, (Vec<Candidate>, Vec<Ranked>)> = HashMap::new();
     let mut found = Choices::default();
     for (i, call) in verified.gold.calls.iter().enumerate() {
         if call.tool == Tool::GetRelation && call.args.len() == 1 {
             let begun = Instant::now();
-            let ranking = session.ranking(&call.args[0]).map_err(|error| format!("`{call}`: {error}"))?;
+            let ranking = session
+                .ranking(&call.args[0])
+                .map_err(|error| format!("`{call}`: {error}"))?;
             found.took += begun.elapsed();
-            lists.insert(call.args[0].to_string(), (session.path(&call.args[0]), ranking));
+            lists.insert(
+                call.args[0].to_string(),
+                (session.path(&call.args[0]), ranking),
+            );
             // The list itself changes nothing for the calls that follow.
             continue;
         }
         if let Some((name, out)) = walked_name(call) {
             let set = call.args[0].to_string();
-            let (path, ranking) = lists.get(&set).ok_or_else(|| format!("`{call}`: no list was shown for {set}"))?;
-            let place = ranking.iter().position(|one| one.candidate.name == name && one.candidate.out == out);
+            let (path, ranking) = lists
+                .get(&set)
+                .ok_or_else(|| format!("`{call}`: no list was shown for {set}"))?;
+            let place = ranking
+                .iter()
+                .position(|one| one.candidate.name == name && one.candidate.out == out);
             let place = place.ok_or_else(|| format!("`{call}`: the list of {set} lacks {name}"))?;
             found.choices.push(Choice {
                 id: question.id.clone(),
@@ -83,7 +106,9 @@ pub fn choices(kg: &dyn Kg, question: &GoldQuestion, verified: &Verified, option
                 candidates: ranking.iter().map(|one| one.candidate.clone()).collect(),
             });
         }
-        session.run(call).map_err(|error| format!("`{call}`: {error}"))?;
+        session
+            .run(call)
+            .map_err(|error| format!("`{call}`: {error}"))?;
     }
     Ok(found)
 }

@@ -71,7 +71,9 @@ pub enum Error {
         total: usize,
     },
     /// The graph has nothing to make questions of.
-    #[error("no question can be made of this graph: its nodes have neither labels nor attributes that planners see")]
+    #[error(
+        "no question can be made of this graph: its nodes have neither labels nor attributes that planners see"
+    )]
     Unaskable,
     /// No worker threads could be started.
     #[error("no worker threads: {0}")]
@@ -81,18 +83,33 @@ pub enum Error {
 impl Error {
     /// Wraps an input or output error with its path.
     pub fn io(path: &Path) -> impl Fn(std::io::Error) -> Self + '_ {
-        move |source| Self::Io { path: path.to_owned(), source }
+        move |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
     }
 
     pub(crate) fn line(path: &Path, line: usize, message: impl Into<String>) -> Self {
-        Self::Format { path: path.to_owned(), place: format!(":{line}"), message: message.into() }
+        Self::Format {
+            path: path.to_owned(),
+            place: format!(":{line}"),
+            message: message.into(),
+        }
     }
 
     pub(crate) fn record(path: &Path, record: usize, message: impl Into<String>) -> Self {
-        Self::Format { path: path.to_owned(), place: format!(" record {record}"), message: message.into() }
+        Self::Format {
+            path: path.to_owned(),
+            place: format!(" record {record}"),
+            message: message.into(),
+        }
     }
 
     pub(crate) fn file(path: &Path, message: impl Into<String>) -> Self {
-        Self::Format { path: path.to_owned(), place: String::new(), message: message.into() }
+        Self::Format {
+            path: path.to_owned(),
+            place: String::new(),
+            message: message.into(),
+        }
     }
 }

@@ -105,27 +105,49 @@ impl<'a> Renderer<'a> {
     /// A renderer for a graph and a template.
     #[must_use]
     pub fn new(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Self {
-        Self { kg, template, template_hash: template.hash(), options }
+        Self {
+            kg,
+            template,
+            template_hash: template.hash(),
+            options,
+        }
     }
 
     /// One example in the dialogue layout, one a call in the paper layout.
     fn render(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
         let options = self.template.fit(verified.exec_options(self.options));
-        let mut session = Session::new(self.kg, &question.question, verified.linked.clone(), &verified.must_offer, options);
+        let mut session = Session::new(
+            self.kg,
+            &question.question,
+            verified.linked.clone(),
+            &verified.must_offer,
+            options,
+        );
         let calls = &verified.gold.calls;
         let mut examples = Vec::new();
         let mut turns = self.template.opening(&session);
         for (i, call) in calls.iter().enumerate() {
             let written = self.template.call(&session, call).to_string();
             // Exactly what a model would have to write is what is run here.
-            let read = parse_call(&written).map_err(|error| format!("`{written}` does not read back: {error}"))?;
-            let step = session.run(&read).map_err(|error| format!("`{written}`: {error}"))?.clone();
+            let read = parse_call(&written)
+                .map_err(|error| format!("`{written}` does not read back: {error}"))?;
+            let step = session
+                .run(&read)
+                .map_err(|error| format!("`{written}`: {error}"))?
+                .clone();
             if step.call != *call {
-                return Err(format!("`{written}` reads back as `{}` instead of `{call}`", step.call));
+                return Err(format!(
+                    "`{written}` reads back as `{}` instead of `{call}`",
+                    step.call
+                ));
             }
             turns.push(Turn::call(written));
             if self.template.layout == Layout::Paper {
-                let next = if i + 1 < calls.len() { self.template.opening(&session) } else { Vec::new() };
+                let next = if i + 1 < calls.len() {
+                    self.template.opening(&session)
+                } else {
+                    Vec::new()
+                };
                 let now = std::mem::replace(&mut turns, next);
                 examples.push(self.example(question, verified, &now, i + 1));
             } else {
@@ -138,17 +160,43 @@ impl<'a> Renderer<'a> {
         Ok(examples)
     }
 
-    pub(crate) fn example(&self, question: &GoldQuestion, verified: &Verified, turns: &[Turn], step: usize) -> Example {
+    pub(crate) fn example(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+        turns: &[Turn],
+        step: usize,
+    ) -> Example {
         let kg = self.kg;
-        let names = |nodes: &[toolbox::term::NodeId]| nodes.iter().map(|&node| kg.name(node)).collect::<Vec<_>>();
-        let topic = |&node: &toolbox::term::NodeId| Topic { name: kg.name(node), label: kg.label(node).unwrap_or_default() };
+        let names = |nodes: &[toolbox::term::NodeId]| {
+            nodes.iter().map(|&node| kg.name(node)).collect::<Vec<_>>()
+        };
+        let topic = |&node: &toolbox::term::NodeId| Topic {
+            name: kg.name(node),
+            label: kg.label(node).unwrap_or_default(),
+        };
         let exclude = &verified.exclude;
         Example {
-            messages: turns.iter().map(|turn| Message { role: turn.role, content: turn.text() }).collect(),
-            id: if verified.abstain { format!("{}-abstain", question.id) } else { question.id.clone() },
+            messages: turns
+                .iter()
+                .map(|turn| Message {
+                    role: turn.role,
+                    content: turn.text(),
+                })
+                .collect(),
+            id: if verified.abstain {
+                format!("{}-abstain", question.id)
+            } else {
+                question.id.clone()
+            },
             source: question.source.clone(),
             question: question.question.clone(),
-            program: verified.gold.calls.iter().map(ToString::to_string).collect(),
+            program: verified
+                .gold
+                .calls
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             answer: match &verified.value {
                 Value::Set(set) => ExampleAnswer::Names(names(set)),
                 Value::Int(number) => ExampleAnswer::Number(*number),
@@ -165,16 +213,28 @@ impl<'a> Renderer<'a> {
             kind: question.kind.clone(),
             hops: question.hops.or(Some(verified.gold.hops)),
             topics: verified.linked.entities.iter().map(topic).collect(),
-            exclude: (!exclude.nodes.is_empty() && exclude.when != ExcludeWhen::Never)
-                .then(|| Excluded { when: exclude.when, names: names(&exclude.nodes) }),
+            exclude: (!exclude.nodes.is_empty() && exclude.when != ExcludeWhen::Never).then(|| {
+                Excluded {
+                    when: exclude.when,
+                    names: names(&exclude.nodes),
+                }
+            }),
             abstain: verified.abstain,
-            without: verified.without.iter().map(|relation| kg.name(relation.node())).collect(),
+            without: verified
+                .without
+                .iter()
+                .map(|relation| kg.name(relation.node()))
+                .collect(),
         }
     }
 }
 
 impl AgentExamples for Renderer<'_> {
-    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
+    fn examples(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Result<Vec<Example>, String> {
         self.render(question, verified)
     }
 }

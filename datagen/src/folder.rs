@@ -20,7 +20,10 @@ impl Folder {
     /// Begins a folder that will become `target`. `marks` are the files by which a folder that may be replaced is known.
     pub(crate) fn new(target: &Path, marks: &[&str]) -> Result<Self, Error> {
         check_replaceable(target, marks)?;
-        Self::at(sibling(target, &format!("partial-{}", std::process::id())), target)
+        Self::at(
+            sibling(target, &format!("partial-{}", std::process::id())),
+            target,
+        )
     }
 
     /// The path of a file in it, while it is written.
@@ -34,25 +37,36 @@ impl Folder {
             fs::remove_dir_all(&temp).map_err(Error::io(&temp))?;
         }
         fs::create_dir_all(&temp).map_err(Error::io(&temp))?;
-        Ok(Self { temp, target: target.to_owned(), done: false })
+        Ok(Self {
+            temp,
+            target: target.to_owned(),
+            done: false,
+        })
     }
 
     pub(crate) fn lines(&self, name: &str) -> Result<Lines, Error> {
         let path = self.temp.join(name);
         let file = File::create(&path).map_err(Error::io(&path))?;
-        Ok(Lines { file: BufWriter::new(file), path, count: 0 })
+        Ok(Lines {
+            file: BufWriter::new(file),
+            path,
+            count: 0,
+        })
     }
 
     pub(crate) fn json(&self, name: &str, value: &impl Serialize) -> Result<(), Error> {
         let path = self.temp.join(name);
-        let text = serde_json::to_string_pretty(value).map_err(|error| Error::file(&path, error.to_string()))?;
+        let text = serde_json::to_string_pretty(value)
+            .map_err(|error| Error::file(&path, error.to_string()))?;
         self.text(name, &format!("{text}\n"))
     }
 
     pub(crate) fn text(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.temp.join(name);
         let mut file = File::create(&path).map_err(Error::io(&path))?;
-        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(Error::io(&path))
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.sync_all())
+            .map_err(Error::io(&path))
     }
 
     pub(crate) fn commit(mut self) -> Result<(), Error> {
@@ -60,7 +74,11 @@ impl Folder {
         let aside = self.temp.with_extension("replaced");
         replace::put(&self.temp, &self.target, &aside).map_err(Error::io(&self.target))?;
         self.done = true;
-        if let Some(parent) = self.target.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        if let Some(parent) = self
+            .target
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+        {
             sync(parent)?;
         }
         if aside.exists() {
@@ -81,18 +99,24 @@ impl Drop for Folder {
 
 /// `NAME.SUFFIX` beside a path.
 pub(crate) fn sibling(target: &Path, suffix: &str) -> PathBuf {
-    let name = target.file_name().map_or_else(|| "data".to_owned(), |name| name.to_string_lossy().into_owned());
+    let name = target.file_name().map_or_else(
+        || "data".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
     target.with_file_name(format!("{name}.{suffix}"))
 }
 
 /// Refuses a target that is neither absent, empty nor a folder with all the files in `marks`: one that an earlier run wrote.
 pub(crate) fn check_replaceable(target: &Path, marks: &[&str]) -> Result<(), Error> {
-    replace::check(target, |folder| replace::has(folder, marks)).map_err(|error| Error::file(target, error.to_string()))
+    replace::check(target, |folder| replace::has(folder, marks))
+        .map_err(|error| Error::file(target, error.to_string()))
 }
 
 /// Makes a folder's entries durable.
 fn sync(folder: &Path) -> Result<(), Error> {
-    File::open(folder).and_then(|file| file.sync_all()).map_err(Error::io(folder))
+    File::open(folder)
+        .and_then(|file| file.sync_all())
+        .map_err(Error::io(folder))
 }
 
 /// A file of JSON Lines.
@@ -104,7 +128,8 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub(crate) fn line(&mut self, value: &impl Serialize) -> Result<(), Error> {
-        serde_json::to_writer(&mut self.file, value).map_err(|error| Error::io(&self.path)(error.into()))?;
+        serde_json::to_writer(&mut self.file, value)
+            .map_err(|error| Error::io(&self.path)(error.into()))?;
         self.count += 1;
         self.file.write_all(b"\n").map_err(Error::io(&self.path))
     }
@@ -117,7 +142,10 @@ impl Lines {
 
     /// Flushes and syncs; the number of lines.
     pub(crate) fn finish(mut self) -> Result<usize, Error> {
-        self.file.flush().and_then(|()| self.file.get_ref().sync_all()).map_err(Error::io(&self.path))?;
+        self.file
+            .flush()
+            .and_then(|()| self.file.get_ref().sync_all())
+            .map_err(Error::io(&self.path))?;
         Ok(self.count)
     }
 }

@@ -11,7 +11,10 @@ pub fn number(seed: u64, purpose: &str, name: &str) -> u64 {
     hasher.update([0]);
     hasher.update(name.as_bytes());
     let digest = hasher.finalize();
-    digest.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte))
+    digest
+        .iter()
+        .take(8)
+        .fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
 /// Whether a name falls into the given share (0 to 1) of all names.
@@ -27,9 +30,16 @@ mod tests {
 
     #[test]
     fn shares_are_met_and_nested() {
-        let inside = |share: f64| (0..10_000).filter(|i| falls_into(share, 7, "test", &i.to_string())).count();
+        let inside = |share: f64| {
+            (0..10_000)
+                .filter(|i| falls_into(share, 7, "test", &i.to_string()))
+                .count()
+        };
         assert!((800..1200).contains(&inside(0.1)));
         assert_eq!((inside(0.0), inside(1.0)), (0, 10_000));
-        assert!((0..1000).all(|i: i32| !falls_into(0.1, 7, "t", &i.to_string()) || falls_into(0.2, 7, "t", &i.to_string())));
+        assert!(
+            (0..1000).all(|i: i32| !falls_into(0.1, 7, "t", &i.to_string())
+                || falls_into(0.2, 7, "t", &i.to_string()))
+        );
     }
 }

@@ -13,12 +13,22 @@ use crate::verify;
 /// not among them: they are offered with every question. `None` where the query cannot be read.
 #[must_use]
 pub fn gold_entities(kg: &dyn Kg, question: &GoldQuestion) -> Option<Vec<NodeId>> {
-    let mut nodes: Vec<NodeId> = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name)).collect();
+    let mut nodes: Vec<NodeId> = question
+        .topics
+        .iter()
+        .filter_map(|topic| kg.by_name(&topic.name))
+        .collect();
     if question.topics.is_empty() {
         let program = verify::converted(question, Some(kg)).ok()?;
-        nodes = program.constants.iter().filter_map(|term| kg.find(term)).collect();
+        nodes = program
+            .constants
+            .iter()
+            .filter_map(|term| kg.find(term))
+            .collect();
     }
-    nodes.retain(|node| kg.term(*node).as_literal().is_none() && kg.classes().binary_search(node).is_err());
+    nodes.retain(|node| {
+        kg.term(*node).as_literal().is_none() && kg.classes().binary_search(node).is_err()
+    });
     nodes.sort_unstable();
     nodes.dedup();
     Some(nodes)
@@ -45,10 +55,21 @@ pub struct Linking {
 
 impl Linking {
     /// Adds a question, and to each of its groups.
-    pub fn add(&mut self, gold: &[NodeId], linked: &[NodeId], took: Duration, groups: &[(String, String)]) {
+    pub fn add(
+        &mut self,
+        gold: &[NodeId],
+        linked: &[NodeId],
+        took: Duration,
+        groups: &[(String, String)],
+    ) {
         self.count(gold, linked, took);
         for (dimension, value) in groups {
-            self.by.entry(dimension.clone()).or_default().entry(value.clone()).or_default().count(gold, linked, took);
+            self.by
+                .entry(dimension.clone())
+                .or_default()
+                .entry(value.clone())
+                .or_default()
+                .count(gold, linked, took);
         }
     }
 
@@ -83,12 +104,20 @@ impl Linking {
     /// Linked entities of a question.
     #[must_use]
     pub fn a_question(&self) -> f64 {
-        if self.questions == 0 { 0.0 } else { self.linked as f64 / self.questions as f64 }
+        if self.questions == 0 {
+            0.0
+        } else {
+            self.linked as f64 / self.questions as f64
+        }
     }
 }
 
 fn share(part: usize, all: usize) -> f64 {
-    if all == 0 { 1.0 } else { part as f64 / all as f64 }
+    if all == 0 {
+        1.0
+    } else {
+        part as f64 / all as f64
+    }
 }
 
 #[cfg(test)]
@@ -102,8 +131,19 @@ mod tests {
         let hops = [("hops".to_owned(), "2".to_owned())];
         linking.add(&nodes(&[1, 2]), &nodes(&[2, 3, 4]), Duration::ZERO, &hops);
         linking.add(&nodes(&[5]), &nodes(&[5]), Duration::ZERO, &[]);
-        assert_eq!((linking.recall(), linking.precision(), linking.complete(), linking.a_question()), (2.0 / 3.0, 0.5, 0.5, 2.0));
+        assert_eq!(
+            (
+                linking.recall(),
+                linking.precision(),
+                linking.complete(),
+                linking.a_question()
+            ),
+            (2.0 / 3.0, 0.5, 0.5, 2.0)
+        );
         assert_eq!(linking.by["hops"]["2"].recall(), 0.5);
-        assert_eq!((Linking::default().recall(), Linking::default().a_question()), (1.0, 0.0));
+        assert_eq!(
+            (Linking::default().recall(), Linking::default().a_question()),
+            (1.0, 0.0)
+        );
     }
 }

@@ -77,13 +77,20 @@ impl GenerateOptions {
     /// The template of every agent that gets examples.
     #[must_use]
     pub fn templates(&self) -> Vec<Template> {
-        let own = |&agent: &Agent| if agent == Agent::KgAgent { self.template.clone() } else { Template::of(agent) };
+        let own = |&agent: &Agent| {
+            if agent == Agent::KgAgent {
+                self.template.clone()
+            } else {
+                Template::of(agent)
+            }
+        };
         self.agents.iter().map(own).collect()
     }
 
     /// Whether relation names are scrambled in the examples of a question that is trained on.
     pub(crate) fn scrambles(&self, question: &GoldQuestion) -> bool {
-        self.template.layout == Layout::Dialogue && hash::falls_into(self.scramble, self.seed, "scrambled", &question.id)
+        self.template.layout == Layout::Dialogue
+            && hash::falls_into(self.scramble, self.seed, "scrambled", &question.id)
     }
 
     /// The example with invented relation names.
@@ -135,21 +142,34 @@ pub fn generate(
     let chosen = choose(questions, kg, options, &mut made.report)?;
     let done = Mutex::new(Vec::with_capacity(chosen.len()));
     let sink = |i: usize, record: Record, examples: Vec<Example>| {
-        done.lock().unwrap_or_else(PoisonError::into_inner).push((i, record, examples));
+        done.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push((i, record, examples));
         Ok(())
     };
     let todo: Vec<usize> = (0..chosen.len()).collect();
     work_all(&chosen, &todo, kg, options, progress, stop, &sink)?;
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_unstable_by_key(|(i, ..)| *i);
-    let (records, examples): (Vec<Record>, Vec<Vec<Example>>) = done.into_iter().map(|(_, record, examples)| (record, examples)).unzip();
+    let (records, examples): (Vec<Record>, Vec<Vec<Example>>) = done
+        .into_iter()
+        .map(|(_, record, examples)| (record, examples))
+        .unzip();
     let fates = decide(&chosen, &records, kg, options, &mut made.report)?;
-    for (((record, fate), examples), question) in records.into_iter().zip(fates).zip(examples).zip(&chosen) {
+    for (((record, fate), examples), question) in
+        records.into_iter().zip(fates).zip(examples).zip(&chosen)
+    {
         match (record.outcome, fate) {
             (Outcome::Refused(refused), _) => made.refused.push(refused),
             (Outcome::Kept(..), Some(Fate::Written(Part::Train))) => {
                 let scrambled = options.scrambles(question);
-                made.train.extend(examples.into_iter().map(|example| if scrambled { options.scramble(example) } else { example }));
+                made.train.extend(examples.into_iter().map(|example| {
+                    if scrambled {
+                        options.scramble(example)
+                    } else {
+                        example
+                    }
+                }));
             }
             (_, Some(Fate::Written(Part::Valid))) => made.valid.extend(examples),
             (Outcome::Kept(..), _) => {}
@@ -194,9 +214,22 @@ pub(crate) struct Size {
 impl Size {
     fn of(example: &Example) -> Self {
         // Every call is the last of one example in the paper layout; a dialogue carries all of them.
-        let steps = if example.layout == Layout::Dialogue { example.n_steps } else { 1 };
-        let tokens = example.messages.iter().map(|message| tokens::estimate(&message.content)).sum();
-        Self { agent: example.agent, steps, abstain: example.abstain && example.step == example.n_steps, tokens }
+        let steps = if example.layout == Layout::Dialogue {
+            example.n_steps
+        } else {
+            1
+        };
+        let tokens = example
+            .messages
+            .iter()
+            .map(|message| tokens::estimate(&message.content))
+            .sum();
+        Self {
+            agent: example.agent,
+            steps,
+            abstain: example.abstain && example.step == example.n_steps,
+            tokens,
+        }
     }
 }
 
@@ -213,14 +246,26 @@ pub(crate) fn work_all(
     stop: &AtomicBool,
     sink: &(dyn Fn(usize, Record, Vec<Example>) -> Result<(), Error> + Sync),
 ) -> Result<(), Error> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().map_err(|error| Error::Threads(error.to_string()))?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+        .map_err(|error| Error::Threads(error.to_string()))?;
     let templates = options.templates();
-    let renderers = templates.iter().map(|template| agents::examples_of(kg, template, &options.verify)).collect::<Result<Vec<_>, _>>()?;
-    let check = VerifyOptions { abstain: options.verify.abstain || options.abstain > 0.0, ..options.verify.clone() };
+    let renderers = templates
+        .iter()
+        .map(|template| agents::examples_of(kg, template, &options.verify))
+        .collect::<Result<Vec<_>, _>>()?;
+    let check = VerifyOptions {
+        abstain: options.verify.abstain || options.abstain > 0.0,
+        ..options.verify.clone()
+    };
     let done = AtomicUsize::new(chosen.len() - todo.len());
     let work = |&i: &usize| {
         if stop.load(Ordering::Relaxed) {
-            return Err(Error::Stopped { done: done.load(Ordering::Relaxed), total: chosen.len() });
+            return Err(Error::Stopped {
+                done: done.load(Ordering::Relaxed),
+                total: chosen.len(),
+            });
         }
         let (record, examples) = work(chosen[i], kg, &check, options, &renderers);
         sink(i, record, examples)?;
@@ -240,21 +285,40 @@ pub(crate) fn choose<'q>(
     options: &GenerateOptions,
     report: &mut Report,
 ) -> Result<Vec<&'q GoldQuestion>, Error> {
-    options.select.draw.check(questions.iter().map(|question| question.source.as_str()))?;
+    options
+        .select
+        .draw
+        .check(questions.iter().map(|question| question.source.as_str()))?;
     // One entity may be named by its IRI in one source and by its short name in another.
-    let key = |name: &str| kg.by_name(name).map_or_else(|| name.to_owned(), |node| kg.name(node));
-    let held: HashSet<String> = options.hold_out.iter().flat_map(|question| &question.topics).map(|topic| key(&topic.name)).collect();
+    let key = |name: &str| {
+        kg.by_name(name)
+            .map_or_else(|| name.to_owned(), |node| kg.name(node))
+    };
+    let held: HashSet<String> = options
+        .hold_out
+        .iter()
+        .flat_map(|question| &question.topics)
+        .map(|topic| key(&topic.name))
+        .collect();
     let mut chosen = Vec::with_capacity(questions.len());
     for question in questions {
-        if !held.is_empty() && question.topics.iter().any(|topic| held.contains(&key(&topic.name))) {
+        if !held.is_empty()
+            && question
+                .topics
+                .iter()
+                .any(|topic| held.contains(&key(&topic.name)))
+        {
             report.add(&question.source, |counts| counts.held_out += 1);
         } else {
             chosen.push(question);
         }
     }
     if let Some(limit) = options.limit.filter(|limit| *limit < chosen.len()) {
-        let mut order: Vec<(u64, usize)> =
-            chosen.iter().enumerate().map(|(i, question)| (hash::number(options.seed, "limit", &question.id), i)).collect();
+        let mut order: Vec<(u64, usize)> = chosen
+            .iter()
+            .enumerate()
+            .map(|(i, question)| (hash::number(options.seed, "limit", &question.id), i))
+            .collect();
         order.sort_unstable();
         let mut kept: Vec<usize> = order.into_iter().take(limit).map(|(_, i)| i).collect();
         kept.sort_unstable();
@@ -281,7 +345,16 @@ fn work(
                 detail: refused.detail,
                 sparql: question.query.text(),
             });
-            (Record { outcome, converted: refused.converted, values_added: 0, ties: false, seconds: 0.0 }, Vec::new())
+            (
+                Record {
+                    outcome,
+                    converted: refused.converted,
+                    values_added: 0,
+                    ties: false,
+                    seconds: 0.0,
+                },
+                Vec::new(),
+            )
         }
     };
     record.seconds = begun.elapsed().as_secs_f64();
@@ -296,7 +369,11 @@ fn examples(
     renderers: &[Box<dyn AgentExamples + '_>],
 ) -> Result<(Record, Vec<Example>), Refused> {
     let verified = verify::verify(kg, question, check)?;
-    let failed = |detail: String| Refused { reason: Refusal::ProgramFailed, detail, converted: true };
+    let failed = |detail: String| Refused {
+        reason: Refusal::ProgramFailed,
+        detail,
+        converted: true,
+    };
     let render = |verified: &verify::Verified| -> Result<Vec<Example>, Refused> {
         let mut all = Vec::new();
         for renderer in renderers {
@@ -314,7 +391,16 @@ fn examples(
     let sketch = Sketch::of(kg, question, &verified);
     let sizes = examples.iter().map(Size::of).collect();
     let (values_added, ties) = (verified.values_added, verified.ties);
-    Ok((Record { outcome: Outcome::Kept(sketch, sizes), converted: true, values_added, ties, seconds: 0.0 }, examples))
+    Ok((
+        Record {
+            outcome: Outcome::Kept(sketch, sizes),
+            converted: true,
+            values_added,
+            ties,
+            seconds: 0.0,
+        },
+        examples,
+    ))
 }
 
 /// Chooses among the questions that were kept and counts everything; `None` is the fate of a refused question.
@@ -332,7 +418,11 @@ pub(crate) fn decide(
         .iter()
         .zip(records)
         .filter_map(|(question, record)| match &record.outcome {
-            Outcome::Kept(sketch, sizes) => Some(Item { question, sketch, steps: sizes.iter().map(|size| size.steps).sum() }),
+            Outcome::Kept(sketch, sizes) => Some(Item {
+                question,
+                sketch,
+                steps: sizes.iter().map(|size| size.steps).sum(),
+            }),
             Outcome::Refused(_) => None,
         })
         .collect();
@@ -385,8 +475,18 @@ pub fn check(questions: &[GoldQuestion], threads: usize) -> (Report, Vec<Refused
             }
         });
         if let Err(why) = result {
-            let (id, source, sparql) = (question.id.clone(), question.source.clone(), question.query.text());
-            refused.push(RefusedQuestion { id, source, reason: why.reason, detail: why.detail, sparql });
+            let (id, source, sparql) = (
+                question.id.clone(),
+                question.source.clone(),
+                question.query.text(),
+            );
+            refused.push(RefusedQuestion {
+                id,
+                source,
+                reason: why.reason,
+                detail: why.detail,
+                sparql,
+            });
         }
     }
     report.total.seconds = begun.elapsed().as_secs_f64();

@@ -52,7 +52,11 @@ fn stable_variables(text: &str) -> String {
     let mut pieces = text.split('?');
     stable.push_str(pieces.next().unwrap_or_default());
     for piece in pieces {
-        let (name, rest) = piece.split_at(piece.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(piece.len()));
+        let (name, rest) = piece.split_at(
+            piece
+                .find(|c: char| !c.is_ascii_alphanumeric())
+                .unwrap_or(piece.len()),
+        );
         stable.push('?');
         if name.len() >= RANDOM && name.bytes().all(|b| b.is_ascii_hexdigit()) {
             let known = names.iter().position(|known| *known == name);
@@ -105,6 +109,11 @@ mod tests {
         let parse = || GoldQuery::Algebra(Box::new(toolbox::kg::parse_query(text).unwrap())).text();
         let (first, second) = (parse(), parse());
         assert_eq!(first, second);
-        assert!(first.contains("?aggregate0") && first.contains("?aggregate1") && first.contains("http://e/p?q"), "{first}");
+        assert!(
+            first.contains("?aggregate0")
+                && first.contains("?aggregate1")
+                && first.contains("http://e/p?q"),
+            "{first}"
+        );
     }
 }

@@ -43,7 +43,11 @@ impl Recall {
     }
 
     fn share(&self, sum: f64) -> f64 {
-        if self.choices == 0 { 0.0 } else { sum / self.choices as f64 }
+        if self.choices == 0 {
+            0.0
+        } else {
+            sum / self.choices as f64
+        }
     }
 
     /// Recall at each of [`CUTS`].
@@ -106,22 +110,34 @@ pub fn recall(
     stop: &AtomicBool,
     sink: &mut dyn FnMut(&Choice) -> Result<(), Error>,
 ) -> Result<RecallReport, Error> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| Error::Threads(error.to_string()))?;
-    let mut report = RecallReport { ranker: options.ranker.name(), ..RecallReport::default() };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()
+        .map_err(|error| Error::Threads(error.to_string()))?;
+    let mut report = RecallReport {
+        ranker: options.ranker.name(),
+        ..RecallReport::default()
+    };
     let done = AtomicUsize::new(0);
     for block in questions.chunks(limits::BLOCK) {
         let work = |question: &GoldQuestion| {
             if stop.load(Ordering::Relaxed) {
                 return None;
             }
-            let found = verify::verify(kg, question, options).ok().and_then(|verified| choices(kg, question, &verified, options).ok());
+            let found = verify::verify(kg, question, options)
+                .ok()
+                .and_then(|verified| choices(kg, question, &verified, options).ok());
             progress(done.fetch_add(1, Ordering::Relaxed) + 1);
             Some(found)
         };
-        let results: Vec<Option<Option<Choices>>> = pool.install(|| block.par_iter().map(work).collect());
+        let results: Vec<Option<Option<Choices>>> =
+            pool.install(|| block.par_iter().map(work).collect());
         for (question, result) in block.iter().zip(results) {
             let Some(found) = result else {
-                return Err(Error::Stopped { done: done.load(Ordering::Relaxed), total: questions.len() });
+                return Err(Error::Stopped {
+                    done: done.load(Ordering::Relaxed),
+                    total: questions.len(),
+                });
             };
             let source = report.sources.entry(question.source.clone()).or_default();
             let Some(found) = found else {
@@ -132,7 +148,11 @@ pub fn recall(
             source.ranking_seconds += found.took.as_secs_f64();
             for choice in &found.choices {
                 source.all.add(choice.rank, choice.candidates.len());
-                let direction = if choice.out { &mut source.out } else { &mut source.incoming };
+                let direction = if choice.out {
+                    &mut source.out
+                } else {
+                    &mut source.incoming
+                };
                 direction.add(choice.rank, choice.candidates.len());
                 sink(choice)?;
             }

@@ -3,7 +3,19 @@
 use serde::{Deserialize, Serialize};
 
 /// Why a question did not become training data. Reports count by these names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, thiserror::Error)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    thiserror::Error,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
     /// The query text does not parse in any dialect we read.
@@ -111,6 +123,9 @@ impl Refusal {
     /// The name in reports, such as `group-by`.
     #[must_use]
     pub fn name(self) -> String {
-        serde_json::to_value(self).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|value| value.as_str().map(str::to_owned))
+            .unwrap_or_default()
     }
 }

@@ -100,8 +100,18 @@ impl Lengths {
     pub(crate) fn of(mut lengths: Vec<usize>) -> Self {
         lengths.sort_unstable();
         // The smallest length that at least this share of the examples does not exceed.
-        let at = |percent: usize| lengths.get((lengths.len() * percent).div_ceil(100).saturating_sub(1)).copied().unwrap_or(0);
-        Self { total: lengths.iter().sum(), median: at(50), p95: at(95), max: at(100) }
+        let at = |percent: usize| {
+            lengths
+                .get((lengths.len() * percent).div_ceil(100).saturating_sub(1))
+                .copied()
+                .unwrap_or(0)
+        };
+        Self {
+            total: lengths.iter().sum(),
+            median: at(50),
+            p95: at(95),
+            max: at(100),
+        }
     }
 }
 
@@ -153,7 +163,10 @@ impl Report {
                         Some(Fate::Written(_)) => {
                             counts.examples += sizes.len();
                             for size in sizes {
-                                *counts.by_agent.entry(size.agent.name().to_owned()).or_default() += 1;
+                                *counts
+                                    .by_agent
+                                    .entry(size.agent.name().to_owned())
+                                    .or_default() += 1;
                             }
                             counts.steps += sizes.iter().map(|size| size.steps).sum::<usize>();
                             counts.abstain += sizes.iter().filter(|size| size.abstain).count();
@@ -162,7 +175,9 @@ impl Report {
                         Some(Fate::NotDrawn) | None => counts.not_drawn += 1,
                     }
                 }
-                Outcome::Refused(refused) => *counts.refused.entry(refused.reason.name()).or_default() += 1,
+                Outcome::Refused(refused) => {
+                    *counts.refused.entry(refused.reason.name()).or_default() += 1
+                }
             }
         });
     }

@@ -35,13 +35,18 @@ impl Sketch {
         let linked = &verified.linked;
         let names: Vec<String> = linked.entities.iter().map(|&node| kg.name(node)).collect();
         let calls = &verified.gold.calls;
-        let join = |call: &dyn Fn(&Call) -> String| calls.iter().map(call).collect::<Vec<_>>().join("; ");
+        let join =
+            |call: &dyn Fn(&Call) -> String| calls.iter().map(call).collect::<Vec<_>>().join("; ");
         let relation = |relation: &Relation| match relation {
             Relation::Plain(id) => kg.name(id.node()),
             Relation::Interval(index) => kg.schema().intervals[*index].name.clone(),
         };
         let mut relations: Vec<String> = verified.must_show.iter().map(relation).collect();
-        let mut functions: Vec<String> = verified.must_offer.iter().map(|&class| kg.name(class)).collect();
+        let mut functions: Vec<String> = verified
+            .must_offer
+            .iter()
+            .map(|&class| kg.name(class))
+            .collect();
         functions.extend(calls.iter().flat_map(functions_of));
         let mut topics = names.clone();
         for list in [&mut relations, &mut functions, &mut topics] {
@@ -52,7 +57,11 @@ impl Sketch {
             wording: wording(&question.question),
             masked: masked_words(&question.question, linked),
             program: hash::number(0, "program", &join(&Call::to_string)),
-            shape: hash::number(0, "shape", &join(&|call| masked_call(call, &names).to_string())),
+            shape: hash::number(
+                0,
+                "shape",
+                &join(&|call| masked_call(call, &names).to_string()),
+            ),
             relations,
             functions,
             topics,
@@ -61,10 +70,21 @@ impl Sketch {
 
     /// The sketch of a question without a program: only its wording and the entities that its source names.
     pub(crate) fn of_wording(kg: &dyn Kg, question: &GoldQuestion) -> Self {
-        let name = |name: &str| kg.by_name(name).map_or_else(|| name.to_owned(), |node| kg.name(node));
-        let mut topics: Vec<String> = question.topics.iter().map(|topic| name(&topic.name)).collect();
+        let name = |name: &str| {
+            kg.by_name(name)
+                .map_or_else(|| name.to_owned(), |node| kg.name(node))
+        };
+        let mut topics: Vec<String> = question
+            .topics
+            .iter()
+            .map(|topic| name(&topic.name))
+            .collect();
         topics.sort_unstable();
-        Self { wording: wording(&question.question), topics, ..Self::default() }
+        Self {
+            wording: wording(&question.question),
+            topics,
+            ..Self::default()
+        }
     }
 
     /// Masked wording and masked program as one key; `None` where there is no program.
@@ -79,23 +99,42 @@ fn wording(question: &str) -> u64 {
 
 /// Lower-case words of a text.
 fn words(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
 }
 
 fn masked_words(question: &str, linked: &Linked) -> String {
     let mut text = linked.mask(question);
     // Quotations first: what stands between quotes may be several words.
-    for value in linked.values.iter().filter(|value| !value.lexical.is_empty()) {
+    for value in linked
+        .values
+        .iter()
+        .filter(|value| !value.lexical.is_empty())
+    {
         text = text.replace(&format!("\"{}\"", value.lexical), "x");
     }
-    let handle = |word: &str| word.strip_prefix('e').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
+    let handle = |word: &str| {
+        word.strip_prefix('e')
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    };
     let number = |word: &str| word.bytes().any(|b| b.is_ascii_digit()) && !handle(word);
-    words(&text).map(|word| if number(&word) { "x".to_owned() } else { word }).collect::<Vec<_>>().join(" ")
+    words(&text)
+        .map(|word| if number(&word) { "x".to_owned() } else { word })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn masked_call(call: &Call, entities: &[String]) -> Call {
-    let args = call.args.iter().map(|arg| masked_arg(arg, entities)).collect();
-    Call { args, ..call.clone() }
+    let args = call
+        .args
+        .iter()
+        .map(|arg| masked_arg(arg, entities))
+        .collect();
+    Call {
+        args,
+        ..call.clone()
+    }
 }
 
 fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
@@ -105,7 +144,12 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
             None => arg.clone(),
         },
         Arg::Literal(_) => Arg::handle(HandleKind::Value, 0),
-        Arg::List(items) => Arg::List(items.iter().map(|item| masked_arg(item, entities)).collect()),
+        Arg::List(items) => Arg::List(
+            items
+                .iter()
+                .map(|item| masked_arg(item, entities))
+                .collect(),
+        ),
         Arg::Inverse(inner) => Arg::Inverse(Box::new(masked_arg(inner, entities))),
         Arg::Var(_) | Arg::Handle(_) | Arg::Op(_) | Arg::Extreme(_) => arg.clone(),
     }
@@ -115,7 +159,12 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
 fn functions_of(call: &Call) -> Vec<String> {
     let walks = matches!(
         call.tool,
-        Tool::GetRelation | Tool::RetrieveRelation | Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByType | Tool::End
+        Tool::GetRelation
+            | Tool::RetrieveRelation
+            | Tool::GetHeadEntity
+            | Tool::GetTailEntity
+            | Tool::GetEntityByType
+            | Tool::End
     );
     let mut found: Vec<String> = call
         .args

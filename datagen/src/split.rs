@@ -41,7 +41,12 @@ pub struct Split {
 
 impl Default for Split {
     fn default() -> Self {
-        Self { part: Part::All, percent: 10, relations: 0, seed: 0 }
+        Self {
+            part: Part::All,
+            percent: 10,
+            relations: 0,
+            seed: 0,
+        }
     }
 }
 
@@ -61,8 +66,17 @@ impl Split {
             "train" => Part::Train,
             "heldout" | "held-out" => Part::HeldOut,
             "seen" | "unseen" => {
-                let part = if word == "seen" { Part::Seen } else { Part::Unseen };
-                return Some(Self { part, relations: number?.parse().ok()?, seed, ..Self::default() });
+                let part = if word == "seen" {
+                    Part::Seen
+                } else {
+                    Part::Unseen
+                };
+                return Some(Self {
+                    part,
+                    relations: number?.parse().ok()?,
+                    seed,
+                    ..Self::default()
+                });
             }
             _ => return None,
         };
@@ -70,13 +84,19 @@ impl Split {
             None => Self::default().percent,
             Some(percent) => percent.parse().ok().filter(|percent| *percent <= 100)?,
         };
-        Some(Self { part, percent, seed, ..Self::default() })
+        Some(Self {
+            part,
+            percent,
+            seed,
+            ..Self::default()
+        })
     }
 
     /// Whether a question of this id is in the part; `None` where that depends on all questions of the source.
     #[must_use]
     pub fn holds(&self, id: &str) -> Option<bool> {
-        let held_out = || hash::falls_into(f64::from(self.percent) / 100.0, self.seed, "held-out", id);
+        let held_out =
+            || hash::falls_into(f64::from(self.percent) / 100.0, self.seed, "held-out", id);
         match self.part {
             Part::All => Some(true),
             Part::Train => Some(!held_out()),
@@ -89,18 +109,27 @@ impl Split {
     #[must_use]
     pub fn of(&self, questions: Vec<GoldQuestion>) -> Vec<GoldQuestion> {
         match self.part {
-            Part::All | Part::Train | Part::HeldOut => {
-                questions.into_iter().filter(|question| self.holds(&question.id) == Some(true)).collect()
-            }
+            Part::All | Part::Train | Part::HeldOut => questions
+                .into_iter()
+                .filter(|question| self.holds(&question.id) == Some(true))
+                .collect(),
             Part::Seen | Part::Unseen => {
                 let needed: Vec<BTreeSet<String>> = questions.iter().map(relations).collect();
                 let all: BTreeSet<&String> = needed.iter().flatten().collect();
                 let mut order: Vec<&String> = all.into_iter().collect();
                 order.sort_by_cached_key(|relation| hash::number(self.seed, "held-back", relation));
                 let held: BTreeSet<&String> = order.into_iter().take(self.relations).collect();
-                let unseen = needed.iter().map(|needed| needed.iter().any(|relation| held.contains(relation)));
-                let wanted: Vec<bool> = unseen.map(|unseen| unseen == (self.part == Part::Unseen)).collect();
-                questions.into_iter().zip(wanted).filter_map(|(question, wanted)| wanted.then_some(question)).collect()
+                let unseen = needed
+                    .iter()
+                    .map(|needed| needed.iter().any(|relation| held.contains(relation)));
+                let wanted: Vec<bool> = unseen
+                    .map(|unseen| unseen == (self.part == Part::Unseen))
+                    .collect();
+                questions
+                    .into_iter()
+                    .zip(wanted)
+                    .filter_map(|(question, wanted)| wanted.then_some(question))
+                    .collect()
             }
         }
     }
@@ -109,7 +138,10 @@ impl Split {
 /// The relations that a question's gold program names, by full name.
 fn relations(question: &GoldQuestion) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for call in verify::converted(question, None).map(|program| program.calls).unwrap_or_default() {
+    for call in verify::converted(question, None)
+        .map(|program| program.calls)
+        .unwrap_or_default()
+    {
         let params = call.tool.signature().params;
         for (i, arg) in call.args.iter().enumerate() {
             let name = match arg {
@@ -133,9 +165,17 @@ impl fmt::Display for Split {
             Part::Seen => "seen",
             Part::Unseen => "unseen",
         };
-        let number = if matches!(self.part, Part::Seen | Part::Unseen) { self.relations } else { usize::from(self.percent) };
+        let number = if matches!(self.part, Part::Seen | Part::Unseen) {
+            self.relations
+        } else {
+            usize::from(self.percent)
+        };
         write!(f, "{word}:{number}")?;
-        if self.seed == 0 { Ok(()) } else { write!(f, ":{}", self.seed) }
+        if self.seed == 0 {
+            Ok(())
+        } else {
+            write!(f, ":{}", self.seed)
+        }
     }
 }
 
@@ -162,18 +202,39 @@ mod tests {
     }
 
     fn ids(split: &str, questions: &[GoldQuestion]) -> BTreeSet<String> {
-        Split::parse(split).unwrap().of(questions.to_vec()).into_iter().map(|question| question.id).collect()
+        Split::parse(split)
+            .unwrap()
+            .of(questions.to_vec())
+            .into_iter()
+            .map(|question| question.id)
+            .collect()
     }
 
     #[test]
     fn parts_are_disjoint_and_whole() {
-        let questions: Vec<GoldQuestion> = (0..5000).map(|i| question(format!("2-hop-dev-{i}"), "")).collect();
+        let questions: Vec<GoldQuestion> = (0..5000)
+            .map(|i| question(format!("2-hop-dev-{i}"), ""))
+            .collect();
         let (train, held) = (ids("train", &questions), ids("heldout", &questions));
         assert!(train.is_disjoint(&held) && train.len() + held.len() == 5000);
-        assert!((400..600).contains(&held.len()), "{} of 5000 held out", held.len());
+        assert!(
+            (400..600).contains(&held.len()),
+            "{} of 5000 held out",
+            held.len()
+        );
         assert_ne!(ids("heldout:10:1", &questions), held);
-        assert_eq!(Split::parse("heldout:5").map(|split| split.percent), Some(5));
-        assert_eq!((Split::parse("heldout:101"), Split::parse("dev"), Split::parse("seen")), (None, None, None));
+        assert_eq!(
+            Split::parse("heldout:5").map(|split| split.percent),
+            Some(5)
+        );
+        assert_eq!(
+            (
+                Split::parse("heldout:101"),
+                Split::parse("dev"),
+                Split::parse("seen")
+            ),
+            (None, None, None)
+        );
         for text in ["all", "train:10", "heldout:5", "seen:60", "unseen:60:2"] {
             assert_eq!(Split::parse(text).unwrap().to_string(), text);
         }
@@ -181,14 +242,26 @@ mod tests {
 
     #[test]
     fn held_back_relations_are_in_one_part_only() {
-        let path = |i: usize| format!("SELECT ?x {{ <urn:kgagent:a> <urn:kgagent:r{}> ?y . ?y <urn:kgagent:r{}> ?x }}", i % 20, i / 20);
-        let questions: Vec<GoldQuestion> = (0..400).map(|i| question(i.to_string(), &path(i))).collect();
+        let path = |i: usize| {
+            format!(
+                "SELECT ?x {{ <urn:kgagent:a> <urn:kgagent:r{}> ?y . ?y <urn:kgagent:r{}> ?x }}",
+                i % 20,
+                i / 20
+            )
+        };
+        let questions: Vec<GoldQuestion> = (0..400)
+            .map(|i| question(i.to_string(), &path(i)))
+            .collect();
         let (seen, unseen) = (ids("seen:5", &questions), ids("unseen:5", &questions));
         assert!(seen.is_disjoint(&unseen));
         // Five of twenty relations are held back: fifteen are left for either hop.
         assert_eq!((seen.len(), unseen.len()), (15 * 15, 400 - 15 * 15));
         let of = |part: &BTreeSet<String>| -> BTreeSet<String> {
-            questions.iter().filter(|question| part.contains(&question.id)).flat_map(relations).collect()
+            questions
+                .iter()
+                .filter(|question| part.contains(&question.id))
+                .flat_map(relations)
+                .collect()
         };
         assert_eq!((of(&seen).len(), of(&unseen).len()), (15, 20));
     }

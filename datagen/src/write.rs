@@ -46,7 +46,8 @@ pub fn write_dataset(
     let partial = sibling(out, "partial");
     check_replaceable(&partial, &["journal"])?;
     fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
-    let (journal, found) = Journal::open(&partial.join("journal"), &fingerprint(&chosen, kg, options))?;
+    let (journal, found) =
+        Journal::open(&partial.join("journal"), &fingerprint(&chosen, kg, options))?;
     let done = work(&journal, &found, &chosen, kg, options, progress, stop)?;
     report.resumed = found.len();
 
@@ -73,10 +74,17 @@ pub fn write_dataset(
             _ => continue,
         };
         let payload = journal.read(entry)?;
-        let lines = payload.iter().position(|byte| *byte == b'\n').map_or(&[][..], |end| &payload[end + 1..]);
+        let lines = payload
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(&[][..], |end| &payload[end + 1..]);
         if *fate == Some(Fate::Written(Part::Train)) && options.scrambles(question) {
-            for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                let example: Example = serde_json::from_slice(line).map_err(|error| Error::io(&partial)(error.into()))?;
+            for line in lines
+                .split(|byte| *byte == b'\n')
+                .filter(|line| !line.is_empty())
+            {
+                let example: Example = serde_json::from_slice(line)
+                    .map_err(|error| Error::io(&partial)(error.into()))?;
                 file.line(&options.scramble(example))?;
             }
         } else {
@@ -85,9 +93,14 @@ pub fn write_dataset(
     }
     if let Some(beside) = &options.synth {
         report.coverage = Some(beside.coverage.clone());
-        for (name, questions) in [("questions.jsonl", questions), ("heldout.jsonl", &beside.held_back)] {
+        for (name, questions) in [
+            ("questions.jsonl", questions),
+            ("heldout.jsonl", &beside.held_back),
+        ] {
             let mut file = folder.lines(name)?;
-            questions.iter().try_for_each(|question| file.line(&question_line(question, &[])))?;
+            questions
+                .iter()
+                .try_for_each(|question| file.line(&question_line(question, &[])))?;
             file.finish()?;
         }
     }
@@ -120,9 +133,17 @@ fn work(
     let mut done: Vec<Option<(Entry, Record)>> = vec![None; chosen.len()];
     for entry in found {
         let payload = journal.read(entry)?;
-        let head = payload.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        let head = payload
+            .split(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
         // A record that does not read back is of another build: its question is done again.
-        if let (Ok(record), Some(place)) = (serde_json::from_slice(head), usize::try_from(entry.piece).ok().and_then(|i| done.get_mut(i))) {
+        if let (Ok(record), Some(place)) = (
+            serde_json::from_slice(head),
+            usize::try_from(entry.piece)
+                .ok()
+                .and_then(|i| done.get_mut(i)),
+        ) {
             *place = Some((*entry, record));
         }
     }
@@ -134,7 +155,12 @@ fn work(
         Ok(())
     };
     work_all(chosen, &todo, kg, options, progress, stop, &sink)?;
-    Ok(done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect())
+    Ok(done
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_iter()
+        .flatten()
+        .collect())
 }
 
 /// The record as one line, then a line an example.
@@ -158,7 +184,11 @@ fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions)
     let fixed = json!([
         env!("CARGO_PKG_VERSION"),
         kg.content_hash(),
-        options.templates().iter().map(toolbox::memory::Template::hash).collect::<Vec<_>>(),
+        options
+            .templates()
+            .iter()
+            .map(toolbox::memory::Template::hash)
+            .collect::<Vec<_>>(),
         options.seed,
         options.abstain,
         verify.ties,
@@ -171,10 +201,39 @@ fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions)
     ]);
     hasher.update(fixed.to_string());
     for question in chosen {
-        let GoldQuestion { id, source, question: wording, query, topics, answers, answers_bind, hops, kind, exclude } = question;
-        hasher.update(json!([id, source, wording, query.text(), topics, answers, answers_bind, hops, kind, exclude]).to_string());
+        let GoldQuestion {
+            id,
+            source,
+            question: wording,
+            query,
+            topics,
+            answers,
+            answers_bind,
+            hops,
+            kind,
+            exclude,
+        } = question;
+        hasher.update(
+            json!([
+                id,
+                source,
+                wording,
+                query.text(),
+                topics,
+                answers,
+                answers_bind,
+                hops,
+                kind,
+                exclude
+            ])
+            .to_string(),
+        );
     }
-    hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    hasher
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// A question as a `jsonl` source reads it, for `kgagent eval`.
@@ -184,7 +243,11 @@ fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Valu
         topic.insert(name.clone(), json!(""));
     }
     if !question.topics.is_empty() {
-        topic = question.topics.iter().map(|topic| (topic.name.clone(), json!(topic.label))).collect();
+        topic = question
+            .topics
+            .iter()
+            .map(|topic| (topic.name.clone(), json!(topic.label)))
+            .collect();
     }
     let mut line = json!({ "id": question.id, "question": question.question, "sparql": question.query.text(), "topic": topic });
     if let Some(kind) = &question.kind {

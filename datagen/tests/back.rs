@@ -15,16 +15,20 @@ use toolbox::link::Linked;
 use toolbox::term::{Literal, NodeId, Term};
 use toolbox::value::{Extreme, Op};
 
-const HEAD: &str =
-    "PREFIX : <http://ex.org/ns/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> ";
+const HEAD: &str = "PREFIX : <http://ex.org/ns/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> ";
 
 fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
 }
 
 /// A random program that runs: calls are drawn, and those that fail are left out.
 fn program(kg: &MemoryKg, dice: &mut Dice) -> Vec<Call> {
-    let options = ExecOptions { max_steps: 200, ..ExecOptions::default() };
+    let options = ExecOptions {
+        max_steps: 200,
+        ..ExecOptions::default()
+    };
     let mut session = Session::new(kg, "", Linked::default(), &[], options);
     let mut calls: Vec<Call> = Vec::new();
     let triples: Vec<_> = kg.triples().collect();
@@ -32,19 +36,49 @@ fn program(kg: &MemoryKg, dice: &mut Dice) -> Vec<Call> {
     for _ in 0..2 + dice.below(7) {
         let &(subject, _, object) = dice.pick(&triples).unwrap();
         let node = if dice.percent(50) { subject } else { object };
-        let set = if next > 0 && dice.percent(75) { Arg::Var(dice.below(next as usize) as u32) } else { Arg::Name(kg.name(node)) };
+        let set = if next > 0 && dice.percent(75) {
+            Arg::Var(dice.below(next as usize) as u32)
+        } else {
+            Arg::Name(kg.name(node))
+        };
         let call = match dice.below(10) {
             0..4 => walk(&mut session, kg, dice, &set, next),
-            4 => dice.pick(kg.classes()).map(|&class| Call::new(Tool::GetEntityByType, vec![Arg::Name(kg.name(class))], next)),
-            5 | 6 => constraint(&mut session, kg, dice, &set, next, Tool::GetEntityByConstraint),
+            4 => dice.pick(kg.classes()).map(|&class| {
+                Call::new(Tool::GetEntityByType, vec![Arg::Name(kg.name(class))], next)
+            }),
+            5 | 6 => constraint(
+                &mut session,
+                kg,
+                dice,
+                &set,
+                next,
+                Tool::GetEntityByConstraint,
+            ),
             7 => relation(&mut session, kg, dice, &set, true).map(|relation| {
-                let extreme = if dice.percent(50) { Extreme::Max } else { Extreme::Min };
-                Call::new(Tool::GetEntityByConstraint, vec![set, relation, Arg::Extreme(extreme)], next)
+                let extreme = if dice.percent(50) {
+                    Extreme::Max
+                } else {
+                    Extreme::Min
+                };
+                Call::new(
+                    Tool::GetEntityByConstraint,
+                    vec![set, relation, Arg::Extreme(extreme)],
+                    next,
+                )
             }),
             other if next > 1 => {
-                let tool = if other == 8 { Tool::Intersect } else { Tool::Union };
-                let others = (0..1 + dice.below(2)).map(|_| Arg::Var(dice.below(next as usize) as u32));
-                Some(Call::new(tool, std::iter::once(set).chain(others).collect(), next))
+                let tool = if other == 8 {
+                    Tool::Intersect
+                } else {
+                    Tool::Union
+                };
+                let others =
+                    (0..1 + dice.below(2)).map(|_| Arg::Var(dice.below(next as usize) as u32));
+                Some(Call::new(
+                    tool,
+                    std::iter::once(set).chain(others).collect(),
+                    next,
+                ))
             }
             _ => None,
         };
@@ -55,7 +89,9 @@ fn program(kg: &MemoryKg, dice: &mut Dice) -> Vec<Call> {
             next += 1;
         }
     }
-    let Some(last) = next.checked_sub(1) else { return Vec::new() };
+    let Some(last) = next.checked_sub(1) else {
+        return Vec::new();
+    };
     let mut answer = Arg::Var(last);
     let closing = match dice.below(6) {
         0 => Some(Call::new(Tool::Count, vec![answer.clone()], next)),
@@ -73,9 +109,19 @@ fn program(kg: &MemoryKg, dice: &mut Dice) -> Vec<Call> {
 }
 
 /// A relation of a set, out of it or into it.
-fn relation(session: &mut Session<'_>, kg: &MemoryKg, dice: &mut Dice, set: &Arg, out: bool) -> Option<Arg> {
-    let step = session.run(&Call::new(Tool::GetRelation, vec![set.clone()], 0)).ok()?;
-    let Observation::Relations(shown) = &step.observation else { return None };
+fn relation(
+    session: &mut Session<'_>,
+    kg: &MemoryKg,
+    dice: &mut Dice,
+    set: &Arg,
+    out: bool,
+) -> Option<Arg> {
+    let step = session
+        .run(&Call::new(Tool::GetRelation, vec![set.clone()], 0))
+        .ok()?;
+    let Observation::Relations(shown) = &step.observation else {
+        return None;
+    };
     let relation = *dice.pick(if out { &shown.out } else { &shown.incoming })?;
     let name = match relation {
         Relation::Plain(id) => kg.name(id.node()),
@@ -84,7 +130,13 @@ fn relation(session: &mut Session<'_>, kg: &MemoryKg, dice: &mut Dice, set: &Arg
     Some(Arg::Name(name))
 }
 
-fn walk(session: &mut Session<'_>, kg: &MemoryKg, dice: &mut Dice, set: &Arg, next: u32) -> Option<Call> {
+fn walk(
+    session: &mut Session<'_>,
+    kg: &MemoryKg,
+    dice: &mut Dice,
+    set: &Arg,
+    next: u32,
+) -> Option<Call> {
     let out = dice.percent(55);
     let name = relation(session, kg, dice, set, out)?;
     let (tool, name) = match (out, dice.percent(10)) {
@@ -96,14 +148,33 @@ fn walk(session: &mut Session<'_>, kg: &MemoryKg, dice: &mut Dice, set: &Arg, ne
     Some(Call::new(tool, vec![set.clone(), name], next))
 }
 
-fn constraint(session: &mut Session<'_>, kg: &MemoryKg, dice: &mut Dice, set: &Arg, next: u32, tool: Tool) -> Option<Call> {
+fn constraint(
+    session: &mut Session<'_>,
+    kg: &MemoryKg,
+    dice: &mut Dice,
+    set: &Arg,
+    next: u32,
+    tool: Tool,
+) -> Option<Call> {
     let name = relation(session, kg, dice, set, true)?;
     let Arg::Name(text) = &name else { return None };
     let tails: Vec<NodeId> = match kg.by_name(text) {
-        Some(node) => kg.triples().filter(|(_, relation, _)| relation.node() == node).map(|(_, _, tail)| tail).collect(),
-        None => {
-            kg.schema().intervals.iter().flat_map(|i| kg.triples().filter(|t| t.1 == i.from).map(|t| t.2).collect::<Vec<_>>()).collect()
-        }
+        Some(node) => kg
+            .triples()
+            .filter(|(_, relation, _)| relation.node() == node)
+            .map(|(_, _, tail)| tail)
+            .collect(),
+        None => kg
+            .schema()
+            .intervals
+            .iter()
+            .flat_map(|i| {
+                kg.triples()
+                    .filter(|t| t.1 == i.from)
+                    .map(|t| t.2)
+                    .collect::<Vec<_>>()
+            })
+            .collect(),
     };
     let tail = *dice.pick(&tails)?;
     let (value, ops) = match kg.term(tail) {
@@ -111,7 +182,9 @@ fn constraint(session: &mut Session<'_>, kg: &MemoryKg, dice: &mut Dice, set: &A
             let lexical = literal.lexical.clone();
             let value = match dice.below(4) {
                 0 => literal,
-                1 if lexical.len() >= 10 && lexical.as_bytes()[4] == b'-' => Literal::plain(&lexical[..4]),
+                1 if lexical.len() >= 10 && lexical.as_bytes()[4] == b'-' => {
+                    Literal::plain(&lexical[..4])
+                }
                 _ => Literal::plain(lexical),
             };
             (Arg::Literal(value), 6)
@@ -119,14 +192,23 @@ fn constraint(session: &mut Session<'_>, kg: &MemoryKg, dice: &mut Dice, set: &A
         _ => (Arg::Name(kg.name(tail)), 2),
     };
     let op = Op::ALL[dice.below(ops)];
-    Some(Call::new(tool, vec![set.clone(), name, Arg::Op(op), value], next))
+    Some(Call::new(
+        tool,
+        vec![set.clone(), name, Arg::Op(op), value],
+        next,
+    ))
 }
 
 #[test]
 fn random_programs_and_their_queries_agree() {
     let text = std::fs::read_to_string(data("queries.txt")).unwrap();
-    let mut graphs = vec![MemoryKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap()];
-    for (i, line) in text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).enumerate() {
+    let mut graphs =
+        vec![MemoryKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap()];
+    for (i, line) in text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .enumerate()
+    {
         let frozen = Frozen::of(&parse_query(&format!("{HEAD}{line}")).unwrap());
         graphs.extend((0..2).map(|seed| frozen.graph(i as u64 * 7 + seed)));
     }
@@ -138,7 +220,9 @@ fn random_programs_and_their_queries_agree() {
             if calls.is_empty() {
                 continue;
             }
-            let Ok(answer) = reference::run_calls(kg, &calls, &[]) else { continue };
+            let Ok(answer) = reference::run_calls(kg, &calls, &[]) else {
+                continue;
+            };
             programs += 1;
             let back = reference::way_back(kg, &calls, &[], &answer);
             if let Some(why) = back.unsayable {
@@ -149,13 +233,31 @@ fn random_programs_and_their_queries_agree() {
             }
             again += usize::from(back.converted);
             stuck += usize::from(back.stuck);
-            wrong.extend(back.wrong.map(|how| format!("{how}\n{}", reference::triples(kg))));
+            wrong.extend(
+                back.wrong
+                    .map(|how| format!("{how}\n{}", reference::triples(kg))),
+            );
         }
     }
-    eprintln!("{programs} programs, {unsayable} unsayable, {again} convert again, {stuck} to what cannot be run");
-    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.iter().take(3).cloned().collect::<Vec<_>>().join("\n---\n"));
+    eprintln!(
+        "{programs} programs, {unsayable} unsayable, {again} convert again, {stuck} to what cannot be run"
+    );
     assert!(
-        programs > 1_500 && unsayable * 20 < programs && again * 2 > programs && stuck * 50 < programs,
+        wrong.is_empty(),
+        "{} differ:\n{}",
+        wrong.len(),
+        wrong
+            .iter()
+            .take(3)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("\n---\n")
+    );
+    assert!(
+        programs > 1_500
+            && unsayable * 20 < programs
+            && again * 2 > programs
+            && stuck * 50 < programs,
         "{programs}, {unsayable} unsayable, {again} again"
     );
 }
@@ -163,11 +265,17 @@ fn random_programs_and_their_queries_agree() {
 #[test]
 fn the_worked_shapes_go_back_and_forth() {
     let kg = MemoryKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap();
-    let rows: Vec<serde_json::Value> = serde_json::from_str(&std::fs::read_to_string(data("shapes.json")).unwrap()).unwrap();
+    let rows: Vec<serde_json::Value> =
+        serde_json::from_str(&std::fs::read_to_string(data("shapes.json")).unwrap()).unwrap();
     assert_eq!(rows.len(), 24);
     let mut again = Vec::new();
     for row in rows {
-        let lines: Vec<&str> = row["program"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+        let lines: Vec<&str> = row["program"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|line| line.as_str().unwrap())
+            .collect();
         let calls = parse_program(&lines.join(";\n")).unwrap();
         let exclude: Vec<Term> = row["exclude"]
             .as_array()
@@ -177,7 +285,13 @@ fn the_worked_shapes_go_back_and_forth() {
             .collect();
         let answer = reference::run_calls(&kg, &calls, &exclude).unwrap();
         let back = reference::way_back(&kg, &calls, &exclude, &answer);
-        assert!(back.unsayable.is_none() && back.wrong.is_none(), "{}: {:?} {:?}", row["id"], back.unsayable, back.wrong);
+        assert!(
+            back.unsayable.is_none() && back.wrong.is_none(),
+            "{}: {:?} {:?}",
+            row["id"],
+            back.unsayable,
+            back.wrong
+        );
         again.extend(back.converted.then(|| row["id"].to_string()));
     }
     // S13 and S14 walk out and back: their queries say the way out twice, which does not convert again.
@@ -187,11 +301,23 @@ fn the_worked_shapes_go_back_and_forth() {
 #[test]
 fn what_no_query_says_is_told() {
     let kg = MemoryKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap();
-    let say = |program: &str| datagen::back::back(&kg, &parse_program(program).unwrap(), &[]).map(|query| query.to_string());
-    let words = say("v0 = get_candidate_entity(\"lions\"); ans = end(v0)").unwrap_err().to_string();
-    assert!(words.contains("get_candidate_entity") && words.contains("question's words"), "{words}");
-    let fails = say("v0 = get_tail_entity(m.lions, no.such); ans = end(v0)").unwrap_err().to_string();
+    let say = |program: &str| {
+        datagen::back::back(&kg, &parse_program(program).unwrap(), &[])
+            .map(|query| query.to_string())
+    };
+    let words = say("v0 = get_candidate_entity(\"lions\"); ans = end(v0)")
+        .unwrap_err()
+        .to_string();
+    assert!(
+        words.contains("get_candidate_entity") && words.contains("question's words"),
+        "{words}"
+    );
+    let fails = say("v0 = get_tail_entity(m.lions, no.such); ans = end(v0)")
+        .unwrap_err()
+        .to_string();
     assert!(fails.starts_with("step 1 of the program fails"), "{fails}");
-    let value = say("v0 = get_tail_entity(m.lions, sports.team.city); v1 = count(v0); ans = end(v1)").unwrap();
+    let value =
+        say("v0 = get_tail_entity(m.lions, sports.team.city); v1 = count(v0); ans = end(v1)")
+            .unwrap();
     assert!(value.contains("COUNT(DISTINCT ?x)"), "{value}");
 }

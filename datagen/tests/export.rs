@@ -10,7 +10,12 @@ use serde_json::{Value, json};
 fn folder(dir: &Path, lines: &[Value]) -> PathBuf {
     let data = dir.join("data");
     std::fs::create_dir_all(&data).unwrap();
-    let text = |lines: &[Value]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let text = |lines: &[Value]| {
+        lines
+            .iter()
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
     std::fs::write(data.join("train.jsonl"), text(lines)).unwrap();
     std::fs::write(data.join("valid.jsonl"), text(&lines[..1])).unwrap();
     let head = "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: train\n    path: train.jsonl\n  - split: validation\n    path: valid.jsonl\n---\n";
@@ -19,7 +24,10 @@ fn folder(dir: &Path, lines: &[Value]) -> PathBuf {
 }
 
 fn line(id: usize, turns: &[(&str, &str)]) -> Value {
-    let messages: Vec<Value> = turns.iter().map(|(role, content)| json!({ "role": role, "content": content })).collect();
+    let messages: Vec<Value> = turns
+        .iter()
+        .map(|(role, content)| json!({ "role": role, "content": content }))
+        .collect();
     json!({
         "messages": messages, "id": format!("q{id}"), "source": "jsonl", "question": "what \"is\" it?\n", "program": ["get_relation(a)", "ans = end(a)"],
         "answer": ["a", "b"], "layout": "dialogue", "agent": "kg-agent", "step": 2, "n_steps": 2, "template_hash": "aa", "kg_hash": "bb",
@@ -49,7 +57,9 @@ fn formats() -> Vec<ExportFormat> {
 #[test]
 fn every_layout_holds_every_conversation() {
     let dir = tempfile::tempdir().unwrap();
-    let mut lines: Vec<Value> = (0..2500).map(|i| line(i, &DIALOGUE[..if i % 3 == 0 { 3 } else { 5 }])).collect();
+    let mut lines: Vec<Value> = (0..2500)
+        .map(|i| line(i, &DIALOGUE[..if i % 3 == 0 { 3 } else { 5 }]))
+        .collect();
     lines[7]["answer"] = json!(12);
     lines[8]["answer"] = json!(false);
     lines[9]["abstain"] = json!(true);
@@ -69,14 +79,23 @@ fn every_layout_holds_every_conversation() {
         match format {
             ExportFormat::ShareGptTurns => assert!(!out.join("dataset_info.json").exists()),
             ExportFormat::ShareGpt | ExportFormat::Alpaca => {
-                let info: Value = serde_json::from_str(&std::fs::read_to_string(out.join("dataset_info.json")).unwrap()).unwrap();
-                assert_eq!(info.as_object().unwrap().keys().collect::<Vec<_>>(), ["kgagent_train"]);
+                let info: Value = serde_json::from_str(
+                    &std::fs::read_to_string(out.join("dataset_info.json")).unwrap(),
+                )
+                .unwrap();
+                assert_eq!(
+                    info.as_object().unwrap().keys().collect::<Vec<_>>(),
+                    ["kgagent_train"]
+                );
                 assert_eq!(info["kgagent_train"]["file_name"], "train.jsonl");
             }
             #[cfg(feature = "parquet")]
             ExportFormat::Parquet => {
                 let card = std::fs::read_to_string(out.join("README.md")).unwrap();
-                assert!(card.contains("path: data/train-*") && !card.contains("validation"), "{card}");
+                assert!(
+                    card.contains("path: data/train-*") && !card.contains("validation"),
+                    "{card}"
+                );
             }
         }
         std::fs::remove_dir_all(&out).unwrap();
@@ -104,12 +123,38 @@ fn two_given_turns_in_a_row_go_where_turns_may_stand_in_any_order() {
     let out = dir.path().join("out");
     for format in [ExportFormat::ShareGpt, ExportFormat::Alpaca] {
         let error = export(&data, format, &out).unwrap_err().to_string();
-        assert!(["turns 1 and 2", "`triad`", "--format parquet", "--trainer axolotl"].iter().all(|part| error.contains(part)), "{error}");
+        assert!(
+            [
+                "turns 1 and 2",
+                "`triad`",
+                "--format parquet",
+                "--trainer axolotl"
+            ]
+            .iter()
+            .all(|part| error.contains(part)),
+            "{error}"
+        );
     }
     export(&data, ExportFormat::ShareGptTurns, &out).unwrap();
-    let record: Value = serde_json::from_str(&std::fs::read_to_string(out.join("train.jsonl")).unwrap()).unwrap();
-    let from: Vec<&str> = record["conversations"].as_array().unwrap().iter().map(|turn| turn["from"].as_str().unwrap()).collect();
-    assert_eq!(from, ["human", "observation", "gpt", "observation", "observation", "gpt"]);
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(out.join("train.jsonl")).unwrap()).unwrap();
+    let from: Vec<&str> = record["conversations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| turn["from"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        from,
+        [
+            "human",
+            "observation",
+            "gpt",
+            "observation",
+            "observation",
+            "gpt"
+        ]
+    );
     #[cfg(feature = "parquet")]
     export(&data, ExportFormat::Parquet, &out).unwrap();
 }
@@ -119,8 +164,15 @@ fn sharegpt_keeps_to_odd_and_even_places() {
     let dir = tempfile::tempdir().unwrap();
     let data = folder(dir.path(), &[line(0, &DIALOGUE)]);
     export(&data, ExportFormat::ShareGpt, &dir.path().join("out")).unwrap();
-    let record: Value = serde_json::from_str(&std::fs::read_to_string(dir.path().join("out/train.jsonl")).unwrap()).unwrap();
-    let from: Vec<&str> = record["conversations"].as_array().unwrap().iter().map(|turn| turn["from"].as_str().unwrap()).collect();
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("out/train.jsonl")).unwrap())
+            .unwrap();
+    let from: Vec<&str> = record["conversations"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|turn| turn["from"].as_str().unwrap())
+        .collect();
     assert_eq!(from, ["human", "gpt", "observation", "gpt"]);
     assert_eq!(record["system"], "kg-agent");
 }
@@ -140,9 +192,17 @@ fn what_a_layout_cannot_hold_is_refused_by_line() {
         let dir = tempfile::tempdir().unwrap();
         let data = folder(dir.path(), &[good.clone(), bad]);
         for format in [ExportFormat::ShareGpt, ExportFormat::Alpaca] {
-            let error = export(&data, format, &dir.path().join("out")).unwrap_err().to_string();
-            assert!(error.contains("train.jsonl:2") && error.contains(says), "{error}");
-            let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            let error = export(&data, format, &dir.path().join("out"))
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains("train.jsonl:2") && error.contains(says),
+                "{error}"
+            );
+            let left: Vec<_> = std::fs::read_dir(dir.path())
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name())
+                .collect();
             assert_eq!(left, ["data"], "nothing is left behind");
         }
     }
@@ -151,6 +211,11 @@ fn what_a_layout_cannot_hold_is_refused_by_line() {
     let mine = dir.path().join("mine");
     std::fs::create_dir(&mine).unwrap();
     std::fs::write(mine.join("thesis.tex"), "keep").unwrap();
-    assert!(export(&data, ExportFormat::Alpaca, &mine).unwrap_err().to_string().contains("exists"));
+    assert!(
+        export(&data, ExportFormat::Alpaca, &mine)
+            .unwrap_err()
+            .to_string()
+            .contains("exists")
+    );
     assert!(mine.join("thesis.tex").exists());
 }

@@ -66,31 +66,56 @@ fn fronts(records: &[Value]) -> Vec<(String, Vec<GoldQuestion>)> {
     std::fs::write(&path, serde_json::to_string(records).unwrap()).unwrap();
     let read = |front: &str| {
         let source: Source = format!("{front}={}", dir.path().display()).parse().unwrap();
-        (front.to_owned(), source.read(None, &ReadOptions::default()).unwrap())
+        (
+            front.to_owned(),
+            source.read(None, &ReadOptions::default()).unwrap(),
+        )
     };
-    ["grailqa", "grailqa:sexpr", "grailqa:graph"].map(read).into()
+    ["grailqa", "grailqa:sexpr", "grailqa:graph"]
+        .map(read)
+        .into()
 }
 
 #[test]
 fn three_front_ends_say_the_same() {
     let found = agreements(&fronts(&records()), 1);
-    assert_eq!((found.questions, found.programs + found.answers), (4, 4), "{found:?}");
+    assert_eq!(
+        (found.questions, found.programs + found.answers),
+        (4, 4),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn a_front_end_that_says_something_else_is_found() {
     for (at, other) in [
-        (0, "(AND barge.port (JOIN (R barge.line.calls_at) (JOIN (R barge.line.owner) m.01)))"),
-        (0, "(AND barge.port (JOIN (R barge.line.calls_at) barge.line))"),
-        (1, "(AND barge.port (lt barge.port.opened 1990^^http://www.w3.org/2001/XMLSchema#gYear))"),
-        (2, "(ARGMIN (AND barge.port (JOIN barge.port.river m.02)) barge.port.depth)"),
+        (
+            0,
+            "(AND barge.port (JOIN (R barge.line.calls_at) (JOIN (R barge.line.owner) m.01)))",
+        ),
+        (
+            0,
+            "(AND barge.port (JOIN (R barge.line.calls_at) barge.line))",
+        ),
+        (
+            1,
+            "(AND barge.port (lt barge.port.opened 1990^^http://www.w3.org/2001/XMLSchema#gYear))",
+        ),
+        (
+            2,
+            "(ARGMIN (AND barge.port (JOIN barge.port.river m.02)) barge.port.depth)",
+        ),
         (3, "(AND barge.port (JOIN barge.port.river m.02))"),
     ] {
         let mut records = records();
         records[at]["s_expression"] = json!(other);
         let read = fronts(&records);
         let both = [("sparql", &read[0].1[at]), ("sexpr", &read[1].1[at])];
-        assert!(matches!(agreement(&both, 1), Agreement::Differ(_)), "{other}: {:?}", agreement(&both, 1));
+        assert!(
+            matches!(agreement(&both, 1), Agreement::Differ(_)),
+            "{other}: {:?}",
+            agreement(&both, 1)
+        );
     }
 }
 
@@ -117,11 +142,22 @@ fn odd_expressions_are_refused_with_their_place() {
     records[2]["graph_query"]["edges"][0]["end"] = json!(9);
     records[3].as_object_mut().unwrap().remove("graph_query");
     let read = fronts(&records);
-    assert!(matches!(&read[1].1[1].query, GoldQuery::Missing(Refusal::Syntax, why) if why.contains("not closed")));
-    assert!(matches!(&read[2].1[2].query, GoldQuery::Missing(Refusal::Syntax, why) if why.contains("`end`")));
-    assert!(matches!(&read[2].1[3].query, GoldQuery::Missing(Refusal::NoQuery, _)));
+    assert!(
+        matches!(&read[1].1[1].query, GoldQuery::Missing(Refusal::Syntax, why) if why.contains("not closed"))
+    );
+    assert!(
+        matches!(&read[2].1[2].query, GoldQuery::Missing(Refusal::Syntax, why) if why.contains("`end`"))
+    );
+    assert!(matches!(
+        &read[2].1[3].query,
+        GoldQuery::Missing(Refusal::NoQuery, _)
+    ));
     let found = agreements(&read, 1);
-    assert_eq!((found.some, found.programs + found.answers), (3, 1), "{found:?}");
+    assert_eq!(
+        (found.some, found.programs + found.answers),
+        (3, 1),
+        "{found:?}"
+    );
 }
 
 proptest::proptest! {

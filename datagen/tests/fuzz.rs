@@ -74,7 +74,8 @@ fn change(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
             input.splice(at..end, other[from..to].iter().copied());
         }
         5 if at + 4 <= input.len() => {
-            let word = [0, 1, u32::MAX, u32::try_from(random.below(64)).unwrap_or(0)][random.below(4)];
+            let word =
+                [0, 1, u32::MAX, u32::try_from(random.below(64)).unwrap_or(0)][random.below(4)];
             input[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
         _ if at < input.len() => input[at] = (random.next() & 0xff) as u8,
@@ -84,15 +85,26 @@ fn change(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
 }
 
 fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().unwrap())
+    std::env::var(variable)
+        .ok()
+        .map(|text| text.parse().unwrap())
 }
 
 fn run(name: &str) {
-    let (_, target, inputs) = fuzz::TARGETS.iter().find(|(known, ..)| *known == name).unwrap();
-    let (seconds, seed) = (number("KGAGENT_FUZZ_SECONDS"), number("KGAGENT_FUZZ_SEED").unwrap_or(1));
+    let (_, target, inputs) = fuzz::TARGETS
+        .iter()
+        .find(|(known, ..)| *known == name)
+        .unwrap();
+    let (seconds, seed) = (
+        number("KGAGENT_FUZZ_SECONDS"),
+        number("KGAGENT_FUZZ_SEED").unwrap_or(1),
+    );
     let inputs = inputs();
     if let Some(corpus) = std::env::var_os("KGAGENT_FUZZ_SEEDS") {
-        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(corpus).join(name);
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("..")
+            .join(corpus)
+            .join(name);
         std::fs::create_dir_all(&folder).unwrap();
         for (i, input) in inputs.iter().enumerate() {
             std::fs::write(folder.join(format!("seed-{i}")), input).unwrap();
@@ -100,10 +112,16 @@ fn run(name: &str) {
     }
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let (begun, mut runs, mut slowest) = (Instant::now(), 0_u64, Duration::ZERO);
-    while seconds.map_or(runs < RUNS, |seconds| begun.elapsed() < Duration::from_secs(seconds)) {
+    while seconds.map_or(runs < RUNS, |seconds| {
+        begun.elapsed() < Duration::from_secs(seconds)
+    }) {
         let mut input = inputs[random.below(inputs.len())].clone();
         // Inputs as they are first: a law that they break is no matter of chance.
-        let changes = if runs < inputs.len() as u64 { 0 } else { 1 + random.below(12) };
+        let changes = if runs < inputs.len() as u64 {
+            0
+        } else {
+            1 + random.below(12)
+        };
         if changes == 0 {
             input.clone_from(&inputs[usize::try_from(runs).unwrap()]);
         }
@@ -112,12 +130,18 @@ fn run(name: &str) {
         }
         let one = Instant::now();
         if catch_unwind(AssertUnwindSafe(|| target(&input))).is_err() {
-            panic!("{name}: run {runs} of seed {seed} panics on {:?}, bytes {input:?}", String::from_utf8_lossy(&input));
+            panic!(
+                "{name}: run {runs} of seed {seed} panics on {:?}, bytes {input:?}",
+                String::from_utf8_lossy(&input)
+            );
         }
         runs += 1;
         slowest = slowest.max(one.elapsed());
     }
-    println!("{name}: {runs} runs in {:?} without a panic, the slowest {slowest:?}", begun.elapsed());
+    println!(
+        "{name}: {runs} runs in {:?} without a panic, the slowest {slowest:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]

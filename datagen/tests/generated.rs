@@ -61,7 +61,10 @@ impl Tally {
 }
 
 fn check(text: &str, query: &Query, graphs: u64, seed: u64) -> Tally {
-    let mut tally = Tally { queries: 1, ..Tally::default() };
+    let mut tally = Tally {
+        queries: 1,
+        ..Tally::default()
+    };
     tally.convert = usize::from(convert(query, &Context::default()).is_ok());
     let frozen = Frozen::of(query);
     for i in 0..graphs {
@@ -79,7 +82,10 @@ fn check(text: &str, query: &Query, graphs: u64, seed: u64) -> Tally {
                 tally.compared += 1;
                 tally.ties += usize::from(tied);
                 tally.again += usize::from(back.converted);
-                tally.differ.extend(back.wrong.map(|how| format!("--- {text}\n{how}\n{}", reference::triples(&kg))));
+                tally.differ.extend(
+                    back.wrong
+                        .map(|how| format!("--- {text}\n{how}\n{}", reference::triples(&kg))),
+                );
                 if let Some(why) = back.unsayable {
                     tally.unsayable += 1;
                     if std::env::var_os("SHOW_UNSAYABLE").is_some() {
@@ -94,12 +100,17 @@ fn check(text: &str, query: &Query, graphs: u64, seed: u64) -> Tally {
                     eprintln!("--- {text}\n{why}");
                 }
             }
-            Outcome::Differs(how) => tally.differ.push(format!("--- {text}\n{how}\n{}", reference::triples(&kg))),
+            Outcome::Differs(how) => tally
+                .differ
+                .push(format!("--- {text}\n{how}\n{}", reference::triples(&kg))),
         }
     }
     tally.reached = usize::from(tally.compared > 0);
     if tally.convert > tally.reached {
-        tally.untouched.push(format!("{:?} failed {} empty {}: {text}", tally.refused, tally.failed, tally.empty));
+        tally.untouched.push(format!(
+            "{:?} failed {} empty {}: {text}",
+            tally.refused, tally.failed, tally.empty
+        ));
     }
     tally
 }
@@ -108,9 +119,16 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
     let begun = std::time::Instant::now();
     let one = |(i, text): (usize, &String)| match parse_query(text) {
         Ok(query) => check(text, &query, graphs, i as u64 + 1),
-        Err(_) => Tally { queries: 1, ..Tally::default() },
+        Err(_) => Tally {
+            queries: 1,
+            ..Tally::default()
+        },
     };
-    let tally = queries.par_iter().enumerate().map(one).reduce(Tally::default, Tally::add);
+    let tally = queries
+        .par_iter()
+        .enumerate()
+        .map(one)
+        .reduce(Tally::default, Tally::add);
     eprintln!(
         "{name}: {} queries, {} convert, {} reached; {} graphs: {} compared, {} tied, {} empty, {} failed, refused {:?}; back: {} unsayable, {} convert again; {:.1} s",
         tally.queries,
@@ -127,7 +145,10 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
         begun.elapsed().as_secs_f64()
     );
     if std::env::var_os("SHOW_UNTOUCHED").is_some() {
-        tally.untouched.iter().for_each(|text| eprintln!("untouched {text}"));
+        tally
+            .untouched
+            .iter()
+            .for_each(|text| eprintln!("untouched {text}"));
     }
     let some: Vec<&String> = tally.differ.iter().take(3).collect();
     assert!(
@@ -145,29 +166,53 @@ fn written_queries_on_their_own_graphs() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt");
     let text = std::fs::read_to_string(path).unwrap();
     let head = "PREFIX : <http://ex.org/ns/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> ";
-    let queries: Vec<String> =
-        text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| format!("{head}{line}")).collect();
+    let queries: Vec<String> = text
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| format!("{head}{line}"))
+        .collect();
     assert!(queries.len() > 40);
     let tally = run("written", &queries, 10);
     let queries: BTreeSet<&String> = queries.iter().collect();
     assert_eq!(queries.len(), tally.queries);
-    assert_eq!(tally.reached, tally.queries, "not one graph compared: {:#?}", tally.untouched);
+    assert_eq!(
+        tally.reached, tally.queries,
+        "not one graph compared: {:#?}",
+        tally.untouched
+    );
 }
 
 /// The gold queries of a published set.
 fn published(file: &str, query_of: fn(&serde_json::Value) -> Option<&str>) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets/gold-sparql").join(file);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/datasets/gold-sparql")
+        .join(file);
     if !path.exists() {
         eprintln!("skipped: {file} is not on this machine");
         return;
     }
     let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     let data: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let records = data.as_array().or_else(|| data["questions"].as_array()).unwrap();
-    let all: Vec<String> = records.iter().filter_map(query_of).map(str::to_owned).collect();
-    let graphs: Option<u64> = std::env::var("KGAGENT_TEST_GRAPHS").ok().and_then(|text| text.parse().ok());
-    let every = if graphs.is_some() { 1 } else { (all.len() / 100).clamp(1, 10) };
+    let records = data
+        .as_array()
+        .or_else(|| data["questions"].as_array())
+        .unwrap();
+    let all: Vec<String> = records
+        .iter()
+        .filter_map(query_of)
+        .map(str::to_owned)
+        .collect();
+    let graphs: Option<u64> = std::env::var("KGAGENT_TEST_GRAPHS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let every = if graphs.is_some() {
+        1
+    } else {
+        (all.len() / 100).clamp(1, 10)
+    };
     let queries: Vec<String> = all.into_iter().step_by(every).collect();
     let tally = run(file, &queries, graphs.unwrap_or(2));
     assert!(tally.compared * 2 > tally.graphs - tally.empty, "{tally:?}");
@@ -175,7 +220,9 @@ fn published(file: &str, query_of: fn(&serde_json::Value) -> Option<&str>) {
 
 #[test]
 fn lcquad1_on_its_own_graphs() {
-    published("lcquad1-train.json.gz", |record| record["sparql_query"].as_str());
+    published("lcquad1-train.json.gz", |record| {
+        record["sparql_query"].as_str()
+    });
 }
 
 #[test]
@@ -190,7 +237,11 @@ fn cwq_on_its_own_graphs() {
 
 #[test]
 fn qald_and_yago_on_their_own_graphs() {
-    published("qald9-train-multilingual.json.gz", |record| record["query"]["sparql"].as_str());
+    published("qald9-train-multilingual.json.gz", |record| {
+        record["query"]["sparql"].as_str()
+    });
     published("qald10.json.gz", |record| record["sparql"].as_str());
-    published("yago-qa.json.gz", |record| record["query"]["sparql"].as_str());
+    published("yago-qa.json.gz", |record| {
+        record["query"]["sparql"].as_str()
+    });
 }

@@ -16,7 +16,9 @@ use toolbox::exec::ExcludeWhen;
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 
 fn data(name: &str) -> Option<PathBuf> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../shared/datasets")
+        .join(name);
     if path.exists() {
         return Some(path);
     }
@@ -30,9 +32,19 @@ fn read(format: &str, path: &std::path::Path, kg: Option<&dyn Kg>) -> Vec<GoldQu
 }
 
 fn report(kg: &MemoryKg, questions: &[GoldQuestion]) -> Report {
-    let made = generate(questions, kg, &GenerateOptions::default(), &|_, _| {}, &AtomicBool::new(false)).unwrap();
+    let made = generate(
+        questions,
+        kg,
+        &GenerateOptions::default(),
+        &|_, _| {},
+        &AtomicBool::new(false),
+    )
+    .unwrap();
     let total = &made.report.total;
-    assert_eq!(total.verified + total.refused.values().sum::<usize>(), total.questions);
+    assert_eq!(
+        total.verified + total.refused.values().sum::<usize>(),
+        total.questions
+    );
     made.report
 }
 
@@ -58,23 +70,50 @@ fn metaqa_keeps_98_percent() {
 
 #[test]
 fn pathquestion_is_kept_whole() {
-    let Some(dir) = data("pathquestion") else { return };
-    for (questions, graph) in [("PQ-2H", "2H-kb"), ("PQ-3H", "3H-kb"), ("PQL-2H", "PQL2-KB"), ("PQL-3H", "PQL3-KB")] {
+    let Some(dir) = data("pathquestion") else {
+        return;
+    };
+    for (questions, graph) in [
+        ("PQ-2H", "2H-kb"),
+        ("PQ-3H", "3H-kb"),
+        ("PQL-2H", "PQL2-KB"),
+        ("PQL-3H", "PQL3-KB"),
+    ] {
         let kg = load(dir.join(format!("{graph}.txt.gz")));
-        let questions = read("pathquestion", &dir.join(format!("{questions}.txt.gz")), Some(&kg));
+        let questions = read(
+            "pathquestion",
+            &dir.join(format!("{questions}.txt.gz")),
+            Some(&kg),
+        );
         let report = report(&kg, &questions);
-        assert_eq!(report.total.verified, questions.len(), "{:?}", report.total.refused);
+        assert_eq!(
+            report.total.verified,
+            questions.len(),
+            "{:?}",
+            report.total.refused
+        );
     }
 }
 
 #[test]
 fn worldcup_is_kept_whole() {
-    let Some(dir) = data("worldcup2014") else { return };
+    let Some(dir) = data("worldcup2014") else {
+        return;
+    };
     let kg = load(dir.join("WC2014.txt.gz"));
     for name in ["WC-P1", "WC-P2", "WC-C"] {
-        let questions = read("pathquestion", &dir.join(format!("{name}.txt.gz")), Some(&kg));
+        let questions = read(
+            "pathquestion",
+            &dir.join(format!("{name}.txt.gz")),
+            Some(&kg),
+        );
         let report = report(&kg, &questions);
-        assert_eq!(report.total.verified, questions.len(), "{name}: {:?}", report.total.refused);
+        assert_eq!(
+            report.total.verified,
+            questions.len(),
+            "{name}: {:?}",
+            report.total.refused
+        );
     }
 }
 
@@ -84,14 +123,19 @@ fn cwq_keeps_99_percent() {
     let kg = load(dir.join("kg.nt.gz"));
     let report = report(&kg, &read("cwq", &dir.join("questions.json.gz"), Some(&kg)));
     let total = &report.total;
-    eprintln!("cwq-mini: {} of {} verified, refused {:?}", total.verified, total.questions, total.refused);
+    eprintln!(
+        "cwq-mini: {} of {} verified, refused {:?}",
+        total.verified, total.questions, total.refused
+    );
     assert_eq!(total.questions, 568);
     assert!(total.verified * 100 >= total.questions * 99, "{total:?}");
 }
 
 #[test]
 fn gold_queries_convert_or_say_why_not() {
-    let Some(dir) = data("gold-sparql") else { return };
+    let Some(dir) = data("gold-sparql") else {
+        return;
+    };
     let sets = [
         ("lcquad1", "lcquad1-train", 4000, 97),
         ("grailqa", "grailqa", 507, 95),
@@ -105,17 +149,27 @@ fn gold_queries_convert_or_say_why_not() {
         assert_eq!(questions.len(), count, "{name}");
         let (report, refused) = check(&questions, 0);
         let total = &report.total;
-        eprintln!("{name}: {} of {count} converted, refused {:?}", total.converted, total.refused);
+        eprintln!(
+            "{name}: {} of {count} converted, refused {:?}",
+            total.converted, total.refused
+        );
         assert_eq!(total.converted + refused.len(), count);
-        assert!(total.converted * 100 >= count * percent, "{name}: {total:?}");
+        assert!(
+            total.converted * 100 >= count * percent,
+            "{name}: {total:?}"
+        );
     }
 }
 
 /// SPARQL, s-expression and graph query of GrailQA say the same.
 #[test]
 fn the_front_ends_of_grailqa_agree() {
-    let Some(path) = data("gold-sparql/grailqa.json.gz") else { return };
-    let fronts: Vec<_> = ["grailqa", "grailqa:sexpr", "grailqa:graph"].map(|front| (front.to_owned(), read(front, &path, None))).into();
+    let Some(path) = data("gold-sparql/grailqa.json.gz") else {
+        return;
+    };
+    let fronts: Vec<_> = ["grailqa", "grailqa:sexpr", "grailqa:graph"]
+        .map(|front| (front.to_owned(), read(front, &path, None)))
+        .into();
     let found = datagen::agree::agreements(&fronts, 1);
     eprintln!("{found:?}");
     assert_eq!((found.questions, found.differ, found.some), (507, 0, 0));
@@ -125,14 +179,28 @@ fn the_front_ends_of_grailqa_agree() {
 /// Every set at hand is read whole, record for record, and by its own reader only.
 #[test]
 fn published_files_are_read_whole_and_by_their_own_reader() {
-    let Some(root) = data("README.md").and_then(|path| path.parent().map(std::path::Path::to_owned)) else { return };
+    let Some(root) =
+        data("README.md").and_then(|path| path.parent().map(std::path::Path::to_owned))
+    else {
+        return;
+    };
     let sets = [
         ("grailqa", "gold-sparql/grailqa.json.gz", 507, 0),
         ("cwq", "gold-sparql/cwq.json.gz", 1724, 0),
         ("lcquad1", "gold-sparql/lcquad1-train.json.gz", 4000, 0),
         ("qald10", "gold-sparql/qald10.json.gz", 162, 0),
-        ("qald", "gold-sparql/qald9-train-multilingual.json.gz", 408, 0),
-        ("qald:de", "gold-sparql/qald9-train-multilingual.json.gz", 408, 0),
+        (
+            "qald",
+            "gold-sparql/qald9-train-multilingual.json.gz",
+            408,
+            0,
+        ),
+        (
+            "qald:de",
+            "gold-sparql/qald9-train-multilingual.json.gz",
+            408,
+            0,
+        ),
         ("qald", "gold-sparql/yago-qa.json.gz", 100, 0),
         ("cwq", "cwq-mini/questions.json.gz", 568, 0),
         ("lcquad1", "dbpedia-slice/lcquad1.json.gz", 376, 0),
@@ -149,24 +217,43 @@ fn published_files_are_read_whole_and_by_their_own_reader() {
         let path = root.join(name);
         let questions = read(format, &path, None);
         assert_eq!(questions.len(), count, "{format}={name}");
-        let ids: std::collections::HashSet<&str> = questions.iter().map(|question| question.id.as_str()).collect();
+        let ids: std::collections::HashSet<&str> = questions
+            .iter()
+            .map(|question| question.id.as_str())
+            .collect();
         assert_eq!(ids.len(), count, "{format}={name}: ids repeat");
-        let without = questions.iter().filter(|question| matches!(question.query, GoldQuery::AnswersOnly { .. })).count();
+        let without = questions
+            .iter()
+            .filter(|question| matches!(question.query, GoldQuery::AnswersOnly { .. }))
+            .count();
         assert_eq!(without, answers_only, "{format}={name}");
-        let bad = questions.iter().find(|question| matches!(question.query, GoldQuery::Missing(Refusal::BadRecord, _)));
+        let bad = questions
+            .iter()
+            .find(|question| matches!(question.query, GoldQuery::Missing(Refusal::BadRecord, _)));
         assert!(bad.is_none(), "{format}={name}: {bad:?}");
-        assert!(answers_only == 0 || questions.iter().all(|question| !question.topics.is_empty()), "{format}={name}");
+        assert!(
+            answers_only == 0 || questions.iter().all(|question| !question.topics.is_empty()),
+            "{format}={name}"
+        );
         // No other reader takes what is surely of this kind.
         let format = format.split(':').next().unwrap();
         if path.is_file()
             && all.iter().any(|reader| {
                 let sample = datagen::read::Sample::read(&path).unwrap();
-                reader.format().name == format && reader.likeness(&sample) == datagen::read::Likeness::Sure
+                reader.format().name == format
+                    && reader.likeness(&sample) == datagen::read::Likeness::Sure
             })
         {
-            for other in all.iter().map(|reader| reader.format().name).filter(|other| *other != format) {
+            for other in all
+                .iter()
+                .map(|reader| reader.format().name)
+                .filter(|other| *other != format)
+            {
                 let source: Source = format!("{other}={}", path.display()).parse().unwrap();
-                let error = source.read(None, &ReadOptions::default()).unwrap_err().to_string();
+                let error = source
+                    .read(None, &ReadOptions::default())
+                    .unwrap_err()
+                    .to_string();
                 assert!(error.contains(&format!("try {format}=")), "{error}");
             }
         }
@@ -176,7 +263,11 @@ fn published_files_are_read_whole_and_by_their_own_reader() {
 /// The published records of a set that has no reader of its own.
 fn records(path: &std::path::Path) -> Vec<serde_json::Value> {
     let mut text = String::new();
-    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()), &mut text).unwrap();
+    std::io::Read::read_to_string(
+        &mut flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()),
+        &mut text,
+    )
+    .unwrap();
     serde_json::from_str(&text).unwrap()
 }
 
@@ -198,7 +289,10 @@ fn gold(id: &str, record: &serde_json::Value) -> GoldQuestion {
 /// Verifies every question and says what became of the others.
 fn verified(kg: &MemoryKg, questions: &[GoldQuestion]) -> (usize, BTreeMap<String, Vec<String>>) {
     let options = VerifyOptions::default();
-    let results: Vec<_> = questions.par_iter().map(|question| verify(kg, question, &options)).collect();
+    let results: Vec<_> = questions
+        .par_iter()
+        .map(|question| verify(kg, question, &options))
+        .collect();
     let mut refused: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut kept = 0;
     for (question, result) in questions.iter().zip(results) {
@@ -208,7 +302,12 @@ fn verified(kg: &MemoryKg, questions: &[GoldQuestion]) -> (usize, BTreeMap<Strin
                 "{} {} | {}",
                 question.id,
                 why.detail,
-                question.query.text().split_whitespace().collect::<Vec<_>>().join(" ")
+                question
+                    .query
+                    .text()
+                    .split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
             )),
         }
     }
@@ -216,21 +315,30 @@ fn verified(kg: &MemoryKg, questions: &[GoldQuestion]) -> (usize, BTreeMap<Strin
 }
 
 fn say(name: &str, kept: usize, all: usize, refused: &BTreeMap<String, Vec<String>>) {
-    let counts: BTreeMap<&String, usize> = refused.iter().map(|(reason, who)| (reason, who.len())).collect();
+    let counts: BTreeMap<&String, usize> = refused
+        .iter()
+        .map(|(reason, who)| (reason, who.len()))
+        .collect();
     eprintln!("{name}: {kept} of {all} verified, refused {counts:?}");
     if std::env::var_os("SHOW_REFUSED").is_some() {
-        refused.iter().for_each(|(reason, who)| who.iter().for_each(|who| eprintln!("  {reason}: {who}")));
+        refused
+            .iter()
+            .for_each(|(reason, who)| who.iter().for_each(|who| eprintln!("  {reason}: {who}")));
     }
 }
 
 #[test]
 fn dbpedia_slice_keeps_93_percent() {
-    let Some(dir) = data("dbpedia-slice") else { return };
+    let Some(dir) = data("dbpedia-slice") else {
+        return;
+    };
     let kg = load(dir.join("kg.nt.gz"));
     let (mut kept, mut all) = (0, 0);
     for name in ["qald9", "lcquad1"] {
-        let questions: Vec<GoldQuestion> =
-            records(&dir.join(format!("{name}.json.gz"))).iter().map(|record| gold(record["id"].as_str().unwrap(), record)).collect();
+        let questions: Vec<GoldQuestion> = records(&dir.join(format!("{name}.json.gz")))
+            .iter()
+            .map(|record| gold(record["id"].as_str().unwrap(), record))
+            .collect();
         let (verified, refused) = verified(&kg, &questions);
         say(name, verified, questions.len(), &refused);
         kept += verified;
@@ -241,7 +349,9 @@ fn dbpedia_slice_keeps_93_percent() {
 
 #[test]
 fn spider_is_kept_or_refused_with_a_reason() {
-    let Some(dir) = data("spider4sparql") else { return };
+    let Some(dir) = data("spider4sparql") else {
+        return;
+    };
     let mut by_graph: BTreeMap<String, Vec<GoldQuestion>> = BTreeMap::new();
     for (i, record) in records(&dir.join("questions.json.gz")).iter().enumerate() {
         let graph = record["kg"].as_str().unwrap().to_owned();
@@ -255,7 +365,8 @@ fn spider_is_kept_or_refused_with_a_reason() {
         let (verified, why) = verified(&kg, questions);
         kept += verified;
         all += questions.len();
-        why.into_iter().for_each(|(reason, who)| refused.entry(reason).or_default().extend(who));
+        why.into_iter()
+            .for_each(|(reason, who)| refused.entry(reason).or_default().extend(who));
     }
     say("spider4sparql", kept, all, &refused);
     assert_eq!(kept + refused.values().map(Vec::len).sum::<usize>(), all);

@@ -17,25 +17,57 @@ fn toy() -> MemoryKg {
 
 fn on(kg: Option<&MemoryKg>, query: &str) -> Result<GoldProgram, Refusal> {
     let kg = kg.map(|kg| kg as &dyn toolbox::kg::Kg);
-    convert(&parse_query(&format!("{HEAD}{query}")).unwrap(), &Context { kg, topics: &[], ..Context::default() })
+    convert(
+        &parse_query(&format!("{HEAD}{query}")).unwrap(),
+        &Context {
+            kg,
+            topics: &[],
+            ..Context::default()
+        },
+    )
 }
 
 fn lines(program: &GoldProgram) -> Vec<String> {
-    program.calls.iter().filter(|call| call.tool != toolbox::call::Tool::GetRelation).map(ToString::to_string).collect()
+    program
+        .calls
+        .iter()
+        .filter(|call| call.tool != toolbox::call::Tool::GetRelation)
+        .map(ToString::to_string)
+        .collect()
 }
 
 #[test]
 fn what_a_graph_makes_harmless_converts() {
     let kg = toy();
-    let calls = |query: &str| on(Some(&kg), query).unwrap_or_else(|reason| panic!("{query}: {reason}")).calls;
-    let program = |query: &str| calls(query).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+    let calls = |query: &str| {
+        on(Some(&kg), query)
+            .unwrap_or_else(|reason| panic!("{query}: {reason}"))
+            .calls
+    };
+    let program = |query: &str| {
+        calls(query)
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
     // Two teams are in the city, so that two may be asked for and three, and one may not.
     let all = "SELECT ?x WHERE { ?x :sports.team.city :m.lx }";
-    for limited in [format!("{all} LIMIT 2"), format!("{all} ORDER BY ?x LIMIT 3")] {
+    for limited in [
+        format!("{all} LIMIT 2"),
+        format!("{all} ORDER BY ?x LIMIT 3"),
+    ] {
         assert_eq!(program(&limited), program(all));
     }
-    assert_eq!(on(Some(&kg), &format!("{all} LIMIT 1")), Err(Refusal::Limit));
-    assert_eq!(on(None, &format!("{all} LIMIT 3")), Err(Refusal::Limit), "only a graph can tell");
+    assert_eq!(
+        on(Some(&kg), &format!("{all} LIMIT 1")),
+        Err(Refusal::Limit)
+    );
+    assert_eq!(
+        on(None, &format!("{all} LIMIT 3")),
+        Err(Refusal::Limit),
+        "only a graph can tell"
+    );
     assert_eq!(
         program("ASK { :m.lions :sports.team.city ?x }"),
         "get_relation(m.lions); v0 = judge(m.lions, sports.team.city, !=, m.lions); ans = end(v0)"
@@ -47,7 +79,11 @@ fn what_a_graph_makes_harmless_converts() {
     // Of two attributes that may say it, each is compared.
     let either = "SELECT ?x WHERE { ?x :sports.team.city :m.lx . { ?x :sports.team.founded ?d } UNION { ?x :sports.team.city ?d } FILTER(?d > \"1910-01-01\"^^xsd:date) }";
     let either = program(either);
-    assert_eq!(either.matches("get_entity_by_constraint(").count(), 2, "{either}");
+    assert_eq!(
+        either.matches("get_entity_by_constraint(").count(),
+        2,
+        "{either}"
+    );
     let several = program(
         "ASK { :m.rui :sports.athlete.teams ?y . ?y :sports.stint.team ?x . ?x :sports.team.city ?c . :m.lions :sports.team.city ?c }",
     );
@@ -58,34 +94,94 @@ fn what_a_graph_makes_harmless_converts() {
 fn what_no_program_says_is_refused_with_its_reason() {
     let kg = toy();
     let rows = [
-        ("SELECT ?x ?y WHERE { ?x :sports.team.city ?y }", Refusal::SeveralAnswers),
-        ("SELECT ?x WHERE { ?x :sports.team.city :m.lx } LIMIT 1", Refusal::Limit),
-        ("SELECT ?x WHERE { ?x :type.object.type :sports.team . ?x :sports.team.founded ?n } ORDER BY ?n LIMIT 2", Refusal::Limit),
-        ("SELECT ?x WHERE { ?x :sports.team.city :m.lx . ?x :sports.team.founded ?n } ORDER BY ?n LIMIT 1 OFFSET 1", Refusal::Offset),
-        ("SELECT ?x WHERE { ?x :sports.team.city :m.lx . ?x :sports.team.founded ?n } ORDER BY (?n + 1) LIMIT 1", Refusal::OrderBy),
-        ("SELECT ?c WHERE { ?x :sports.team.city ?c } GROUP BY ?c HAVING (COUNT(?x) > 1)", Refusal::GroupBy),
-        ("SELECT (AVG(?n) AS ?a) WHERE { ?x :sports.team.capacity ?n }", Refusal::Aggregate),
-        ("SELECT ?x WHERE { ?x :sports.team.city :m.lx MINUS { ?x :sports.team.capacity ?n } }", Refusal::Minus),
-        ("SELECT ?x WHERE { ?x :sports.team.city :m.lx FILTER NOT EXISTS { ?x :sports.team.capacity ?n } }", Refusal::Minus),
-        ("SELECT ?x WHERE { :m.lx :location.city.twin+ ?x }", Refusal::PropertyPath),
-        ("SELECT ?p WHERE { :m.lions ?p :m.lx }", Refusal::VariablePredicate),
-        ("SELECT ?x WHERE { ?x ?p ?y . ?x :sports.team.city :m.lx }", Refusal::VariablePredicate),
-        ("SELECT ?n WHERE { ?x :sports.team.city :m.lx OPTIONAL { ?x :sports.team.capacity ?n } }", Refusal::OptionalAnswer),
-        ("SELECT ?x WHERE { ?x :sports.team.city :m.lx . ?x :sports.team.capacity ?n FILTER(STRLEN(STR(?n)) > 4) }", Refusal::Filter),
-        ("SELECT ?t WHERE { :m.lions :type.object.type ?t }", Refusal::HiddenRelation),
-        ("SELECT ?x WHERE { ?x :sports.team.city ?y }", Refusal::NoStart),
-        ("SELECT ?x WHERE { ?x :sports.team.city :m.nowhere }", Refusal::UnknownConstant),
+        (
+            "SELECT ?x ?y WHERE { ?x :sports.team.city ?y }",
+            Refusal::SeveralAnswers,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city :m.lx } LIMIT 1",
+            Refusal::Limit,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :type.object.type :sports.team . ?x :sports.team.founded ?n } ORDER BY ?n LIMIT 2",
+            Refusal::Limit,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city :m.lx . ?x :sports.team.founded ?n } ORDER BY ?n LIMIT 1 OFFSET 1",
+            Refusal::Offset,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city :m.lx . ?x :sports.team.founded ?n } ORDER BY (?n + 1) LIMIT 1",
+            Refusal::OrderBy,
+        ),
+        (
+            "SELECT ?c WHERE { ?x :sports.team.city ?c } GROUP BY ?c HAVING (COUNT(?x) > 1)",
+            Refusal::GroupBy,
+        ),
+        (
+            "SELECT (AVG(?n) AS ?a) WHERE { ?x :sports.team.capacity ?n }",
+            Refusal::Aggregate,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city :m.lx MINUS { ?x :sports.team.capacity ?n } }",
+            Refusal::Minus,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city :m.lx FILTER NOT EXISTS { ?x :sports.team.capacity ?n } }",
+            Refusal::Minus,
+        ),
+        (
+            "SELECT ?x WHERE { :m.lx :location.city.twin+ ?x }",
+            Refusal::PropertyPath,
+        ),
+        (
+            "SELECT ?p WHERE { :m.lions ?p :m.lx }",
+            Refusal::VariablePredicate,
+        ),
+        (
+            "SELECT ?x WHERE { ?x ?p ?y . ?x :sports.team.city :m.lx }",
+            Refusal::VariablePredicate,
+        ),
+        (
+            "SELECT ?n WHERE { ?x :sports.team.city :m.lx OPTIONAL { ?x :sports.team.capacity ?n } }",
+            Refusal::OptionalAnswer,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city :m.lx . ?x :sports.team.capacity ?n FILTER(STRLEN(STR(?n)) > 4) }",
+            Refusal::Filter,
+        ),
+        (
+            "SELECT ?t WHERE { :m.lions :type.object.type ?t }",
+            Refusal::HiddenRelation,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city ?y }",
+            Refusal::NoStart,
+        ),
+        (
+            "SELECT ?x WHERE { ?x :sports.team.city :m.nowhere }",
+            Refusal::UnknownConstant,
+        ),
         (
             "SELECT ?x WHERE { :m.rui :sports.athlete.teams ?y . ?y :sports.stint.team ?x . ?y :sports.stint.from ?a . ?x :sports.team.founded ?b FILTER(?a > ?b) }",
             Refusal::VariableComparison,
         ),
         ("ASK { ?t :sports.team.city ?x }", Refusal::Unsupported),
-        ("SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE { ?x :sports.team.city :m.lx . :m.rui :sports.athlete.teams ?y }", Refusal::Disconnected),
+        (
+            "SELECT (COUNT(DISTINCT ?x) AS ?n) WHERE { ?x :sports.team.city :m.lx . :m.rui :sports.athlete.teams ?y }",
+            Refusal::Disconnected,
+        ),
     ];
     for (query, reason) in rows {
         assert_eq!(on(Some(&kg), query), Err(reason), "{query}");
     }
-    assert_eq!(convert(&parse_query("DESCRIBE <http://a/b>").unwrap(), &Context::default()), Err(Refusal::NotSelectOrAsk));
+    assert_eq!(
+        convert(
+            &parse_query("DESCRIBE <http://a/b>").unwrap(),
+            &Context::default()
+        ),
+        Err(Refusal::NotSelectOrAsk)
+    );
 }
 
 #[test]
@@ -95,7 +191,11 @@ fn a_cycle_is_tried_only_where_a_run_can_judge_it() {
     let kg = toy();
     let parallel = "SELECT ?y WHERE { :m.rui :sports.athlete.teams ?x . ?x :sports.stint.team ?y . ?x :sports.stint.team ?y }";
     let program = on(Some(&kg), parallel).unwrap();
-    assert_eq!(lines(&program).len(), 3, "a pattern said twice is one pattern: {program:?}");
+    assert_eq!(
+        lines(&program).len(),
+        3,
+        "a pattern said twice is one pattern: {program:?}"
+    );
 }
 
 #[test]
@@ -125,8 +225,14 @@ fn an_extreme_on_an_inner_node_waits_for_the_constraints_behind_it() {
     let query = "SELECT ?x WHERE { :m.rui :sports.athlete.teams ?y . ?y :sports.stint.from ?n . ?y :sports.stint.team ?x . ?x :sports.team.city :m.lx } ORDER BY DESC(?n) LIMIT 1";
     let program = on(Some(&kg), query).unwrap();
     let calls = lines(&program);
-    let extreme = calls.iter().position(|call| call.contains("argmax")).unwrap();
-    let city = calls.iter().position(|call| call.contains("sports.team.city")).unwrap();
+    let extreme = calls
+        .iter()
+        .position(|call| call.contains("argmax"))
+        .unwrap();
+    let city = calls
+        .iter()
+        .position(|call| call.contains("sports.team.city"))
+        .unwrap();
     assert!(city < extreme, "{calls:?}");
 }
 
@@ -164,7 +270,13 @@ fn exclusions_classes_and_constants_are_told() {
     assert_eq!(program.constants, [term("m.lx")]);
     // Everything in Lisbon is a team, so the class says nothing here.
     assert_eq!(program.classes, []);
-    assert_eq!(lines(&program), ["v0 = get_head_entity(m.lx, sports.team.city)", "ans = end(v0)"]);
+    assert_eq!(
+        lines(&program),
+        [
+            "v0 = get_head_entity(m.lx, sports.team.city)",
+            "ans = end(v0)"
+        ]
+    );
     let strict = on(None, &query.replace("?x a :sports.team . ", "")).unwrap();
     assert_eq!(strict.classes, [term("sports.team")]);
 }

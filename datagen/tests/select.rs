@@ -26,21 +26,41 @@ fn graph() -> MemoryKg {
     let mut triples = Vec::new();
     for i in 0..THINGS {
         let thing = iri(format!("thing{i}"));
-        triples.push([thing.clone(), Term::Iri(RDFS_LABEL.to_owned()), Term::Literal(Literal::plain(format!("Thing {i}")))]);
+        triples.push([
+            thing.clone(),
+            Term::Iri(RDFS_LABEL.to_owned()),
+            Term::Literal(Literal::plain(format!("Thing {i}"))),
+        ]);
         for r in 0..RELATIONS {
-            triples.push([thing.clone(), iri(format!("thing.rel{r}")), iri(format!("thing{}", (i + r + 1) % THINGS))]);
+            triples.push([
+                thing.clone(),
+                iri(format!("thing.rel{r}")),
+                iri(format!("thing{}", (i + r + 1) % THINGS)),
+            ]);
         }
     }
     MemoryKg::from_triples(triples)
 }
 
-fn question(source: &str, id: String, wording: String, topic: usize, pattern: &str) -> GoldQuestion {
+fn question(
+    source: &str,
+    id: String,
+    wording: String,
+    topic: usize,
+    pattern: &str,
+) -> GoldQuestion {
     GoldQuestion {
         id,
         source: source.to_owned(),
         question: wording,
-        query: GoldQuery::Text(format!("PREFIX : <http://e/> SELECT ?x {{ {} }}", pattern.replace("TOPIC", &format!("thing{topic}")))),
-        topics: vec![Topic { name: format!("thing{topic}"), label: format!("Thing {topic}") }],
+        query: GoldQuery::Text(format!(
+            "PREFIX : <http://e/> SELECT ?x {{ {} }}",
+            pattern.replace("TOPIC", &format!("thing{topic}"))
+        )),
+        topics: vec![Topic {
+            name: format!("thing{topic}"),
+            label: format!("Thing {topic}"),
+        }],
         answers: None,
         answers_bind: false,
         hops: None,
@@ -55,93 +75,209 @@ fn questions() -> Vec<GoldQuestion> {
     for i in 0..THINGS {
         for r in 0..RELATIONS {
             let wording = format!("What does Thing {i} have along the line number {r}?");
-            all.push(question("a", format!("a{i}-{r}"), wording, i, &format!(":TOPIC :thing.rel{r} ?x")));
+            all.push(question(
+                "a",
+                format!("a{i}-{r}"),
+                wording,
+                i,
+                &format!(":TOPIC :thing.rel{r} ?x"),
+            ));
         }
         let (r, q) = (i % RELATIONS, (i + 3) % RELATIONS);
         let wording = format!("What does that which Thing {i} has along {r} have along {q}?");
-        all.push(question("b", format!("b{i}"), wording, i, &format!(":TOPIC :thing.rel{r} ?y . ?y :thing.rel{q} ?x")));
+        all.push(question(
+            "b",
+            format!("b{i}"),
+            wording,
+            i,
+            &format!(":TOPIC :thing.rel{r} ?y . ?y :thing.rel{q} ?x"),
+        ));
     }
     for i in 0..5 {
         // Differs from a question of `a` in nothing that is a word.
         let wording = format!("what does thing {i} have along the line number 0");
-        all.push(question("c", format!("c{i}"), wording, i, ":TOPIC :thing.rel0 ?x"));
+        all.push(question(
+            "c",
+            format!("c{i}"),
+            wording,
+            i,
+            ":TOPIC :thing.rel0 ?x",
+        ));
         let wording = format!("So what does Thing {i} have along the line number {i} please?");
-        all.push(question("c", format!("d{i}"), wording, i, &format!(":TOPIC :thing.rel{i} ?x")));
+        all.push(question(
+            "c",
+            format!("d{i}"),
+            wording,
+            i,
+            &format!(":TOPIC :thing.rel{i} ?x"),
+        ));
     }
     all
 }
 
 fn options(select: SelectOptions) -> GenerateOptions {
-    GenerateOptions { abstain: 0.0, valid: 0.2, seed: 3, select, ..GenerateOptions::default() }
+    GenerateOptions {
+        abstain: 0.0,
+        valid: 0.2,
+        seed: 3,
+        select,
+        ..GenerateOptions::default()
+    }
 }
 
 fn run(options: &GenerateOptions) -> Result<Generated, Error> {
-    generate(&questions(), &graph(), options, &|_, _| {}, &AtomicBool::new(false))
+    generate(
+        &questions(),
+        &graph(),
+        options,
+        &|_, _| {},
+        &AtomicBool::new(false),
+    )
 }
 
 fn relations(example: &Example) -> BTreeSet<String> {
-    let walked = example.program.iter().filter(|call| call.contains("_entity("));
-    walked.map(|call| call.split(", ").nth(1).unwrap().trim_end_matches(')').to_owned()).collect()
+    let walked = example
+        .program
+        .iter()
+        .filter(|call| call.contains("_entity("));
+    walked
+        .map(|call| {
+            call.split(", ")
+                .nth(1)
+                .unwrap()
+                .trim_end_matches(')')
+                .to_owned()
+        })
+        .collect()
 }
 
 #[test]
 fn duplicates_go_and_are_counted() {
     let kept = |dedup: Dedup| {
-        let made = run(&options(SelectOptions { dedup, ..SelectOptions::default() })).unwrap();
+        let made = run(&options(SelectOptions {
+            dedup,
+            ..SelectOptions::default()
+        }))
+        .unwrap();
         let total = &made.report.total;
         assert_eq!(total.verified, questions().len());
         assert_eq!(total.duplicates, made.report.selection.duplicates);
-        assert_eq!(made.train.len() + made.valid.len(), total.verified - total.duplicates);
-        made.train.iter().chain(&made.valid).map(|example| example.id.clone()).collect::<BTreeSet<_>>()
+        assert_eq!(
+            made.train.len() + made.valid.len(),
+            total.verified - total.duplicates
+        );
+        made.train
+            .iter()
+            .chain(&made.valid)
+            .map(|example| example.id.clone())
+            .collect::<BTreeSet<_>>()
     };
     let all = questions().len();
     assert_eq!(kept(Dedup::Off).len(), all);
     let exact = kept(Dedup::Exact);
-    assert_eq!(exact.len(), all - 5, "the five that say the same, and the first of the two stays");
+    assert_eq!(
+        exact.len(),
+        all - 5,
+        "the five that say the same, and the first of the two stays"
+    );
     assert!(exact.contains("a0-0") && !exact.contains("c0") && exact.contains("d0"));
     // Of a masked wording and program one is left: a program of `a` is one a relation, one of `b` a pair of relations.
     let masked = kept(Dedup::Masked);
-    let pairs: BTreeSet<_> = (0..THINGS).map(|i| (i % RELATIONS, (i + 3) % RELATIONS)).collect();
+    let pairs: BTreeSet<_> = (0..THINGS)
+        .map(|i| (i % RELATIONS, (i + 3) % RELATIONS))
+        .collect();
     assert_eq!(masked.len(), RELATIONS + pairs.len() + 5);
     let near = kept(Dedup::Near(0.6));
-    assert_eq!(near.len(), RELATIONS + pairs.len(), "two words more make no other question");
+    assert_eq!(
+        near.len(),
+        RELATIONS + pairs.len(),
+        "two words more make no other question"
+    );
     assert_eq!(kept(Dedup::Near(0.99)).len(), masked.len());
 }
 
 #[test]
 fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
-    let draw = |unit, count| Draw { mix: Some("a=4,b=1,c=0".parse().unwrap()), count, unit };
-    let made = run(&options(SelectOptions { draw: draw(Unit::Question, Some(50)), ..SelectOptions::default() })).unwrap();
+    let draw = |unit, count| Draw {
+        mix: Some("a=4,b=1,c=0".parse().unwrap()),
+        count,
+        unit,
+    };
+    let made = run(&options(SelectOptions {
+        draw: draw(Unit::Question, Some(50)),
+        ..SelectOptions::default()
+    }))
+    .unwrap();
     let selection = &made.report.selection;
-    let questions_of: BTreeMap<&str, usize> = selection.drawn.iter().map(|(source, amount)| (source.as_str(), amount.questions)).collect();
+    let questions_of: BTreeMap<&str, usize> = selection
+        .drawn
+        .iter()
+        .map(|(source, amount)| (source.as_str(), amount.questions))
+        .collect();
     assert_eq!(questions_of, BTreeMap::from([("a", 40), ("b", 10)]));
     assert_eq!(selection.train.questions + selection.valid.questions, 50);
     assert_eq!(made.report.total.examples, 50);
     assert_eq!(selection.not_drawn, questions().len() - 50);
 
     // Three calls a question of `a`, five of `b`.
-    let made = run(&options(SelectOptions { draw: draw(Unit::Step, Some(300)), ..SelectOptions::default() })).unwrap();
+    let made = run(&options(SelectOptions {
+        draw: draw(Unit::Step, Some(300)),
+        ..SelectOptions::default()
+    }))
+    .unwrap();
     let drawn = &made.report.selection.drawn;
     assert_eq!((drawn["a"].steps, drawn["a"].questions), (240, 80));
     assert_eq!((drawn["b"].steps, drawn["b"].questions), (60, 12));
     assert_eq!(made.report.total.steps, 300);
 
     // Without a number, as many as the scarcest source allows.
-    let made = run(&options(SelectOptions { draw: draw(Unit::Question, None), ..SelectOptions::default() })).unwrap();
+    let made = run(&options(SelectOptions {
+        draw: draw(Unit::Question, None),
+        ..SelectOptions::default()
+    }))
+    .unwrap();
     assert_eq!(made.report.selection.drawn["b"].questions, THINGS);
-    assert_eq!(made.report.selection.drawn["a"].questions, 4 * THINGS + 2, "as near to 4:1 as rounding allows");
+    assert_eq!(
+        made.report.selection.drawn["a"].questions,
+        4 * THINGS + 2,
+        "as near to 4:1 as rounding allows"
+    );
 
-    let many = run(&options(SelectOptions { draw: draw(Unit::Question, Some(10_000)), ..SelectOptions::default() })).unwrap_err();
-    assert!(many.to_string().contains("--count can be at most 15"), "{many}");
-    let unnamed = Draw { mix: Some("a=1".parse().unwrap()), ..Draw::default() };
-    let unnamed = run(&options(SelectOptions { draw: unnamed, ..SelectOptions::default() })).unwrap_err();
+    let many = run(&options(SelectOptions {
+        draw: draw(Unit::Question, Some(10_000)),
+        ..SelectOptions::default()
+    }))
+    .unwrap_err();
+    assert!(
+        many.to_string().contains("--count can be at most 15"),
+        "{many}"
+    );
+    let unnamed = Draw {
+        mix: Some("a=1".parse().unwrap()),
+        ..Draw::default()
+    };
+    let unnamed = run(&options(SelectOptions {
+        draw: unnamed,
+        ..SelectOptions::default()
+    }))
+    .unwrap_err();
     assert!(unnamed.to_string().contains("b=0"), "{unnamed}");
 }
 
 #[test]
 fn splits_hold_out_what_they_say() {
-    let split = |split| run(&options(SelectOptions { split, ..SelectOptions::default() })).unwrap();
-    for kind in [SplitKind::Iid, SplitKind::Compositional, SplitKind::ZeroShot] {
+    let split = |split| {
+        run(&options(SelectOptions {
+            split,
+            ..SelectOptions::default()
+        }))
+        .unwrap()
+    };
+    for kind in [
+        SplitKind::Iid,
+        SplitKind::Compositional,
+        SplitKind::ZeroShot,
+    ] {
         let made = split(kind);
         let share = made.valid.len() as f64 / (made.train.len() + made.valid.len()) as f64;
         assert!((0.05..=0.25).contains(&share), "{kind:?} holds out {share}");
@@ -152,41 +288,97 @@ fn splits_hold_out_what_they_say() {
     let made = split(SplitKind::Compositional);
     let combinations: BTreeSet<_> = made.train.iter().map(relations).collect();
     let trained: BTreeSet<String> = combinations.iter().flatten().cloned().collect();
-    assert!(made.valid.iter().all(|example| !combinations.contains(&relations(example))));
-    assert!(made.valid.iter().all(|example| relations(example).is_subset(&trained)));
+    assert!(
+        made.valid
+            .iter()
+            .all(|example| !combinations.contains(&relations(example)))
+    );
+    assert!(
+        made.valid
+            .iter()
+            .all(|example| relations(example).is_subset(&trained))
+    );
     assert!(!made.report.selection.unseen.is_empty());
 
     let made = split(SplitKind::ZeroShot);
     let trained: BTreeSet<String> = made.train.iter().flat_map(relations).collect();
-    assert!(made.valid.iter().all(|example| !relations(example).is_subset(&trained)));
+    assert!(
+        made.valid
+            .iter()
+            .all(|example| !relations(example).is_subset(&trained))
+    );
     let unseen: BTreeSet<String> = made.report.selection.unseen.iter().cloned().collect();
     assert!(!unseen.is_empty() && unseen.is_disjoint(&trained));
 
-    let none = GenerateOptions { valid: 0.0, ..options(SelectOptions { split: SplitKind::ZeroShot, ..SelectOptions::default() }) };
+    let none = GenerateOptions {
+        valid: 0.0,
+        ..options(SelectOptions {
+            split: SplitKind::ZeroShot,
+            ..SelectOptions::default()
+        })
+    };
     let none = run(&none).unwrap_err().to_string();
     assert!(none.contains("--valid"), "{none}");
 }
 
 #[test]
 fn leaks_are_found_counted_and_refused() {
-    let select = |strict| SelectOptions { strict, ..SelectOptions::default() };
+    let select = |strict| SelectOptions {
+        strict,
+        ..SelectOptions::default()
+    };
     // Thing 29 is held out by its topic; the other held-out question names no topic, so only its program and wording give it away.
-    let mut held = vec![question("h", "h0".to_owned(), "Where does Thing 29 lead?".to_owned(), 29, ":TOPIC :thing.rel1 ?x")];
+    let mut held = vec![question(
+        "h",
+        "h0".to_owned(),
+        "Where does Thing 29 lead?".to_owned(),
+        29,
+        ":TOPIC :thing.rel1 ?x",
+    )];
     let mut leaking = questions()[0].clone();
     leaking.id = "h1".to_owned();
     leaking.topics.clear();
     held.push(leaking);
-    let made = run(&GenerateOptions { hold_out: held.clone(), ..options(select(None)) }).unwrap();
-    let leak = made.report.selection.leakage.iter().find(|leak| leak.second == "held-out" && leak.first == "train").unwrap();
-    assert_eq!((leak.questions, leak.same_masked, leak.shared_topics), (2, 1, 1));
+    let made = run(&GenerateOptions {
+        hold_out: held.clone(),
+        ..options(select(None))
+    })
+    .unwrap();
+    let leak = made
+        .report
+        .selection
+        .leakage
+        .iter()
+        .find(|leak| leak.second == "held-out" && leak.first == "train")
+        .unwrap();
+    assert_eq!(
+        (leak.questions, leak.same_masked, leak.shared_topics),
+        (2, 1, 1)
+    );
     assert!(leak.ids == ["h1"], "{leak:?}");
 
-    let exact = SelectOptions { dedup: Dedup::Exact, ..select(Some(LeakLevel::Question)) };
-    let strict = run(&GenerateOptions { hold_out: held, ..options(exact) }).unwrap_err();
-    assert!(matches!(&strict, Error::Leakage(text) if text.contains("held-out") && text.contains("h1")), "{strict}");
+    let exact = SelectOptions {
+        dedup: Dedup::Exact,
+        ..select(Some(LeakLevel::Question))
+    };
+    let strict = run(&GenerateOptions {
+        hold_out: held,
+        ..options(exact)
+    })
+    .unwrap_err();
+    assert!(
+        matches!(&strict, Error::Leakage(text) if text.contains("held-out") && text.contains("h1")),
+        "{strict}"
+    );
     // A random split of these shares masked questions, a zero-shot split does not.
-    let masked =
-        |split| run(&options(SelectOptions { split, dedup: Dedup::Exact, strict: Some(LeakLevel::Masked), ..SelectOptions::default() }));
+    let masked = |split| {
+        run(&options(SelectOptions {
+            split,
+            dedup: Dedup::Exact,
+            strict: Some(LeakLevel::Masked),
+            ..SelectOptions::default()
+        }))
+    };
     assert!(matches!(masked(SplitKind::Iid), Err(Error::Leakage(_))));
     let clean = masked(SplitKind::ZeroShot).unwrap();
     let leak = &clean.report.selection.leakage[0];
@@ -195,16 +387,24 @@ fn leaks_are_found_counted_and_refused() {
 }
 
 fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
-    ["train.jsonl", "valid.jsonl", "valid.questions.jsonl", "refused.jsonl"]
-        .map(|name| (name.to_owned(), std::fs::read(dir.join(name)).unwrap()))
-        .into()
+    [
+        "train.jsonl",
+        "valid.jsonl",
+        "valid.questions.jsonl",
+        "refused.jsonl",
+    ]
+    .map(|name| (name.to_owned(), std::fs::read(dir.join(name)).unwrap()))
+    .into()
 }
 
 #[test]
 fn a_stopped_run_goes_on_to_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let (graph, questions) = (graph(), questions());
-    let options = |layout| GenerateOptions { template: Template::new(layout), ..options(SelectOptions::default()) };
+    let options = |layout| GenerateOptions {
+        template: Template::new(layout),
+        ..options(SelectOptions::default())
+    };
     for layout in [Layout::Dialogue, Layout::Paper] {
         let options = options(layout);
         let write = |name: &str, stop_at: usize| {
@@ -215,9 +415,20 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
                     stop.store(true, Ordering::Relaxed);
                 }
             };
-            write_dataset(&dir.path().join(name), &questions, &graph, &options, &serde_json::json!({}), &count, &stop)
+            write_dataset(
+                &dir.path().join(name),
+                &questions,
+                &graph,
+                &options,
+                &serde_json::json!({}),
+                &count,
+                &stop,
+            )
         };
-        let (whole, parts) = (format!("whole-{}", layout.name()), format!("parts-{}", layout.name()));
+        let (whole, parts) = (
+            format!("whole-{}", layout.name()),
+            format!("parts-{}", layout.name()),
+        );
         write(&whole, usize::MAX).unwrap();
         let mut stops = 0;
         let report = loop {
@@ -231,12 +442,25 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
             let bytes = std::fs::read(&journal).unwrap();
             std::fs::write(&journal, &bytes[..bytes.len() - 7]).unwrap();
         };
-        assert!(stops >= 2 && report.resumed > 0, "{stops} stops, {} resumed", report.resumed);
-        assert_eq!(files(&dir.path().join(&parts)), files(&dir.path().join(&whole)));
+        assert!(
+            stops >= 2 && report.resumed > 0,
+            "{stops} stops, {} resumed",
+            report.resumed
+        );
+        assert_eq!(
+            files(&dir.path().join(&parts)),
+            files(&dir.path().join(&whole))
+        );
         assert_eq!(
             report.total.examples,
-            std::fs::read_to_string(dir.path().join(&parts).join("train.jsonl")).unwrap().lines().count()
-                + std::fs::read_to_string(dir.path().join(&parts).join("valid.jsonl")).unwrap().lines().count()
+            std::fs::read_to_string(dir.path().join(&parts).join("train.jsonl"))
+                .unwrap()
+                .lines()
+                .count()
+                + std::fs::read_to_string(dir.path().join(&parts).join("valid.jsonl"))
+                    .unwrap()
+                    .lines()
+                    .count()
         );
         assert!(!dir.path().join(format!("{parts}.partial")).exists());
     }
@@ -247,16 +471,33 @@ fn what_was_done_for_other_agents_is_not_taken_for_these() {
     let dir = tempfile::tempdir().unwrap();
     let (graph, questions) = (graph(), questions());
     let write = |name: &str, agents: &[Agent], stop_at: usize| {
-        let options = GenerateOptions { agents: agents.to_vec(), ..options(SelectOptions::default()) };
+        let options = GenerateOptions {
+            agents: agents.to_vec(),
+            ..options(SelectOptions::default())
+        };
         let stop = AtomicBool::new(false);
         let count = |done: usize, _: usize| stop.store(done >= stop_at, Ordering::Relaxed);
-        write_dataset(&dir.path().join(name), &questions, &graph, &options, &serde_json::json!({}), &count, &stop)
+        write_dataset(
+            &dir.path().join(name),
+            &questions,
+            &graph,
+            &options,
+            &serde_json::json!({}),
+            &count,
+            &stop,
+        )
     };
     let (one, both) = ([Agent::KgAgent], [Agent::KgAgent, Agent::Oda]);
     write("whole", &both, usize::MAX).unwrap();
-    assert!(matches!(write("parts", &one, 60), Err(Error::Stopped { .. })));
+    assert!(matches!(
+        write("parts", &one, 60),
+        Err(Error::Stopped { .. })
+    ));
     assert_eq!(write("parts", &both, usize::MAX).unwrap().resumed, 0);
-    assert_eq!(files(&dir.path().join("parts")), files(&dir.path().join("whole")));
+    assert_eq!(
+        files(&dir.path().join("parts")),
+        files(&dir.path().join("whole"))
+    );
 }
 
 #[test]
@@ -265,16 +506,42 @@ fn validation_questions_read_back_as_a_source() {
     let out = dir.path().join("data");
     let (graph, mut questions) = (graph(), questions());
     questions[1].exclude = ExcludeWhen::EveryStep;
-    let options = GenerateOptions { valid: 0.5, ..options(SelectOptions::default()) };
-    write_dataset(&out, &questions, &graph, &options, &serde_json::json!({}), &|_, _| {}, &AtomicBool::new(false)).unwrap();
-    let source: Source = format!("jsonl={}", out.join("valid.questions.jsonl").display()).parse().unwrap();
+    let options = GenerateOptions {
+        valid: 0.5,
+        ..options(SelectOptions::default())
+    };
+    write_dataset(
+        &out,
+        &questions,
+        &graph,
+        &options,
+        &serde_json::json!({}),
+        &|_, _| {},
+        &AtomicBool::new(false),
+    )
+    .unwrap();
+    let source: Source = format!("jsonl={}", out.join("valid.questions.jsonl").display())
+        .parse()
+        .unwrap();
     let read = source.read(Some(&graph), &ReadOptions::default()).unwrap();
-    let valid: Vec<Example> =
-        std::fs::read_to_string(out.join("valid.jsonl")).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(read.iter().map(|question| &question.id).collect::<Vec<_>>(), valid.iter().map(|example| &example.id).collect::<Vec<_>>());
+    let valid: Vec<Example> = std::fs::read_to_string(out.join("valid.jsonl"))
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        read.iter().map(|question| &question.id).collect::<Vec<_>>(),
+        valid.iter().map(|example| &example.id).collect::<Vec<_>>()
+    );
     assert!(!read.is_empty());
     for question in &read {
-        let original = questions.iter().find(|original| original.id == question.id).unwrap();
-        assert_eq!((&question.topics, question.exclude), (&original.topics, original.exclude));
+        let original = questions
+            .iter()
+            .find(|original| original.id == question.id)
+            .unwrap();
+        assert_eq!(
+            (&question.topics, question.exclude),
+            (&original.topics, original.exclude)
+        );
     }
 }

@@ -24,7 +24,9 @@ struct Row {
 }
 
 fn data(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(name)
 }
 
 fn toy() -> MemoryKg {
@@ -36,8 +38,17 @@ fn rows() -> Vec<Row> {
 }
 
 fn answer(kg: &MemoryKg, program: &str, exclude: &[String]) -> serde_json::Value {
-    let nodes = exclude.iter().map(|name| kg.by_name(name).unwrap()).collect();
-    let options = ExecOptions { exclude: Exclude { nodes, when: ExcludeWhen::Answer }, ..ExecOptions::default() };
+    let nodes = exclude
+        .iter()
+        .map(|name| kg.by_name(name).unwrap())
+        .collect();
+    let options = ExecOptions {
+        exclude: Exclude {
+            nodes,
+            when: ExcludeWhen::Answer,
+        },
+        ..ExecOptions::default()
+    };
     let mut session = Session::new(kg, "", Linked::default(), &[], options);
     match run_program(&mut session, &parse_program(program).unwrap()).unwrap() {
         Value::Set(set) => {
@@ -62,7 +73,12 @@ fn listed_programs_run_to_the_listed_answers() {
     let rows = rows();
     assert_eq!(rows.len(), 24);
     for row in rows {
-        assert_eq!(answer(&kg, &row.program.join(";\n"), &row.exclude), row.answer, "{}", row.id);
+        assert_eq!(
+            answer(&kg, &row.program.join(";\n"), &row.exclude),
+            row.answer,
+            "{}",
+            row.id
+        );
     }
 }
 
@@ -71,11 +87,23 @@ fn listed_queries_convert_to_the_listed_programs() {
     let kg = toy();
     let rows = rows();
     // S06b asks what S06 asks; synthesis prefers the semi-join.
-    let semi_join = rows.iter().find(|row| row.id == "S06").unwrap().program.clone();
+    let semi_join = rows
+        .iter()
+        .find(|row| row.id == "S06")
+        .unwrap()
+        .program
+        .clone();
     let mut failures = Vec::new();
     for row in &rows {
         let query = parse_query(&format!("{HEAD}{}", row.sparql)).unwrap();
-        let gold = match convert(&query, &Context { kg: Some(&kg), topics: &[], ..Context::default() }) {
+        let gold = match convert(
+            &query,
+            &Context {
+                kg: Some(&kg),
+                topics: &[],
+                ..Context::default()
+            },
+        ) {
             Ok(gold) => gold,
             Err(reason) => {
                 failures.push(format!("{}: refused, {reason}", row.id));
@@ -83,13 +111,31 @@ fn listed_queries_convert_to_the_listed_programs() {
             }
         };
         let calls: Vec<String> = gold.calls.iter().map(ToString::to_string).collect();
-        let wanted = if row.id == "S06b" { &semi_join } else { &row.program };
+        let wanted = if row.id == "S06b" {
+            &semi_join
+        } else {
+            &row.program
+        };
         if calls != *wanted {
-            failures.push(format!("{}:\n  {}\nwanted\n  {}", row.id, calls.join("\n  "), wanted.join("\n  ")));
+            failures.push(format!(
+                "{}:\n  {}\nwanted\n  {}",
+                row.id,
+                calls.join("\n  "),
+                wanted.join("\n  ")
+            ));
         }
-        let exclude: Vec<Term> = row.exclude.iter().map(|name| Term::Iri(format!("http://ex.org/ns/{name}"))).collect();
+        let exclude: Vec<Term> = row
+            .exclude
+            .iter()
+            .map(|name| Term::Iri(format!("http://ex.org/ns/{name}")))
+            .collect();
         assert_eq!(gold.exclude, exclude, "{}", row.id);
-        assert_eq!(answer(&kg, &calls.join(";\n"), &row.exclude), row.answer, "{}", row.id);
+        assert_eq!(
+            answer(&kg, &calls.join(";\n"), &row.exclude),
+            row.answer,
+            "{}",
+            row.id
+        );
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -13,8 +13,17 @@ use model::GgufModel;
 /// Processor seconds of this process: clock ticks of a hundredth, user and system.
 fn processor() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<f64> = stat.rsplit(')').next().unwrap_or("").split(' ').filter_map(|field| field.parse().ok()).collect();
-    fields.get(10).zip(fields.get(11)).map_or(f64::NAN, |(user, system)| (user + system) / 100.0)
+    let fields: Vec<f64> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or("")
+        .split(' ')
+        .filter_map(|field| field.parse().ok())
+        .collect();
+    fields
+        .get(10)
+        .zip(fields.get(11))
+        .map_or(f64::NAN, |(user, system)| (user + system) / 100.0)
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +31,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [_, file, threads, prompt, decode, rest @ ..] = args.as_slice() else {
         return Err("batch_speed FILE THREADS PROMPT DECODE [QUESTIONS] [ROUNDS]".into());
     };
-    let (threads, prompt, decode): (usize, usize, usize) = (threads.parse()?, prompt.parse()?, decode.parse()?);
+    let (threads, prompt, decode): (usize, usize, usize) =
+        (threads.parse()?, prompt.parse()?, decode.parse()?);
     let number = |i: usize, usual: usize| rest.get(i).map_or(Ok(usual), |text| text.parse());
     let (questions, rounds) = (number(0, 32)?, number(1, 1)?);
     let model = GgufModel::open(Path::new(file))?;
@@ -39,7 +49,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 if question >= questions {
                     return Ok(());
                 }
-                let ids: Vec<u32> = (0..prompt).map(|i| (((i + question) * 7919) % vocab) as u32).collect();
+                let ids: Vec<u32> = (0..prompt)
+                    .map(|i| (((i + question) * 7919) % vocab) as u32)
+                    .collect();
                 session.sync(&ids)?;
                 for i in 0..decode {
                     session.feed(&[(i % vocab) as u32])?;
@@ -48,9 +60,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         };
         std::thread::scope(|scope| -> Result<(), EngineError> {
             let threads: Vec<_> = (0..slots).map(|_| scope.spawn(one)).collect();
-            threads.into_iter().try_for_each(|thread| thread.join().map_err(|_| EngineError::Batch("a thread ended".to_owned()))?)
+            threads.into_iter().try_for_each(|thread| {
+                thread
+                    .join()
+                    .map_err(|_| EngineError::Batch("a thread ended".to_owned()))?
+            })
         })?;
-        Ok([begun.elapsed().as_secs_f64(), processor() - used].map(|seconds| questions as f64 / seconds))
+        Ok([begun.elapsed().as_secs_f64(), processor() - used]
+            .map(|seconds| questions as f64 / seconds))
     };
     let mut ratios: [Vec<f64>; 2] = Default::default();
     for _ in 0..rounds {

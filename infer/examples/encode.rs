@@ -11,7 +11,9 @@ use infer::encoder::Encoder;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [folder, lines, out] = &args[..] else { return Err("encode FOLDER LINES OUT".into()) };
+    let [folder, lines, out] = &args[..] else {
+        return Err("encode FOLDER LINES OUT".into());
+    };
     let text = std::fs::read_to_string(lines)?;
     let texts: Vec<&str> = text.lines().collect();
     let encoder = Encoder::open(Path::new(folder), None)?;

@@ -9,7 +9,9 @@ use model::{GgufModel, ModelFolder};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
-    let [_, path, ids @ ..] = args.as_slice() else { return Err("gguf_logits MODEL ID ID …".into()) };
+    let [_, path, ids @ ..] = args.as_slice() else {
+        return Err("gguf_logits MODEL ID ID …".into());
+    };
     let path = Path::new(path);
     let engine = if path.is_file() {
         let model = GgufModel::open(path)?;

@@ -11,7 +11,9 @@ use model::{GgufModel, ModelFolder};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
-    let [_, file, place, rest @ ..] = args.as_slice() else { return Err("gguf_speed FILE WHERE [PROMPT] [DECODE]".into()) };
+    let [_, file, place, rest @ ..] = args.as_slice() else {
+        return Err("gguf_speed FILE WHERE [PROMPT] [DECODE]".into());
+    };
     let number = |i: usize, usual: usize| rest.get(i).map_or(Ok(usual), |text| text.parse());
     let (prompt, decode) = (number(0, 512)?, number(1, 64)?);
     let (processor, threads) = match place.as_str() {
@@ -19,14 +21,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "tensors" => (Processor::Tensors, 0),
         threads => (Processor::Cpu, threads.parse()?),
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build()?;
     let path = Path::new(file);
     let (engine, file_bytes) = if path.is_file() {
         let model = GgufModel::open(path)?;
-        (Engine::on(processor, model.config.clone(), &model)?, std::fs::metadata(path)?.len())
+        (
+            Engine::on(processor, model.config.clone(), &model)?,
+            std::fs::metadata(path)?.len(),
+        )
     } else {
         let folder = ModelFolder::open(path)?;
-        (Engine::on(processor, folder.config.clone(), &folder.weights()?)?, std::fs::metadata(path.join("model.safetensors"))?.len())
+        (
+            Engine::on(processor, folder.config.clone(), &folder.weights()?)?,
+            std::fs::metadata(path.join("model.safetensors"))?.len(),
+        )
     };
     let vocab = engine.config().vocab_size;
     let ids: Vec<u32> = (0..prompt).map(|i| ((i * 7919) % vocab) as u32).collect();
@@ -35,7 +45,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // On one thread its own processor time counts, so that a busy machine does not.
     let alone = pool.current_num_threads() == 1;
     let clock = || match std::fs::read_to_string("/proc/thread-self/schedstat") {
-        Ok(times) if alone => times.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(f64::NAN) / 1e9,
+        Ok(times) if alone => {
+            times
+                .split(' ')
+                .next()
+                .and_then(|ns| ns.parse::<f64>().ok())
+                .unwrap_or(f64::NAN)
+                / 1e9
+        }
         _ => start.elapsed().as_secs_f64(),
     };
     let mut first = Vec::new();
@@ -49,7 +66,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             let begun = clock();
             for _ in 0..decode {
                 let logits = session.logits();
-                let best = (0..logits.len()).fold(0, |best, at| if logits[at] > logits[best] { at } else { best });
+                let best =
+                    (0..logits.len()).fold(
+                        0,
+                        |best, at| if logits[at] > logits[best] { at } else { best },
+                    );
                 first.push(best);
                 session.feed(&[best as u32])?;
             }
@@ -58,7 +79,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })?;
     }
     let peak = std::fs::read_to_string("/proc/self/status")?;
-    let peak: f64 = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().split(' ').next()?.parse().ok()).unwrap_or(0.0);
+    let peak: f64 = peak
+        .lines()
+        .find_map(|line| {
+            line.strip_prefix("VmHWM:")?
+                .trim()
+                .split(' ')
+                .next()?
+                .parse()
+                .ok()
+        })
+        .unwrap_or(0.0);
     println!(
         "{{\"prefill\": {:.2}, \"decode\": {:.2}, \"weights\": {}, \"file\": {file_bytes}, \"peak\": {}, \"first\": {:?}}}",
         prompt as f64 / read,

@@ -12,7 +12,10 @@ use model::{EncoderFolder, Weights};
 use serde_json::{Value, json};
 use toolbox::rank::{Asked, Candidate, Ranker};
 
-const WORDS: [&str; 12] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "directed", "the", "film", "by", "genre", "born", "city"];
+const WORDS: [&str; 12] = [
+    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "directed", "the", "film", "by", "genre", "born",
+    "city",
+];
 
 struct Shape {
     kind: &'static str,
@@ -24,13 +27,36 @@ struct Shape {
 }
 
 const SHAPES: [Shape; 3] = [
-    Shape { kind: "bert", hidden: 32, inner: 48, activation: "gelu", pooling: "mean", prefix: "" },
-    Shape { kind: "bert", hidden: 24, inner: 40, activation: "gelu_new", pooling: "cls", prefix: "bert." },
-    Shape { kind: "roberta", hidden: 32, inner: 20, activation: "relu", pooling: "mean", prefix: "roberta." },
+    Shape {
+        kind: "bert",
+        hidden: 32,
+        inner: 48,
+        activation: "gelu",
+        pooling: "mean",
+        prefix: "",
+    },
+    Shape {
+        kind: "bert",
+        hidden: 24,
+        inner: 40,
+        activation: "gelu_new",
+        pooling: "cls",
+        prefix: "bert.",
+    },
+    Shape {
+        kind: "roberta",
+        hidden: 32,
+        inner: 20,
+        activation: "relu",
+        pooling: "mean",
+        prefix: "roberta.",
+    },
 ];
 
 fn number(state: &mut u64) -> f32 {
-    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    *state = state
+        .wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407);
     ((*state >> 40) as f32 / (1u64 << 24) as f32 - 0.5) * 0.8
 }
 
@@ -73,7 +99,9 @@ fn write_folder(dir: &Path, shape: &Shape) -> (EncoderConfig, Weights) {
     let mut weights = Weights::default();
     for (name, dims) in config.tensors() {
         let norm = name.contains("LayerNorm.weight");
-        let data = (0..dims.iter().product()).map(|_| number(&mut state) + f32::from(u8::from(norm))).collect();
+        let data = (0..dims.iter().product())
+            .map(|_| number(&mut state) + f32::from(u8::from(norm)))
+            .collect();
         weights.insert(name.clone(), Tensor::new(&name, dims, data).unwrap());
     }
     fs::write(dir.join("model.safetensors"), weights.to_bytes().unwrap()).unwrap();
@@ -84,10 +112,19 @@ fn write_folder(dir: &Path, shape: &Shape) -> (EncoderConfig, Weights) {
 fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f64> {
     let hidden = config.hidden_size;
     let get = |name: &str| -> Vec<f64> {
-        weights.find(&format!("{}{name}", config.prefix)).unwrap().data.iter().map(|&x| f64::from(x)).collect()
+        weights
+            .find(&format!("{}{name}", config.prefix))
+            .unwrap()
+            .data
+            .iter()
+            .map(|&x| f64::from(x))
+            .collect()
     };
     let norm = |x: &mut Vec<f64>, name: &str| {
-        let (w, b) = (get(&format!("{name}.LayerNorm.weight")), get(&format!("{name}.LayerNorm.bias")));
+        let (w, b) = (
+            get(&format!("{name}.LayerNorm.weight")),
+            get(&format!("{name}.LayerNorm.bias")),
+        );
         for row in x.chunks_mut(hidden) {
             let mean = row.iter().sum::<f64>() / hidden as f64;
             let variance = row.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / hidden as f64;
@@ -99,7 +136,11 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
     let linear = |x: &[f64], inputs: usize, name: &str| -> Vec<f64> {
         let (w, b) = (get(&format!("{name}.weight")), get(&format!("{name}.bias")));
         x.chunks(inputs)
-            .flat_map(|row| (0..b.len()).map(|o| b[o] + (0..inputs).map(|i| row[i] * w[o * inputs + i]).sum::<f64>()).collect::<Vec<_>>())
+            .flat_map(|row| {
+                (0..b.len())
+                    .map(|o| b[o] + (0..inputs).map(|i| row[i] * w[o * inputs + i]).sum::<f64>())
+                    .collect::<Vec<_>>()
+            })
             .collect()
     };
     let (words, places, types) = (
@@ -109,7 +150,9 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
     );
     let mut x: Vec<f64> = Vec::new();
     for (at, &id) in ids.iter().enumerate() {
-        x.extend((0..hidden).map(|i| words[id * hidden + i] + places[(at + config.first_position) * hidden + i] + types[i]));
+        x.extend((0..hidden).map(|i| {
+            words[id * hidden + i] + places[(at + config.first_position) * hidden + i] + types[i]
+        }));
     }
     norm(&mut x, "embeddings");
     let n = ids.len();
@@ -126,14 +169,20 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
             for i in 0..n {
                 let scores: Vec<f64> = (0..n)
                     .map(|j| {
-                        ((0..dim).map(|d| q[i * hidden + head * dim + d] * k[j * hidden + head * dim + d]).sum::<f64>()
+                        ((0..dim)
+                            .map(|d| {
+                                q[i * hidden + head * dim + d] * k[j * hidden + head * dim + d]
+                            })
+                            .sum::<f64>()
                             / (dim as f64).sqrt())
                         .exp()
                     })
                     .collect();
                 let sum: f64 = scores.iter().sum();
                 for d in 0..dim {
-                    mixed[i * hidden + head * dim + d] = (0..n).map(|j| scores[j] / sum * v[j * hidden + head * dim + d]).sum();
+                    mixed[i * hidden + head * dim + d] = (0..n)
+                        .map(|j| scores[j] / sum * v[j * hidden + head * dim + d])
+                        .sum();
                 }
             }
         }
@@ -144,7 +193,12 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
         for v in &mut up {
             *v = match config.activation {
                 Activation::Relu => v.max(0.0),
-                Activation::GeluTanh => 0.5 * *v * (1.0 + ((2.0 / std::f64::consts::PI).sqrt() * (*v + 0.044715 * v.powi(3))).tanh()),
+                Activation::GeluTanh => {
+                    0.5 * *v
+                        * (1.0
+                            + ((2.0 / std::f64::consts::PI).sqrt() * (*v + 0.044715 * v.powi(3)))
+                                .tanh())
+                }
                 Activation::Gelu => *v * 0.5 * (1.0 + erf(*v / 2f64.sqrt())),
             };
         }
@@ -154,7 +208,9 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
     }
     let mut vector: Vec<f64> = match config.pooling {
         Pooling::Cls => x[..hidden].to_vec(),
-        Pooling::Mean => (0..hidden).map(|i| x.iter().skip(i).step_by(hidden).sum::<f64>()).collect(),
+        Pooling::Mean => (0..hidden)
+            .map(|i| x.iter().skip(i).step_by(hidden).sum::<f64>())
+            .collect(),
     };
     let length = vector.iter().map(|v| v * v).sum::<f64>().sqrt();
     vector.iter_mut().for_each(|v| *v /= length);
@@ -173,7 +229,10 @@ fn erf(x: f64) -> f64 {
 
 fn ids(text: &str, most: usize) -> Vec<usize> {
     let mut ids = vec![2];
-    ids.extend(text.split_whitespace().map(|word| WORDS.iter().position(|known| *known == word).unwrap_or(1)));
+    ids.extend(
+        text.split_whitespace()
+            .map(|word| WORDS.iter().position(|known| *known == word).unwrap_or(1)),
+    );
     ids.push(3);
     if ids.len() > most {
         ids.truncate(most - 1);
@@ -195,12 +254,22 @@ fn vectors_are_those_of_plain_loops_and_do_not_depend_on_company() {
     for shape in &SHAPES {
         let dir = tempfile::tempdir().unwrap();
         let (config, weights) = write_folder(dir.path(), shape);
-        let together = Encoder::open(dir.path(), None).unwrap().encode(&TEXTS).unwrap();
+        let together = Encoder::open(dir.path(), None)
+            .unwrap()
+            .encode(&TEXTS)
+            .unwrap();
         for (text, vector) in TEXTS.iter().zip(&together) {
             let want = reference(&config, &weights, &ids(text, config.max_tokens));
-            let worst = vector.iter().zip(&want).map(|(a, b)| (f64::from(*a) - b).abs()).fold(0.0, f64::max);
+            let worst = vector
+                .iter()
+                .zip(&want)
+                .map(|(a, b)| (f64::from(*a) - b).abs())
+                .fold(0.0, f64::max);
             assert!(worst < 2e-6, "{} {text:?}: {worst}", shape.kind);
-            let alone = Encoder::open(dir.path(), None).unwrap().encode(&[text]).unwrap();
+            let alone = Encoder::open(dir.path(), None)
+                .unwrap()
+                .encode(&[text])
+                .unwrap();
             assert_eq!(alone[0], *vector, "{text:?} alone");
         }
     }
@@ -240,7 +309,8 @@ fn other_weights_are_another_encoder() {
 fn what_cannot_be_run_is_named() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(dir.path(), &SHAPES[0]);
-    let config: Value = serde_json::from_slice(&fs::read(dir.path().join("config.json")).unwrap()).unwrap();
+    let config: Value =
+        serde_json::from_slice(&fs::read(dir.path().join("config.json")).unwrap()).unwrap();
     for (name, value) in [
         ("model_type", json!("t5")),
         ("position_embedding_type", json!("relative_key")),
@@ -254,7 +324,11 @@ fn what_cannot_be_run_is_named() {
         assert!(Encoder::open(dir.path(), None).is_err(), "{name}");
     }
     fs::write(dir.path().join("config.json"), config.to_string()).unwrap();
-    fs::write(dir.path().join("modules.json"), json!([{ "type": "sentence_transformers.models.Dense" }]).to_string()).unwrap();
+    fs::write(
+        dir.path().join("modules.json"),
+        json!([{ "type": "sentence_transformers.models.Dense" }]).to_string(),
+    )
+    .unwrap();
     let error = Encoder::open(dir.path(), None).err().unwrap().to_string();
     assert!(error.contains("Dense"), "{error}");
 }
@@ -266,13 +340,21 @@ fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
     let words = &WORDS[4..];
     let mut relations: Vec<Candidate> = (0..1_200)
         .map(|i| Candidate {
-            name: format!("{}.{}_{}", words[i % 8], words[i / 8 % 8], words[i / 64 % 8]),
+            name: format!(
+                "{}.{}_{}",
+                words[i % 8],
+                words[i / 8 % 8],
+                words[i / 64 % 8]
+            ),
             out: true,
             ..Candidate::default()
         })
         .collect();
     relations[700].name = "film.directed_by_x".to_owned();
-    let asked = Asked { question: "directed by x , film", path: &[] };
+    let asked = Asked {
+        question: "directed by x , film",
+        path: &[],
+    };
     let open = || EncoderRanker::new(Encoder::open(dir.path(), None).unwrap());
     let rankers: [Box<dyn Ranker>; 2] = [Box::new(open()), Box::new(MixedRanker::new(open()))];
     for ranker in &rankers {
@@ -284,6 +366,9 @@ fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
     // A relation's cosine is its own wherever it stands.
     let whole = rankers[0].score_relations(asked, &relations);
     for i in [0, 299, 300, 700, 1_199] {
-        assert_eq!(rankers[0].score_relations(asked, &relations[i..=i]), [whole[i]]);
+        assert_eq!(
+            rankers[0].score_relations(asked, &relations[i..=i]),
+            [whole[i]]
+        );
     }
 }

@@ -13,7 +13,15 @@ use crate::folder::read_json;
 use crate::{KgAgentInfo, ModelError, Tensor, Tokenizer, Weights};
 
 /// The projections an adapter may correct, as PEFT names them.
-pub const TARGETS: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+pub const TARGETS: [&str; 7] = [
+    "q_proj",
+    "k_proj",
+    "v_proj",
+    "o_proj",
+    "gate_proj",
+    "up_proj",
+    "down_proj",
+];
 /// What PEFT puts before the names of a model's tensors.
 const PREFIX: &str = "base_model.model.";
 /// Matrices an adapter may bring whole.
@@ -47,9 +55,14 @@ impl AdapterConfig {
     }
 
     fn from_json(value: &Value) -> Result<Self, String> {
-        let kind = value.get("peft_type").and_then(Value::as_str).unwrap_or("(none)");
+        let kind = value
+            .get("peft_type")
+            .and_then(Value::as_str)
+            .unwrap_or("(none)");
         if kind != "LORA" {
-            return Err(format!("`peft_type` is `{kind}`; this version applies `LORA`"));
+            return Err(format!(
+                "`peft_type` is `{kind}`; this version applies `LORA`"
+            ));
         }
         let on = |key: &str| match value.get(key) {
             None | Some(Value::Null | Value::Bool(false)) => false,
@@ -57,24 +70,54 @@ impl AdapterConfig {
             Some(Value::Array(list)) => !list.is_empty(),
             Some(_) => true,
         };
-        for key in ["use_dora", "fan_in_fan_out", "rank_pattern", "alpha_pattern", "layers_to_transform", "trainable_token_indices"] {
+        for key in [
+            "use_dora",
+            "fan_in_fan_out",
+            "rank_pattern",
+            "alpha_pattern",
+            "layers_to_transform",
+            "trainable_token_indices",
+        ] {
             if on(key) {
                 return Err(format!("`{key}` is set; this version applies plain LoRA"));
             }
         }
-        if let Some(bias) = value.get("bias").and_then(Value::as_str).filter(|bias| *bias != "none") {
-            return Err(format!("`bias` is `{bias}`; this version applies adapters without biases"));
+        if let Some(bias) = value
+            .get("bias")
+            .and_then(Value::as_str)
+            .filter(|bias| *bias != "none")
+        {
+            return Err(format!(
+                "`bias` is `{bias}`; this version applies adapters without biases"
+            ));
         }
-        let rank = value.get("r").and_then(Value::as_u64).and_then(|r| usize::try_from(r).ok()).filter(|r| (1..=1 << 16).contains(r));
-        let number = |key: &str| value.get(key).and_then(Value::as_f64).filter(|x| x.is_finite());
+        let rank = value
+            .get("r")
+            .and_then(Value::as_u64)
+            .and_then(|r| usize::try_from(r).ok())
+            .filter(|r| (1..=1 << 16).contains(r));
+        let number = |key: &str| {
+            value
+                .get(key)
+                .and_then(Value::as_f64)
+                .filter(|x| x.is_finite())
+        };
         Ok(Self {
-            base: value.get("base_model_name_or_path").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            base: value
+                .get("base_model_name_or_path")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
             rank: rank.ok_or("`r` is no rank")?,
             alpha: number("lora_alpha").ok_or("`lora_alpha` is no number")? as f32,
             rslora: on("use_rslora"),
             dropout: number("lora_dropout").unwrap_or(0.0) as f32,
             targets: match value.get("target_modules") {
-                Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+                Some(Value::Array(all)) => all
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
                 Some(Value::String(one)) => vec![one.clone()],
                 _ => Vec::new(),
             },
@@ -98,7 +141,11 @@ impl Adapter {
     /// Names the file and what in it is no plain LoRA.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let path = dir.join(CONFIG);
-        let config = AdapterConfig::from_json(&read_json(&path)?).map_err(|message| ModelError::Json { path: path.clone(), message })?;
+        let config =
+            AdapterConfig::from_json(&read_json(&path)?).map_err(|message| ModelError::Json {
+                path: path.clone(),
+                message,
+            })?;
         let file = dir.join("adapter_model.safetensors");
         let mut weights = Weights::default();
         for (name, tensor) in Weights::read(&file)?.iter() {
@@ -109,12 +156,18 @@ impl Adapter {
                 .or_else(|| WHOLE.contains(&stem).then(|| stem.to_owned()));
             let Some(ours) = ours else {
                 let message = format!("`{name}` is no factor of a LoRA");
-                return Err(ModelError::Weights { path: file, message });
+                return Err(ModelError::Weights {
+                    path: file,
+                    message,
+                });
             };
             weights.insert(ours, tensor.clone());
         }
         if weights.is_empty() {
-            return Err(ModelError::Weights { path: file, message: "holds no factors".to_owned() });
+            return Err(ModelError::Weights {
+                path: file,
+                message: "holds no factors".to_owned(),
+            });
         }
         Ok(Self { config, weights })
     }
@@ -139,11 +192,19 @@ impl Adapter {
 /// When a factor has no matrix, no partner, or another shape than they ask for.
 pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), ModelError> {
     for (name, a) in factors.iter() {
-        let Some(stem) = name.strip_suffix(".lora_a").or_else(|| name.strip_suffix(".lora_b")) else { continue };
+        let Some(stem) = name
+            .strip_suffix(".lora_a")
+            .or_else(|| name.strip_suffix(".lora_b"))
+        else {
+            continue;
+        };
         let (at_b, target) = (format!("{stem}.lora_b"), format!("{stem}.weight"));
         if name == at_b {
             let partner = format!("{stem}.lora_a");
-            factors.find(&partner).ok_or(ModelError::Tensor { name: partner, message: "is missing".to_owned() })?;
+            factors.find(&partner).ok_or(ModelError::Tensor {
+                name: partner,
+                message: "is missing".to_owned(),
+            })?;
             continue;
         }
         let mut matrix = base.take(&target).ok_or_else(|| ModelError::Tensor {
@@ -151,12 +212,19 @@ pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), Mo
             message: "is not in the base; the adapter is for another model".to_owned(),
         })?;
         let [out, input] = matrix.shape[..] else {
-            return Err(ModelError::Tensor { name: target, message: "is no matrix".to_owned() });
+            return Err(ModelError::Tensor {
+                name: target,
+                message: "is no matrix".to_owned(),
+            });
         };
         let rank = a.shape.first().copied().unwrap_or(0);
         let a = factors.get(name, &[rank, input])?;
         let b = factors.get(&at_b, &[out, rank])?;
-        for (row, b) in matrix.data.chunks_exact_mut(input).zip(b.data.chunks_exact(rank)) {
+        for (row, b) in matrix
+            .data
+            .chunks_exact_mut(input)
+            .zip(b.data.chunks_exact(rank))
+        {
             for (b, a) in b.iter().zip(a.data.chunks_exact(input)) {
                 row.iter_mut().zip(a).for_each(|(w, a)| *w += scale * b * a);
             }
@@ -170,13 +238,22 @@ pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), Mo
 ///
 /// # Errors
 /// Never for a matrix of at least `from` rows.
-pub fn grow_rows(weights: &mut Weights, name: &str, from: usize, rows: usize) -> Result<(), ModelError> {
-    let Some(mut tensor) = weights.take(name) else { return Ok(()) };
+pub fn grow_rows(
+    weights: &mut Weights,
+    name: &str,
+    from: usize,
+    rows: usize,
+) -> Result<(), ModelError> {
+    let Some(mut tensor) = weights.take(name) else {
+        return Ok(());
+    };
     if let [_, width] = tensor.shape[..] {
         tensor.data.truncate(from * width);
         let mut mean = vec![0.0_f64; width];
         for row in tensor.data.chunks_exact(width) {
-            mean.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(*x) / from as f64);
+            mean.iter_mut()
+                .zip(row)
+                .for_each(|(sum, x)| *sum += f64::from(*x) / from as f64);
         }
         for _ in from..rows {
             tensor.data.extend(mean.iter().map(|x| *x as f32));
@@ -191,8 +268,16 @@ pub fn grow_rows(weights: &mut Weights, name: &str, from: usize, rows: usize) ->
 pub(crate) fn base_folder(adapter: &Path, base: &str) -> Result<PathBuf, ModelError> {
     let beside = adapter.parent().map(|parent| parent.join(base));
     let candidates = [Some(PathBuf::from(base)), beside, crate::hub::cached(base)];
-    let found = candidates.into_iter().flatten().find(|path| !base.is_empty() && path.join("config.json").is_file());
-    found.ok_or_else(|| ModelError::Config(format!("{} corrects `{base}`, which is no model folder here", adapter.display())))
+    let found = candidates
+        .into_iter()
+        .flatten()
+        .find(|path| !base.is_empty() && path.join("config.json").is_file());
+    found.ok_or_else(|| {
+        ModelError::Config(format!(
+            "{} corrects `{base}`, which is no model folder here",
+            adapter.display()
+        ))
+    })
 }
 
 /// Write the files of an adapter into a folder that is being staged. `weights` holds the factors and, where they must go along, whole
@@ -237,7 +322,10 @@ mod tests {
 
     fn tensor(shape: &[usize], from: f32) -> Tensor {
         let n: usize = shape.iter().product();
-        Tensor { shape: shape.to_vec(), data: (0..n).map(|i| from + i as f32).collect() }
+        Tensor {
+            shape: shape.to_vec(),
+            data: (0..n).map(|i| from + i as f32).collect(),
+        }
     }
 
     #[test]
@@ -249,11 +337,24 @@ mod tests {
         factors.insert("m.q_proj.lora_b", tensor(&[2, 1], 10.0));
         merge(&mut base, &factors, 0.5).unwrap();
         // row o, column i: old + 0.5 * b[o] * a[i]
-        assert_eq!(base.find("m.q_proj.weight").unwrap().data, [5.0, 11.0, 17.0, 8.5, 15.0, 21.5]);
+        assert_eq!(
+            base.find("m.q_proj.weight").unwrap().data,
+            [5.0, 11.0, 17.0, 8.5, 15.0, 21.5]
+        );
         factors.insert("m.q_proj.lora_b", tensor(&[3, 1], 0.0));
-        assert!(merge(&mut base.clone(), &factors, 1.0).unwrap_err().to_string().contains("lora_b"));
+        assert!(
+            merge(&mut base.clone(), &factors, 1.0)
+                .unwrap_err()
+                .to_string()
+                .contains("lora_b")
+        );
         let _ = factors.take("m.q_proj.lora_a");
-        assert!(merge(&mut base, &factors, 1.0).unwrap_err().to_string().contains("lora_a"));
+        assert!(
+            merge(&mut base, &factors, 1.0)
+                .unwrap_err()
+                .to_string()
+                .contains("lora_a")
+        );
     }
 
     #[test]
@@ -271,7 +372,10 @@ mod tests {
         ] {
             let mut wrong = good.clone();
             wrong[key] = value;
-            assert!(AdapterConfig::from_json(&wrong).unwrap_err().contains(key), "{key}");
+            assert!(
+                AdapterConfig::from_json(&wrong).unwrap_err().contains(key),
+                "{key}"
+            );
         }
     }
 
@@ -281,6 +385,9 @@ mod tests {
         weights.insert("e", tensor(&[4, 2], 0.0));
         grow_rows(&mut weights, "e", 3, 5).unwrap();
         assert_eq!(weights.find("e").unwrap().shape, [5, 2]);
-        assert_eq!(weights.find("e").unwrap().data[4..], [4.0, 5.0, 2.0, 3.0, 2.0, 3.0]);
+        assert_eq!(
+            weights.find("e").unwrap().data[4..],
+            [4.0, 5.0, 2.0, 3.0, 2.0, 3.0]
+        );
     }
 }

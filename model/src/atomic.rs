@@ -30,8 +30,14 @@ impl StagedFolder {
     /// When `place` cannot be created or written.
     pub fn within(place: &Path, target: &Path) -> Result<Self, ModelError> {
         fs::create_dir_all(place).map_err(ModelError::io(place))?;
-        let temp = tempfile::Builder::new().prefix(".partial-").tempdir_in(place).map_err(ModelError::io(place))?;
-        Ok(Self { temp, target: target.to_path_buf() })
+        let temp = tempfile::Builder::new()
+            .prefix(".partial-")
+            .tempdir_in(place)
+            .map_err(ModelError::io(place))?;
+        Ok(Self {
+            temp,
+            target: target.to_path_buf(),
+        })
     }
 
     /// Where to write.
@@ -55,8 +61,12 @@ impl StagedFolder {
     pub fn commit(self) -> Result<(), ModelError> {
         sync_dir(self.temp.path());
         let parent = parent_of(&self.target);
-        let old = tempfile::Builder::new().prefix(".replaced-").tempdir_in(&parent).map_err(ModelError::io(&parent))?;
-        replace::put(self.temp.path(), &self.target, &old.path().join("old")).map_err(ModelError::io(&self.target))?;
+        let old = tempfile::Builder::new()
+            .prefix(".replaced-")
+            .tempdir_in(&parent)
+            .map_err(ModelError::io(&parent))?;
+        replace::put(self.temp.path(), &self.target, &old.path().join("old"))
+            .map_err(ModelError::io(&self.target))?;
         let _ = self.temp.keep();
         sync_dir(&parent);
         Ok(())
@@ -80,7 +90,10 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), ModelError> {
     let mut temp = toolbox::beside::begin(&parent).map_err(ModelError::io(path))?;
     temp.write_all(bytes).map_err(ModelError::io(path))?;
     temp.as_file().sync_all().map_err(ModelError::io(path))?;
-    temp.persist(path).map_err(|error| ModelError::Io { path: path.to_path_buf(), source: error.error })?;
+    temp.persist(path).map_err(|error| ModelError::Io {
+        path: path.to_path_buf(),
+        source: error.error,
+    })?;
     sync_dir(&parent);
     Ok(())
 }

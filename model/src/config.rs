@@ -160,9 +160,15 @@ pub(crate) fn bad(message: impl Into<String>) -> ModelError {
 pub(crate) fn size(map: &Map<String, Value>, key: &str) -> Result<Option<usize>, ModelError> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=1 << 32).contains(n)) {
+        Some(value) => match value
+            .as_u64()
+            .and_then(|n| usize::try_from(n).ok())
+            .filter(|n| (1..=1 << 32).contains(n))
+        {
             Some(n) => Ok(Some(n)),
-            None => Err(bad(format!("`{key}` is {value}, not a positive whole number"))),
+            None => Err(bad(format!(
+                "`{key}` is {value}, not a positive whole number"
+            ))),
         },
     }
 }
@@ -183,7 +189,10 @@ pub(crate) fn number(map: &Map<String, Value>, key: &str) -> Result<Option<f64>,
 
 fn token(map: &Map<String, Value>, key: &str) -> Result<Vec<u32>, ModelError> {
     let one = |value: &Value| {
-        value.as_u64().and_then(|n| u32::try_from(n).ok()).ok_or_else(|| bad(format!("`{key}` holds {value}, not a token id")))
+        value
+            .as_u64()
+            .and_then(|n| u32::try_from(n).ok())
+            .ok_or_else(|| bad(format!("`{key}` holds {value}, not a token id")))
     };
     match map.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -198,18 +207,36 @@ impl ModelConfig {
     /// # Errors
     /// Names the key and its value when something is missing, impossible, or a variant this program does not run.
     pub fn from_json(value: &Value) -> Result<Self, ModelError> {
-        let map = value.as_object().ok_or_else(|| bad("config.json is not an object"))?;
-        let given = map.get("model_type").and_then(Value::as_str).unwrap_or("(none)");
-        let Some(family) = Family::ALL.into_iter().find(|family| family.names().0 == given) else {
+        let map = value
+            .as_object()
+            .ok_or_else(|| bad("config.json is not an object"))?;
+        let given = map
+            .get("model_type")
+            .and_then(Value::as_str)
+            .unwrap_or("(none)");
+        let Some(family) = Family::ALL
+            .into_iter()
+            .find(|family| family.names().0 == given)
+        else {
             let known = Family::ALL.map(|family| family.names().0).join(", ");
-            return Err(bad(format!("`model_type` is `{given}`; this version runs {known}")));
+            return Err(bad(format!(
+                "`model_type` is `{given}`; this version runs {known}"
+            )));
         };
         let flag = |key: &str| map.get(key).and_then(Value::as_bool).unwrap_or(false);
-        if let Some(act) = map.get("hidden_act").and_then(Value::as_str).filter(|act| !matches!(*act, "silu" | "swish")) {
-            return Err(bad(format!("`hidden_act` is `{act}`; LLaMA models use `silu`")));
+        if let Some(act) = map
+            .get("hidden_act")
+            .and_then(Value::as_str)
+            .filter(|act| !matches!(*act, "silu" | "swish"))
+        {
+            return Err(bad(format!(
+                "`hidden_act` is `{act}`; LLaMA models use `silu`"
+            )));
         }
         if map.contains_key("quantization_config") {
-            return Err(bad("`quantization_config` is set; use the unquantised weights"));
+            return Err(bad(
+                "`quantization_config` is set; use the unquantised weights",
+            ));
         }
         let hidden_size = needed(map, "hidden_size")?;
         let num_attention_heads = needed(map, "num_attention_heads")?;
@@ -232,17 +259,23 @@ impl ModelConfig {
             },
             rms_norm_eps: number(map, "rms_norm_eps")?.unwrap_or(1e-6),
             max_position_embeddings: size(map, "max_position_embeddings")?.unwrap_or(2048),
-            tie_word_embeddings: map.get("tie_word_embeddings").and_then(Value::as_bool).unwrap_or(false),
+            tie_word_embeddings: map
+                .get("tie_word_embeddings")
+                .and_then(Value::as_bool)
+                .unwrap_or(false),
             initializer_range: number(map, "initializer_range")?.unwrap_or(0.02),
             rope: Rope::from_json(map)?,
             family,
-            qkv_bias: family == Family::Qwen2 || (matches!(family, Family::Llama | Family::Qwen3) && flag("attention_bias")),
+            qkv_bias: family == Family::Qwen2
+                || (matches!(family, Family::Llama | Family::Qwen3) && flag("attention_bias")),
             o_bias: matches!(family, Family::Llama | Family::Qwen3) && flag("attention_bias"),
             mlp_bias: family == Family::Llama && flag("mlp_bias"),
             qk_norm: family == Family::Qwen3,
             sliding_window: match family {
                 Family::Mistral => size(map, "sliding_window")?,
-                Family::Qwen2 | Family::Qwen3 if flag("use_sliding_window") => size(map, "sliding_window")?,
+                Family::Qwen2 | Family::Qwen3 if flag("use_sliding_window") => {
+                    size(map, "sliding_window")?
+                }
                 _ => None,
             },
             bos_token_id: token(map, "bos_token_id")?.first().copied(),
@@ -258,16 +291,28 @@ impl ModelConfig {
     /// # Errors
     /// Names the key that cannot be.
     pub fn check(&self) -> Result<(), ModelError> {
-        if !self.num_attention_heads.is_multiple_of(self.num_key_value_heads.max(1)) {
+        if !self
+            .num_attention_heads
+            .is_multiple_of(self.num_key_value_heads.max(1))
+        {
             let (heads, kv) = (self.num_attention_heads, self.num_key_value_heads);
-            return Err(bad(format!("{heads} attention heads cannot share {kv} key/value heads evenly")));
+            return Err(bad(format!(
+                "{heads} attention heads cannot share {kv} key/value heads evenly"
+            )));
         }
         if self.head_dim == 0 || !self.head_dim.is_multiple_of(2) {
-            return Err(bad(format!("`head_dim` is {}, rotary embeddings need an even number", self.head_dim)));
+            return Err(bad(format!(
+                "`head_dim` is {}, rotary embeddings need an even number",
+                self.head_dim
+            )));
         }
         for (name, n, most) in [
             ("num_key_value_heads", self.num_key_value_heads, 1 << 14),
-            ("max_position_embeddings", self.max_position_embeddings, 1 << 32),
+            (
+                "max_position_embeddings",
+                self.max_position_embeddings,
+                1 << 32,
+            ),
             ("hidden_size", self.hidden_size, 1 << 20),
             ("intermediate_size", self.intermediate_size, 1 << 22),
             ("num_hidden_layers", self.num_hidden_layers, 1 << 12),
@@ -280,8 +325,17 @@ impl ModelConfig {
             }
         }
         let out_of_vocab = |id: &&u32| **id as usize >= self.vocab_size;
-        if let Some(id) = self.eos_token_ids.iter().chain(&self.bos_token_id).chain(&self.pad_token_id).find(out_of_vocab) {
-            return Err(bad(format!("token id {id} is outside the vocabulary of {}", self.vocab_size)));
+        if let Some(id) = self
+            .eos_token_ids
+            .iter()
+            .chain(&self.bos_token_id)
+            .chain(&self.pad_token_id)
+            .find(out_of_vocab)
+        {
+            return Err(bad(format!(
+                "token id {id} is outside the vocabulary of {}",
+                self.vocab_size
+            )));
         }
         Ok(())
     }
@@ -327,7 +381,9 @@ impl ModelConfig {
     /// Tokens that a sequence may have: the positions, or the sliding window where that is shorter.
     #[must_use]
     pub fn context(&self) -> usize {
-        self.sliding_window.unwrap_or(usize::MAX).min(self.max_position_embeddings)
+        self.sliding_window
+            .unwrap_or(usize::MAX)
+            .min(self.max_position_embeddings)
     }
 
     /// Angular frequency of each of the `head_dim / 2` rotary pairs, scaling applied.
@@ -339,12 +395,24 @@ impl ModelConfig {
     /// Name and shape of every tensor of the model, in file order (`lm_head.weight` only where it is its own).
     #[must_use]
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
-        let (hidden, q, kv) = (self.hidden_size, self.num_attention_heads * self.head_dim, self.num_key_value_heads * self.head_dim);
-        let mut all = vec![("model.embed_tokens.weight".to_owned(), vec![self.vocab_size, hidden])];
+        let (hidden, q, kv) = (
+            self.hidden_size,
+            self.num_attention_heads * self.head_dim,
+            self.num_key_value_heads * self.head_dim,
+        );
+        let mut all = vec![(
+            "model.embed_tokens.weight".to_owned(),
+            vec![self.vocab_size, hidden],
+        )];
         let ff = self.intermediate_size;
         for i in 0..self.num_hidden_layers {
-            let mut add = |name: &str, shape: Vec<usize>| all.push((format!("model.layers.{i}.{name}"), shape));
-            let head_norm = |name: &str| self.qk_norm.then(|| (format!("self_attn.{name}_norm.weight"), vec![self.head_dim]));
+            let mut add = |name: &str, shape: Vec<usize>| {
+                all.push((format!("model.layers.{i}.{name}"), shape))
+            };
+            let head_norm = |name: &str| {
+                self.qk_norm
+                    .then(|| (format!("self_attn.{name}_norm.weight"), vec![self.head_dim]))
+            };
             add("input_layernorm.weight", vec![hidden]);
             for (name, out, input, bias) in [
                 ("self_attn.q_proj", q, hidden, self.qkv_bias),
@@ -361,7 +429,11 @@ impl ModelConfig {
                 add(&name, shape);
             }
             add("post_attention_layernorm.weight", vec![hidden]);
-            for (name, out, input) in [("mlp.gate_proj", ff, hidden), ("mlp.up_proj", ff, hidden), ("mlp.down_proj", hidden, ff)] {
+            for (name, out, input) in [
+                ("mlp.gate_proj", ff, hidden),
+                ("mlp.up_proj", ff, hidden),
+                ("mlp.down_proj", hidden, ff),
+            ] {
                 add(&format!("{name}.weight"), vec![out, input]);
                 if self.mlp_bias {
                     add(&format!("{name}.bias"), vec![out]);
@@ -378,7 +450,10 @@ impl ModelConfig {
     /// Number of parameters.
     #[must_use]
     pub fn parameters(&self) -> usize {
-        self.tensors().iter().map(|(_, shape)| shape.iter().product::<usize>()).sum()
+        self.tensors()
+            .iter()
+            .map(|(_, shape)| shape.iter().product::<usize>())
+            .sum()
     }
 }
 
@@ -390,11 +465,20 @@ mod tests {
 
     #[test]
     fn presets_have_the_promised_sizes() {
-        for (preset, low, high) in [(Preset::Tiny, 1.3e6, 1.7e6), (Preset::Small, 9e6, 11.5e6), (Preset::Base, 90e6, 110e6)] {
+        for (preset, low, high) in [
+            (Preset::Tiny, 1.3e6, 1.7e6),
+            (Preset::Small, 9e6, 11.5e6),
+            (Preset::Base, 90e6, 110e6),
+        ] {
             let config = preset.config(preset.vocab_size());
             let n = config.parameters() as f64;
             // transformers refuses a width that is no multiple of the heads, even where `head_dim` says otherwise.
-            assert!(config.hidden_size.is_multiple_of(config.num_attention_heads), "{preset:?}");
+            assert!(
+                config
+                    .hidden_size
+                    .is_multiple_of(config.num_attention_heads),
+                "{preset:?}"
+            );
             assert!((low..high).contains(&n), "{preset:?} has {n}");
         }
     }
@@ -425,7 +509,10 @@ mod tests {
             yarn(None),
             yarn(Some(1.5)),
         ] {
-            config.rope = Rope { theta: 500_000.0, scaling };
+            config.rope = Rope {
+                theta: 500_000.0,
+                scaling,
+            };
             let full = config.to_json();
             assert_eq!(ModelConfig::from_json(&full).unwrap(), config);
             let mut old = full.clone();
@@ -443,21 +530,67 @@ mod tests {
         let base = Preset::Tiny.config(300);
         let window = Some(64);
         for config in [
-            ModelConfig { qkv_bias: true, o_bias: true, mlp_bias: true, ..base.clone() },
-            ModelConfig { family: Family::Mistral, sliding_window: window, ..base.clone() },
-            ModelConfig { family: Family::Mistral, ..base.clone() },
-            ModelConfig { family: Family::Qwen2, qkv_bias: true, ..base.clone() },
-            ModelConfig { family: Family::Qwen2, qkv_bias: true, sliding_window: window, ..base.clone() },
-            ModelConfig { family: Family::Qwen3, qk_norm: true, ..base.clone() },
-            ModelConfig { family: Family::Qwen3, qk_norm: true, qkv_bias: true, o_bias: true, ..base.clone() },
+            ModelConfig {
+                qkv_bias: true,
+                o_bias: true,
+                mlp_bias: true,
+                ..base.clone()
+            },
+            ModelConfig {
+                family: Family::Mistral,
+                sliding_window: window,
+                ..base.clone()
+            },
+            ModelConfig {
+                family: Family::Mistral,
+                ..base.clone()
+            },
+            ModelConfig {
+                family: Family::Qwen2,
+                qkv_bias: true,
+                ..base.clone()
+            },
+            ModelConfig {
+                family: Family::Qwen2,
+                qkv_bias: true,
+                sliding_window: window,
+                ..base.clone()
+            },
+            ModelConfig {
+                family: Family::Qwen3,
+                qk_norm: true,
+                ..base.clone()
+            },
+            ModelConfig {
+                family: Family::Qwen3,
+                qk_norm: true,
+                qkv_bias: true,
+                o_bias: true,
+                ..base.clone()
+            },
         ] {
             assert_eq!(ModelConfig::from_json(&config.to_json()).unwrap(), config);
-            assert_eq!(config.context(), if config.sliding_window.is_some() { 64 } else { 4096 });
+            assert_eq!(
+                config.context(),
+                if config.sliding_window.is_some() {
+                    64
+                } else {
+                    4096
+                }
+            );
         }
         // Published Qwen files carry a window that is switched off.
-        let mut published = ModelConfig { family: Family::Qwen2, qkv_bias: true, ..base }.to_json();
+        let mut published = ModelConfig {
+            family: Family::Qwen2,
+            qkv_bias: true,
+            ..base
+        }
+        .to_json();
         published["sliding_window"] = json!(32);
-        assert_eq!(ModelConfig::from_json(&published).unwrap().sliding_window, None);
+        assert_eq!(
+            ModelConfig::from_json(&published).unwrap().sliding_window,
+            None
+        );
     }
 
     #[test]
@@ -465,7 +598,11 @@ mod tests {
         let good = Preset::Tiny.config(300).to_json();
         for (key, value, says) in [
             ("model_type", json!("gemma2"), "gemma2"),
-            ("rope_parameters", json!({"rope_type": "longrope", "factor": 4.0}), "longrope"),
+            (
+                "rope_parameters",
+                json!({"rope_type": "longrope", "factor": 4.0}),
+                "longrope",
+            ),
             ("rope_parameters", json!({"rope_type": "yarn"}), "factor"),
             ("partial_rotary_factor", json!(0.5), "partial_rotary_factor"),
             ("rope_parameters", json!({"rope_theta": 5.0}), "rope_theta"),

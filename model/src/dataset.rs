@@ -71,7 +71,11 @@ impl Dataset {
         let run = dir.join("run.json");
         if run.exists() {
             let run = crate::folder::read_json(&run)?;
-            data.ranker = run.pointer("/options/ranker").and_then(serde_json::Value::as_str).unwrap_or_default().to_owned();
+            data.ranker = run
+                .pointer("/options/ranker")
+                .and_then(serde_json::Value::as_str)
+                .unwrap_or_default()
+                .to_owned();
         }
         for list in [&mut data.layouts, &mut data.agents, &mut data.kg_hashes] {
             list.sort();
@@ -85,41 +89,70 @@ impl Dataset {
         let mut text = String::new();
         for line in 1.. {
             text.clear();
-            let wrong = |message: String| ModelError::Line { path: path.to_path_buf(), line, message };
-            let read = reader.read_line(&mut text).map_err(|error| wrong(error.to_string()))?;
+            let wrong = |message: String| ModelError::Line {
+                path: path.to_path_buf(),
+                line,
+                message,
+            };
+            let read = reader
+                .read_line(&mut text)
+                .map_err(|error| wrong(error.to_string()))?;
             if read == 0 {
                 break;
             }
             if read > limits::LINE_BYTES {
-                return Err(wrong(format!("{read} bytes in one line, the most is {}", limits::LINE_BYTES)));
+                return Err(wrong(format!(
+                    "{read} bytes in one line, the most is {}",
+                    limits::LINE_BYTES
+                )));
             }
             if text.trim().is_empty() {
                 continue;
             }
-            let parsed: Line = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
+            let parsed: Line =
+                serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
             if parsed.messages.is_empty() {
                 return Err(wrong("`messages` is empty".to_owned()));
             }
             if let Some(hash) = parsed.template_hash {
-                let expected = self.templates.entry(parsed.agent.clone().unwrap_or_default()).or_insert_with(|| hash.clone());
+                let expected = self
+                    .templates
+                    .entry(parsed.agent.clone().unwrap_or_default())
+                    .or_insert_with(|| hash.clone());
                 if *expected != hash {
                     let place = format!("{}:{line}", path.display());
-                    return Err(ModelError::Template { expected: expected.clone(), found: hash, place });
+                    return Err(ModelError::Template {
+                        expected: expected.clone(),
+                        found: hash,
+                        place,
+                    });
                 }
             }
-            for (list, item) in
-                [(&mut self.layouts, parsed.layout), (&mut self.agents, parsed.agent), (&mut self.kg_hashes, parsed.kg_hash)]
-            {
+            for (list, item) in [
+                (&mut self.layouts, parsed.layout),
+                (&mut self.agents, parsed.agent),
+                (&mut self.kg_hashes, parsed.kg_hash),
+            ] {
                 if let Some(item) = item.filter(|item| !list.contains(item)) {
                     list.push(item);
                 }
             }
             let turns = parsed.messages.into_iter().map(|message| {
                 let trained = message.role == Role::Assistant && message.train != Some(false);
-                Turn { role: message.role, parts: vec![Part::kg(message.content)], trained }
+                Turn {
+                    role: message.role,
+                    parts: vec![Part::kg(message.content)],
+                    trained,
+                }
             });
-            let id = parsed.id.as_str().map_or_else(|| parsed.id.to_string(), str::to_owned);
-            out.push(Conversation { id, turns: turns.collect() });
+            let id = parsed
+                .id
+                .as_str()
+                .map_or_else(|| parsed.id.to_string(), str::to_owned);
+            out.push(Conversation {
+                id,
+                turns: turns.collect(),
+            });
         }
         Ok(out)
     }
@@ -142,16 +175,38 @@ mod tests {
     fn assistant_turns_are_trained_unless_they_say_otherwise() {
         let data = read(&format!("{GOOD}\n\n{GOOD}\n")).unwrap();
         assert_eq!(data.train.len(), 2);
-        assert_eq!(data.train[0].turns.iter().map(|turn| turn.trained).collect::<Vec<_>>(), [false, false, true]);
-        assert_eq!((data.templates["kg-agent"].as_str(), data.agents.as_slice()), ("aa", ["kg-agent".to_owned()].as_slice()));
+        assert_eq!(
+            data.train[0]
+                .turns
+                .iter()
+                .map(|turn| turn.trained)
+                .collect::<Vec<_>>(),
+            [false, false, true]
+        );
+        assert_eq!(
+            (data.templates["kg-agent"].as_str(), data.agents.as_slice()),
+            ("aa", ["kg-agent".to_owned()].as_slice())
+        );
     }
 
     #[test]
     fn errors_name_the_line() {
-        let error = read(&format!("{GOOD}\n{{\"messages\":[{{\"role\":\"robot\",\"content\":\"\"}}]}}")).unwrap_err().to_string();
-        assert!(error.contains("train.jsonl:2") && error.contains("robot"), "{error}");
-        let error = read(&format!("{GOOD}\n{}", GOOD.replace("\"aa\"", "\"bb\""))).unwrap_err().to_string();
-        assert!(error.contains("aa") && error.contains("bb") && error.contains(":2"), "{error}");
+        let error = read(&format!(
+            "{GOOD}\n{{\"messages\":[{{\"role\":\"robot\",\"content\":\"\"}}]}}"
+        ))
+        .unwrap_err()
+        .to_string();
+        assert!(
+            error.contains("train.jsonl:2") && error.contains("robot"),
+            "{error}"
+        );
+        let error = read(&format!("{GOOD}\n{}", GOOD.replace("\"aa\"", "\"bb\"")))
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("aa") && error.contains("bb") && error.contains(":2"),
+            "{error}"
+        );
         assert!(read("{}").unwrap_err().to_string().contains("messages"));
     }
 }

@@ -63,7 +63,9 @@ pub enum ModelError {
         place: String,
     },
     /// The model was not trained for the agent.
-    #[error("{place} was trained for {known}, not for {agent}; train it on data made with `--agent {agent}` or use another agent")]
+    #[error(
+        "{place} was trained for {known}, not for {agent}; train it on data made with `--agent {agent}` or use another agent"
+    )]
     Agent {
         /// The agent asked for.
         agent: String,

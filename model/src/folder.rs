@@ -37,12 +37,19 @@ impl KgAgentInfo {
     /// When the model was trained for other agents only, or on other templates. A model that says nothing about its training is taken as it is.
     pub fn check_template(&self, agent: &str, hash: &str, place: &str) -> Result<(), ModelError> {
         match self.templates.get(agent) {
-            Some(expected) if expected != hash => {
-                Err(ModelError::Template { expected: expected.clone(), found: hash.to_owned(), place: place.to_owned() })
-            }
+            Some(expected) if expected != hash => Err(ModelError::Template {
+                expected: expected.clone(),
+                found: hash.to_owned(),
+                place: place.to_owned(),
+            }),
             None if !self.templates.is_empty() => Err(ModelError::Agent {
                 agent: agent.to_owned(),
-                known: self.templates.keys().cloned().collect::<Vec<_>>().join(", "),
+                known: self
+                    .templates
+                    .keys()
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join(", "),
                 place: place.to_owned(),
             }),
             _ => Ok(()),
@@ -72,7 +79,8 @@ impl ModelFolder {
     /// # Errors
     /// Names the file that is missing or wrong.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
-        let adapter = if path.join(adapter::CONFIG).is_file() && !path.join("config.json").exists() {
+        let adapter = if path.join(adapter::CONFIG).is_file() && !path.join("config.json").exists()
+        {
             let adapter = Adapter::read(path)?;
             let base = adapter::base_folder(path, &adapter.config.base)?;
             Some((adapter, base))
@@ -81,23 +89,45 @@ impl ModelFolder {
         };
         let base = adapter.as_ref().map_or(path, |(_, base)| base);
         let mut config = ModelConfig::from_json(&read_json(&base.join("config.json"))?)?;
-        if let Some(table) = adapter.as_ref().and_then(|(adapter, _)| adapter.weights.find("model.embed_tokens.weight")) {
-            config.vocab_size = table.shape.first().copied().unwrap_or(0).max(config.vocab_size);
+        if let Some(table) = adapter
+            .as_ref()
+            .and_then(|(adapter, _)| adapter.weights.find("model.embed_tokens.weight"))
+        {
+            config.vocab_size = table
+                .shape
+                .first()
+                .copied()
+                .unwrap_or(0)
+                .max(config.vocab_size);
         }
         let own = path.join("tokenizer.json");
-        let tokenizer = Tokenizer::from_file(&if own.is_file() { own } else { base.join("tokenizer.json") })?;
+        let tokenizer = Tokenizer::from_file(&if own.is_file() {
+            own
+        } else {
+            base.join("tokenizer.json")
+        })?;
         let notes = path.join("kgagent.json");
         let info = if notes.exists() {
-            serde_json::from_value(read_json(&notes)?)
-                .map_err(|error| ModelError::Json { path: notes.clone(), message: error.to_string() })?
+            serde_json::from_value(read_json(&notes)?).map_err(|error| ModelError::Json {
+                path: notes.clone(),
+                message: error.to_string(),
+            })?
         } else {
             KgAgentInfo::default()
         };
         if tokenizer.control().is_ok() && tokenizer.vocab_size() > config.vocab_size {
             let (has, rows) = (tokenizer.vocab_size(), config.vocab_size);
-            return Err(ModelError::Config(format!("the tokenizer has {has} ids, the embedding {rows} rows")));
+            return Err(ModelError::Config(format!(
+                "the tokenizer has {has} ids, the embedding {rows} rows"
+            )));
         }
-        Ok(Self { path: path.to_path_buf(), config, tokenizer, info, adapter })
+        Ok(Self {
+            path: path.to_path_buf(),
+            config,
+            tokenizer,
+            info,
+            adapter,
+        })
     }
 
     /// Read the weights; every tensor the configuration asks for is there with its shape.
@@ -105,7 +135,9 @@ impl ModelFolder {
     /// # Errors
     /// Names the damaged file or the missing tensor.
     pub fn weights(&self) -> Result<Weights, ModelError> {
-        let Some((adapter, base)) = &self.adapter else { return Weights::read_model(&self.path, &self.config.tensors()) };
+        let Some((adapter, base)) = &self.adapter else {
+            return Weights::read_model(&self.path, &self.config.tensors());
+        };
         let mut weights = Weights::read_folder(base)?;
         adapter.apply(&mut weights)?;
         for (name, shape) in self.config.tensors() {
@@ -146,12 +178,18 @@ impl ModelFolder {
         }
         staged.file("config.json", &pretty(&config.to_json()))?;
         staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
-        staged.file("tokenizer_config.json", &pretty(&tokenizer.config_json(config.max_position_embeddings)))?;
+        staged.file(
+            "tokenizer_config.json",
+            &pretty(&tokenizer.config_json(config.max_position_embeddings)),
+        )?;
         let generation = json!({
             "do_sample": false, "eos_token_id": config.eos_token_ids, "pad_token_id": config.pad_token_id, "bos_token_id": config.bos_token_id,
         });
         staged.file("generation_config.json", &pretty(&generation))?;
-        staged.file("kgagent.json", &pretty(&serde_json::to_value(info).unwrap_or_default()))?;
+        staged.file(
+            "kgagent.json",
+            &pretty(&serde_json::to_value(info).unwrap_or_default()),
+        )?;
         staged.file("README.md", card(config, info).as_bytes())?;
         weights.write_into(staged, "model.safetensors")
     }
@@ -167,9 +205,15 @@ fn pretty(value: &Value) -> Vec<u8> {
 /// When it cannot be read, is too large or is no JSON.
 pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
     let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
-    let wrong = |message: String| ModelError::Json { path: path.to_path_buf(), message };
+    let wrong = |message: String| ModelError::Json {
+        path: path.to_path_buf(),
+        message,
+    };
     if size > limits::JSON_BYTES {
-        return Err(wrong(format!("{size} bytes, the most is {}", limits::JSON_BYTES)));
+        return Err(wrong(format!(
+            "{size} bytes, the most is {}",
+            limits::JSON_BYTES
+        )));
     }
     let text = fs::read(path).map_err(ModelError::io(path))?;
     serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))
@@ -189,7 +233,11 @@ fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
         config.hidden_size,
         info.agents.join(", "),
         info.layouts.join(", "),
-        info.templates.iter().map(|(agent, hash)| format!("`{hash}` ({agent})")).collect::<Vec<_>>().join(", "),
+        info.templates
+            .iter()
+            .map(|(agent, hash)| format!("`{hash}` ({agent})"))
+            .collect::<Vec<_>>()
+            .join(", "),
         info.training,
     )
 }
@@ -206,11 +254,20 @@ mod tests {
         let target = dir.path().join("model");
         let tokenizer = Tokenizer::train_bpe(["abc abd"].iter(), 300).unwrap();
         let config = Preset::Tiny.config(tokenizer.vocab_size());
-        let info = KgAgentInfo { templates: [("a".to_owned(), "aa".to_owned())].into(), ..KgAgentInfo::default() };
+        let info = KgAgentInfo {
+            templates: [("a".to_owned(), "aa".to_owned())].into(),
+            ..KgAgentInfo::default()
+        };
         let mut weights = Weights::default();
         for (name, shape) in config.tensors() {
             let n = shape.iter().product();
-            weights.insert(name, Tensor { shape, data: vec![0.5; n] });
+            weights.insert(
+                name,
+                Tensor {
+                    shape,
+                    data: vec![0.5; n],
+                },
+            );
         }
         ModelFolder::write(&target, &config, &tokenizer, &info, &weights).unwrap();
         let folder = ModelFolder::open(&target).unwrap();
@@ -218,14 +275,34 @@ mod tests {
         assert_eq!(folder.weights().unwrap(), weights);
         // Whoever may read one file of a folder may read them all.
         crate::atomic::write_file(&target.join("report.html"), b"").unwrap();
-        let ordinary = std::fs::File::create(dir.path().join("ordinary")).unwrap().metadata().unwrap().permissions();
+        let ordinary = std::fs::File::create(dir.path().join("ordinary"))
+            .unwrap()
+            .metadata()
+            .unwrap()
+            .permissions();
         for file in std::fs::read_dir(&target).unwrap().map(Result::unwrap) {
-            assert_eq!(file.metadata().unwrap().permissions(), ordinary, "{:?}", file.file_name());
+            assert_eq!(
+                file.metadata().unwrap().permissions(),
+                ordinary,
+                "{:?}",
+                file.file_name()
+            );
         }
         let check = |agent, hash| folder.info.check_template(agent, hash, "x").is_ok();
-        assert_eq!([check("a", "aa"), check("a", "bb"), check("b", "aa")], [true, false, false]);
+        assert_eq!(
+            [check("a", "aa"), check("a", "bb"), check("b", "aa")],
+            [true, false, false]
+        );
         let _ = weights.take("model.norm.weight");
-        let error = ModelFolder::write(&dir.path().join("other"), &config, &tokenizer, &info, &weights).unwrap_err().to_string();
+        let error = ModelFolder::write(
+            &dir.path().join("other"),
+            &config,
+            &tokenizer,
+            &info,
+            &weights,
+        )
+        .unwrap_err()
+        .to_string();
         assert!(error.contains("model.norm.weight"), "{error}");
         assert!(!dir.path().join("other").exists());
     }

@@ -42,13 +42,28 @@ pub struct Fetching<'a> {
 /// When the name is no repository name, the repository lacks a file, the hub does not deliver, or what it delivers has another digest than it
 /// says.
 pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathBuf, ModelError> {
-    let failed = |message: String| ModelError::Hub { repo: repo.to_owned(), message };
+    let failed = |message: String| ModelError::Hub {
+        repo: repo.to_owned(),
+        message,
+    };
     check_name(repo)?;
-    let api = ApiBuilder::from_env().with_progress(false).build().map_err(|error| failed(error.to_string()))?.model(repo.to_owned());
-    let info = api.info().map_err(|error| failed(format!("its list of files: {error}")))?;
-    let has = |file: &str| info.siblings.iter().any(|sibling| sibling.rfilename == file);
+    let api = ApiBuilder::from_env()
+        .with_progress(false)
+        .build()
+        .map_err(|error| failed(error.to_string()))?
+        .model(repo.to_owned());
+    let info = api
+        .info()
+        .map_err(|error| failed(format!("its list of files: {error}")))?;
+    let has = |file: &str| {
+        info.siblings
+            .iter()
+            .any(|sibling| sibling.rfilename == file)
+    };
     let mut get = |file: &str| match has(file) {
-        true => get(&api, repo, file, progress).map_err(|message| failed(format!("{file}: {message}"))),
+        true => {
+            get(&api, repo, file, progress).map_err(|message| failed(format!("{file}: {message}")))
+        }
         false => Err(failed(format!("it has no {file}"))),
     };
     let mut config = None;
@@ -61,13 +76,20 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
     let index = "model.safetensors.index.json";
     if has(index) {
         let value = crate::folder::read_json(&get(index)?)?;
-        let shards = value.get("weight_map").and_then(Value::as_object).into_iter().flat_map(|map| map.values()).filter_map(Value::as_str);
+        let shards = value
+            .get("weight_map")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(|map| map.values())
+            .filter_map(Value::as_str);
         let mut names: Vec<&str> = shards.collect();
         names.sort_unstable();
         names.dedup();
         // A name becomes a path in the cache.
         if let Some(name) = names.iter().find(|name| !is_plain(name)) {
-            return Err(failed(format!("{index} names the file `{name}`, which is no file of a model")));
+            return Err(failed(format!(
+                "{index} names the file `{name}`, which is no file of a model"
+            )));
         }
         for name in names {
             get(name)?;
@@ -86,17 +108,29 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
 pub fn check_name(repo: &str) -> Result<(), ModelError> {
     match repo.split_once('/') {
         Some((org, name)) if is_plain(org) && is_plain(name) => Ok(()),
-        _ => Err(ModelError::Hub { repo: repo.to_owned(), message: "not of the form ORG/NAME".to_owned() }),
+        _ => Err(ModelError::Hub {
+            repo: repo.to_owned(),
+            message: "not of the form ORG/NAME".to_owned(),
+        }),
     }
 }
 
 /// Letters, digits and `-_.`, and no way up.
 fn is_plain(part: &str) -> bool {
-    !part.is_empty() && !part.contains("..") && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+    !part.is_empty()
+        && !part.contains("..")
+        && part
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
 /// One file, from the cache or from the hub.
-fn get(api: &ApiRepo, repo: &str, file: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathBuf, String> {
+fn get(
+    api: &ApiRepo,
+    repo: &str,
+    file: &str,
+    progress: &mut dyn FnMut(Fetching<'_>),
+) -> Result<PathBuf, String> {
     let cache = Cache::from_env().model(repo.to_owned());
     if let Some(path) = cache.get(file) {
         return Ok(path);
@@ -105,7 +139,12 @@ fn get(api: &ApiRepo, repo: &str, file: &str, progress: &mut dyn FnMut(Fetching<
     let (mut size, mut tries) = (None, 0);
     let path = loop {
         tries += 1;
-        let watch = Watch { file, done: 0, size: &mut size, progress };
+        let watch = Watch {
+            file,
+            done: 0,
+            size: &mut size,
+            progress,
+        };
         match api.download_with_progress(file, watch) {
             Ok(path) => break path,
             // A connection that broke: what has come stays, and hf-hub asks for the rest.
@@ -138,7 +177,10 @@ fn drop_full_parts(blobs: &Path, size: u64) -> io::Result<bool> {
 /// Large files are kept under their SHA-256: what has another one was cut or mixed up on its way and is removed.
 fn check(path: &Path) -> Result<(), String> {
     let blob = fs::canonicalize(path).map_err(|error| error.to_string())?;
-    let name = blob.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = blob
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     if name.len() != 64 || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(());
     }
@@ -146,8 +188,12 @@ fn check(path: &Path) -> Result<(), String> {
     if found.eq_ignore_ascii_case(name) {
         return Ok(());
     }
-    fs::remove_file(path).and_then(|()| fs::remove_file(&blob)).map_err(|error| error.to_string())?;
-    Err(format!("what came has the digest {found}, and the hub says {name}; it is removed, fetch it again"))
+    fs::remove_file(path)
+        .and_then(|()| fs::remove_file(&blob))
+        .map_err(|error| error.to_string())?;
+    Err(format!(
+        "what came has the digest {found}, and the hub says {name}; it is removed, fetch it again"
+    ))
 }
 
 /// hf-hub's progress as ours.
@@ -164,7 +210,11 @@ impl Progress for Watch<'_> {
     }
     fn update(&mut self, size: usize) {
         self.done += size as u64;
-        (self.progress)(Fetching { file: self.file, done: self.done, size: self.size.unwrap_or(0) });
+        (self.progress)(Fetching {
+            file: self.file,
+            done: self.done,
+            size: self.size.unwrap_or(0),
+        });
     }
     fn finish(&mut self) {}
 }
@@ -172,7 +222,9 @@ impl Progress for Watch<'_> {
 /// The folder of `repo` (`ORG/NAME`) in the standard cache (`HF_HOME`), if it has been fetched. Opens no connection.
 #[must_use]
 pub fn cached(repo: &str) -> Option<PathBuf> {
-    let named = repo.split_once('/').is_some_and(|(org, name)| !org.is_empty() && !name.is_empty() && !name.contains('/'));
+    let named = repo
+        .split_once('/')
+        .is_some_and(|(org, name)| !org.is_empty() && !name.is_empty() && !name.contains('/'));
     let config = named.then(|| Cache::from_env().model(repo.to_owned()).get("config.json"))??;
     config.parent().map(PathBuf::from)
 }
@@ -183,7 +235,13 @@ mod tests {
     #[test]
     fn names_that_are_no_repository_are_refused_before_any_connection() {
         for name in ["", "a", "a/", "../x", "a/b/c", "a/..", "a b/c"] {
-            assert!(super::fetch(name, &mut |_| ()).unwrap_err().to_string().contains("ORG/NAME"), "{name}");
+            assert!(
+                super::fetch(name, &mut |_| ())
+                    .unwrap_err()
+                    .to_string()
+                    .contains("ORG/NAME"),
+                "{name}"
+            );
         }
     }
 }

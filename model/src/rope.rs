@@ -23,7 +23,10 @@ impl Rope {
     /// Unscaled frequencies.
     #[must_use]
     pub fn plain(theta: f64) -> Self {
-        Self { theta, scaling: RopeScaling::None }
+        Self {
+            theta,
+            scaling: RopeScaling::None,
+        }
     }
 }
 
@@ -101,7 +104,9 @@ impl Rope {
         let theta_old = number(map, "rope_theta")?;
         let theta = match (theta_new, theta_old) {
             (Some(a), Some(b)) if (a - b).abs() > 1e-9 * a => {
-                return Err(bad(format!("`rope_parameters.rope_theta` is {a} and `rope_theta` is {b}")));
+                return Err(bad(format!(
+                    "`rope_parameters.rope_theta` is {a} and `rope_theta` is {b}"
+                )));
             }
             (a, b) => a.or(b).unwrap_or(10_000.0),
         };
@@ -109,36 +114,69 @@ impl Rope {
             return Err(bad(format!("`rope_theta` is {theta}; it must be above 1")));
         }
         let partial = |m: &Map<String, Value>| number(m, "partial_rotary_factor");
-        for share in [partial(map)?, new.map(partial).transpose()?.flatten()].into_iter().flatten() {
+        for share in [partial(map)?, new.map(partial).transpose()?.flatten()]
+            .into_iter()
+            .flatten()
+        {
             if (share - 1.0).abs() > 1e-9 {
-                return Err(bad(format!("`partial_rotary_factor` is {share}; this version rotates whole heads")));
+                return Err(bad(format!(
+                    "`partial_rotary_factor` is {share}; this version rotates whole heads"
+                )));
             }
         }
-        let Some(scaling) = new.or_else(|| object("rope_scaling")) else { return Ok(Self::plain(theta)) };
-        let kind = scaling.get("rope_type").or_else(|| scaling.get("type")).and_then(Value::as_str).unwrap_or("default");
-        let get = |key: &str| number(scaling, key)?.ok_or_else(|| bad(format!("rope scaling `{kind}` without `{key}`")));
+        let Some(scaling) = new.or_else(|| object("rope_scaling")) else {
+            return Ok(Self::plain(theta));
+        };
+        let kind = scaling
+            .get("rope_type")
+            .or_else(|| scaling.get("type"))
+            .and_then(Value::as_str)
+            .unwrap_or("default");
+        let get = |key: &str| {
+            number(scaling, key)?
+                .ok_or_else(|| bad(format!("rope scaling `{kind}` without `{key}`")))
+        };
         let scaling = match kind {
             "default" => RopeScaling::None,
-            "linear" => RopeScaling::Linear { factor: get("factor")? },
+            "linear" => RopeScaling::Linear {
+                factor: get("factor")?,
+            },
             "llama3" => RopeScaling::Llama3(Llama3Scaling {
                 factor: get("factor")?,
                 low_freq_factor: get("low_freq_factor")?,
                 high_freq_factor: get("high_freq_factor")?,
-                original_max_position_embeddings: needed(scaling, "original_max_position_embeddings")?,
+                original_max_position_embeddings: needed(
+                    scaling,
+                    "original_max_position_embeddings",
+                )?,
             }),
             "yarn" => {
                 if scaling.contains_key("mscale") || scaling.contains_key("mscale_all_dim") {
-                    return Err(bad("rope scaling `yarn` with `mscale`; this version runs it with `attention_factor` or none"));
+                    return Err(bad(
+                        "rope scaling `yarn` with `mscale`; this version runs it with `attention_factor` or none",
+                    ));
                 }
                 let original = size(scaling, "original_max_position_embeddings")?;
-                Self::yarn(scaling, get("factor")?, original.map_or_else(|| needed(map, "max_position_embeddings"), Ok)?)?
+                Self::yarn(
+                    scaling,
+                    get("factor")?,
+                    original.map_or_else(|| needed(map, "max_position_embeddings"), Ok)?,
+                )?
             }
-            other => return Err(bad(format!("rope scaling `{other}`; this version runs `default`, `linear`, `llama3` and `yarn`"))),
+            other => {
+                return Err(bad(format!(
+                    "rope scaling `{other}`; this version runs `default`, `linear`, `llama3` and `yarn`"
+                )));
+            }
         };
         Ok(Self { theta, scaling })
     }
 
-    fn yarn(map: &Map<String, Value>, factor: f64, original: usize) -> Result<RopeScaling, ModelError> {
+    fn yarn(
+        map: &Map<String, Value>,
+        factor: f64,
+        original: usize,
+    ) -> Result<RopeScaling, ModelError> {
         Ok(RopeScaling::Yarn(Yarn {
             factor,
             original_max_position_embeddings: original,
@@ -169,7 +207,11 @@ impl Rope {
                 all
             }
         };
-        let mut parameters = if scaling.is_null() { json!({"rope_type": "default"}) } else { scaling.clone() };
+        let mut parameters = if scaling.is_null() {
+            json!({"rope_type": "default"})
+        } else {
+            scaling.clone()
+        };
         parameters["rope_theta"] = json!(self.theta);
         (scaling, parameters)
     }
@@ -191,7 +233,8 @@ impl Rope {
                     } else if wavelength > original / s.low_freq_factor {
                         frequency / s.factor
                     } else {
-                        let smooth = (original / wavelength - s.low_freq_factor) / (s.high_freq_factor - s.low_freq_factor);
+                        let smooth = (original / wavelength - s.low_freq_factor)
+                            / (s.high_freq_factor - s.low_freq_factor);
                         (1.0 - smooth) * frequency / s.factor + smooth * frequency
                     }
                 }
@@ -209,7 +252,11 @@ impl Rope {
     pub fn amplitude(&self) -> f32 {
         match &self.scaling {
             RopeScaling::Yarn(s) => {
-                let usual = if s.factor <= 1.0 { 1.0 } else { 0.1 * s.factor.ln() + 1.0 };
+                let usual = if s.factor <= 1.0 {
+                    1.0
+                } else {
+                    0.1 * s.factor.ln() + 1.0
+                };
                 s.attention_factor.unwrap_or(usual) as f32
             }
             _ => 1.0,

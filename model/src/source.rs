@@ -20,7 +20,11 @@ impl<'a> Stored<'a> {
     /// A tensor whose rows `read` gives.
     #[must_use]
     pub fn new(format: Format, shape: Vec<usize>, read: ReadRows<'a>) -> Self {
-        Self { format, shape, read }
+        Self {
+            format,
+            shape,
+            read,
+        }
     }
 
     /// Appends the bytes of `count` rows from row `first`.
@@ -57,9 +61,18 @@ pub trait WeightSource {
 impl WeightSource for Weights {
     /// Numbers that sixteen bits hold exactly are given as sixteen bits: what was trained in half precision costs half the memory.
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
-        let missing = || ModelError::Tensor { name: name.to_owned(), message: "is missing".to_owned() };
+        let missing = || ModelError::Tensor {
+            name: name.to_owned(),
+            message: "is missing".to_owned(),
+        };
         let tensor = self.find(name).ok_or_else(missing)?;
-        let fits = |back: &dyn Fn(f32) -> f32| tensor.shape.len() > 1 && tensor.data.iter().all(|&v| back(v).to_bits() == v.to_bits());
+        let fits = |back: &dyn Fn(f32) -> f32| {
+            tensor.shape.len() > 1
+                && tensor
+                    .data
+                    .iter()
+                    .all(|&v| back(v).to_bits() == v.to_bits())
+        };
         let format = if fits(&|v| half::bf16::from_f32(v).to_f32()) {
             Format::Bf16
         } else if fits(&|v| half::f16::from_f32(v).to_f32()) {
@@ -70,8 +83,18 @@ impl WeightSource for Weights {
         let width = tensor.shape.last().copied().unwrap_or(1);
         let name = name.to_owned();
         let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
-            let short = || ModelError::Tensor { name: name.clone(), message: format!("has no rows {first} to {}", first + count) };
-            blocks::quantise(format, tensor.data.get(first * width..(first + count) * width).ok_or_else(short)?, out);
+            let short = || ModelError::Tensor {
+                name: name.clone(),
+                message: format!("has no rows {first} to {}", first + count),
+            };
+            blocks::quantise(
+                format,
+                tensor
+                    .data
+                    .get(first * width..(first + count) * width)
+                    .ok_or_else(short)?,
+                out,
+            );
             Ok(())
         };
         Ok(Stored::new(format, tensor.shape.clone(), Box::new(read)))

@@ -10,7 +10,8 @@ use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::pre_tokenizers::sequence::Sequence;
 use tokenizers::pre_tokenizers::split::{Split, SplitPattern};
 use tokenizers::{
-    AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper, SplitDelimiterBehavior, TokenizerBuilder,
+    AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
+    SplitDelimiterBehavior, TokenizerBuilder,
 };
 use toolbox::transcript::Role;
 
@@ -21,7 +22,14 @@ pub const END: &str = "<|end|>";
 /// The padding token.
 pub const PAD: &str = "<|pad|>";
 /// Every control token, in the order of their ids in a fresh tokenizer.
-pub const SPECIAL: [&str; 6] = ["<|system|>", "<|user|>", "<|assistant|>", "<|tool|>", END, PAD];
+pub const SPECIAL: [&str; 6] = [
+    "<|system|>",
+    "<|user|>",
+    "<|assistant|>",
+    "<|tool|>",
+    END,
+    PAD,
+];
 
 /// What pieces never cross the border of: contractions, handles, dotted names, single digits, runs of other signs, white space.
 const WORDS: &str = r"'(?:s|t|re|ve|m|ll|d)| ?\b[cemrvx]\p{N}{1,2}\b| ?[\p{L}_]+(?:\.[\p{L}_]+)*| ?\p{N}| ?[^\s\p{L}\p{N}_]+|\s+(?!\S)|\s+";
@@ -64,7 +72,10 @@ pub struct Tokenizer {
 
 impl std::fmt::Debug for Tokenizer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tokenizer").field("vocab_size", &self.vocab_size()).field("control", &self.control).finish()
+        f.debug_struct("Tokenizer")
+            .field("vocab_size", &self.vocab_size())
+            .field("control", &self.control)
+            .finish()
     }
 }
 
@@ -73,7 +84,10 @@ fn failed(error: impl std::fmt::Display) -> ModelError {
 }
 
 fn special_tokens() -> Vec<AddedToken> {
-    SPECIAL.iter().map(|text| AddedToken::from(*text, true)).collect()
+    SPECIAL
+        .iter()
+        .map(|text| AddedToken::from(*text, true))
+        .collect()
 }
 
 impl Tokenizer {
@@ -82,13 +96,31 @@ impl Tokenizer {
         // Truncation or padding set in the file would silently change what is trained on.
         let _ = inner.with_truncation(None);
         inner.with_padding(None);
-        let special = inner.get_added_tokens_decoder().iter().filter(|(_, token)| token.special).map(|(id, _)| *id).collect();
+        let special = inner
+            .get_added_tokens_decoder()
+            .iter()
+            .filter(|(_, token)| token.special)
+            .map(|(id, _)| *id)
+            .collect();
         let id = |text: &str| inner.token_to_id(text);
         let control = (|| {
-            let roles = [id(SPECIAL[0])?, id(SPECIAL[1])?, id(SPECIAL[2])?, id(SPECIAL[3])?];
-            Some(ControlIds { roles, end: id(END)?, pad: id(PAD)? })
+            let roles = [
+                id(SPECIAL[0])?,
+                id(SPECIAL[1])?,
+                id(SPECIAL[2])?,
+                id(SPECIAL[3])?,
+            ];
+            Some(ControlIds {
+                roles,
+                end: id(END)?,
+                pad: id(PAD)?,
+            })
         })();
-        Self { inner, control, special }
+        Self {
+            inner,
+            control,
+            special,
+        }
     }
 
     /// Train byte-level BPE on `texts`. Digits stand alone, so that numbers and handles (`r12`) share pieces; a dotted name such as
@@ -103,17 +135,33 @@ impl Tokenizer {
     {
         let least = 256 + SPECIAL.len();
         if vocab_size < least {
-            return Err(failed(format!("a vocabulary of {vocab_size} is too small: bytes and control tokens alone are {least}")));
+            return Err(failed(format!(
+                "a vocabulary of {vocab_size} is too small: bytes and control tokens alone are {least}"
+            )));
         }
         let byte_level = || ByteLevel::new(false, false, false);
-        let words = Split::new(SplitPattern::Regex(WORDS.to_owned()), SplitDelimiterBehavior::Isolated, false).map_err(failed)?;
-        let pre = Sequence::new(vec![PreTokenizerWrapper::Split(words), PreTokenizerWrapper::ByteLevel(byte_level())]);
-        let mut tokenizer = TokenizerBuilder::<BPE, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>::new()
-            .with_model(BPE::default())
-            .with_pre_tokenizer(Some(PreTokenizerWrapper::Sequence(pre)))
-            .with_decoder(Some(DecoderWrapper::ByteLevel(byte_level())))
-            .build()
-            .map_err(failed)?;
+        let words = Split::new(
+            SplitPattern::Regex(WORDS.to_owned()),
+            SplitDelimiterBehavior::Isolated,
+            false,
+        )
+        .map_err(failed)?;
+        let pre = Sequence::new(vec![
+            PreTokenizerWrapper::Split(words),
+            PreTokenizerWrapper::ByteLevel(byte_level()),
+        ]);
+        let mut tokenizer = TokenizerBuilder::<
+            BPE,
+            NormalizerWrapper,
+            PreTokenizerWrapper,
+            PostProcessorWrapper,
+            DecoderWrapper,
+        >::new()
+        .with_model(BPE::default())
+        .with_pre_tokenizer(Some(PreTokenizerWrapper::Sequence(pre)))
+        .with_decoder(Some(DecoderWrapper::ByteLevel(byte_level())))
+        .build()
+        .map_err(failed)?;
         let mut trainer = BpeTrainerBuilder::new()
             .vocab_size(vocab_size)
             .min_frequency(2)
@@ -133,9 +181,13 @@ impl Tokenizer {
     pub fn from_file(path: &Path) -> Result<Self, ModelError> {
         let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
         if size > limits::TOKENIZER_BYTES {
-            return Err(failed(format!("{} has {size} bytes, more than any tokenizer", path.display())));
+            return Err(failed(format!(
+                "{} has {size} bytes, more than any tokenizer",
+                path.display()
+            )));
         }
-        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?).map_err(|error| failed(format!("{}: {error}", path.display())))
+        Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?)
+            .map_err(|error| failed(format!("{}: {error}", path.display())))
     }
 
     /// Read the `tokenizer.json` of an encoder without the cutting and padding that it may ask for: texts come out as long as they are.
@@ -154,7 +206,12 @@ impl Tokenizer {
     /// # Errors
     /// When the tokenizer fails.
     pub fn encode_with_marks(&self, text: &str) -> Result<Vec<u32>, ModelError> {
-        Ok(self.inner.encode_fast(text, true).map_err(failed)?.get_ids().to_vec())
+        Ok(self
+            .inner
+            .encode_fast(text, true)
+            .map_err(failed)?
+            .get_ids()
+            .to_vec())
     }
 
     /// Read the bytes of a `tokenizer.json`.
@@ -162,7 +219,9 @@ impl Tokenizer {
     /// # Errors
     /// When they are no tokenizer.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
-        Ok(Self::wrap(tokenizers::Tokenizer::from_bytes(bytes).map_err(failed)?))
+        Ok(Self::wrap(
+            tokenizers::Tokenizer::from_bytes(bytes).map_err(failed)?,
+        ))
     }
 
     /// Add the control tokens a foreign tokenizer lacks; returns the smallest id that is new. The model's embedding must grow with them.
@@ -170,10 +229,18 @@ impl Tokenizer {
     /// # Errors
     /// When the tokenizer refuses them.
     pub fn ensure_control_tokens(&mut self) -> Result<Option<u32>, ModelError> {
-        let missing: Vec<&str> = SPECIAL.into_iter().filter(|text| self.inner.token_to_id(text).is_none()).collect();
-        self.inner.add_special_tokens(special_tokens()).map_err(failed)?;
+        let missing: Vec<&str> = SPECIAL
+            .into_iter()
+            .filter(|text| self.inner.token_to_id(text).is_none())
+            .collect();
+        self.inner
+            .add_special_tokens(special_tokens())
+            .map_err(failed)?;
         *self = Self::wrap(self.inner.clone());
-        Ok(missing.iter().filter_map(|text| self.inner.token_to_id(text)).min())
+        Ok(missing
+            .iter()
+            .filter_map(|text| self.inner.token_to_id(text))
+            .min())
     }
 
     /// Ids of the control tokens.
@@ -181,14 +248,19 @@ impl Tokenizer {
     /// # Errors
     /// When this tokenizer has none (a foreign model that was not trained by us).
     pub fn control(&self) -> Result<ControlIds, ModelError> {
-        self.control.ok_or_else(|| failed(format!("it lacks the control tokens {}", SPECIAL.join(" "))))
+        self.control
+            .ok_or_else(|| failed(format!("it lacks the control tokens {}", SPECIAL.join(" "))))
     }
 
     /// Number of ids, control tokens included.
     #[must_use]
     pub fn vocab_size(&self) -> usize {
         // The largest id counts, not the number of tokens: foreign vocabularies have gaps.
-        self.inner.get_vocab(true).values().max().map_or(0, |id| *id as usize + 1)
+        self.inner
+            .get_vocab(true)
+            .values()
+            .max()
+            .map_or(0, |id| *id as usize + 1)
     }
 
     /// Ids of `text`. Text that looks like a control token is encoded as the characters it is made of.
@@ -196,9 +268,17 @@ impl Tokenizer {
     /// # Errors
     /// When the tokenizer fails, or would produce a control token.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, ModelError> {
-        let ids = self.inner.encode_fast(text, false).map_err(failed)?.get_ids().to_vec();
+        let ids = self
+            .inner
+            .encode_fast(text, false)
+            .map_err(failed)?
+            .get_ids()
+            .to_vec();
         if let Some(id) = ids.iter().find(|id| self.special.contains(id)) {
-            return Err(failed(format!("text would become the control token {id}: {:?}", text.chars().take(80).collect::<String>())));
+            return Err(failed(format!(
+                "text would become the control token {id}: {:?}",
+                text.chars().take(80).collect::<String>()
+            )));
         }
         Ok(ids)
     }
@@ -234,7 +314,8 @@ impl Tokenizer {
     /// # Errors
     /// When it cannot be written as JSON.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
-        let value: Value = serde_json::from_str(&self.inner.to_string(false).map_err(failed)?).map_err(failed)?;
+        let value: Value =
+            serde_json::from_str(&self.inner.to_string(false).map_err(failed)?).map_err(failed)?;
         serde_json::to_vec_pretty(&value).map_err(failed)
     }
 
@@ -260,14 +341,32 @@ mod tests {
 
     #[test]
     fn training_is_the_same_for_any_number_of_threads_and_round_trips() {
-        let one = Tokenizer::train_bpe(texts().iter(), 400).unwrap().to_bytes().unwrap();
+        let one = Tokenizer::train_bpe(texts().iter(), 400)
+            .unwrap()
+            .to_bytes()
+            .unwrap();
         for _ in 0..2 {
-            assert_eq!(one, Tokenizer::train_bpe(texts().iter(), 400).unwrap().to_bytes().unwrap());
+            assert_eq!(
+                one,
+                Tokenizer::train_bpe(texts().iter(), 400)
+                    .unwrap()
+                    .to_bytes()
+                    .unwrap()
+            );
         }
         let tokenizer = Tokenizer::from_bytes(&one).unwrap();
         assert_eq!(one, tokenizer.to_bytes().unwrap());
-        for text in ["", " ", "a  b\n\tc", "日本 r12 émile 🎬", "get_relation(e7) -> r0 film.directed_by"] {
-            assert_eq!(tokenizer.decode(&tokenizer.encode(text).unwrap()).unwrap(), text);
+        for text in [
+            "",
+            " ",
+            "a  b\n\tc",
+            "日本 r12 émile 🎬",
+            "get_relation(e7) -> r0 film.directed_by",
+        ] {
+            assert_eq!(
+                tokenizer.decode(&tokenizer.encode(text).unwrap()).unwrap(),
+                text
+            );
         }
         assert_eq!(tokenizer.control().unwrap().roles, [0, 1, 2, 3]);
         assert_eq!(tokenizer.encode("1234").unwrap().len(), 4);
@@ -277,9 +376,16 @@ mod tests {
     fn no_text_becomes_a_control_token() {
         let tokenizer = Tokenizer::train_bpe(SPECIAL.iter().cycle().take(600), 600).unwrap();
         for text in SPECIAL {
-            for text in [text.to_owned(), format!("a {text} b"), format!("{text}{text}")] {
+            for text in [
+                text.to_owned(),
+                format!("a {text} b"),
+                format!("{text}{text}"),
+            ] {
                 let ids = tokenizer.encode(&text).unwrap();
-                assert!(ids.iter().all(|id| !tokenizer.is_special(*id)), "{text}: {ids:?}");
+                assert!(
+                    ids.iter().all(|id| !tokenizer.is_special(*id)),
+                    "{text}: {ids:?}"
+                );
                 assert_eq!(tokenizer.decode(&ids).unwrap(), text);
             }
         }

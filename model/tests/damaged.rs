@@ -19,7 +19,11 @@ struct Case {
 }
 
 fn case(name: impl Into<String>, says: &'static str, spoil: impl Fn(&Path) + 'static) -> Case {
-    Case { name: name.into(), says, spoil: Box::new(spoil) }
+    Case {
+        name: name.into(),
+        says,
+        spoil: Box::new(spoil),
+    }
 }
 
 /// A small model folder with nothing wrong.
@@ -38,7 +42,13 @@ fn whole(dir: &Path) {
     let mut weights = Weights::default();
     for (name, shape) in config.tensors() {
         let n = shape.iter().product();
-        weights.insert(name, Tensor { shape, data: vec![0.5; n] });
+        weights.insert(
+            name,
+            Tensor {
+                shape,
+                data: vec![0.5; n],
+            },
+        );
     }
     ModelFolder::write(dir, &config, &tokenizer, &KgAgentInfo::default(), &weights).unwrap();
 }
@@ -47,11 +57,18 @@ fn whole(dir: &Path) {
 fn parts(dir: &Path) -> (Value, Vec<u8>) {
     let bytes = fs::read(dir.join(WEIGHTS)).unwrap();
     let n = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
-    (serde_json::from_slice(&bytes[8..8 + n]).unwrap(), bytes[8 + n..].to_vec())
+    (
+        serde_json::from_slice(&bytes[8..8 + n]).unwrap(),
+        bytes[8 + n..].to_vec(),
+    )
 }
 
 fn raw(dir: &Path, length: u64, header: &[u8], data: &[u8]) {
-    fs::write(dir.join(WEIGHTS), [&length.to_le_bytes(), header, data].concat()).unwrap();
+    fs::write(
+        dir.join(WEIGHTS),
+        [&length.to_le_bytes(), header, data].concat(),
+    )
+    .unwrap();
 }
 
 fn put(dir: &Path, header: &Value, data: &[u8]) {
@@ -60,36 +77,87 @@ fn put(dir: &Path, header: &Value, data: &[u8]) {
 }
 
 fn raw_case(name: &str, says: &'static str, length: Option<u64>, header: Vec<u8>) -> Case {
-    case(format!("header: {name}"), says, move |dir| raw(dir, length.unwrap_or(header.len() as u64), &header, &[]))
+    case(format!("header: {name}"), says, move |dir| {
+        raw(dir, length.unwrap_or(header.len() as u64), &header, &[])
+    })
 }
 
 fn headers() -> Vec<Case> {
     let mut all = vec![
-        case("an empty file", "no header", |dir| fs::write(dir.join(WEIGHTS), b"").unwrap()),
-        case("three bytes", "no header", |dir| fs::write(dir.join(WEIGHTS), b"abc").unwrap()),
-        case("a pickle", "header", |dir| fs::write(dir.join(WEIGHTS), [b"PK\x03\x04".as_slice(), &[7; 400]].concat()).unwrap()),
-        case("a GGUF file", "header", |dir| fs::write(dir.join(WEIGHTS), [b"GGUF\x03\0\0\0".as_slice(), &[0; 400]].concat()).unwrap()),
-        case("no file", "No such file", |dir| fs::remove_file(dir.join(WEIGHTS)).unwrap()),
+        case("an empty file", "no header", |dir| {
+            fs::write(dir.join(WEIGHTS), b"").unwrap()
+        }),
+        case("three bytes", "no header", |dir| {
+            fs::write(dir.join(WEIGHTS), b"abc").unwrap()
+        }),
+        case("a pickle", "header", |dir| {
+            fs::write(
+                dir.join(WEIGHTS),
+                [b"PK\x03\x04".as_slice(), &[7; 400]].concat(),
+            )
+            .unwrap()
+        }),
+        case("a GGUF file", "header", |dir| {
+            fs::write(
+                dir.join(WEIGHTS),
+                [b"GGUF\x03\0\0\0".as_slice(), &[0; 400]].concat(),
+            )
+            .unwrap()
+        }),
+        case("no file", "No such file", |dir| {
+            fs::remove_file(dir.join(WEIGHTS)).unwrap()
+        }),
         case("a folder", "no header", |dir| {
             fs::remove_file(dir.join(WEIGHTS)).unwrap();
             fs::create_dir(dir.join(WEIGHTS)).unwrap();
         }),
-        case("a header of 100 MB and one byte in a sparse file", "declares a header", |dir| {
-            raw(dir, 100_000_001, b"{}", &[]);
-            File::options().write(true).open(dir.join(WEIGHTS)).unwrap().set_len(300_000_000).unwrap();
-        }),
-        case("a sparse file of 60 GB that holds one tensor of another shape", "config", |dir| {
-            let header = json!({"model.embed_tokens.weight": {"dtype": "F32", "shape": [15_000_000_000_u64], "data_offsets": [0, 60_000_000_000_u64]}});
-            put(dir, &header, &[]);
-            let size = 8 + header.to_string().len() as u64 + 60_000_000_000;
-            File::options().write(true).open(dir.join(WEIGHTS)).unwrap().set_len(size).unwrap();
-        }),
+        case(
+            "a header of 100 MB and one byte in a sparse file",
+            "declares a header",
+            |dir| {
+                raw(dir, 100_000_001, b"{}", &[]);
+                File::options()
+                    .write(true)
+                    .open(dir.join(WEIGHTS))
+                    .unwrap()
+                    .set_len(300_000_000)
+                    .unwrap();
+            },
+        ),
+        case(
+            "a sparse file of 60 GB that holds one tensor of another shape",
+            "config",
+            |dir| {
+                let header = json!({"model.embed_tokens.weight": {"dtype": "F32", "shape": [15_000_000_000_u64], "data_offsets": [0, 60_000_000_000_u64]}});
+                put(dir, &header, &[]);
+                let size = 8 + header.to_string().len() as u64 + 60_000_000_000;
+                File::options()
+                    .write(true)
+                    .open(dir.join(WEIGHTS))
+                    .unwrap()
+                    .set_len(size)
+                    .unwrap();
+            },
+        ),
         case("a sparse file beyond any model", "the most is", |dir| {
-            File::create(dir.join(WEIGHTS)).unwrap().set_len(80 << 30).unwrap();
+            File::create(dir.join(WEIGHTS))
+                .unwrap()
+                .set_len(80 << 30)
+                .unwrap();
         }),
     ];
-    for (name, length) in [("2^64 - 1 long", u64::MAX), ("2^63 long", 1 << 63), ("one byte too long", 3), ("a gigabyte long", 1 << 30)] {
-        all.push(raw_case(name, "declares a header", Some(length), b"{}".to_vec()));
+    for (name, length) in [
+        ("2^64 - 1 long", u64::MAX),
+        ("2^63 long", 1 << 63),
+        ("one byte too long", 3),
+        ("a gigabyte long", 1 << 30),
+    ] {
+        all.push(raw_case(
+            name,
+            "declares a header",
+            Some(length),
+            b"{}".to_vec(),
+        ));
     }
     for (name, header) in [
         ("of no bytes", b"".to_vec()),
@@ -100,11 +168,19 @@ fn headers() -> Vec<Case> {
         ("a string", b"\"weights\"".to_vec()),
         ("a hundred thousand open brackets", vec![b'['; 100_000]),
         ("a tensor that is a number", b"{\"w\":3}".to_vec()),
-        ("a tensor without a shape", b"{\"w\":{\"dtype\":\"F32\",\"data_offsets\":[0,0]}}".to_vec()),
+        (
+            "a tensor without a shape",
+            b"{\"w\":{\"dtype\":\"F32\",\"data_offsets\":[0,0]}}".to_vec(),
+        ),
     ] {
         all.push(raw_case(name, "header is wrong", None, header));
     }
-    all.push(raw_case("without tensors", "is missing", None, b"{}".to_vec()));
+    all.push(raw_case(
+        "without tensors",
+        "is missing",
+        None,
+        b"{}".to_vec(),
+    ));
     all
 }
 
@@ -112,25 +188,71 @@ fn headers() -> Vec<Case> {
 fn tensors() -> Vec<Case> {
     type Spoil = fn(&mut Value);
     let spoils: [(&str, &'static str, Spoil); 15] = [
-        ("offsets the wrong way round", "header is wrong", |t| t["data_offsets"].as_array_mut().unwrap().reverse()),
-        ("an overlap", "header is wrong", |t| {
-            t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap().saturating_sub(4).max(1));
+        ("offsets the wrong way round", "header is wrong", |t| {
+            t["data_offsets"].as_array_mut().unwrap().reverse()
         }),
-        ("a gap", "header is wrong", |t| t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap() + 4)),
-        ("an end beyond the file", "header is wrong", |t| t["data_offsets"][1] = json!(1_u64 << 40)),
-        ("an end of 2^64 - 1", "header is wrong", |t| t["data_offsets"][1] = json!(u64::MAX)),
-        ("an end of 2^64", "header is wrong", |t| t["data_offsets"][1] = json!(18_446_744_073_709_551_616_f64)),
-        ("a negative offset", "header is wrong", |t| t["data_offsets"][0] = json!(-4)),
-        ("one offset", "header is wrong", |t| t["data_offsets"] = json!([0])),
-        ("a row more than there is", "header is wrong", |t| t["shape"][0] = json!(t["shape"][0].as_u64().unwrap() + 1)),
-        ("a shape whose product overflows", "header is wrong", |t| t["shape"] = json!([1_u64 << 33, 1_u64 << 33])),
-        ("a negative dimension", "header is wrong", |t| t["shape"][0] = json!(-8)),
-        ("an unknown type", "header is wrong", |t| t["dtype"] = json!("F31")),
-        ("a type of another width", "header is wrong", |t| t["dtype"] = json!("F64")),
-        ("integers for numbers", "are read", |t| t["dtype"] = json!("I32")),
+        ("an overlap", "header is wrong", |t| {
+            t["data_offsets"][0] = json!(
+                t["data_offsets"][0]
+                    .as_u64()
+                    .unwrap()
+                    .saturating_sub(4)
+                    .max(1)
+            );
+        }),
+        ("a gap", "header is wrong", |t| {
+            t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap() + 4)
+        }),
+        ("an end beyond the file", "header is wrong", |t| {
+            t["data_offsets"][1] = json!(1_u64 << 40)
+        }),
+        ("an end of 2^64 - 1", "header is wrong", |t| {
+            t["data_offsets"][1] = json!(u64::MAX)
+        }),
+        ("an end of 2^64", "header is wrong", |t| {
+            t["data_offsets"][1] = json!(18_446_744_073_709_551_616_f64)
+        }),
+        ("a negative offset", "header is wrong", |t| {
+            t["data_offsets"][0] = json!(-4)
+        }),
+        ("one offset", "header is wrong", |t| {
+            t["data_offsets"] = json!([0])
+        }),
+        ("a row more than there is", "header is wrong", |t| {
+            t["shape"][0] = json!(t["shape"][0].as_u64().unwrap() + 1)
+        }),
+        ("a shape whose product overflows", "header is wrong", |t| {
+            t["shape"] = json!([1_u64 << 33, 1_u64 << 33])
+        }),
+        ("a negative dimension", "header is wrong", |t| {
+            t["shape"][0] = json!(-8)
+        }),
+        ("an unknown type", "header is wrong", |t| {
+            t["dtype"] = json!("F31")
+        }),
+        ("a type of another width", "header is wrong", |t| {
+            t["dtype"] = json!("F64")
+        }),
+        ("integers for numbers", "are read", |t| {
+            t["dtype"] = json!("I32")
+        }),
         ("nine dimensions", "dimensions", |t| {
-            t["shape"] =
-                json!([1, 1, 1, 1, 1, 1, 1, 1, t["shape"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).product::<u64>()]);
+            t["shape"] = json!([
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                1,
+                t["shape"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|n| n.as_u64().unwrap())
+                    .product::<u64>()
+            ]);
         }),
     ];
     let mut all = Vec::new();
@@ -139,7 +261,12 @@ fn tensors() -> Vec<Case> {
             all.push(case(format!("tensor {at}: {name}"), says, move |dir| {
                 let (mut header, data) = parts(dir);
                 let tensors = header.as_object_mut().unwrap();
-                let key = tensors.keys().filter(|key| *key != "__metadata__").nth(at).unwrap().clone();
+                let key = tensors
+                    .keys()
+                    .filter(|key| *key != "__metadata__")
+                    .nth(at)
+                    .unwrap()
+                    .clone();
                 let before = tensors[&key].clone();
                 spoil(&mut tensors[&key]);
                 assert_ne!(tensors[&key], before);
@@ -149,12 +276,28 @@ fn tensors() -> Vec<Case> {
     }
     for (name, says, new) in [
         ("a name with ..", "no name", "../../etc/passwd".to_owned()),
-        ("a name with a line break", "no name", "model\n.norm".to_owned()),
+        (
+            "a name with a line break",
+            "no name",
+            "model\n.norm".to_owned(),
+        ),
         ("no name", "no name", String::new()),
         ("a name of 10,000 characters", "no name", "w".repeat(10_000)),
-        ("a name that no model has", "not a tensor of the model", "model.layers.0.mlp.secret.weight".to_owned()),
-        ("a bias that the configuration has not", "not a tensor of the model", "model.layers.0.self_attn.q_proj.bias".to_owned()),
-        ("a second layer", "not a tensor of the model", "model.layers.1.mlp.up_proj.weight".to_owned()),
+        (
+            "a name that no model has",
+            "not a tensor of the model",
+            "model.layers.0.mlp.secret.weight".to_owned(),
+        ),
+        (
+            "a bias that the configuration has not",
+            "not a tensor of the model",
+            "model.layers.0.self_attn.q_proj.bias".to_owned(),
+        ),
+        (
+            "a second layer",
+            "not a tensor of the model",
+            "model.layers.1.mlp.up_proj.weight".to_owned(),
+        ),
     ] {
         all.push(case(name, says, move |dir| {
             let (mut header, data) = parts(dir);
@@ -166,14 +309,22 @@ fn tensors() -> Vec<Case> {
     }
     all.push(case("a matrix on its side", "has shape", |dir| {
         let (mut header, data) = parts(dir);
-        header["model.layers.0.mlp.up_proj.weight"]["shape"].as_array_mut().unwrap().reverse();
+        header["model.layers.0.mlp.up_proj.weight"]["shape"]
+            .as_array_mut()
+            .unwrap()
+            .reverse();
         put(dir, &header, &data);
     }));
-    for (name, change) in [("one byte short", -1_i64), ("one byte long", 1), ("half", -4000)] {
+    for (name, change) in [
+        ("one byte short", -1_i64),
+        ("one byte long", 1),
+        ("half", -4000),
+    ] {
         all.push(case(name, "bytes of tensors", move |dir| {
             let file = File::options().write(true).open(dir.join(WEIGHTS)).unwrap();
             let size = file.metadata().unwrap().len();
-            file.set_len(size.checked_add_signed(change).unwrap()).unwrap();
+            file.set_len(size.checked_add_signed(change).unwrap())
+                .unwrap();
         }));
     }
     all
@@ -183,12 +334,36 @@ fn shards() -> Vec<Case> {
     let mut all = Vec::new();
     for (name, says, index) in [
         ("no map", "weight_map", json!({"metadata": {}})),
-        ("a map that is a list", "weight_map", json!({"weight_map": []})),
-        ("a shard that is a number", "no file name", json!({"weight_map": {"model.norm.weight": 1}})),
-        ("a shard outside", "not a file of this folder", json!({"weight_map": {"model.norm.weight": "../../etc/shadow.safetensors"}})),
-        ("an absolute shard", "not a file of this folder", json!({"weight_map": {"model.norm.weight": "/etc/shadow.safetensors"}})),
-        ("a pickle as shard", "not a file of this folder", json!({"weight_map": {"model.norm.weight": "pytorch_model.bin"}})),
-        ("a shard that is not there", "No such file", json!({"weight_map": {"model.norm.weight": "model-2.safetensors"}})),
+        (
+            "a map that is a list",
+            "weight_map",
+            json!({"weight_map": []}),
+        ),
+        (
+            "a shard that is a number",
+            "no file name",
+            json!({"weight_map": {"model.norm.weight": 1}}),
+        ),
+        (
+            "a shard outside",
+            "not a file of this folder",
+            json!({"weight_map": {"model.norm.weight": "../../etc/shadow.safetensors"}}),
+        ),
+        (
+            "an absolute shard",
+            "not a file of this folder",
+            json!({"weight_map": {"model.norm.weight": "/etc/shadow.safetensors"}}),
+        ),
+        (
+            "a pickle as shard",
+            "not a file of this folder",
+            json!({"weight_map": {"model.norm.weight": "pytorch_model.bin"}}),
+        ),
+        (
+            "a shard that is not there",
+            "No such file",
+            json!({"weight_map": {"model.norm.weight": "model-2.safetensors"}}),
+        ),
         (
             "a tensor that no shard has",
             "none of the shards",
@@ -211,13 +386,27 @@ fn shards() -> Vec<Case> {
 
 fn configs() -> Vec<Case> {
     let mut all = vec![
-        case("no configuration", "No such file", |dir| fs::remove_file(dir.join("config.json")).unwrap()),
-        case("a configuration cut off", "EOF", |dir| fs::write(dir.join("config.json"), b"{\"model_type\":").unwrap()),
-        case("a configuration of 20 MB", "the most is", |dir| fs::write(dir.join("config.json"), vec![b' '; 20 << 20]).unwrap()),
-        case("a configuration that is a list", "not an object", |dir| fs::write(dir.join("config.json"), b"[1]").unwrap()),
-        case("no tokenizer", "No such file", |dir| fs::remove_file(dir.join("tokenizer.json")).unwrap()),
-        case("a tokenizer cut off", "tokenizer", |dir| fs::write(dir.join("tokenizer.json"), b"{\"version\":").unwrap()),
-        case("a tokenizer without a model", "tokenizer", |dir| fs::write(dir.join("tokenizer.json"), b"{}").unwrap()),
+        case("no configuration", "No such file", |dir| {
+            fs::remove_file(dir.join("config.json")).unwrap()
+        }),
+        case("a configuration cut off", "EOF", |dir| {
+            fs::write(dir.join("config.json"), b"{\"model_type\":").unwrap()
+        }),
+        case("a configuration of 20 MB", "the most is", |dir| {
+            fs::write(dir.join("config.json"), vec![b' '; 20 << 20]).unwrap()
+        }),
+        case("a configuration that is a list", "not an object", |dir| {
+            fs::write(dir.join("config.json"), b"[1]").unwrap()
+        }),
+        case("no tokenizer", "No such file", |dir| {
+            fs::remove_file(dir.join("tokenizer.json")).unwrap()
+        }),
+        case("a tokenizer cut off", "tokenizer", |dir| {
+            fs::write(dir.join("tokenizer.json"), b"{\"version\":").unwrap()
+        }),
+        case("a tokenizer without a model", "tokenizer", |dir| {
+            fs::write(dir.join("tokenizer.json"), b"{}").unwrap()
+        }),
     ];
     for (key, value, says) in [
         ("model_type", json!("gpt2"), "model_type"),
@@ -233,7 +422,11 @@ fn configs() -> Vec<Case> {
         ("num_hidden_layers", json!(1_u64 << 31), "num_hidden_layers"),
         ("num_hidden_layers", json!(4096), "is missing"),
         ("num_attention_heads", json!(0), "num_attention_heads"),
-        ("num_attention_heads", json!(1_000_003), "num_attention_heads"),
+        (
+            "num_attention_heads",
+            json!(1_000_003),
+            "num_attention_heads",
+        ),
         ("num_key_value_heads", json!(3), "share"),
         ("head_dim", json!(5), "head_dim"),
         ("head_dim", json!(1 << 20), "head_dim"),
@@ -241,15 +434,35 @@ fn configs() -> Vec<Case> {
         ("vocab_size", json!(1 << 24), "has shape"),
         ("vocab_size", json!(1_u64 << 32), "vocab_size"),
         ("vocab_size", json!(200), "embedding"),
-        ("max_position_embeddings", json!(1.5), "max_position_embeddings"),
+        (
+            "max_position_embeddings",
+            json!(1.5),
+            "max_position_embeddings",
+        ),
         ("rms_norm_eps", json!(-1.0), "rms_norm_eps"),
         ("rope_theta", json!(0.5), "rope_theta"),
-        ("rope_parameters", json!({"rope_type": "longrope", "rope_theta": 10000.0}), "longrope"),
-        ("rope_parameters", json!({"rope_type": "default", "rope_theta": 5e5}), "rope_theta"),
-        ("rope_parameters", json!({"rope_type": "linear", "rope_theta": 10000.0}), "factor"),
+        (
+            "rope_parameters",
+            json!({"rope_type": "longrope", "rope_theta": 10000.0}),
+            "longrope",
+        ),
+        (
+            "rope_parameters",
+            json!({"rope_type": "default", "rope_theta": 5e5}),
+            "rope_theta",
+        ),
+        (
+            "rope_parameters",
+            json!({"rope_type": "linear", "rope_theta": 10000.0}),
+            "factor",
+        ),
         ("eos_token_id", json!(1 << 20), "token id"),
         ("eos_token_id", json!(["</s>"]), "token id"),
-        ("quantization_config", json!({"bits": 4}), "quantization_config"),
+        (
+            "quantization_config",
+            json!({"bits": 4}),
+            "quantization_config",
+        ),
         ("tie_word_embeddings", json!(false), "lm_head.weight"),
         ("attention_bias", json!(true), "bias"),
     ] {
@@ -266,7 +479,13 @@ fn configs() -> Vec<Case> {
 /// Most memory this process has ever held, in kB, where the system says.
 fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().trim_end_matches(" kB").parse().ok()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?
+        .trim()
+        .trim_end_matches(" kB")
+        .parse()
+        .ok()
 }
 
 /// Opens every damaged folder; returns the longest time that one took.
@@ -274,8 +493,13 @@ fn refuse_all() -> f64 {
     let dir = tempfile::tempdir().unwrap();
     let good = dir.path().join("good");
     whole(&good);
-    ModelFolder::open(&good).and_then(|folder| folder.weights()).unwrap();
-    let cases: Vec<Case> = [headers(), tensors(), shards(), configs()].into_iter().flatten().collect();
+    ModelFolder::open(&good)
+        .and_then(|folder| folder.weights())
+        .unwrap();
+    let cases: Vec<Case> = [headers(), tensors(), shards(), configs()]
+        .into_iter()
+        .flatten()
+        .collect();
     assert!(cases.len() >= 60, "{}", cases.len());
     let (before, mut longest) = (peak(), 0.0_f64);
     for case in &cases {
@@ -283,14 +507,31 @@ fn refuse_all() -> f64 {
         whole(&spoilt);
         (case.spoil)(&spoilt);
         let begin = Instant::now();
-        let error = ModelFolder::open(&spoilt).and_then(|folder| folder.weights()).expect_err(&case.name).to_string();
+        let error = ModelFolder::open(&spoilt)
+            .and_then(|folder| folder.weights())
+            .expect_err(&case.name)
+            .to_string();
         longest = longest.max(begin.elapsed().as_secs_f64());
-        assert!(error.contains(case.says) && error.len() < 1000, "{}: {error}", case.name);
+        assert!(
+            error.contains(case.says) && error.len() < 1000,
+            "{}: {error}",
+            case.name
+        );
         fs::remove_dir_all(&spoilt).unwrap();
     }
     if let (Some(before), Some(after)) = (before, peak()) {
-        assert!(after - before < 100_000, "{} kB more for {} files", after - before, cases.len());
-        println!("{} damaged folders, the slowest refused after {:.1} ms, {} kB", cases.len(), longest * 1e3, after - before);
+        assert!(
+            after - before < 100_000,
+            "{} kB more for {} files",
+            after - before,
+            cases.len()
+        );
+        println!(
+            "{} damaged folders, the slowest refused after {:.1} ms, {} kB",
+            cases.len(),
+            longest * 1e3,
+            after - before
+        );
     }
     longest
 }

@@ -6,10 +6,19 @@ use std::path::Path;
 
 use model::gguf::{Format, GgufFile, Recipe, Value, blocks, write};
 use model::rope::{Llama3Scaling, Rope, RopeScaling};
-use model::{Family, GgufModel, KgAgentInfo, ModelConfig, Preset, Tensor, Tokenizer, WeightSource, Weights};
+use model::{
+    Family, GgufModel, KgAgentInfo, ModelConfig, Preset, Tensor, Tokenizer, WeightSource, Weights,
+};
 
 fn tokenizer() -> Tokenizer {
-    Tokenizer::train_bpe(["get_relation(e0) film.directed_by 1987 émile"].iter().cycle().take(50), 300).unwrap()
+    Tokenizer::train_bpe(
+        ["get_relation(e0) film.directed_by 1987 émile"]
+            .iter()
+            .cycle()
+            .take(50),
+        300,
+    )
+    .unwrap()
 }
 
 fn base() -> ModelConfig {
@@ -32,14 +41,28 @@ fn weights(config: &ModelConfig) -> Weights {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 8) as f32 / 8_388_608.0 - 1.0
         };
-        out.insert(name, Tensor { shape, data: (0..n).map(|_| next()).collect() });
+        out.insert(
+            name,
+            Tensor {
+                shape,
+                data: (0..n).map(|_| next()).collect(),
+            },
+        );
     }
     out
 }
 
-fn written(dir: &Path, config: &ModelConfig, weights: &Weights, recipe: Recipe) -> std::path::PathBuf {
+fn written(
+    dir: &Path,
+    config: &ModelConfig,
+    weights: &Weights,
+    recipe: Recipe,
+) -> std::path::PathBuf {
     let path = dir.join(format!("{}.gguf", recipe.name()));
-    let info = KgAgentInfo { ranker: "words".to_owned(), ..KgAgentInfo::default() };
+    let info = KgAgentInfo {
+        ranker: "words".to_owned(),
+        ..KgAgentInfo::default()
+    };
     write(&path, "test", config, &tokenizer(), &info, weights, recipe).unwrap();
     path
 }
@@ -48,13 +71,38 @@ fn written(dir: &Path, config: &ModelConfig, weights: &Weights, recipe: Recipe) 
 fn every_recipe_of_every_family_is_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let base = base();
-    let llama3 = Llama3Scaling { factor: 8.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 8192 };
+    let llama3 = Llama3Scaling {
+        factor: 8.0,
+        low_freq_factor: 1.0,
+        high_freq_factor: 4.0,
+        original_max_position_embeddings: 8192,
+    };
     for config in [
         base.clone(),
-        ModelConfig { tie_word_embeddings: false, qkv_bias: true, o_bias: true, mlp_bias: true, ..base.clone() },
-        ModelConfig { rope: Rope { theta: 5e5, scaling: RopeScaling::Llama3(llama3) }, ..base.clone() },
-        ModelConfig { family: Family::Qwen2, qkv_bias: true, ..base.clone() },
-        ModelConfig { family: Family::Qwen3, qk_norm: true, ..base.clone() },
+        ModelConfig {
+            tie_word_embeddings: false,
+            qkv_bias: true,
+            o_bias: true,
+            mlp_bias: true,
+            ..base.clone()
+        },
+        ModelConfig {
+            rope: Rope {
+                theta: 5e5,
+                scaling: RopeScaling::Llama3(llama3),
+            },
+            ..base.clone()
+        },
+        ModelConfig {
+            family: Family::Qwen2,
+            qkv_bias: true,
+            ..base.clone()
+        },
+        ModelConfig {
+            family: Family::Qwen3,
+            qk_norm: true,
+            ..base.clone()
+        },
         // Rows that are no whole number of blocks of 256: 8 bits instead of 4.
         Preset::Tiny.config(300),
     ] {
@@ -63,10 +111,17 @@ fn every_recipe_of_every_family_is_read_back() {
             let model = GgufModel::open(&written(dir.path(), &config, &weights, recipe)).unwrap();
             assert_eq!(model.config, config);
             assert_eq!(model.info.ranker, "words");
-            assert_eq!(model.tokenizer.to_bytes().unwrap(), tokenizer().to_bytes().unwrap());
+            assert_eq!(
+                model.tokenizer.to_bytes().unwrap(),
+                tokenizer().to_bytes().unwrap()
+            );
             for (name, tensor) in weights.iter() {
                 let stored = model.open(name).unwrap();
-                assert_eq!((stored.format, &stored.shape), (recipe.format(&config, name, &tensor.shape), &tensor.shape), "{name}");
+                assert_eq!(
+                    (stored.format, &stored.shape),
+                    (recipe.format(&config, name, &tensor.shape), &tensor.shape),
+                    "{name}"
+                );
                 let (mut bytes, mut want) = (Vec::new(), vec![0.0; tensor.data.len()]);
                 blocks::quantise(stored.format, &tensor.data, &mut bytes);
                 blocks::dequantise(stored.format, &bytes, &mut want);
@@ -81,10 +136,13 @@ fn the_rows_of_q_and_k_stand_as_llama_cpp_wants_them() {
     let dir = tempfile::tempdir().unwrap();
     let config = base();
     let weights = weights(&config);
-    let q = weights.find("model.layers.1.self_attn.q_proj.weight").unwrap();
+    let q = weights
+        .find("model.layers.1.self_attn.q_proj.weight")
+        .unwrap();
     let row = |file: &GgufFile, row| {
         let (mut bytes, mut out) = (Vec::new(), vec![0.0; 256]);
-        file.read_rows("blk.1.attn_q.weight", row, 1, &mut bytes).unwrap();
+        file.read_rows("blk.1.attn_q.weight", row, 1, &mut bytes)
+            .unwrap();
         blocks::dequantise(Format::F32, &bytes, &mut out);
         out
     };
@@ -92,7 +150,10 @@ fn the_rows_of_q_and_k_stand_as_llama_cpp_wants_them() {
     // In head 2 of width 32 row 5 goes to place 10, and row 16 + 5, its partner in the rotation, to place 11.
     assert_eq!(row(&file, 64 + 10), q.data[(64 + 5) * 256..][..256]);
     assert_eq!(row(&file, 64 + 11), q.data[(64 + 21) * 256..][..256]);
-    let qwen = ModelConfig { family: Family::Qwen2, ..config };
+    let qwen = ModelConfig {
+        family: Family::Qwen2,
+        ..config
+    };
     let file = GgufFile::open(&written(dir.path(), &qwen, &weights, Recipe::F32)).unwrap();
     assert_eq!(row(&file, 64 + 10), q.data[(64 + 10) * 256..][..256]);
 }
@@ -100,39 +161,85 @@ fn the_rows_of_q_and_k_stand_as_llama_cpp_wants_them() {
 #[test]
 fn a_file_of_somebody_else_is_described_by_its_metadata() {
     let dir = tempfile::tempdir().unwrap();
-    let llama3 = Llama3Scaling { factor: 32.0, low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 8192 };
+    let llama3 = Llama3Scaling {
+        factor: 32.0,
+        low_freq_factor: 1.0,
+        high_freq_factor: 4.0,
+        original_max_position_embeddings: 8192,
+    };
     for config in [
-        ModelConfig { rope: Rope { theta: 5e5, scaling: RopeScaling::Llama3(llama3) }, ..base() },
-        ModelConfig { family: Family::Qwen3, qk_norm: true, tie_word_embeddings: false, ..base() },
+        ModelConfig {
+            rope: Rope {
+                theta: 5e5,
+                scaling: RopeScaling::Llama3(llama3),
+            },
+            ..base()
+        },
+        ModelConfig {
+            family: Family::Qwen3,
+            qk_norm: true,
+            tie_word_embeddings: false,
+            ..base()
+        },
     ] {
         let path = written(dir.path(), &config, &weights(&config), Recipe::F16);
         // Our keys under other names: nobody else has them.
         let bytes = fs::read(&path).unwrap();
-        let text = [(&b"kgagent.config"[..], &b"another.config"[..]), (b"tokenizer.huggingface.json", b"tokenizer.huggingface.nosj")];
-        let bytes = text.iter().fold(bytes, |bytes, (from, to)| replaced(&bytes, from, to));
+        let text = [
+            (&b"kgagent.config"[..], &b"another.config"[..]),
+            (b"tokenizer.huggingface.json", b"tokenizer.huggingface.nosj"),
+        ];
+        let bytes = text
+            .iter()
+            .fold(bytes, |bytes, (from, to)| replaced(&bytes, from, to));
         let other = dir.path().join("other.gguf");
         fs::write(&other, bytes).unwrap();
         // llama.cpp's own keys describe the tokenizer; one beside the file goes before.
         let described = GgufModel::open(&other).unwrap().tokenizer;
         let text = "get_relation(e0) film.directed_by 1987";
-        assert_eq!(described.encode(text).unwrap(), tokenizer().encode(text).unwrap());
+        assert_eq!(
+            described.encode(text).unwrap(),
+            tokenizer().encode(text).unwrap()
+        );
         let unknown = dir.path().join("unknown.gguf");
         let bytes = fs::read(&other).unwrap();
-        fs::write(&unknown, replaced(&bytes, b"tokenizer.ggml.model", b"tokenizer.ggml.ledom")).unwrap();
+        fs::write(
+            &unknown,
+            replaced(&bytes, b"tokenizer.ggml.model", b"tokenizer.ggml.ledom"),
+        )
+        .unwrap();
         let error = GgufModel::open(&unknown).unwrap_err().to_string();
-        assert!(error.contains("`tokenizer.ggml.model`") && error.contains("tokenizer.json"), "{error}");
-        fs::write(dir.path().join("tokenizer.json"), tokenizer().to_bytes().unwrap()).unwrap();
+        assert!(
+            error.contains("`tokenizer.ggml.model`") && error.contains("tokenizer.json"),
+            "{error}"
+        );
+        fs::write(
+            dir.path().join("tokenizer.json"),
+            tokenizer().to_bytes().unwrap(),
+        )
+        .unwrap();
         let model = GgufModel::open(&other).unwrap();
         let rms_norm_eps = f64::from(config.rms_norm_eps as f32);
         let eos_token_ids = model.config.eos_token_ids.clone();
         let initializer_range = model.config.initializer_range;
-        assert_eq!(model.config, ModelConfig { rms_norm_eps, eos_token_ids, initializer_range, ..config });
+        assert_eq!(
+            model.config,
+            ModelConfig {
+                rms_norm_eps,
+                eos_token_ids,
+                initializer_range,
+                ..config
+            }
+        );
         fs::remove_file(dir.path().join("tokenizer.json")).unwrap();
     }
 }
 
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
-    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+    let at = bytes
+        .windows(from.len())
+        .position(|window| window == from)
+        .unwrap();
     [&bytes[..at], to, &bytes[at + from.len()..]].concat()
 }
 
@@ -140,14 +247,26 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 fn damaged_files_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let config = base();
-    let good = fs::read(written(dir.path(), &config, &weights(&config), Recipe::Q4KM)).unwrap();
+    let good = fs::read(written(
+        dir.path(),
+        &config,
+        &weights(&config),
+        Recipe::Q4KM,
+    ))
+    .unwrap();
     let path = dir.path().join("damaged.gguf");
     let open = |bytes: &[u8]| {
         fs::write(&path, bytes).unwrap();
-        GgufModel::open(&path).map(|_| ()).map_err(|error| error.to_string())
+        GgufModel::open(&path)
+            .map(|_| ())
+            .map_err(|error| error.to_string())
     };
     open(&good).unwrap();
-    let find = |what: &[u8]| good.windows(what.len()).position(|window| window == what).unwrap();
+    let find = |what: &[u8]| {
+        good.windows(what.len())
+            .position(|window| window == what)
+            .unwrap()
+    };
     // Bytes put at a place, and what the message must say.
     let table = find(b"token_embd.weight") + 17;
     let u64s = |n: u64| n.to_le_bytes().to_vec();
@@ -162,13 +281,38 @@ fn damaged_files_are_refused() {
         ("big endian", 4, u32s(3u32.swap_bytes()), "version"),
         ("tensors", 8, u64s(u64::MAX), "tensors are declared"),
         ("many tensors", 8, u64s(200_000), "tensors"),
-        ("one tensor more", 8, u64s(u64::from_le_bytes(good[8..16].try_into().unwrap()) + 1), ""),
+        (
+            "one tensor more",
+            8,
+            u64s(u64::from_le_bytes(good[8..16].try_into().unwrap()) + 1),
+            "",
+        ),
         ("no tensor", 8, u64s(0), "embed_tokens"),
-        ("one tensor less", 8, u64s(u64::from_le_bytes(good[8..16].try_into().unwrap()) - 1), ""),
-        ("metadata", 16, u64s(1 << 60), "metadata entries are declared"),
-        ("one entry more", 16, u64s(u64::from_le_bytes(good[16..24].try_into().unwrap()) + 1), ""),
+        (
+            "one tensor less",
+            8,
+            u64s(u64::from_le_bytes(good[8..16].try_into().unwrap()) - 1),
+            "",
+        ),
+        (
+            "metadata",
+            16,
+            u64s(1 << 60),
+            "metadata entries are declared",
+        ),
+        (
+            "one entry more",
+            16,
+            u64s(u64::from_le_bytes(good[16..24].try_into().unwrap()) + 1),
+            "",
+        ),
         ("no metadata", 16, u64s(0), ""),
-        ("key length", 24, u64s(1 << 40), "bytes of text are declared"),
+        (
+            "key length",
+            24,
+            u64s(1 << 40),
+            "bytes of text are declared",
+        ),
         ("key length 0", 24, u64s(0), ""),
         ("type of a value", name, u32s(99), "type 99"),
         ("text length", name + 4, u64s(u64::MAX), "declared"),
@@ -186,22 +330,57 @@ fn damaged_files_are_refused() {
         ("rank 1", table, u32s(1), ""),
         ("dimension 0", table + 4, u64s(0), "dimension of 0"),
         ("dimension 2^63", table + 4, u64s(1 << 63), "dimension"),
-        ("dimension 2^39", table + 12, u64s(1 << 39), "beyond the file"),
+        (
+            "dimension 2^39",
+            table + 12,
+            u64s(1 << 39),
+            "beyond the file",
+        ),
         ("a row of 250", table + 4, u64s(250), "no whole number"),
         ("twice the rows", table + 12, u64s(600), "overlap"),
         ("half the rows", table + 12, u64s(150), "shape"),
         ("unknown type", table + 20, u32s(99), "number 99"),
-        ("a type of ggml's that we lack", table + 20, u32s(2), "number 2"),
+        (
+            "a type of ggml's that we lack",
+            table + 20,
+            u32s(2),
+            "number 2",
+        ),
         ("another known type", table + 20, u32s(0), "overlap"),
         ("offset between", table + 24, u64s(16), "multiple"),
         ("offset of another", table + 24, u64s(1 << 20), ""),
         ("offset beyond", table + 24, u64s(1 << 62), "beyond"),
         ("offset overflow", table + 24, u64s(u64::MAX - 31), "beyond"),
-        ("configuration", find(b"\"hidden_size\":256"), b"\"hidden_size\":512".to_vec(), "shape"),
-        ("configuration text", find(b"{\"architectures"), b"[".to_vec(), "kgagent.config"),
-        ("tensor name", find(b"blk.0.attn_k.weight"), b"blk.9.attn_k.weight".to_vec(), "k_proj"),
-        ("same name twice", find(b"blk.0.attn_k.weight"), b"blk.0.attn_q.weight".to_vec(), "twice"),
-        ("same key twice", find(b"general.file_type"), b"general.alignment".to_vec(), "twice"),
+        (
+            "configuration",
+            find(b"\"hidden_size\":256"),
+            b"\"hidden_size\":512".to_vec(),
+            "shape",
+        ),
+        (
+            "configuration text",
+            find(b"{\"architectures"),
+            b"[".to_vec(),
+            "kgagent.config",
+        ),
+        (
+            "tensor name",
+            find(b"blk.0.attn_k.weight"),
+            b"blk.9.attn_k.weight".to_vec(),
+            "k_proj",
+        ),
+        (
+            "same name twice",
+            find(b"blk.0.attn_k.weight"),
+            b"blk.0.attn_q.weight".to_vec(),
+            "twice",
+        ),
+        (
+            "same key twice",
+            find(b"general.file_type"),
+            b"general.alignment".to_vec(),
+            "twice",
+        ),
     ];
     assert!(cases.len() >= 40);
     let mut wrong = Vec::new();
@@ -217,8 +396,16 @@ fn damaged_files_are_refused() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     // Cut anywhere in the header or the weights.
     let data = good.len() / 40;
-    for cut in (0..good.len()).step_by(data.max(1)).chain(0..64).chain([good.len() - 1]) {
-        assert!(open(&good[..cut]).is_err(), "cut at {cut} of {}", good.len());
+    for cut in (0..good.len())
+        .step_by(data.max(1))
+        .chain(0..64)
+        .chain([good.len() - 1])
+    {
+        assert!(
+            open(&good[..cut]).is_err(),
+            "cut at {cut} of {}",
+            good.len()
+        );
     }
     assert!(
         matches!(GgufFile::open(&written(dir.path(), &config, &weights(&config), Recipe::F16)).unwrap().metadata["general.architecture"], Value::Text(ref a) if a == "llama")

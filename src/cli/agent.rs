@@ -72,7 +72,10 @@ impl TriadArgs {
             advisor: has(TriadPart::Advisor),
             ..triad::Options::default()
         };
-        TriadOptions { work, select_entities: linked }
+        TriadOptions {
+            work,
+            select_entities: linked,
+        }
     }
 }
 
@@ -102,7 +105,12 @@ pub(crate) enum ReflectionName {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct OdaArgs {
     /// ODA: what an action finds; models are trained on groups.
-    #[arg(long = "oda", value_enum, default_value = "grouped", value_name = "FORM")]
+    #[arg(
+        long = "oda",
+        value_enum,
+        default_value = "grouped",
+        value_name = "FORM"
+    )]
     pub(crate) form: FormName,
     /// ODA: observe nothing.
     #[arg(long)]
@@ -228,9 +236,11 @@ impl ModeArgs {
     fn kind(&self) -> AgentKind {
         match self.mode {
             ModeName::Paper => AgentKind::KgAgent,
-            ModeName::Robust => {
-                AgentKind::KgAgentRobust(Robust { beam: usize::from(self.beam), answer_types: self.answer_types, ..Robust::default() })
-            }
+            ModeName::Robust => AgentKind::KgAgentRobust(Robust {
+                beam: usize::from(self.beam),
+                answer_types: self.answer_types,
+                ..Robust::default()
+            }),
         }
     }
 }
@@ -290,7 +300,15 @@ impl RemoteArgs {
         };
         let deadline = Duration::from_secs(self.timeout);
         let own = self.served == Served::Own;
-        Ok(RemoteOptions { model: self.served_model.clone(), key, constraint, own, deadline, shots: self.shots, ..RemoteOptions::new(url) })
+        Ok(RemoteOptions {
+            model: self.served_model.clone(),
+            key,
+            constraint,
+            own,
+            deadline,
+            shots: self.shots,
+            ..RemoteOptions::new(url)
+        })
     }
 }
 
@@ -391,7 +409,12 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_name = "FORMAT=PATH")]
     pub(crate) source: String,
     /// Who answers; several, separated by commas, are measured on the same questions and shown side by side.
-    #[arg(long = "agent", value_enum, value_delimiter = ',', default_value = "kg-agent")]
+    #[arg(
+        long = "agent",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "kg-agent"
+    )]
     pub(crate) agents: Vec<AgentName>,
     /// Folder to write: report.html, metrics.json, predictions.jsonl and predictions.qald.json, in a folder each where there are several agents.
     #[arg(long, value_name = "DIR")]

@@ -217,7 +217,15 @@ pub(crate) struct SelectArgs {
 impl Default for SelectArgs {
     fn default() -> Self {
         let (unit, split) = (UnitName::Question, SplitName::Iid);
-        Self { mix: None, count: None, unit, dedup: Dedup::Off, split, valid: 0.02, strict_leakage: None }
+        Self {
+            mix: None,
+            count: None,
+            unit,
+            dedup: Dedup::Off,
+            split,
+            valid: 0.02,
+            strict_leakage: None,
+        }
     }
 }
 

@@ -31,7 +31,10 @@ pub(crate) struct KgArg {
 impl KgArg {
     /// A folder with all its triples.
     pub(crate) fn whole(kg: &std::path::Path) -> Self {
-        Self { kg: kg.to_path_buf(), graphs: Vec::new() }
+        Self {
+            kg: kg.to_path_buf(),
+            graphs: Vec::new(),
+        }
     }
 }
 
@@ -94,16 +97,31 @@ impl KgLoadArgs {
 }
 
 fn graph_format(name: &str) -> Result<toolbox::kg::Format, String> {
-    let known = || toolbox::kg::Format::NAMES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let known = || {
+        toolbox::kg::Format::NAMES
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     toolbox::kg::Format::named(name).ok_or_else(|| format!("it is none of {}", known()))
 }
 
 /// Bytes as people write them: a number, or one with KiB, MiB or GiB behind it.
 fn size(text: &str) -> Result<usize, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-    let (number, shift) = units.iter().find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift))).unwrap_or((text, 0));
-    let bytes = number.trim().parse::<usize>().ok().and_then(|number| number.checked_mul(1 << shift));
-    bytes.ok_or_else(|| "a size is a whole number of bytes, KiB, MiB or GiB, such as 512MiB".to_owned())
+    let (number, shift) = units
+        .iter()
+        .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, *shift)))
+        .unwrap_or((text, 0));
+    let bytes = number
+        .trim()
+        .parse::<usize>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift));
+    bytes.ok_or_else(|| {
+        "a size is a whole number of bytes, KiB, MiB or GiB, such as 512MiB".to_owned()
+    })
 }
 
 #[derive(Debug, Args)]

@@ -18,12 +18,25 @@ const LORA_RATE: f64 = 2e-4;
 pub(crate) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, String)>> {
     for conversation in data.train.iter().chain(&data.valid) {
         let id = &conversation.id;
-        if conversation.turns.first().is_none_or(|turn| turn.role != Role::System) {
-            bail!("example `{id}` has no system turn; Axolotl would put an empty one in front of it");
+        if conversation
+            .turns
+            .first()
+            .is_none_or(|turn| turn.role != Role::System)
+        {
+            bail!(
+                "example `{id}` has no system turn; Axolotl would put an empty one in front of it"
+            );
         }
         // This program encodes texts so that they never become control tokens; Axolotl does not.
-        if let Some(token) = SPECIAL.iter().find(|token| conversation.turns.iter().any(|turn| turn.text().contains(*token))) {
-            bail!("example `{id}` has {token} in its text, which Axolotl would take for the control token");
+        if let Some(token) = SPECIAL.iter().find(|token| {
+            conversation
+                .turns
+                .iter()
+                .any(|turn| turn.text().contains(*token))
+        }) {
+            bail!(
+                "example `{id}` has {token} in its text, which Axolotl would take for the control token"
+            );
         }
     }
     let deepspeed = json!({
@@ -57,19 +70,39 @@ fn quoted(text: &str) -> String {
 }
 
 fn list(texts: &[&str]) -> String {
-    format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+    format!(
+        "[{}]",
+        texts
+            .iter()
+            .map(|text| quoted(text))
+            .collect::<Vec<_>>()
+            .join(", ")
+    )
 }
 
 /// Tokens that surely hold the longest conversation: a token is two bytes or more, and turns have two of their own.
 fn length(data: &Dataset) -> usize {
-    let bytes = |turns: &[model::Turn]| turns.iter().map(|turn| turn.text().len() / 2 + 2).sum::<usize>();
-    let longest = data.train.iter().chain(&data.valid).map(|conversation| bytes(&conversation.turns)).max().unwrap_or(0);
+    let bytes = |turns: &[model::Turn]| {
+        turns
+            .iter()
+            .map(|turn| turn.text().len() / 2 + 2)
+            .sum::<usize>()
+    };
+    let longest = data
+        .train
+        .iter()
+        .chain(&data.valid)
+        .map(|conversation| bytes(&conversation.turns))
+        .max()
+        .unwrap_or(0);
     longest.next_power_of_two().max(1024)
 }
 
 /// What both ways of training share.
 fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
-    let Some(recipe) = TrainConfig::recipe("finetune") else { bail!("the recipe `finetune` is gone") };
+    let Some(recipe) = TrainConfig::recipe("finetune") else {
+        bail!("the recipe `finetune` is gone")
+    };
     let set = |file: &str| {
         format!(
             "  - path: {file}\n    ds_type: json\n    split: train\n    type: chat_template\n    field_messages: conversations\n    field_system: system\n    \
@@ -77,7 +110,11 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
              assistant: [gpt]\n      tool: [observation]\n    roles_to_train: [assistant]\n    train_on_eos: turn\n"
         )
     };
-    let valid = if data.valid.is_empty() { String::new() } else { format!("test_datasets:\n{}", set("valid.jsonl")) };
+    let valid = if data.valid.is_empty() {
+        String::new()
+    } else {
+        format!("test_datasets:\n{}", set("valid.jsonl"))
+    };
     Ok(format!(
         "# Made by kgagent {version}. In this folder, on all GPUs of the machine: axolotl train {file}\n\
          # Then copy kgagent.json into the trained model's folder, which `kgagent ask --model` opens.\n\
@@ -112,13 +149,20 @@ fn common(data: &Dataset, base: &str, file: &str, rate: f64) -> Result<String> {
 }
 
 fn full(data: &Dataset, base: &str) -> Result<String> {
-    let Some(recipe) = TrainConfig::recipe("finetune") else { bail!("the recipe `finetune` is gone") };
+    let Some(recipe) = TrainConfig::recipe("finetune") else {
+        bail!("the recipe `finetune` is gone")
+    };
     Ok(common(data, base, "axolotl.yaml", recipe.learning_rate)? + "output_dir: model\n")
 }
 
 /// The embedding and the output layer are trained along: the control tokens are new to the base.
 fn lora(data: &Dataset, base: &str) -> Result<String> {
-    let LoraConfig { rank, alpha, dropout, .. } = LoraConfig::default();
+    let LoraConfig {
+        rank,
+        alpha,
+        dropout,
+        ..
+    } = LoraConfig::default();
     Ok(common(data, base, "axolotl-lora.yaml", LORA_RATE)?
         + &format!(
             "output_dir: adapter\n\nadapter: lora\nlora_r: {rank}\nlora_alpha: {alpha}\nlora_dropout: {dropout}\nlora_target_modules: {}\n\

@@ -34,36 +34,73 @@ const QUESTIONS: [&str; 6] = [
 
 pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
     check_target(&args.out, &[RECORD])?;
-    let folder = ModelFolder::open(&args.model).with_context(|| format!("cannot open the model {}", args.model.display()))?;
+    let folder = ModelFolder::open(&args.model)
+        .with_context(|| format!("cannot open the model {}", args.model.display()))?;
     if args.out.exists() && args.out.canonicalize()? == args.model.canonicalize()? {
-        bail!("{} is the model itself; name another folder for its export", args.out.display());
+        bail!(
+            "{} is the model itself; name another folder for its export",
+            args.out.display()
+        );
     }
-    let name = args.model.file_name().map_or_else(|| "model".to_owned(), |name| name.to_string_lossy().into_owned());
+    let name = args.model.file_name().map_or_else(
+        || "model".to_owned(),
+        |name| name.to_string_lossy().into_owned(),
+    );
     let staged = StagedFolder::new(&args.out)?;
     let recipe = args.quantize.recipe();
     // What is opened again: the folder itself, or a file in it.
     let (written, what) = match args.format {
         ExportFormat::Merged => {
-            ModelFolder::write_into(&staged, &folder.config, &folder.tokenizer, &folder.info, &folder.weights()?)?;
+            ModelFolder::write_into(
+                &staged,
+                &folder.config,
+                &folder.tokenizer,
+                &folder.info,
+                &folder.weights()?,
+            )?;
             (staged.path().to_path_buf(), "merged weights".to_owned())
         }
         ExportFormat::Gguf | ExportFormat::Ollama => {
             let file = format!("{name}.{}.gguf", recipe.name());
             let path = staged.path().join(&file);
-            gguf::write(&path, &name, &folder.config, &folder.tokenizer, &folder.info, &folder.weights()?, recipe)?;
+            gguf::write(
+                &path,
+                &name,
+                &folder.config,
+                &folder.tokenizer,
+                &folder.info,
+                &folder.weights()?,
+                recipe,
+            )?;
             if args.format == ExportFormat::Ollama {
                 staged.file("Modelfile", modelfile(&file, &folder.config).as_bytes())?;
             }
-            let blocks = folder.config.hidden_size.is_multiple_of(256) && folder.config.intermediate_size.is_multiple_of(256);
-            let note = if recipe == Recipe::Q4KM && !blocks { " (rows that are no multiple of 256 long in Q8_0)" } else { "" };
+            let blocks = folder.config.hidden_size.is_multiple_of(256)
+                && folder.config.intermediate_size.is_multiple_of(256);
+            let note = if recipe == Recipe::Q4KM && !blocks {
+                " (rows that are no multiple of 256 long in Q8_0)"
+            } else {
+                ""
+            };
             (path, format!("GGUF, {}{note}", recipe.name()))
         }
     };
     let bytes = size(&written)?;
     let original = LocalModel::open(&args.model)?;
     let again = LocalModel::open(&written).context("the export cannot be loaded again")?;
-    let prompts = prompts(original.chat(), args.data.as_deref(), args.prompts as usize, folder.config.context())?;
-    let found = compare(original.engine(), again.engine(), &prompts, TOKENS, original.chat().end_of_turn())?;
+    let prompts = prompts(
+        original.chat(),
+        args.data.as_deref(),
+        args.prompts as usize,
+        folder.config.context(),
+    )?;
+    let found = compare(
+        original.engine(),
+        again.engine(),
+        &prompts,
+        TOKENS,
+        original.chat().end_of_turn(),
+    )?;
     check(args.format, recipe, &found)?;
     let card = card(&name, &what, &found, args);
     let mut readme = fs::read_to_string(staged.path().join("README.md")).unwrap_or_default();
@@ -76,7 +113,10 @@ pub(crate) fn run(args: &ModelExportArgs, ui: &Ui) -> Result<Outcome> {
     staged.file(RECORD, format!("{record:#}\n").as_bytes())?;
     staged.commit()?;
     let million = bytes as f64 / 1e6;
-    ui.say(format!("{what}, {million:.1} MB, written to {}", args.out.display()));
+    ui.say(format!(
+        "{what}, {million:.1} MB, written to {}",
+        args.out.display()
+    ));
     ui.say(format!(
         "compared on {} prompts, {} tokens: same choice {:.2} %, largest difference of a logit {:.4} (logits reach {:.1})",
         found.prompts,
@@ -117,25 +157,50 @@ fn size(path: &Path) -> Result<u64> {
     if path.is_file() {
         return Ok(fs::metadata(path)?.len());
     }
-    fs::read_dir(path)?.map(|entry| Ok(entry?.metadata()?.len())).sum()
+    fs::read_dir(path)?
+        .map(|entry| Ok(entry?.metadata()?.len()))
+        .sum()
 }
 
 /// Openings of at most so many conversations up to a turn of the model's.
-fn prompts(chat: &ChatFormat, data: Option<&Path>, most: usize, context: usize) -> Result<Vec<Vec<u32>>> {
+fn prompts(
+    chat: &ChatFormat,
+    data: Option<&Path>,
+    most: usize,
+    context: usize,
+) -> Result<Vec<Vec<u32>>> {
     let conversations: Vec<Vec<Turn>> = match data {
         Some(dir) => {
             let data = Dataset::read(dir)?;
-            let all = if data.valid.is_empty() { data.train } else { data.valid };
+            let all = if data.valid.is_empty() {
+                data.train
+            } else {
+                data.valid
+            };
             let step = (all.len() / most).max(1);
             let before_last = |turns: Vec<Turn>| {
-                let end = turns.iter().rposition(|turn| turn.role == Role::Assistant).unwrap_or(turns.len());
+                let end = turns
+                    .iter()
+                    .rposition(|turn| turn.role == Role::Assistant)
+                    .unwrap_or(turns.len());
                 turns[..end].to_vec()
             };
-            all.into_iter().step_by(step).take(most).map(|conversation| before_last(conversation.turns)).collect()
+            all.into_iter()
+                .step_by(step)
+                .take(most)
+                .map(|conversation| before_last(conversation.turns))
+                .collect()
         }
-        None => {
-            QUESTIONS.iter().map(|question| vec![Turn { role: Role::User, parts: vec![Part::user(*question)], trained: false }]).collect()
-        }
+        None => QUESTIONS
+            .iter()
+            .map(|question| {
+                vec![Turn {
+                    role: Role::User,
+                    parts: vec![Part::user(*question)],
+                    trained: false,
+                }]
+            })
+            .collect(),
     };
     let mut prompts = Vec::new();
     for turns in conversations {
@@ -159,10 +224,10 @@ fn modelfile(file: &str, config: &ModelConfig) -> String {
 }
 
 fn card(name: &str, what: &str, found: &Comparison, args: &ModelExportArgs) -> String {
-    let on = args
-        .data
-        .as_ref()
-        .map_or_else(|| "questions that stand in kgagent".to_owned(), |data| format!("conversations of {}", data.display()));
+    let on = args.data.as_ref().map_or_else(
+        || "questions that stand in kgagent".to_owned(),
+        |data| format!("conversations of {}", data.display()),
+    );
     let pieces = if args.format == ExportFormat::Merged {
         ""
     } else {

@@ -12,16 +12,27 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &FetchArgs, ui: &Ui) -> Result<Outcome> {
     model::hub::check_name(&args.repo)?;
     // As huggingface_hub reads it.
-    let offline = std::env::var("HF_HUB_OFFLINE").is_ok_and(|value| matches!(value.to_uppercase().as_str(), "1" | "ON" | "YES" | "TRUE"));
+    let offline = std::env::var("HF_HUB_OFFLINE")
+        .is_ok_and(|value| matches!(value.to_uppercase().as_str(), "1" | "ON" | "YES" | "TRUE"));
     let folder = if offline {
-        model::hub::cached(&args.repo).with_context(|| format!("HF_HUB_OFFLINE is set and {} is not in the cache", args.repo))?
+        model::hub::cached(&args.repo).with_context(|| {
+            format!(
+                "HF_HUB_OFFLINE is set and {} is not in the cache",
+                args.repo
+            )
+        })?
     } else {
         let mut shown: Option<(String, ProgressBar)> = None;
         let folder = model::hub::fetch(&args.repo, &mut |now| show(&mut shown, now, ui));
         if let Some((_, bar)) = &shown {
             bar.finish_and_clear();
         }
-        folder.with_context(|| format!("not all of {} is here; what is stays, and the same command goes on with it", args.repo))?
+        folder.with_context(|| {
+            format!(
+                "not all of {} is here; what is stays, and the same command goes on with it",
+                args.repo
+            )
+        })?
     };
     ui.say(format!("{} is in {}", args.repo, folder.display()));
     ui.object(&json!({ "repo": args.repo, "folder": folder }));
@@ -35,7 +46,9 @@ fn show(shown: &mut Option<(String, ProgressBar)>, now: Fetching<'_>, ui: &Ui) {
             bar.finish();
         }
         let bar = ui.bar(Some(now.size), now.file);
-        if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left") {
+        if let Ok(style) = ProgressStyle::with_template(
+            "{prefix} {bar:30} {bytes}/{total_bytes} {bytes_per_sec} {eta} left",
+        ) {
             bar.set_style(style);
         }
         // What an earlier run has left is not this one's speed.

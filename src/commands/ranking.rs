@@ -21,18 +21,30 @@ pub(crate) fn open(args: &RankingArgs) -> Result<Arc<dyn Ranker>> {
     };
     let vectors = args.vectors.clone().or_else(cache_folder);
     let Some(vectors) = vectors else {
-        bail!("neither XDG_CACHE_HOME nor HOME is set; say with --vectors where an encoder's vectors are kept")
+        bail!(
+            "neither XDG_CACHE_HOME nor HOME is set; say with --vectors where an encoder's vectors are kept"
+        )
     };
     let encoder = Encoder::open(Path::new(folder), Some(&vectors)).with_context(|| {
         format!("cannot open the encoder {folder} (--ranker is lexical, shuffled, an encoder's folder, or lexical+DIR)")
     })?;
     let ranker = EncoderRanker::new(encoder);
-    Ok(if mixed { Arc::new(MixedRanker::new(ranker)) } else { Arc::new(ranker) })
+    Ok(if mixed {
+        Arc::new(MixedRanker::new(ranker))
+    } else {
+        Arc::new(ranker)
+    })
 }
 
 fn cache_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache"))).map(|cache| cache.join("kgagent").join("vectors"))
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    set("XDG_CACHE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .map(|cache| cache.join("kgagent").join("vectors"))
 }
 
 /// Fails where the ranker could not do its work: its scores were then none.

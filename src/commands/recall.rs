@@ -23,10 +23,16 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
     let graph = kg::open(&args.graph)?;
-    let reading = ReadOptions { per_template: args.per_template, seed: args.seed };
+    let reading = ReadOptions {
+        per_template: args.per_template,
+        seed: args.seed,
+    };
     let questions = sources::read(&args.sources, Some(&graph), &reading)?;
     let ranker = ranking::open(&args.ranking)?;
-    let options = VerifyOptions { ranker: Arc::clone(&ranker), ..VerifyOptions::default() };
+    let options = VerifyOptions {
+        ranker: Arc::clone(&ranker),
+        ..VerifyOptions::default()
+    };
     let bar = ui.bar(Some(questions.len() as u64), "recall");
     let progress = |done: usize| bar.set_position(done as u64);
     let mut pairs = args.pairs.as_deref().map(Pairs::new).transpose()?;
@@ -40,15 +46,30 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
         }
         Ok(())
     };
-    let report = recall(&questions, &graph, &options, args.threads.unwrap_or(0), &progress, ui.stop(), &mut sink)?;
+    let report = recall(
+        &questions,
+        &graph,
+        &options,
+        args.threads.unwrap_or(0),
+        &progress,
+        ui.stop(),
+        &mut sink,
+    )?;
     bar.finish_and_clear();
     ranking::check(ranker.as_ref())?;
     if let Some(error) = failed {
         return Err(error);
     }
-    let chosen: usize = report.sources.values().map(|source| source.all.choices).sum();
+    let chosen: usize = report
+        .sources
+        .values()
+        .map(|source| source.all.choices)
+        .sum();
     if chosen == 0 {
-        bail!("none of the {} questions has a program that walks a relation on this graph; `datagen gold` says why", questions.len());
+        bail!(
+            "none of the {} questions has a program that walks a relation on this graph; `datagen gold` says why",
+            questions.len()
+        );
     }
     ui.object(&object(&report));
     print(&report, ui);
@@ -74,7 +95,9 @@ impl Pairs {
         check_target(out, &["pairs.jsonl", "run.json"])?;
         let folder = StagedFolder::new(out)?;
         let path = folder.path().join("pairs.jsonl");
-        let lines = BufWriter::new(File::create(&path).with_context(|| format!("cannot write {}", path.display()))?);
+        let lines = BufWriter::new(
+            File::create(&path).with_context(|| format!("cannot write {}", path.display()))?,
+        );
         Ok(Self { folder, lines })
     }
 
@@ -86,14 +109,18 @@ impl Pairs {
     fn commit(mut self, run: &Value) -> Result<()> {
         self.lines.flush()?;
         self.lines.get_ref().sync_all()?;
-        self.folder.file("run.json", format!("{run:#}\n").as_bytes())?;
+        self.folder
+            .file("run.json", format!("{run:#}\n").as_bytes())?;
         Ok(self.folder.commit()?)
     }
 }
 
 fn shares(recall: &Recall) -> Value {
-    let at: serde_json::Map<String, Value> =
-        CUTS.iter().zip(recall.at()).map(|(cut, share)| (format!("recall_at_{cut}"), json!(share))).collect();
+    let at: serde_json::Map<String, Value> = CUTS
+        .iter()
+        .zip(recall.at())
+        .map(|(cut, share)| (format!("recall_at_{cut}"), json!(share)))
+        .collect();
     let mut object = json!({
         "choices": recall.choices, "mrr": recall.mrr(), "mean_length": recall.mean_length(), "longest": recall.longest,
     });
@@ -111,7 +138,11 @@ fn object(report: &RecallReport) -> Value {
             "all": shares(&source.all), "out": shares(&source.out), "in": shares(&source.incoming),
         })
     };
-    let sources: serde_json::Map<String, Value> = report.sources.iter().map(|(name, one)| (name.clone(), source(one))).collect();
+    let sources: serde_json::Map<String, Value> = report
+        .sources
+        .iter()
+        .map(|(name, one)| (name.clone(), source(one)))
+        .collect();
     json!({ "ranker": report.ranker, "sources": sources })
 }
 
@@ -121,15 +152,27 @@ fn print(report: &RecallReport, ui: &Ui) {
     head.extend(["mrr", "list", "longest", "µs a question"].map(str::to_owned));
     let mut rows = vec![head];
     for (name, source) in &report.sources {
-        for (what, recall) in [("", &source.all), (" out", &source.out), (" in", &source.incoming)] {
+        for (what, recall) in [
+            ("", &source.all),
+            (" out", &source.out),
+            (" in", &source.incoming),
+        ] {
             if recall.choices == 0 {
                 continue;
             }
             let mut row = vec![format!("{name}{what}"), recall.choices.to_string()];
             row.extend(recall.at().map(|share| format!("{share:.4}")));
-            row.extend([format!("{:.4}", recall.mrr()), format!("{:.1}", recall.mean_length()), recall.longest.to_string()]);
+            row.extend([
+                format!("{:.4}", recall.mrr()),
+                format!("{:.1}", recall.mean_length()),
+                recall.longest.to_string(),
+            ]);
             let time = 1e6 * source.ranking_seconds / source.questions.max(1) as f64;
-            row.push(if what.is_empty() { format!("{time:.0}") } else { String::new() });
+            row.push(if what.is_empty() {
+                format!("{time:.0}")
+            } else {
+                String::new()
+            });
             rows.push(row);
         }
     }

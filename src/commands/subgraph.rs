@@ -12,7 +12,9 @@ use rayon::prelude::*;
 use serde_json::json;
 use toolbox::journal::Journal;
 use toolbox::kg::Kg;
-use toolbox::kg::subgraph::{Direction, Neighbourhood, Subgraph, SubgraphOptions, check_target, write_files};
+use toolbox::kg::subgraph::{
+    Direction, Neighbourhood, Subgraph, SubgraphOptions, check_target, write_files,
+};
 use toolbox::term::NodeId;
 
 use super::{datagen as sources, kg};
@@ -40,23 +42,34 @@ pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
     let begun = Instant::now();
     let partial = partial(args)?;
     let names: Vec<String> = entities.iter().map(|&entity| graph.name(entity)).collect();
-    let fingerprint = datagen::hash::number(0, "subgraph", &json!([graph.content_hash(), format!("{options:?}"), names]).to_string());
+    let fingerprint = datagen::hash::number(
+        0,
+        "subgraph",
+        &json!([graph.content_hash(), format!("{options:?}"), names]).to_string(),
+    );
     let (journal, found) = Journal::open(&partial, &format!("neighbourhoods {fingerprint:016x}"))?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
-    let (around, resumed) = pool.install(|| walk(&graph, &entities, &options, &journal, &found, ui))?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(0))
+        .build()?;
+    let (around, resumed) =
+        pool.install(|| walk(&graph, &entities, &options, &journal, &found, ui))?;
     let walked = begun.elapsed().as_secs_f64();
     let count = around.len();
     let subgraph = Subgraph::new(&graph, options, around);
     let files = pool.install(|| write_files(&subgraph, &args.out))?;
     let took = begun.elapsed().as_secs_f64();
     drop(journal);
-    std::fs::remove_file(&partial).with_context(|| format!("cannot remove {}", partial.display()))?;
+    std::fs::remove_file(&partial)
+        .with_context(|| format!("cannot remove {}", partial.display()))?;
 
     let triples = subgraph.triples().len();
     let rate = (count - resumed) as f64 / walked.max(1e-9);
     let mut rows = vec![vec!["file".to_owned(), "triples".to_owned()]];
     rows.extend(
-        files.iter().filter(|(_, triples)| *triples > 0).map(|(path, triples)| vec![path.display().to_string(), triples.to_string()]),
+        files
+            .iter()
+            .filter(|(_, triples)| *triples > 0)
+            .map(|(path, triples)| vec![path.display().to_string(), triples.to_string()]),
     );
     ui.table(&rows);
     ui.say(format!(
@@ -78,10 +91,17 @@ fn entities(args: &KgSubgraphArgs, graph: &dyn Kg) -> Result<(Vec<NodeId>, usize
     let mut names: BTreeSet<String> = args.entities.iter().cloned().collect();
     for name in &names {
         // A name on the command line is meant; one of a question set may be missing from a slice of its graph.
-        graph.by_name(name).with_context(|| format!("the graph holds no entity `{name}`"))?;
+        graph
+            .by_name(name)
+            .with_context(|| format!("the graph holds no entity `{name}`"))?;
     }
     let questions = sources::read(&args.sources, Some(graph), &ReadOptions::default())?;
-    names.extend(questions.iter().flat_map(|question| &question.topics).map(|topic| topic.name.clone()));
+    names.extend(
+        questions
+            .iter()
+            .flat_map(|question| &question.topics)
+            .map(|topic| topic.name.clone()),
+    );
     if names.is_empty() {
         bail!("the questions name no topic entities; give some with --entity");
     }
@@ -95,10 +115,19 @@ fn entities(args: &KgSubgraphArgs, graph: &dyn Kg) -> Result<(Vec<NodeId>, usize
 
 /// Where work in progress lies: `OUT.partial`.
 fn partial(args: &KgSubgraphArgs) -> Result<PathBuf> {
-    let name = args.out.file_name().with_context(|| format!("{} is no file or folder name", args.out.display()))?;
-    let path = args.out.with_file_name(format!("{}.partial", name.to_string_lossy()));
-    if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+    let name = args
+        .out
+        .file_name()
+        .with_context(|| format!("{} is no file or folder name", args.out.display()))?;
+    let path = args
+        .out
+        .with_file_name(format!("{}.partial", name.to_string_lossy()));
+    if let Some(parent) = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
+        std::fs::create_dir_all(parent)
+            .with_context(|| format!("cannot make {}", parent.display()))?;
     }
     Ok(path)
 }
@@ -114,7 +143,10 @@ fn walk(
 ) -> Result<(Vec<Neighbourhood>, usize)> {
     let mut done: Vec<Option<Neighbourhood>> = vec![None; entities.len()];
     for entry in found {
-        if let Some(place) = usize::try_from(entry.piece).ok().and_then(|i| done.get_mut(i)) {
+        if let Some(place) = usize::try_from(entry.piece)
+            .ok()
+            .and_then(|i| done.get_mut(i))
+        {
             *place = Neighbourhood::from_record(&journal.read(entry)?);
         }
     }
@@ -126,7 +158,11 @@ fn walk(
     let done = Mutex::new(done);
     let work = |&i: &usize| -> Result<()> {
         if ui.stop().load(Ordering::Relaxed) {
-            bail!("stopped after {} of {} entities; the same command goes on from here", finished.load(Ordering::Relaxed), entities.len());
+            bail!(
+                "stopped after {} of {} entities; the same command goes on from here",
+                finished.load(Ordering::Relaxed),
+                entities.len()
+            );
         }
         let around = Neighbourhood::walk(graph, entities[i], options);
         journal.append(i as u64, &around.to_record())?;
@@ -138,5 +174,12 @@ fn walk(
     let result = todo.par_iter().try_for_each(work);
     bar.finish_and_clear();
     result?;
-    Ok((done.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect(), resumed))
+    Ok((
+        done.into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .into_iter()
+            .flatten()
+            .collect(),
+        resumed,
+    ))
 }

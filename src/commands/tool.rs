@@ -15,10 +15,18 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
     let calls = parse_program(&args.calls).context("the calls do not parse")?;
     let kg = kg::open(&args.graph)?;
-    let mut session = Session::new(&kg, &args.question, Linked::new(&kg, &args.question, &[]), &[], ExecOptions::default());
+    let mut session = Session::new(
+        &kg,
+        &args.question,
+        Linked::new(&kg, &args.question, &[]),
+        &[],
+        ExecOptions::default(),
+    );
     let mut results = Vec::new();
     for call in &calls {
-        session.run(call).with_context(|| format!("`{call}` cannot be executed"))?;
+        session
+            .run(call)
+            .with_context(|| format!("`{call}` cannot be executed"))?;
         if let Some(step) = session.steps().last() {
             let result = ResultText::of(&session, step);
             ui.say(format!("{call}\n    {}", show(&result)));
@@ -32,8 +40,12 @@ pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
 /// A result in one or two lines.
 pub(crate) fn show(result: &ResultText) -> String {
     match result {
-        ResultText::Relations { out, r#in } => format!("out: {}\n    in: {}", list(out), list(r#in)),
-        ResultText::Set { size, first } if first.len() < *size => format!("{size}: {}, …", first.join(", ")),
+        ResultText::Relations { out, r#in } => {
+            format!("out: {}\n    in: {}", list(out), list(r#in))
+        }
+        ResultText::Set { size, first } if first.len() < *size => {
+            format!("{size}: {}, …", first.join(", "))
+        }
         ResultText::Set { size, first } => format!("{size}: {}", list(first)),
         ResultText::Number(number) => number.to_string(),
         ResultText::Truth(truth) => truth.to_string(),
@@ -41,5 +53,9 @@ pub(crate) fn show(result: &ResultText) -> String {
 }
 
 fn list(names: &[String]) -> String {
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
 }

@@ -7,7 +7,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use indicatif::ProgressBar;
 use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
 use serde_json::json;
-use train::{Algorithm, Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig, TrainError};
+use train::{
+    Algorithm, Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig,
+    TrainError,
+};
 
 use crate::Outcome;
 use crate::cli::{DeviceName, InspectArgs, MethodName, OptimizerName, PrecisionName, TrainArgs};
@@ -16,7 +19,12 @@ use crate::ui::{Ui, seconds};
 pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
     let recipe = TrainConfig::recipe(&args.recipe);
-    let Some(mut config) = recipe else { bail!("there is no recipe `{}`; there are default, finetune and paper", args.recipe) };
+    let Some(mut config) = recipe else {
+        bail!(
+            "there is no recipe `{}`; there are default, finetune and paper",
+            args.recipe
+        )
+    };
     config.method = match args.method {
         MethodName::Full => Method::Full,
         MethodName::Lora => Method::Lora,
@@ -36,7 +44,10 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
     lora.alpha = args.lora_alpha.unwrap_or(lora.alpha);
     lora.dropout = args.lora_dropout.unwrap_or(lora.dropout);
     lora.rslora = args.rslora;
-    lora.targets = args.lora_targets.clone().unwrap_or_else(|| lora.targets.clone());
+    lora.targets = args
+        .lora_targets
+        .clone()
+        .unwrap_or_else(|| lora.targets.clone());
     lora.merge = !args.adapter;
     config.seed = args.seed;
     config.save_steps = args.save_every.or(config.save_steps);
@@ -52,21 +63,34 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
     config.resume = match args.resume.as_deref() {
         None => false,
         Some("auto") => true,
-        Some(other) => bail!("--resume takes `auto`, not `{other}`: it finds the newest whole checkpoint itself"),
+        Some(other) => bail!(
+            "--resume takes `auto`, not `{other}`: it finds the newest whole checkpoint itself"
+        ),
     };
     config.validate_epochs = args.validate_epochs;
     config.memory_limit = match args.memory_limit {
         Some(gb) if gb > 0.0 && gb.is_finite() => Some((gb * 1e9) as u64),
         Some(gb) => bail!("--memory-limit is {gb}, not above 0"),
-        None => train::device::memory(config.processor, config.devices.unwrap_or(1))?.or_else(free_memory),
+        None => train::device::memory(config.processor, config.devices.unwrap_or(1))?
+            .or_else(free_memory),
     };
     if args.dry_run {
-        let data = Dataset::read(&args.data).with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
-        plan(&train::dry_run(&config, &base(&args.base)?, &data)?, config.memory_limit, ui)?;
+        let data = Dataset::read(&args.data)
+            .with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
+        plan(
+            &train::dry_run(&config, &base(&args.base)?, &data)?,
+            config.memory_limit,
+            ui,
+        )?;
         return Ok(Outcome::Done);
     }
     let summary = train_with(&config, &base(&args.base)?, &args.data, &args.out, ui);
-    let summary = summary.map_err(|error| goes_on(error, "the same command with `--resume auto` goes on from there"))?;
+    let summary = summary.map_err(|error| {
+        goes_on(
+            error,
+            "the same command with `--resume auto` goes on from there",
+        )
+    })?;
     print(&summary, &args.out, ui)?;
     Ok(Outcome::Done)
 }
@@ -82,10 +106,26 @@ pub(crate) fn goes_on(error: anyhow::Error, how: &str) -> anyhow::Error {
 /// Bytes that processes can still have, where the system says: what is available, or what is left of the control group's share.
 fn free_memory() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let available = line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? * 1024;
-    let number = |name: &str| std::fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
-    let share = number("memory.max").zip(number("memory.current")).map(|(most, used)| most.saturating_sub(used));
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let available = line
+        .trim()
+        .trim_end_matches("kB")
+        .trim()
+        .parse::<u64>()
+        .ok()?
+        * 1024;
+    let number = |name: &str| {
+        std::fs::read_to_string(format!("/sys/fs/cgroup/{name}"))
+            .ok()?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    };
+    let share = number("memory.max")
+        .zip(number("memory.current"))
+        .map(|(most, used)| most.saturating_sub(used));
     Some(share.map_or(available, |share| share.min(available)))
 }
 
@@ -97,7 +137,10 @@ fn plan(estimate: &Estimate, limit: Option<u64>, ui: &Ui) -> Result<()> {
     let mut rows = vec![vec!["the run would have".to_owned(), "value".to_owned()]];
     let mut row = |name: &str, value: String| rows.push(vec![name.to_owned(), value]);
     row("parameters", estimate.parameters.to_string());
-    row("trained parameters", estimate.trained_parameters.to_string());
+    row(
+        "trained parameters",
+        estimate.trained_parameters.to_string(),
+    );
     row("examples", estimate.examples.to_string());
     row("held-out examples", estimate.valid.to_string());
     row("too long, left out", estimate.too_long.to_string());
@@ -114,7 +157,12 @@ fn plan(estimate: &Estimate, limit: Option<u64>, ui: &Ui) -> Result<()> {
     if let Some(limit) = limit {
         row("memory free", gb(limit));
     }
-    row("time", estimate.seconds.map_or("not tried: too large for this machine".to_owned(), seconds));
+    row(
+        "time",
+        estimate
+            .seconds
+            .map_or("not tried: too large for this machine".to_owned(), seconds),
+    );
     ui.table(&rows);
     if !fits {
         ui.say("\nit does not fit: fewer --micro-tokens or --gradient-checkpointing need fewer activations, --method lora next to no gradients and optimizer");
@@ -127,21 +175,37 @@ fn base(text: &str) -> Result<Base> {
     match text.strip_prefix("scratch:") {
         Some(_) => {
             let preset = Preset::parse(text);
-            Ok(Base::Scratch(
-                preset.with_context(|| format!("`{text}` is no preset; there are scratch:tiny, scratch:small and scratch:base"))?,
-            ))
+            Ok(Base::Scratch(preset.with_context(|| {
+                format!(
+                    "`{text}` is no preset; there are scratch:tiny, scratch:small and scratch:base"
+                )
+            })?))
         }
         None => {
             let path = PathBuf::from(text);
-            Ok(Base::Folder(if path.exists() { path } else { model::hub::cached(text).unwrap_or(path) }))
+            Ok(Base::Folder(if path.exists() {
+                path
+            } else {
+                model::hub::cached(text).unwrap_or(path)
+            }))
         }
     }
 }
 
 /// Trains with a bar.
-pub(crate) fn train_with(config: &TrainConfig, base: &Base, data: &Path, out: &Path, ui: &Ui) -> Result<Summary> {
-    let dataset = Dataset::read(data).with_context(|| format!("cannot read the dataset {}", data.display()))?;
-    let mut bar = TrainBar { bar: ui.bar(None, "train"), ui };
+pub(crate) fn train_with(
+    config: &TrainConfig,
+    base: &Base,
+    data: &Path,
+    out: &Path,
+    ui: &Ui,
+) -> Result<Summary> {
+    let dataset = Dataset::read(data)
+        .with_context(|| format!("cannot read the dataset {}", data.display()))?;
+    let mut bar = TrainBar {
+        bar: ui.bar(None, "train"),
+        ui,
+    };
     let summary = train::train(config, base, &dataset, out, &mut bar, ui.stop());
     bar.bar.finish_and_clear();
     Ok(summary?)
@@ -149,20 +213,38 @@ pub(crate) fn train_with(config: &TrainConfig, base: &Base, data: &Path, out: &P
 
 fn print(summary: &Summary, out: &Path, ui: &Ui) -> Result<()> {
     let mut rows = vec![vec!["training".to_owned(), "value".to_owned()]];
-    rows.push(vec!["parameters".to_owned(), summary.parameters.to_string()]);
+    rows.push(vec![
+        "parameters".to_owned(),
+        summary.parameters.to_string(),
+    ]);
     if summary.trained_parameters < summary.parameters {
-        rows.push(vec!["trained parameters".to_owned(), summary.trained_parameters.to_string()]);
+        rows.push(vec![
+            "trained parameters".to_owned(),
+            summary.trained_parameters.to_string(),
+        ]);
     }
     rows.push(vec!["examples".to_owned(), summary.examples.to_string()]);
     rows.push(vec!["steps".to_owned(), summary.steps.to_string()]);
     rows.push(vec!["tokens".to_owned(), summary.tokens.to_string()]);
-    rows.push(vec!["tokens/s".to_owned(), format!("{:.0}", summary.tokens_per_second)]);
+    rows.push(vec![
+        "tokens/s".to_owned(),
+        format!("{:.0}", summary.tokens_per_second),
+    ]);
     rows.push(vec!["loss".to_owned(), format!("{:.4}", summary.loss)]);
     if let Some(validation) = &summary.validation {
-        rows.push(vec!["held-out loss".to_owned(), format!("{:.4}", validation.loss)]);
-        rows.push(vec!["held-out accuracy".to_owned(), format!("{:.4}", validation.accuracy)]);
+        rows.push(vec![
+            "held-out loss".to_owned(),
+            format!("{:.4}", validation.loss),
+        ]);
+        rows.push(vec![
+            "held-out accuracy".to_owned(),
+            format!("{:.4}", validation.accuracy),
+        ]);
         if let Some(share) = validation.exact() {
-            rows.push(vec!["held-out calls exact".to_owned(), format!("{share:.4}")]);
+            rows.push(vec![
+                "held-out calls exact".to_owned(),
+                format!("{share:.4}"),
+            ]);
         }
         for (tool, score) in &validation.tools {
             rows.push(vec![format!("  {tool}"), format!("{:.4}", score.share())]);
@@ -198,14 +280,20 @@ impl Progress for TrainBar<'_> {
                     plan.examples, plan.tokens, plan.trained, plan.parameters, plan.steps
                 ));
                 if plan.too_long > 0 {
-                    self.ui.say(format!("{} examples are longer than the limit and left out", plan.too_long));
+                    self.ui.say(format!(
+                        "{} examples are longer than the limit and left out",
+                        plan.too_long
+                    ));
                 }
                 self.bar.finish_and_clear();
                 self.bar = self.ui.bar(Some(plan.steps as u64), "train");
             }
             Event::Step(step) => {
                 self.bar.set_position(step.step as u64);
-                self.bar.set_message(format!("loss {:.3}, {:.0} tokens/s,", step.loss, step.tokens_per_second));
+                self.bar.set_message(format!(
+                    "loss {:.3}, {:.0} tokens/s,",
+                    step.loss, step.tokens_per_second
+                ));
             }
             Event::Validation(_) | Event::Saved(_) => {}
         }
@@ -213,11 +301,17 @@ impl Progress for TrainBar<'_> {
 }
 
 pub(crate) fn inspect(args: &InspectArgs, ui: &Ui) -> Result<Outcome> {
-    let dataset = Dataset::read(&args.data).with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
+    let dataset = Dataset::read(&args.data)
+        .with_context(|| format!("cannot read the dataset {}", args.data.display()))?;
     let tokenizer = match &args.base {
         Some(folder) => ModelFolder::open(folder)?.tokenizer,
         None => {
-            let texts = dataset.train.iter().flat_map(|conversation| conversation.turns.iter().map(toolbox::transcript::Turn::text));
+            let texts = dataset.train.iter().flat_map(|conversation| {
+                conversation
+                    .turns
+                    .iter()
+                    .map(toolbox::transcript::Turn::text)
+            });
             Tokenizer::train_bpe(texts, Preset::Tiny.vocab_size())?
         }
     };
@@ -244,7 +338,11 @@ pub(crate) fn inspect(args: &InspectArgs, ui: &Ui) -> Result<Outcome> {
                 text.push('\n');
             }
         }
-        ui.say(format!("{}: {} tokens, {trained} trained ({marked})\n{text}", conversation.id, tokens.len()));
+        ui.say(format!(
+            "{}: {} tokens, {trained} trained ({marked})\n{text}",
+            conversation.id,
+            tokens.len()
+        ));
         shown.push(json!({
             "id": conversation.id,
             "tokens": tokens.iter().map(|token| json!({ "id": token.id, "text": token.text, "trained": token.trained })).collect::<Vec<_>>(),

@@ -12,11 +12,18 @@ use toolbox::kg::{LoadOptions, MemoryKg};
 use toolbox::memory::Template;
 
 pub(crate) fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("data")
+        .join(name)
 }
 
 pub(crate) fn graph() -> MemoryKg {
-    MemoryKg::load(&[data("graph.ttl"), data("ontology.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
+    MemoryKg::load(
+        &[data("graph.ttl"), data("ontology.ttl")],
+        &LoadOptions::default(),
+        &|_| {},
+    )
+    .unwrap()
 }
 
 pub(crate) fn questions(kg: &MemoryKg, name: &str) -> Vec<GoldQuestion> {
@@ -26,14 +33,25 @@ pub(crate) fn questions(kg: &MemoryKg, name: &str) -> Vec<GoldQuestion> {
 
 /// A model of one layer with random weights for agents with these templates, its tokens from the training questions.
 pub(crate) fn random_model(dir: &Path, templates: &[&Template], seed: u64) -> Arc<LocalModel> {
-    let texts: Vec<String> = std::fs::read_to_string(data("questions.train.jsonl")).unwrap().lines().map(str::to_owned).collect();
+    let texts: Vec<String> = std::fs::read_to_string(data("questions.train.jsonl"))
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
     let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
     let mut config = Preset::Tiny.config(tokenizer.vocab_size());
     config.num_hidden_layers = 1;
     let weights = train::fresh_weights(&config, seed).unwrap();
     let info = KgAgentInfo {
-        templates: templates.iter().map(|template| (template.agent.name().to_owned(), template.hash())).collect(),
-        layouts: templates.iter().take(1).map(|template| template.layout.name().to_owned()).collect(),
+        templates: templates
+            .iter()
+            .map(|template| (template.agent.name().to_owned(), template.hash()))
+            .collect(),
+        layouts: templates
+            .iter()
+            .take(1)
+            .map(|template| template.layout.name().to_owned())
+            .collect(),
         ..KgAgentInfo::default()
     };
     ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();

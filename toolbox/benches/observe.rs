@@ -16,7 +16,10 @@ use toolbox::observe::{ObserveOptions, PathOptions, StemSimilarity, observe, pat
 use toolbox::term::NodeId;
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| arg != "--bench")
+        .collect();
     let [graph, questions] = &args[..] else {
         println!("give a graph and a file of questions; see the head of benches/observe.rs");
         return;
@@ -27,7 +30,10 @@ fn main() {
         .lines()
         .filter_map(|line| line.split_once('\t'))
         .map(|(question, names)| {
-            let nodes: Vec<NodeId> = names.split(' ').filter_map(|name| kg.by_name(name)).collect();
+            let nodes: Vec<NodeId> = names
+                .split(' ')
+                .filter_map(|name| kg.by_name(name))
+                .collect();
             (Linked::new(&kg, question, &nodes).bare(question), nodes)
         })
         .filter(|(_, nodes)| !nodes.is_empty())
@@ -36,7 +42,10 @@ fn main() {
     println!("{} triples, {} questions", kg.len(), asked.len());
     let mut medians = Vec::new();
     for (name, both) in [("both directions", true), ("from heads only", false)] {
-        let options = ObserveOptions { both_directions: both, ..ObserveOptions::default() };
+        let options = ObserveOptions {
+            both_directions: both,
+            ..ObserveOptions::default()
+        };
         for round in ["cold", "warm"] {
             let mut took: Vec<Duration> = Vec::new();
             let mut seen = 0;
@@ -48,11 +57,19 @@ fn main() {
             }
             took.sort_unstable();
             let at = |share: usize| took[(took.len() - 1) * share / 100];
-            println!("observe, {name}, {round}: median {:?}, 90 % {:?}, longest {:?}, {seen} triples", at(50), at(90), at(100));
+            println!(
+                "observe, {name}, {round}: median {:?}, 90 % {:?}, longest {:?}, {seen} triples",
+                at(50),
+                at(90),
+                at(100)
+            );
             medians.push(at(50));
         }
     }
-    println!("cold : warm, both directions: {:.2}", medians[0].as_secs_f64() / medians[1].as_secs_f64());
+    println!(
+        "cold : warm, both directions: {:.2}",
+        medians[0].as_secs_f64() / medians[1].as_secs_f64()
+    );
     let mut took: Vec<Duration> = Vec::new();
     let (mut found, mut cut) = (0, 0);
     for (_, nodes) in asked.iter().filter(|(_, nodes)| nodes.len() > 1) {
@@ -64,6 +81,9 @@ fn main() {
     }
     took.sort_unstable();
     if let (Some(median), Some(longest)) = (took.get(took.len() / 2), took.last()) {
-        println!("GetPath, {} pairs: median {median:?}, longest {longest:?}, {found} paths, {cut} searches cut", took.len());
+        println!(
+            "GetPath, {} pairs: median {median:?}, longest {longest:?}, {found} paths, {cut} searches cut",
+            took.len()
+        );
     }
 }

@@ -84,23 +84,40 @@ impl Answer {
     pub fn of(session: &Session<'_>) -> Self {
         let kg = session.kg();
         let value = match session.answer() {
-            Some(Value::Set(set)) => AnswerValue::Set(set.iter().map(|&node| member(kg, node)).collect()),
+            Some(Value::Set(set)) => {
+                AnswerValue::Set(set.iter().map(|&node| member(kg, node)).collect())
+            }
             Some(Value::Int(number)) => AnswerValue::Number(*number),
             Some(Value::Bool(truth)) => AnswerValue::Truth(*truth),
             None => AnswerValue::Set(Vec::new()),
         };
         let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
-        let proof = if session.answer().is_some() { evidence(session) } else { Vec::new() };
+        let proof = if session.answer().is_some() {
+            evidence(session)
+        } else {
+            Vec::new()
+        };
         Self {
-            program: session.steps().iter().map(|step| step.call.to_string()).collect(),
+            program: session
+                .steps()
+                .iter()
+                .map(|step| step.call.to_string())
+                .collect(),
             evidence: proof
                 .into_iter()
                 .map(|(s, p, o)| {
                     let nodes = [s, p.node(), o];
-                    EvidenceTriple { triple: nodes.map(|node| kg.term(node)), text: nodes.map(|node| text(kg, node)) }
+                    EvidenceTriple {
+                        triple: nodes.map(|node| kg.term(node)),
+                        text: nodes.map(|node| text(kg, node)),
+                    }
                 })
                 .collect(),
-            provenance: if none { Provenance::None } else { Provenance::Kg },
+            provenance: if none {
+                Provenance::None
+            } else {
+                Provenance::Kg
+            },
             emptied: if none { emptied(session) } else { None },
             value,
         }
@@ -116,7 +133,9 @@ impl Answer {
     #[must_use]
     pub fn texts(&self) -> Vec<String> {
         match &self.value {
-            AnswerValue::Set(members) => members.iter().map(|member| member.label.clone()).collect(),
+            AnswerValue::Set(members) => {
+                members.iter().map(|member| member.label.clone()).collect()
+            }
             AnswerValue::Number(number) => vec![number.to_string()],
             AnswerValue::Truth(truth) => vec![truth.to_string()],
         }
@@ -124,7 +143,11 @@ impl Answer {
 }
 
 pub(crate) fn member(kg: &dyn Kg, node: NodeId) -> Member {
-    Member { term: kg.term(node), name: kg.name(node), label: text(kg, node) }
+    Member {
+        term: kg.term(node),
+        name: kg.name(node),
+        label: text(kg, node),
+    }
 }
 
 pub(crate) fn text(kg: &dyn Kg, node: NodeId) -> String {
@@ -133,27 +156,44 @@ pub(crate) fn text(kg: &dyn Kg, node: NodeId) -> String {
 
 fn emptied(session: &Session<'_>) -> Option<Emptied> {
     let steps = session.steps();
-    let index = session.first_empty().or_else(|| steps.len().checked_sub(1))?;
+    let index = session
+        .first_empty()
+        .or_else(|| steps.len().checked_sub(1))?;
     let step = &steps[index];
     if step.call.tool == Tool::End {
         // The planner gave up: the relation list before it held nothing that fits the question.
-        if let Some(before) = index.checked_sub(1).filter(|&i| lists_relations(steps[i].call.tool)) {
+        if let Some(before) = index
+            .checked_sub(1)
+            .filter(|&i| lists_relations(steps[i].call.tool))
+        {
             let call = &steps[before].call;
             return Some(Emptied {
                 step: before + 1,
                 call: call.to_string(),
                 why: format!(
                     "none of the relations of {} answers the question",
-                    call.args.first().map_or_else(String::new, ToString::to_string)
+                    call.args
+                        .first()
+                        .map_or_else(String::new, ToString::to_string)
                 ),
             });
         }
-        return Some(Emptied { step: index + 1, call: step.call.to_string(), why: "the program ended without an answer".to_owned() });
+        return Some(Emptied {
+            step: index + 1,
+            call: step.call.to_string(),
+            why: "the program ended without an answer".to_owned(),
+        });
     }
     let why = match &step.observation {
         Observation::Relations(_) => "the set has no relations".to_owned(),
-        Observation::Value(_) | Observation::Answer(_) if session.answer().is_none() => "no call reached an answer after it".to_owned(),
+        Observation::Value(_) | Observation::Answer(_) if session.answer().is_none() => {
+            "no call reached an answer after it".to_owned()
+        }
         Observation::Value(_) | Observation::Answer(_) => "the result is empty".to_owned(),
     };
-    Some(Emptied { step: index + 1, call: step.call.to_string(), why })
+    Some(Emptied {
+        step: index + 1,
+        call: step.call.to_string(),
+        why,
+    })
 }

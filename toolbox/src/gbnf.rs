@@ -10,12 +10,26 @@ use crate::phrase::Phrase;
 #[must_use]
 pub fn of_calls(acceptor: &CallAcceptor) -> String {
     let rules = acceptor.rules();
-    let name = |rule: usize| if rule == 0 { "root".to_owned() } else { format!("r{rule}") };
+    let name = |rule: usize| {
+        if rule == 0 {
+            "root".to_owned()
+        } else {
+            format!("r{rule}")
+        }
+    };
     let mut out = String::new();
     for (i, choices) in rules.iter().enumerate() {
-        let one =
-            |(text, next): &(String, Option<usize>)| next.map_or_else(|| literal(text), |next| format!("{} {}", literal(text), name(next)));
-        out.push_str(&format!("{} ::= {}\n", name(i), choices.iter().map(one).collect::<Vec<_>>().join(" | ")));
+        let one = |(text, next): &(String, Option<usize>)| {
+            next.map_or_else(
+                || literal(text),
+                |next| format!("{} {}", literal(text), name(next)),
+            )
+        };
+        out.push_str(&format!(
+            "{} ::= {}\n",
+            name(i),
+            choices.iter().map(one).collect::<Vec<_>>().join(" | ")
+        ));
     }
     out
 }
@@ -47,9 +61,24 @@ fn expression(phrase: &Phrase) -> String {
         Phrase::Text(text) => literal(text),
         Phrase::Seq(parts) if parts.is_empty() => literal(""),
         Phrase::Seq(parts) => parts.iter().map(expression).collect::<Vec<_>>().join(" "),
-        Phrase::Any(choices) => format!("({})", choices.iter().map(expression).collect::<Vec<_>>().join(" | ")),
-        Phrase::List { items, separator, min, max } => {
-            let item = format!("({})", items.iter().map(expression).collect::<Vec<_>>().join(" | "));
+        Phrase::Any(choices) => format!(
+            "({})",
+            choices
+                .iter()
+                .map(expression)
+                .collect::<Vec<_>>()
+                .join(" | ")
+        ),
+        Phrase::List {
+            items,
+            separator,
+            min,
+            max,
+        } => {
+            let item = format!(
+                "({})",
+                items.iter().map(expression).collect::<Vec<_>>().join(" | ")
+            );
             let max = (*max).min(items.len());
             if max == 0 {
                 return literal("");
@@ -57,12 +86,23 @@ fn expression(phrase: &Phrase) -> String {
             // Not every reader of these grammars takes a repetition of nothing.
             let more = match max - 1 {
                 0 => String::new(),
-                most => format!(" ({} {item}){{{},{most}}}", literal(separator), min.saturating_sub(1)),
+                most => format!(
+                    " ({} {item}){{{},{most}}}",
+                    literal(separator),
+                    min.saturating_sub(1)
+                ),
             };
-            if *min == 0 { format!("({item}{more})?") } else { format!("{item}{more}") }
+            if *min == 0 {
+                format!("({item}{more})?")
+            } else {
+                format!("{item}{more}")
+            }
         }
         Phrase::Free { min, max, stop } => {
-            let escaped: String = stop.chars().map(|c| format!("\\x{:02X}", u32::from(c))).collect();
+            let escaped: String = stop
+                .chars()
+                .map(|c| format!("\\x{:02X}", u32::from(c)))
+                .collect();
             format!("[^\\x00-\\x1F\\x7F{escaped}]{{{min},{max}}}")
         }
     }
@@ -80,13 +120,25 @@ mod tests {
             out: out.iter().map(|&r| r.to_owned()).collect(),
             ..LiveSet::default()
         };
-        let live = Live { sets: vec![set("e0", &["a.b"])], ..Live::default() };
+        let live = Live {
+            sets: vec![set("e0", &["a.b"])],
+            ..Live::default()
+        };
         let text = of_calls(&CallAcceptor::new(live));
-        assert!(text.starts_with("root ::= \"ans = end(\" r1 | \"get_relation(\" r2 | \"retrieve_relation(\" r3"), "{text}");
+        assert!(
+            text.starts_with(
+                "root ::= \"ans = end(\" r1 | \"get_relation(\" r2 | \"retrieve_relation(\" r3"
+            ),
+            "{text}"
+        );
         assert!(text.contains(" ::= \"a.b)\"\n"), "{text}");
         // Every rule that is named is there.
         let rules = text.lines().count();
-        for name in text.split([' ', '\n']).filter_map(|word| word.strip_prefix('r')).filter_map(|number| number.parse::<usize>().ok()) {
+        for name in text
+            .split([' ', '\n'])
+            .filter_map(|word| word.strip_prefix('r'))
+            .filter_map(|number| number.parse::<usize>().ok())
+        {
             assert!(name < rules, "r{name} of {rules}");
         }
     }
@@ -94,10 +146,22 @@ mod tests {
     #[test]
     fn phrases_become_gbnf() {
         let list = Phrase::list(["t0", "t1", "t2"].map(Phrase::text), " ", 1, 2);
-        assert_eq!(of_phrase(&list), "root ::= (\"t0\" | \"t1\" | \"t2\") (\" \" (\"t0\" | \"t1\" | \"t2\")){0,1}\n");
-        assert_eq!(of_phrase(&Phrase::list([Phrase::text("t0")], " ", 1, 1)), "root ::= (\"t0\")\n");
+        assert_eq!(
+            of_phrase(&list),
+            "root ::= (\"t0\" | \"t1\" | \"t2\") (\" \" (\"t0\" | \"t1\" | \"t2\")){0,1}\n"
+        );
+        assert_eq!(
+            of_phrase(&Phrase::list([Phrase::text("t0")], " ", 1, 1)),
+            "root ::= (\"t0\")\n"
+        );
         let free = Phrase::seq([Phrase::text("say \"\\"), Phrase::free(1, 9, ">")]);
-        assert_eq!(of_phrase(&free), "root ::= \"say \\\"\\\\\" [^\\x00-\\x1F\\x7F\\x3E]{1,9}\n");
-        assert_eq!(of_phrase(&Phrase::maybe(Phrase::text("a"))), "root ::= (\"a\" | \"\")\n");
+        assert_eq!(
+            of_phrase(&free),
+            "root ::= \"say \\\"\\\\\" [^\\x00-\\x1F\\x7F\\x3E]{1,9}\n"
+        );
+        assert_eq!(
+            of_phrase(&Phrase::maybe(Phrase::text("a"))),
+            "root ::= (\"a\" | \"\")\n"
+        );
     }
 }

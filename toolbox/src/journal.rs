@@ -73,16 +73,32 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Busy`].
     pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<Entry>), JournalError> {
-        let io = |source| JournalError::Io { path: path.to_owned(), source };
-        let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(io)?;
+        let io = |source| JournalError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(io)?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => return Err(JournalError::Busy { path: path.to_owned() }),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                return Err(JournalError::Busy {
+                    path: path.to_owned(),
+                });
+            }
             Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
         }
         let head = format!("{MAGIC}{fingerprint}\n");
-        let (entries, end) =
-            if starts_with(&mut file, &head).map_err(io)? { scan(&mut file, head.len() as u64).map_err(io)? } else { (Vec::new(), 0) };
+        let (entries, end) = if starts_with(&mut file, &head).map_err(io)? {
+            scan(&mut file, head.len() as u64).map_err(io)?
+        } else {
+            (Vec::new(), 0)
+        };
         file.set_len(end).map_err(io)?;
         file.seek(SeekFrom::Start(end)).map_err(io)?;
         let end = if end == 0 {
@@ -91,7 +107,13 @@ impl Journal {
         } else {
             end
         };
-        Ok((Self { path: path.to_owned(), inner: Mutex::new(Inner { file, end }) }, entries))
+        Ok((
+            Self {
+                path: path.to_owned(),
+                inner: Mutex::new(Inner { file, end }),
+            },
+            entries,
+        ))
     }
 
     /// Writes the record of a piece of work; when this returns, a killed process does not lose it.
@@ -99,8 +121,12 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`].
     pub fn append(&self, piece: u64, payload: &[u8]) -> Result<Entry, JournalError> {
-        let io = |source| JournalError::Io { path: self.path.clone(), source };
-        let length = u32::try_from(payload.len()).map_err(|_| io(std::io::Error::other("a record of more than 4 GiB")))?;
+        let io = |source| JournalError::Io {
+            path: self.path.clone(),
+            source,
+        };
+        let length = u32::try_from(payload.len())
+            .map_err(|_| io(std::io::Error::other("a record of more than 4 GiB")))?;
         let mut record = Vec::with_capacity(HEAD + payload.len());
         record.extend_from_slice(&piece.to_le_bytes());
         record.extend_from_slice(&length.to_le_bytes());
@@ -109,7 +135,11 @@ impl Journal {
         let mut inner = self.lock();
         let at = inner.end + HEAD as u64;
         let end = inner.end;
-        inner.file.seek(SeekFrom::Start(end)).and_then(|_| inner.file.write_all(&record)).map_err(io)?;
+        inner
+            .file
+            .seek(SeekFrom::Start(end))
+            .and_then(|_| inner.file.write_all(&record))
+            .map_err(io)?;
         inner.end += record.len() as u64;
         Ok(Entry { piece, at, length })
     }
@@ -119,15 +149,25 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Damaged`].
     pub fn read(&self, entry: &Entry) -> Result<Vec<u8>, JournalError> {
-        let io = |source| JournalError::Io { path: self.path.clone(), source };
+        let io = |source| JournalError::Io {
+            path: self.path.clone(),
+            source,
+        };
         let mut bytes = vec![0; HEAD + entry.length as usize];
         let mut inner = self.lock();
-        inner.file.seek(SeekFrom::Start(entry.at - HEAD as u64)).and_then(|_| inner.file.read_exact(&mut bytes)).map_err(io)?;
+        inner
+            .file
+            .seek(SeekFrom::Start(entry.at - HEAD as u64))
+            .and_then(|_| inner.file.read_exact(&mut bytes))
+            .map_err(io)?;
         drop(inner);
         let stored = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
         bytes.drain(..HEAD);
         if checksum(entry.piece, &bytes) != stored {
-            return Err(JournalError::Damaged { path: self.path.clone(), piece: entry.piece });
+            return Err(JournalError::Damaged {
+                path: self.path.clone(),
+                piece: entry.piece,
+            });
         }
         Ok(bytes)
     }
@@ -199,8 +239,13 @@ mod tests {
         let (journal, entries) = Journal::open(&path, "work a").unwrap();
         assert!(entries.is_empty());
         for piece in [3, 1, 2] {
-            let entry = journal.append(piece, format!("piece {piece}").as_bytes()).unwrap();
-            assert_eq!(journal.read(&entry).unwrap(), format!("piece {piece}").into_bytes());
+            let entry = journal
+                .append(piece, format!("piece {piece}").as_bytes())
+                .unwrap();
+            assert_eq!(
+                journal.read(&entry).unwrap(),
+                format!("piece {piece}").into_bytes()
+            );
         }
         let busy = Journal::open(&path, "work a").unwrap_err().to_string();
         assert!(busy.contains("another run"), "{busy}");
@@ -230,10 +275,16 @@ mod tests {
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[at] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
-        assert!(matches!(journal.read(&second), Err(JournalError::Damaged { piece: 1, .. })));
+        assert!(matches!(
+            journal.read(&second),
+            Err(JournalError::Damaged { piece: 1, .. })
+        ));
         drop(journal);
         assert_eq!(pieces(&Journal::open(&path, "a").unwrap().1), [0]);
         assert!(Journal::open(&path, "b").unwrap().1.is_empty());
-        assert!(Journal::open(&path, "a").unwrap().1.is_empty(), "what belonged to other work is gone");
+        assert!(
+            Journal::open(&path, "a").unwrap().1.is_empty(),
+            "what belonged to other work is gone"
+        );
     }
 }

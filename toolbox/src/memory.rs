@@ -63,7 +63,10 @@ impl Agent {
     /// Says which names there are.
     pub fn named(name: &str) -> Result<Self, String> {
         let known = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL.into_iter().find(|agent| agent.name() == name).ok_or_else(|| format!("`{name}` is none of {}", known()))
+        Self::ALL
+            .into_iter()
+            .find(|agent| agent.name() == name)
+            .ok_or_else(|| format!("`{name}` is none of {}", known()))
     }
 
     /// Counts up whenever the wording of the agent's turns changes, so that its templates' hashes change with it.
@@ -97,14 +100,27 @@ impl Template {
     /// The template of a layout for the KG-Agent loop.
     #[must_use]
     pub fn new(layout: Layout) -> Self {
-        let naming = if layout == Layout::Paper { Naming::Names } else { Naming::Mixed };
-        Self { layout, agent: Agent::KgAgent, naming, toolbox: layout == Layout::Paper, observe: false }
+        let naming = if layout == Layout::Paper {
+            Naming::Names
+        } else {
+            Naming::Mixed
+        };
+        Self {
+            layout,
+            agent: Agent::KgAgent,
+            naming,
+            toolbox: layout == Layout::Paper,
+            observe: false,
+        }
     }
 
     /// The template of an agent in the dialogue layout.
     #[must_use]
     pub fn of(agent: Agent) -> Self {
-        Self { agent, ..Self::new(Layout::Dialogue) }
+        Self {
+            agent,
+            ..Self::new(Layout::Dialogue)
+        }
     }
 
     /// The template of a hash, among all that this version can render.
@@ -114,7 +130,12 @@ impl Template {
         let mut all = vec![Self::new(Layout::Paper)];
         for naming in [Naming::Mixed, Naming::Mentions, Naming::Handles] {
             for observe in [false, true] {
-                all.extend([false, true].map(|toolbox| Self { naming, toolbox, observe, ..dialogue.clone() }));
+                all.extend([false, true].map(|toolbox| Self {
+                    naming,
+                    toolbox,
+                    observe,
+                    ..dialogue.clone()
+                }));
             }
         }
         all.extend([Agent::Oda, Agent::Triad].map(Self::of));
@@ -124,8 +145,17 @@ impl Template {
     /// SHA-256 over everything fixed that the template writes: written into datasets and models, compared when they meet.
     #[must_use]
     pub fn hash(&self) -> String {
-        let (layout, agent, naming, toolbox) = (self.layout.name(), self.agent.name(), self.naming, self.toolbox);
-        let mut text = format!("{}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}", self.agent.version(), tool_list());
+        let (layout, agent, naming, toolbox) = (
+            self.layout.name(),
+            self.agent.name(),
+            self.naming,
+            self.toolbox,
+        );
+        let mut text = format!(
+            "{}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}",
+            self.agent.version(),
+            tool_list()
+        );
         if self.layout == Layout::Paper {
             text.push_str(&format!("\n{}", limits::PROMPT_TOKENS));
         }
@@ -133,14 +163,21 @@ impl Template {
             text.push_str("\nobserve");
         }
         let digest = Sha256::digest(text.as_bytes());
-        digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        digest
+            .iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     /// The options of a session whose lists this template shows: in the paper layout they are cut so that a prompt stays within
     /// [`limits::PROMPT_TOKENS`].
     #[must_use]
     pub fn fit(&self, options: ExecOptions) -> ExecOptions {
-        ExecOptions { prompt_tokens: (self.layout == Layout::Paper).then_some(limits::PROMPT_TOKENS), ..options }
+        ExecOptions {
+            prompt_tokens: (self.layout == Layout::Paper).then_some(limits::PROMPT_TOKENS),
+            ..options
+        }
     }
 
     /// A call as this template writes it.
@@ -160,7 +197,10 @@ impl Template {
             Layout::Dialogue => dialogue_question(session, self.naming),
             Layout::Paper => paper_question(session, session.current()),
         };
-        vec![Turn::shown(Role::System, system), Turn::shown(Role::User, user)]
+        vec![
+            Turn::shown(Role::System, system),
+            Turn::shown(Role::User, user),
+        ]
     }
 
     /// The turn that answers a step, in the dialogue layout; `None` after `end` and in the paper layout.
@@ -197,7 +237,11 @@ impl Conversation {
     /// Opens the conversation of a fresh session.
     #[must_use]
     pub fn open(template: &Template, session: &Session<'_>) -> Self {
-        Self { template: template.clone(), turns: template.opening(session), samples: Vec::new() }
+        Self {
+            template: template.clone(),
+            turns: template.opening(session),
+            samples: Vec::new(),
+        }
     }
 
     /// The turns behind which the planner writes its next call.
@@ -211,11 +255,18 @@ impl Conversation {
         self.turns.push(Turn::call(written));
         match self.template.layout {
             Layout::Dialogue => {
-                let reply = session.steps().last().and_then(|step| self.template.reply(session, step));
+                let reply = session
+                    .steps()
+                    .last()
+                    .and_then(|step| self.template.reply(session, step));
                 self.turns.extend(reply);
             }
             Layout::Paper => {
-                let next = if session.answer().is_some() { Vec::new() } else { self.template.opening(session) };
+                let next = if session.answer().is_some() {
+                    Vec::new()
+                } else {
+                    self.template.opening(session)
+                };
                 self.samples.push(std::mem::replace(&mut self.turns, next));
             }
         }
@@ -249,18 +300,28 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
     let (kg, linked) = (session.kg(), session.linked());
     let question = text_values::mask_values(&linked.mask(session.question()), &linked.values);
     let question = one_line(&question).to_lowercase();
-    let question = if naming.relations_by_mention() { session.mentions().marked(&question) } else { question };
+    let question = if naming.relations_by_mention() {
+        session.mentions().marked(&question)
+    } else {
+        question
+    };
     let mut parts = vec![Part::user(question)];
     for (i, &node) in linked.entities.iter().enumerate() {
         let name = kg.name(node);
-        parts.push(Part::ours(format!("\n{}{i} = ", HandleKind::Entity.letter())));
+        parts.push(Part::ours(format!(
+            "\n{}{i} = ",
+            HandleKind::Entity.letter()
+        )));
         parts.push(Part::kg(print_name(&name)));
         if let Some(label) = kg.label(node).filter(|label| *label != name) {
             parts.push(Part::kg(format!(" [{label}]")));
         }
     }
     for (i, value) in linked.values.iter().enumerate() {
-        parts.push(Part::ours(format!("\n{}{i} = ", HandleKind::Value.letter())));
+        parts.push(Part::ours(format!(
+            "\n{}{i} = ",
+            HandleKind::Value.letter()
+        )));
         parts.push(Part::user(one_line(&value.lexical)));
         let bearers = text_values::bearers(kg, value);
         if !bearers.is_empty() {
@@ -273,7 +334,10 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
     }
     for (i, &class) in session.classes().iter().enumerate() {
         let separator = if i == 0 { "" } else { " " };
-        parts.push(Part::ours(format!("{separator}{}{i} ", HandleKind::Class.letter())));
+        parts.push(Part::ours(format!(
+            "{separator}{}{i} ",
+            HandleKind::Class.letter()
+        )));
         parts.push(Part::kg(print_name(&kg.name(class))));
     }
     parts
@@ -281,29 +345,60 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
 
 /// What lies around the set whose relations a step has listed; nothing for relations between two sets.
 fn observed(session: &Session<'_>, step: &Step) -> Vec<Part> {
-    let [set] = step.call.args.as_slice() else { return Vec::new() };
-    let Ok(nodes) = session.set(set) else { return Vec::new() };
-    let handle = session.with_handles(&step.call, Naming::Mixed).args.first().map(ToString::to_string).unwrap_or_default();
-    let options = ObserveOptions { without: session.without().to_vec(), ..ObserveOptions::default() };
+    let [set] = step.call.args.as_slice() else {
+        return Vec::new();
+    };
+    let Ok(nodes) = session.set(set) else {
+        return Vec::new();
+    };
+    let handle = session
+        .with_handles(&step.call, Naming::Mixed)
+        .args
+        .first()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let options = ObserveOptions {
+        without: session.without().to_vec(),
+        ..ObserveOptions::default()
+    };
     see::lines(session, &[(handle, nodes.to_vec())], &options, see::TOKENS)
 }
 
 /// `out r0 film.directed_by r1 …`, then `in r2 …`: full names, with handles before them where calls use these.
-pub(crate) fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: Naming) -> Vec<Part> {
+pub(crate) fn dialogue_relations(
+    session: &Session<'_>,
+    shown: &Shown,
+    naming: Naming,
+) -> Vec<Part> {
     if shown.is_empty() {
         return vec![Part::ours("none")];
     }
     let mut parts = Vec::new();
-    for (word, relations, first) in [("out", &shown.out, 0), ("in", &shown.incoming, shown.out.len())] {
+    for (word, relations, first) in [
+        ("out", &shown.out, 0),
+        ("in", &shown.incoming, shown.out.len()),
+    ] {
         if relations.is_empty() {
             continue;
         }
         let line = if parts.is_empty() { "" } else { "\n" };
-        for (i, (&relation, mention)) in relations.iter().zip(session.mentioned(relations, naming)).enumerate() {
-            let mut before = if i == 0 { format!("{line}{word} ") } else { " ".to_owned() };
+        for (i, (&relation, mention)) in relations
+            .iter()
+            .zip(session.mentioned(relations, naming))
+            .enumerate()
+        {
+            let mut before = if i == 0 {
+                format!("{line}{word} ")
+            } else {
+                " ".to_owned()
+            };
             match mention {
-                Some(mention) => before.push_str(&format!("{}{mention} ", HandleKind::Mention.letter())),
-                None if naming.relations_by_handle() => before.push_str(&format!("{}{} ", HandleKind::Relation.letter(), first + i)),
+                Some(mention) => {
+                    before.push_str(&format!("{}{mention} ", HandleKind::Mention.letter()))
+                }
+                None if naming.relations_by_handle() => {
+                    before.push_str(&format!("{}{} ", HandleKind::Relation.letter(), first + i))
+                }
                 None => {}
             }
             parts.push(Part::ours(before));
@@ -316,20 +411,30 @@ pub(crate) fn dialogue_relations(session: &Session<'_>, shown: &Shown, naming: N
 /// The memory's fields but the toolbox, in the order of spec A.3.
 fn paper_question(session: &Session<'_>, current: Option<&Shown>) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
-    let mut parts = vec![Part::ours("Question: "), Part::user(one_line(session.question()).to_lowercase())];
+    let mut parts = vec![
+        Part::ours("Question: "),
+        Part::user(one_line(session.question()).to_lowercase()),
+    ];
     parts.push(Part::ours("\nCurrent KG information: "));
     match current {
         None => parts.push(Part::ours("none")),
         Some(shown) => {
             for (word, relations) in [("out", &shown.out), ("in", &shown.incoming)] {
                 parts.push(Part::ours(format!("\n{word}: ")));
-                let names: Vec<String> = relations.iter().map(|&relation| print_name(&session.relation_name(relation))).collect();
+                let names: Vec<String> = relations
+                    .iter()
+                    .map(|&relation| print_name(&session.relation_name(relation)))
+                    .collect();
                 parts.push(Part::kg(names.join(" | ")));
             }
         }
     }
     if !session.classes().is_empty() {
-        let names: Vec<String> = session.classes().iter().map(|&class| print_name(&kg.name(class))).collect();
+        let names: Vec<String> = session
+            .classes()
+            .iter()
+            .map(|&class| print_name(&kg.name(class)))
+            .collect();
         parts.push(Part::ours("\nClasses: "));
         parts.push(Part::kg(names.join(" | ")));
     }
@@ -355,7 +460,12 @@ fn paper_question(session: &Session<'_>, current: Option<&Shown>) -> Vec<Part> {
 pub(crate) fn paper_tokens(session: &Session<'_>, call: &Call) -> usize {
     let question = paper_question(session, Some(&Shown::default()));
     let toolbox = tokens::estimate(&tool_list()) + tokens::estimate(Agent::KgAgent.name());
-    toolbox + question.iter().map(|part| tokens::estimate(&part.text)).sum::<usize>() + tokens::estimate(&format!("\n{call}"))
+    toolbox
+        + question
+            .iter()
+            .map(|part| tokens::estimate(&part.text))
+            .sum::<usize>()
+        + tokens::estimate(&format!("\n{call}"))
 }
 
 /// Tokens, by estimate, that one relation adds to a list of the paper layout.
@@ -365,6 +475,9 @@ pub(crate) fn listed_tokens(name: &str) -> usize {
 
 /// A user's text as one clean line.
 pub(crate) fn one_line(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     clean.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -90,26 +90,51 @@ impl Mentions {
     pub fn link(&self, relations: &[Named]) -> Vec<Option<usize>> {
         let mut pairs: Vec<(Fit, usize, usize)> = Vec::new();
         for (at, relation) in relations.iter().enumerate() {
-            let tail = relation.name.rsplit(['.', '/', '#', ':']).next().unwrap_or_default();
+            let tail = relation
+                .name
+                .rsplit(['.', '/', '#', ':'])
+                .next()
+                .unwrap_or_default();
             let tail = tail.rsplit("__").next().unwrap_or_default();
-            let forms = [Some(content_words(tail)), relation.label.as_deref().map(content_words)];
+            let forms = [
+                Some(content_words(tail)),
+                relation.label.as_deref().map(content_words),
+            ];
             for form in forms.into_iter().flatten().filter(|form| !form.is_empty()) {
                 let stems: Vec<String> = form.iter().map(|word| stem(word)).collect();
-                let share = |has: &dyn Fn(usize) -> bool| (0..form.len()).filter(|&i| has(i)).count() as f32 / form.len() as f32;
-                let coverage = share(&|i| self.0.iter().any(|mention| mention.stems.contains(&stems[i])));
+                let share = |has: &dyn Fn(usize) -> bool| {
+                    (0..form.len()).filter(|&i| has(i)).count() as f32 / form.len() as f32
+                };
+                let coverage = share(&|i| {
+                    self.0
+                        .iter()
+                        .any(|mention| mention.stems.contains(&stems[i]))
+                });
                 if coverage < LEAST_COVERAGE {
                     continue;
                 }
                 for (index, mention) in self.0.iter().enumerate() {
                     let here = share(&|i| mention.stems.contains(&stems[i]));
                     if here > 0.0 {
-                        pairs.push((Fit { coverage, here, exact: share(&|i| mention.words.contains(&form[i])) }, at, index));
+                        pairs.push((
+                            Fit {
+                                coverage,
+                                here,
+                                exact: share(&|i| mention.words.contains(&form[i])),
+                            },
+                            at,
+                            index,
+                        ));
                     }
                 }
             }
         }
         // Ties go to the relation shown first, then to the word said first.
-        pairs.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap_or(std::cmp::Ordering::Equal).then((a.1, a.2).cmp(&(b.1, b.2))));
+        pairs.sort_by(|a, b| {
+            b.0.partial_cmp(&a.0)
+                .unwrap_or(std::cmp::Ordering::Equal)
+                .then((a.1, a.2).cmp(&(b.1, b.2)))
+        });
         let mut linked = vec![None; relations.len()];
         for (_, at, index) in pairs {
             if linked[at].is_none() && !linked.contains(&Some(index)) {
@@ -123,18 +148,25 @@ impl Mentions {
 /// A word without the punctuation around it and without a possessive ending.
 fn core(token: &str) -> &str {
     let bare = token.trim_matches(|c: char| !c.is_alphanumeric());
-    bare.strip_suffix("'s").or_else(|| bare.strip_suffix("’s")).unwrap_or(bare)
+    bare.strip_suffix("'s")
+        .or_else(|| bare.strip_suffix("’s"))
+        .unwrap_or(bare)
 }
 
 fn is_handle(text: &str) -> bool {
     let letter = HandleKind::Entity.letter();
-    text.strip_prefix(letter).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+    text.strip_prefix(letter)
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The words of a name that say something; all of them where none does.
 fn content_words(text: &str) -> Vec<String> {
     let content = content(text);
-    if content.is_empty() { words(text) } else { content }
+    if content.is_empty() {
+        words(text)
+    } else {
+        content
+    }
 }
 
 #[cfg(test)]
@@ -142,7 +174,13 @@ mod tests {
     use super::*;
 
     fn link(question: &str, names: &[&str]) -> Vec<Option<usize>> {
-        let list: Vec<Named> = names.iter().map(|name| Named { name: (*name).to_owned(), label: None }).collect();
+        let list: Vec<Named> = names
+            .iter()
+            .map(|name| Named {
+                name: (*name).to_owned(),
+                label: None,
+            })
+            .collect();
         Mentions::of(question).link(&list)
     }
 
@@ -150,27 +188,55 @@ mod tests {
     fn function_words_numbers_and_handles_are_no_mentions() {
         assert_eq!(Mentions::of("What is the e0 's of in 2011 's ?").0, []);
         let question = "recording of recording of e0's country?";
-        assert_eq!(Mentions::of(question).marked(question), "m0 recording of m0 recording of e0's m1 country?");
+        assert_eq!(
+            Mentions::of(question).marked(question),
+            "m0 recording of m0 recording of e0's m1 country?"
+        );
     }
 
     #[test]
     fn the_exact_word_wins_over_the_stem() {
         let names = ["music.recording.tracks", "music.release.track"];
-        assert_eq!(link("the tracks of recording of e0 's track", &names), [Some(0), Some(2)]);
-        assert_eq!(link("the recording of e0 's track", &names), [None, Some(1)]);
-        assert_eq!(link("the recording of e0 's tracks", &names[1..]), [Some(1)]);
+        assert_eq!(
+            link("the tracks of recording of e0 's track", &names),
+            [Some(0), Some(2)]
+        );
+        assert_eq!(
+            link("the recording of e0 's track", &names),
+            [None, Some(1)]
+        );
+        assert_eq!(
+            link("the recording of e0 's tracks", &names[1..]),
+            [Some(1)]
+        );
     }
 
     #[test]
     fn more_of_a_name_wins_and_a_word_is_used_once() {
-        let names = ["people.person.place_of_birth", "people.person.place_of_death", "people.person.parents"];
-        assert_eq!(link("what is the place of birth of e0", &names), [Some(0), None, None]);
-        assert_eq!(link("releases of e0", &["music.album.releases", "music.recording.releases"]), [Some(0), None]);
+        let names = [
+            "people.person.place_of_birth",
+            "people.person.place_of_death",
+            "people.person.parents",
+        ];
+        assert_eq!(
+            link("what is the place of birth of e0", &names),
+            [Some(0), None, None]
+        );
+        assert_eq!(
+            link(
+                "releases of e0",
+                &["music.album.releases", "music.recording.releases"]
+            ),
+            [Some(0), None]
+        );
     }
 
     #[test]
     fn labels_count_as_names() {
-        let list = [Named { name: "wdt:P57".to_owned(), label: Some("director".to_owned()) }];
+        let list = [Named {
+            name: "wdt:P57".to_owned(),
+            label: Some("director".to_owned()),
+        }];
         assert_eq!(Mentions::of("who directed e0").link(&list), [Some(0)]);
     }
 }

@@ -65,20 +65,36 @@ impl Phrase {
     }
     /// Some of the items, in their order.
     #[must_use]
-    pub fn list(items: impl IntoIterator<Item = Self>, separator: &str, min: usize, max: usize) -> Self {
-        Self::List { items: items.into_iter().collect(), separator: separator.to_owned(), min, max }
+    pub fn list(
+        items: impl IntoIterator<Item = Self>,
+        separator: &str,
+        min: usize,
+        max: usize,
+    ) -> Self {
+        Self::List {
+            items: items.into_iter().collect(),
+            separator: separator.to_owned(),
+            min,
+            max,
+        }
     }
     /// Free text of one line.
     #[must_use]
     pub fn free(min: usize, max: usize, stop: &str) -> Self {
-        Self::Free { min, max, stop: stop.to_owned() }
+        Self::Free {
+            min,
+            max,
+            stop: stop.to_owned(),
+        }
     }
 
     /// Whether `text` is in the language.
     #[must_use]
     pub fn matches(&self, text: &str) -> bool {
         let acceptor = PhraseAcceptor::new(self);
-        let end = text.bytes().try_fold(acceptor.start(), |state, byte| acceptor.step(&state, byte));
+        let end = text
+            .bytes()
+            .try_fold(acceptor.start(), |state, byte| acceptor.step(&state, byte));
         end.is_some_and(|state| acceptor.may_end(&state))
     }
 }
@@ -118,7 +134,10 @@ impl PhraseAcceptor {
     /// Compiles a phrase.
     #[must_use]
     pub fn new(phrase: &Phrase) -> Self {
-        let mut built = Self { places: vec![Place::default()], start: Vec::new() };
+        let mut built = Self {
+            places: vec![Place::default()],
+            start: Vec::new(),
+        };
         let start = built.compile(phrase, END);
         built.prune();
         built.start = built.closed([start]);
@@ -138,14 +157,25 @@ impl PhraseAcceptor {
                 self.places[place as usize].bytes.push((byte, byte, to));
                 place
             }),
-            Phrase::Seq(parts) => parts.iter().rev().fold(to, |to, part| self.compile(part, to)),
+            Phrase::Seq(parts) => parts
+                .iter()
+                .rev()
+                .fold(to, |to, part| self.compile(part, to)),
             Phrase::Any(choices) => {
-                let starts: Vec<u32> = choices.iter().map(|choice| self.compile(choice, to)).collect();
+                let starts: Vec<u32> = choices
+                    .iter()
+                    .map(|choice| self.compile(choice, to))
+                    .collect();
                 let place = self.place();
                 self.places[place as usize].also = starts;
                 place
             }
-            Phrase::List { items, separator, min, max } => self.list(items, separator, *min, *max, to),
+            Phrase::List {
+                items,
+                separator,
+                min,
+                max,
+            } => self.list(items, separator, *min, *max, to),
             Phrase::Free { min, max, stop } => {
                 let mut next = to;
                 for written in (0..*max).rev() {
@@ -163,8 +193,10 @@ impl PhraseAcceptor {
 
     /// One character that neither is a control character nor stops the text.
     fn character(&mut self, stop: &str, to: u32) -> u32 {
-        let mut bytes: Vec<(u8, u8, u32)> =
-            (b' '..=b'~').filter(|&byte| !stop.contains(char::from(byte))).map(|byte| (byte, byte, to)).collect();
+        let mut bytes: Vec<(u8, u8, u32)> = (b' '..=b'~')
+            .filter(|&byte| !stop.contains(char::from(byte)))
+            .map(|byte| (byte, byte, to))
+            .collect();
         for run in BEYOND_ASCII {
             let mut next = to;
             for &(low, high) in run[1..].iter().rev() {
@@ -183,7 +215,11 @@ impl PhraseAcceptor {
     fn list(&mut self, items: &[Phrase], separator: &str, min: usize, max: usize, to: u32) -> u32 {
         let max = max.min(items.len());
         // Counts behind which nothing more is decided by counting are one.
-        let most = if max == items.len() { min.clamp(1, max.max(1)) } else { max };
+        let most = if max == items.len() {
+            min.clamp(1, max.max(1))
+        } else {
+            max
+        };
         let ends = |count: usize| count >= min;
         let mut next: Vec<u32> = (0..=most)
             .map(|count| {
@@ -199,10 +235,18 @@ impl PhraseAcceptor {
             for count in 0..=most {
                 let place = self.place();
                 let mut also = vec![next[count]];
-                let after = if max == items.len() { (count + 1).min(most) } else { count + 1 };
+                let after = if max == items.len() {
+                    (count + 1).min(most)
+                } else {
+                    count + 1
+                };
                 if after <= most {
                     let item = self.compile(item, next[after]);
-                    also.push(if count == 0 { item } else { self.compile(&Phrase::text(separator), item) });
+                    also.push(if count == 0 {
+                        item
+                    } else {
+                        self.compile(&Phrase::text(separator), item)
+                    });
                 }
                 self.places[place as usize].also = also;
                 here.push(place);
@@ -261,8 +305,13 @@ impl Acceptor for PhraseAcceptor {
     }
 
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
-        let follow = state.iter().flat_map(|&place| &self.places[place as usize].bytes);
-        let mut next = follow.filter(|(low, high, _)| (*low..=*high).contains(&byte)).map(|(_, _, to)| *to).peekable();
+        let follow = state
+            .iter()
+            .flat_map(|&place| &self.places[place as usize].bytes);
+        let mut next = follow
+            .filter(|(low, high, _)| (*low..=*high).contains(&byte))
+            .map(|(_, _, to)| *to)
+            .peekable();
         next.peek()?;
         Some(self.closed(next))
     }
@@ -284,18 +333,42 @@ mod tests {
             Phrase::Text(text) => vec![text.clone()],
             Phrase::Seq(parts) => parts.iter().fold(vec![String::new()], |heads, part| {
                 let tails = all(part);
-                heads.iter().flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}"))).collect()
+                heads
+                    .iter()
+                    .flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}")))
+                    .collect()
             }),
             Phrase::Any(choices) => choices.iter().flat_map(all).collect(),
-            Phrase::List { items, separator, min, max } => {
-                let picks = (0u32..1 << items.len()).filter(|bits| (*min..=*max).contains(&(bits.count_ones() as usize)));
-                let chosen = picks.map(|bits| items.iter().enumerate().filter(move |(i, _)| bits >> i & 1 == 1).map(|(_, item)| item));
+            Phrase::List {
+                items,
+                separator,
+                min,
+                max,
+            } => {
+                let picks = (0u32..1 << items.len())
+                    .filter(|bits| (*min..=*max).contains(&(bits.count_ones() as usize)));
+                let chosen = picks.map(|bits| {
+                    items
+                        .iter()
+                        .enumerate()
+                        .filter(move |(i, _)| bits >> i & 1 == 1)
+                        .map(|(_, item)| item)
+                });
                 let lists = chosen.flat_map(|items| {
                     let items: Vec<&Phrase> = items.collect();
-                    let Some((first, rest)) = items.split_first() else { return Vec::new() };
+                    let Some((first, rest)) = items.split_first() else {
+                        return Vec::new();
+                    };
                     rest.iter().fold(all(first), |heads, item| {
                         let tails = all(item);
-                        heads.iter().flat_map(|head| tails.iter().map(move |tail| format!("{head}{separator}{tail}"))).collect()
+                        heads
+                            .iter()
+                            .flat_map(|head| {
+                                tails
+                                    .iter()
+                                    .map(move |tail| format!("{head}{separator}{tail}"))
+                            })
+                            .collect()
                     })
                 });
                 lists.chain((*min == 0).then(String::new)).collect()
@@ -331,7 +404,8 @@ mod tests {
             prop_oneof![
                 some.clone().prop_map(Phrase::Seq),
                 some.clone().prop_map(Phrase::Any),
-                (some, 0..3usize, 0..4usize).prop_map(|(items, min, max)| Phrase::list(items, ",", min, max)),
+                (some, 0..3usize, 0..4usize)
+                    .prop_map(|(items, min, max)| Phrase::list(items, ",", min, max)),
             ]
         })
     }
@@ -349,7 +423,14 @@ mod tests {
     #[test]
     fn a_list_keeps_order_and_bounds() {
         let list = Phrase::list((0..20).map(|i| Phrase::text(format!("t{i}"))), " ", 1, 3);
-        for (text, good) in [("t1", true), ("t1 t11 t19", true), ("t2 t1", false), ("t1 t1", false), ("t1 t2 t3 t4", false), ("", false)] {
+        for (text, good) in [
+            ("t1", true),
+            ("t1 t11 t19", true),
+            ("t2 t1", false),
+            ("t1 t1", false),
+            ("t1 t2 t3 t4", false),
+            ("", false),
+        ] {
             assert_eq!(list.matches(text), good, "{text}");
         }
     }
@@ -357,16 +438,29 @@ mod tests {
     #[test]
     fn free_text_is_whole_characters_up_to_a_stop() {
         let free = Phrase::seq([Phrase::free(1, 4, "<>"), Phrase::text(">")]);
-        for (text, good) in [("é字a😀>", true), ("abcde>", false), (">", false), ("a<b>", false), ("a\n>", false), ("ab>", true)] {
+        for (text, good) in [
+            ("é字a😀>", true),
+            ("abcde>", false),
+            (">", false),
+            ("a<b>", false),
+            ("a\n>", false),
+            ("ab>", true),
+        ] {
             assert_eq!(free.matches(text), good, "{text}");
         }
         let acceptor = PhraseAcceptor::new(&free);
-        assert!(acceptor.step(&acceptor.start(), 0xc0).is_none(), "no overlong bytes");
+        assert!(
+            acceptor.step(&acceptor.start(), 0xc0).is_none(),
+            "no overlong bytes"
+        );
     }
 
     #[test]
     fn what_cannot_be_finished_cannot_be_begun() {
-        let dead = Phrase::any([Phrase::seq([Phrase::text("a"), Phrase::any([])]), Phrase::text("b")]);
+        let dead = Phrase::any([
+            Phrase::seq([Phrase::text("a"), Phrase::any([])]),
+            Phrase::text("b"),
+        ]);
         let acceptor = PhraseAcceptor::new(&dead);
         assert!(acceptor.step(&acceptor.start(), b'a').is_none());
         assert!(dead.matches("b"));

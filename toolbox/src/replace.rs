@@ -11,7 +11,10 @@ use std::path::Path;
 /// [`io::ErrorKind::AlreadyExists`] with what to do about it, without the path; [`io::ErrorKind::InvalidInput`] for a path without a name.
 pub fn check(target: &Path, ours: impl FnOnce(&Path) -> bool) -> io::Result<()> {
     if target.file_name().is_none() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is no name for a folder to write; name a new one"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is no name for a folder to write; name a new one",
+        ));
     }
     let replaceable = match std::fs::read_dir(target) {
         Ok(mut entries) => entries.next().is_none() || ours(target),
@@ -21,7 +24,8 @@ pub fn check(target: &Path, ours: impl FnOnce(&Path) -> bool) -> io::Result<()> 
     if replaceable {
         return Ok(());
     }
-    let message = "this exists and is no folder that this command wrote; name a new one, or remove it first";
+    let message =
+        "this exists and is no folder that this command wrote; name a new one, or remove it first";
     Err(io::Error::new(io::ErrorKind::AlreadyExists, message))
 }
 
@@ -63,10 +67,19 @@ mod tests {
         std::fs::create_dir(&target).unwrap();
         check(&target, ours).unwrap();
         std::fs::write(target.join("a"), "").unwrap();
-        assert_eq!(check(&target, ours).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            check(&target, ours).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
         std::fs::write(target.join("b"), "").unwrap();
         check(&target, ours).unwrap();
-        assert_eq!(check(&target.join("a"), |_| true).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        assert_eq!(check(Path::new("."), |_| true).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(
+            check(&target.join("a"), |_| true).unwrap_err().kind(),
+            io::ErrorKind::AlreadyExists
+        );
+        assert_eq!(
+            check(Path::new("."), |_| true).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
     }
 }

@@ -14,12 +14,38 @@ pub const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 pub const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
 
 /// A node of one graph: an index into its term dictionary. Meaningless in another graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    bytemuck::Pod,
+    bytemuck::Zeroable,
+)]
 #[repr(transparent)]
 pub struct NodeId(pub u32);
 
 /// A relation (predicate) of one graph; predicates are terms too, so it shares the dictionary of [`NodeId`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, bytemuck::Pod, bytemuck::Zeroable)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    bytemuck::Pod,
+    bytemuck::Zeroable,
+)]
 #[repr(transparent)]
 pub struct RelId(pub u32);
 
@@ -56,13 +82,21 @@ impl Literal {
     /// A plain string.
     #[must_use]
     pub fn plain(lexical: impl Into<String>) -> Self {
-        Self { lexical: lexical.into(), datatype: None, lang: None }
+        Self {
+            lexical: lexical.into(),
+            datatype: None,
+            lang: None,
+        }
     }
 
     /// A literal of a datatype given by its local name in the XML Schema namespace, such as `gYear`.
     #[must_use]
     pub fn xsd(lexical: impl Into<String>, local: &str) -> Self {
-        Self { lexical: lexical.into(), datatype: Some(format!("{XSD}{local}")), lang: None }
+        Self {
+            lexical: lexical.into(),
+            datatype: Some(format!("{XSD}{local}")),
+            lang: None,
+        }
     }
 }
 

@@ -7,11 +7,14 @@ use crate::term::{Literal, Term};
 
 /// Words that are values of no attribute when they stand alone: asking, joining and pointing words.
 const PLAIN_WORDS: &[&str] = &[
-    "a", "about", "above", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "before", "below", "between", "both",
-    "but", "by", "can", "count", "did", "do", "does", "each", "either", "find", "for", "from", "give", "given", "had", "has", "have",
-    "how", "in", "into", "is", "it", "its", "least", "less", "list", "many", "me", "more", "most", "much", "name", "names", "no", "not",
-    "number", "of", "on", "one", "or", "other", "out", "over", "please", "return", "show", "tell", "than", "that", "the", "their", "there",
-    "they", "this", "to", "under", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "with", "you",
+    "a", "about", "above", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be",
+    "before", "below", "between", "both", "but", "by", "can", "count", "did", "do", "does", "each",
+    "either", "find", "for", "from", "give", "given", "had", "has", "have", "how", "in", "into",
+    "is", "it", "its", "least", "less", "list", "many", "me", "more", "most", "much", "name",
+    "names", "no", "not", "number", "of", "on", "one", "or", "other", "out", "over", "please",
+    "return", "show", "tell", "than", "that", "the", "their", "there", "they", "this", "to",
+    "under", "was", "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "with",
+    "you",
 ];
 
 /// String literals of the graph that a text spells out, in order of mention, longest mentions first, each word used once. Case may differ in
@@ -20,12 +23,19 @@ const PLAIN_WORDS: &[&str] = &[
 pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 8;
     let spans = word_spans(text);
-    let begun: Vec<Vec<Alive>> = (0..spans.len()).map(|start| begun(kg, text, &spans[start..spans.len().min(start + LONGEST)])).collect();
+    let begun: Vec<Vec<Alive>> = (0..spans.len())
+        .map(|start| begun(kg, text, &spans[start..spans.len().min(start + LONGEST)]))
+        .collect();
     let mut used = vec![false; spans.len()];
     let mut found: Vec<(usize, Literal)> = Vec::new();
     for length in (1..=LONGEST.min(spans.len())).rev() {
         for start in 0..=spans.len() - length {
-            let Some(alive) = begun[start].get(length - 1).filter(|_| !used[start..start + length].contains(&true)) else { continue };
+            let Some(alive) = begun[start]
+                .get(length - 1)
+                .filter(|_| !used[start..start + length].contains(&true))
+            else {
+                continue;
+            };
             let words = with_bracket(text, spans[start].0, spans[start + length - 1].1);
             let plain = length == 1 && PLAIN_WORDS.contains(&words.to_lowercase().as_str());
             if plain || !words.chars().any(char::is_alphabetic) {
@@ -48,9 +58,15 @@ type Alive = [bool; SPELLINGS];
 fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
     let forms = spellings(words, alive);
     for (i, form) in forms.iter().enumerate() {
-        let Some(form) = form.as_ref().filter(|_| !forms[..i].contains(form)) else { continue };
+        let Some(form) = form.as_ref().filter(|_| !forms[..i].contains(form)) else {
+            continue;
+        };
         for lang in [None, Some("en".to_owned())] {
-            let literal = Literal { lexical: form.clone(), datatype: None, lang };
+            let literal = Literal {
+                lexical: form.clone(),
+                datatype: None,
+                lang,
+            };
             let node = kg.find(&Term::Literal(literal.clone()));
             // What names a node only (its label) is no value.
             if node.is_some_and(|node| !kg.in_relations(node).is_empty()) {
@@ -66,10 +82,20 @@ const SPELLINGS: usize = 5;
 
 /// The text as it stands, in small letters, with one or all of its words capital, and in capitals; only those wanted.
 fn spellings(words: &str, wanted: &Alive) -> [Option<String>; SPELLINGS] {
-    let lower = if wanted[1] || wanted[2] || wanted[3] { words.to_lowercase() } else { String::new() };
+    let lower = if wanted[1] || wanted[2] || wanted[3] {
+        words.to_lowercase()
+    } else {
+        String::new()
+    };
     let title = || lower.split_inclusive([' ', '-']).map(capital).collect();
     let (first, title) = (wanted[2].then(|| capital(&lower)), wanted[3].then(title));
-    [wanted[0].then(|| words.to_owned()), wanted[1].then_some(lower), first, title, wanted[4].then(|| words.to_uppercase())]
+    [
+        wanted[0].then(|| words.to_owned()),
+        wanted[1].then_some(lower),
+        first,
+        title,
+        wanted[4].then(|| words.to_uppercase()),
+    ]
 }
 
 /// For one, two, three of these words and so on: the spellings that literals of the graph begin with, as long as there are any. Longer texts
@@ -82,7 +108,9 @@ fn begun(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
         for i in 0..SPELLINGS {
             if let Some(form) = &forms[i] {
                 // What is spelt the same began the same.
-                let same = forms[..i].iter().position(|known| known.as_ref() == Some(form));
+                let same = forms[..i]
+                    .iter()
+                    .position(|known| known.as_ref() == Some(form));
                 alive[i] = same.map_or_else(|| kg.begins_literal(form), |same| alive[same]);
             }
         }
@@ -98,13 +126,19 @@ fn begun(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
 fn with_bracket(text: &str, start: usize, end: usize) -> &str {
     let inside = &text[start..end];
     let open = inside.matches('(').count() > inside.matches(')').count();
-    if open && text[end..].starts_with(')') { &text[start..=end] } else { inside }
+    if open && text[end..].starts_with(')') {
+        &text[start..=end]
+    } else {
+        inside
+    }
 }
 
 /// The text with its first letter in upper case.
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
 }
 
 /// A text in which the first mention of each value is its handle (`x0`): what a value is called says nothing about what is asked of it.
@@ -113,9 +147,14 @@ pub fn mask_values(text: &str, values: &[Literal]) -> String {
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let spans = [Some(value.lexical.clone()), thousands(&value.lexical)];
-        let span = spans.into_iter().flatten().find_map(|text_of_value| find_words(text, &text_of_value));
+        let span = spans
+            .into_iter()
+            .flatten()
+            .find_map(|text_of_value| find_words(text, &text_of_value));
         if let Some((start, end)) = span
-            && found.iter().all(|&(from, to, _)| end <= from || start >= to)
+            && found
+                .iter()
+                .all(|&(from, to, _)| end <= from || start >= to)
         {
             found.push((start, end, index));
         }
@@ -156,8 +195,15 @@ pub fn bearers(kg: &dyn Kg, value: &Literal) -> Vec<String> {
     if value.datatype.is_some() || !value.lexical.chars().any(char::is_alphabetic) {
         return Vec::new();
     }
-    let relations = kg.find(&Term::Literal(value.clone())).map(|node| kg.in_relations(node)).unwrap_or_default();
-    relations.iter().take(BEARERS).map(|relation| kg.name(relation.node())).collect()
+    let relations = kg
+        .find(&Term::Literal(value.clone()))
+        .map(|node| kg.in_relations(node))
+        .unwrap_or_default();
+    relations
+        .iter()
+        .take(BEARERS)
+        .map(|relation| kg.name(relation.node()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -178,22 +224,44 @@ mod tests {
     #[test]
     fn values_are_found_in_other_cases_and_with_brackets() {
         let kg = graph();
-        let found = |question: &str| texts_of(&kg, question).into_iter().map(|value| value.lexical).collect::<Vec<_>>();
+        let found = |question: &str| {
+            texts_of(&kg, question)
+                .into_iter()
+                .map(|value| value.lexical)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(found("How many makers are there in France?"), ["france"]);
-        assert_eq!(found("is 'new caledonia' in france"), ["New Caledonia", "france"]);
-        assert_eq!(found("how fast is the hornet sportabout (sw)?"), ["hornet sportabout (sw)"]);
+        assert_eq!(
+            found("is 'new caledonia' in france"),
+            ["New Caledonia", "france"]
+        );
+        assert_eq!(
+            found("how fast is the hornet sportabout (sw)?"),
+            ["hornet sportabout (sw)"]
+        );
         assert_eq!(found("what is the name"), Vec::<String>::new());
     }
 
     #[test]
     fn values_are_masked_once_and_with_their_commas() {
-        let values = [Literal::plain("france"), Literal::plain("60000"), Literal::plain("2011"), Literal::plain("2011-12-31")];
-        assert_eq!(mask_values("seats over 60,000 in France since 2011", &values), "seats over x1 in x0 since x2");
+        let values = [
+            Literal::plain("france"),
+            Literal::plain("60000"),
+            Literal::plain("2011"),
+            Literal::plain("2011-12-31"),
+        ];
+        assert_eq!(
+            mask_values("seats over 60,000 in France since 2011", &values),
+            "seats over x1 in x0 since x2"
+        );
     }
 
     #[test]
     fn a_value_knows_its_attributes() {
         assert_eq!(bearers(&graph(), &Literal::plain("france")), ["name"]);
-        assert_eq!(bearers(&graph(), &Literal::plain("spain")), Vec::<String>::new());
+        assert_eq!(
+            bearers(&graph(), &Literal::plain("spain")),
+            Vec::<String>::new()
+        );
     }
 }

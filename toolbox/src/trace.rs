@@ -155,13 +155,26 @@ impl ResultText {
     pub fn of(session: &Session<'_>, step: &Step) -> Self {
         match &step.observation {
             Observation::Relations(shown) => Self::Relations {
-                out: shown.out.iter().map(|&relation| session.relation_name(relation)).collect(),
-                r#in: shown.incoming.iter().map(|&relation| session.relation_name(relation)).collect(),
+                out: shown
+                    .out
+                    .iter()
+                    .map(|&relation| session.relation_name(relation))
+                    .collect(),
+                r#in: shown
+                    .incoming
+                    .iter()
+                    .map(|&relation| session.relation_name(relation))
+                    .collect(),
             },
             Observation::Value(value) | Observation::Answer(value) => match value {
-                Value::Set(set) => {
-                    Self::Set { size: set.len(), first: set.iter().take(TRACE_MEMBERS).map(|&node| session.kg().name(node)).collect() }
-                }
+                Value::Set(set) => Self::Set {
+                    size: set.len(),
+                    first: set
+                        .iter()
+                        .take(TRACE_MEMBERS)
+                        .map(|&node| session.kg().name(node))
+                        .collect(),
+                },
                 Value::Int(number) => Self::Number(*number),
                 Value::Bool(truth) => Self::Truth(*truth),
             },
@@ -184,7 +197,9 @@ pub enum TraceError {
         message: String,
     },
     /// The trace does not begin with an `observe` event of this version.
-    #[error("this is no trace of version {TRACE_VERSION}: the first line must be an `observe` event with that version")]
+    #[error(
+        "this is no trace of version {TRACE_VERSION}: the first line must be an `observe` event with that version"
+    )]
     Version,
 }
 
@@ -207,7 +222,10 @@ pub fn write(events: &[Event], mut to: impl Write) -> std::io::Result<()> {
 pub fn read(from: impl BufRead) -> Result<Vec<Event>, TraceError> {
     let mut events = Vec::new();
     for (i, line) in from.lines().enumerate() {
-        let event = serde_json::from_str(&line?).map_err(|error| TraceError::Line { line: i + 1, message: error.to_string() })?;
+        let event = serde_json::from_str(&line?).map_err(|error| TraceError::Line {
+            line: i + 1,
+            message: error.to_string(),
+        })?;
         events.push(event);
     }
     match events.first() {

@@ -27,17 +27,26 @@ impl Part {
     /// Fixed text of this program.
     #[must_use]
     pub fn ours(text: impl Into<String>) -> Self {
-        Self { text: text.into(), trust: Trust::Ours }
+        Self {
+            text: text.into(),
+            trust: Trust::Ours,
+        }
     }
     /// Text a user typed.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
-        Self { text: text.into(), trust: Trust::User }
+        Self {
+            text: text.into(),
+            trust: Trust::User,
+        }
     }
     /// Text from a graph.
     #[must_use]
     pub fn kg(text: impl Into<String>) -> Self {
-        Self { text: text.into(), trust: Trust::Kg }
+        Self {
+            text: text.into(),
+            trust: Trust::Kg,
+        }
     }
 }
 
@@ -70,12 +79,20 @@ impl Turn {
     /// A turn that is shown and not trained on.
     #[must_use]
     pub fn shown(role: Role, parts: Vec<Part>) -> Self {
-        Self { role, parts, trained: false }
+        Self {
+            role,
+            parts,
+            trained: false,
+        }
     }
     /// A trained assistant turn: one call.
     #[must_use]
     pub fn call(text: impl Into<String>) -> Self {
-        Self { role: Role::Assistant, parts: vec![Part::ours(text)], trained: true }
+        Self {
+            role: Role::Assistant,
+            parts: vec![Part::ours(text)],
+            trained: true,
+        }
     }
     /// The whole text of the turn.
     #[must_use]

@@ -75,7 +75,10 @@ impl FromStr for Op {
     type Err = UnknownOp;
 
     fn from_str(text: &str) -> Result<Self, UnknownOp> {
-        Self::ALL.into_iter().find(|op| op.symbol() == text).ok_or_else(|| UnknownOp(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|op| op.symbol() == text)
+            .ok_or_else(|| UnknownOp(text.to_owned()))
     }
 }
 
@@ -112,12 +115,21 @@ impl Kind {
         if literal.datatype.as_deref() == Some(QUANTITY) {
             return Self::Quantity;
         }
-        let Some(local) = literal.datatype.as_deref().and_then(|iri| iri.strip_prefix(XSD)) else { return Self::Text };
+        let Some(local) = literal
+            .datatype
+            .as_deref()
+            .and_then(|iri| iri.strip_prefix(XSD))
+        else {
+            return Self::Text;
+        };
         match local {
-            "integer" | "int" | "long" | "short" | "byte" | "nonNegativeInteger" | "positiveInteger" | "nonPositiveInteger"
-            | "negativeInteger" | "unsignedInt" | "unsignedLong" | "unsignedShort" | "unsignedByte" => Self::Int,
+            "integer" | "int" | "long" | "short" | "byte" | "nonNegativeInteger"
+            | "positiveInteger" | "nonPositiveInteger" | "negativeInteger" | "unsignedInt"
+            | "unsignedLong" | "unsignedShort" | "unsignedByte" => Self::Int,
             "decimal" | "double" | "float" => Self::Float,
-            "date" | "dateTime" | "dateTimeStamp" | "gYear" | "gYearMonth" | "datetime" => Self::Time,
+            "date" | "dateTime" | "dateTimeStamp" | "gYear" | "gYearMonth" | "datetime" => {
+                Self::Time
+            }
             _ => Self::Text,
         }
     }
@@ -126,7 +138,13 @@ impl Kind {
     /// numbers count as numbers (rule R13). No tails at all are [`Kind::Text`].
     #[must_use]
     pub fn majority<'a>(tails: impl IntoIterator<Item = &'a Literal>) -> Self {
-        let mut counts = [(0usize, Self::Int), (0, Self::Float), (0, Self::Time), (0, Self::Text), (0, Self::Quantity)];
+        let mut counts = [
+            (0usize, Self::Int),
+            (0, Self::Float),
+            (0, Self::Time),
+            (0, Self::Text),
+            (0, Self::Quantity),
+        ];
         let (mut numeric, mut whole) = (true, true);
         for tail in tails {
             let kind = Self::of(tail);
@@ -140,8 +158,17 @@ impl Kind {
             }
         }
         // `max_by_key` takes the last of equals, so the order of `counts` is the order of ties, reversed: text gives way to all others.
-        let order = [Self::Text, Self::Time, Self::Int, Self::Float, Self::Quantity];
-        let most = order.into_iter().max_by_key(|kind| counts[*kind as usize].0).unwrap_or(Self::Text);
+        let order = [
+            Self::Text,
+            Self::Time,
+            Self::Int,
+            Self::Float,
+            Self::Quantity,
+        ];
+        let most = order
+            .into_iter()
+            .max_by_key(|kind| counts[*kind as usize].0)
+            .unwrap_or(Self::Text);
         match most {
             Self::Text if numeric && counts[Self::Text as usize].0 > 0 => {
                 if whole && counts[Self::Float as usize].0 == 0 {
@@ -180,10 +207,12 @@ pub fn compare(tail: &Literal, op: Op, value: &Literal, kind: Kind) -> bool {
         Op::Ge => ordering.is_ge(),
     };
     match kind {
-        Kind::Int | Kind::Float => match (Number::parse(&tail.lexical), Number::parse(unquote(value))) {
-            (Some(tail), Some(value)) => holds(tail.cmp(&value)),
-            _ => false,
-        },
+        Kind::Int | Kind::Float => {
+            match (Number::parse(&tail.lexical), Number::parse(unquote(value))) {
+                (Some(tail), Some(value)) => holds(tail.cmp(&value)),
+                _ => false,
+            }
+        }
         Kind::Quantity => match (quantity(&tail.lexical), quantity(unquote(value))) {
             (Some((tail, unit)), Some((value, other))) if unit == other => holds(tail.cmp(&value)),
             _ => false,
@@ -198,14 +227,21 @@ pub fn compare(tail: &Literal, op: Op, value: &Literal, kind: Kind) -> bool {
 
 /// A number and its unit, which is empty where there is none.
 fn quantity(text: &str) -> Option<(Number, String)> {
-    let (number, unit) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+    let (number, unit) = text
+        .trim()
+        .split_once(char::is_whitespace)
+        .unwrap_or((text.trim(), ""));
     Some((Number::parse(number)?, normalise(unit)))
 }
 
 /// The number of a quantity, if it is in this unit; for evaluators that know no units.
 #[must_use]
 pub fn amount_in<'q>(literal: &'q Literal, unit: &str) -> Option<&'q str> {
-    let (number, own) = literal.lexical.trim().split_once(char::is_whitespace).unwrap_or((literal.lexical.trim(), ""));
+    let (number, own) = literal
+        .lexical
+        .trim()
+        .split_once(char::is_whitespace)
+        .unwrap_or((literal.lexical.trim(), ""));
     (Kind::of(literal) == Kind::Quantity && normalise(own) == normalise(unit)).then_some(number)
 }
 
@@ -217,7 +253,8 @@ fn unquote(value: &Literal) -> &str {
 /// Rule R10: equality is containment, order is that of the ends.
 #[must_use]
 pub fn compare_spans(tail: Span, op: Op, value: Span) -> bool {
-    let equal = (value.lo <= tail.lo && tail.hi <= value.hi) || (tail.lo <= value.lo && value.hi <= tail.hi);
+    let equal = (value.lo <= tail.lo && tail.hi <= value.hi)
+        || (tail.lo <= value.lo && value.hi <= tail.hi);
     match op {
         Op::Eq => equal,
         Op::Ne => !equal,
@@ -236,11 +273,16 @@ pub fn interval_contains<'a>(
     to: impl IntoIterator<Item = &'a Literal>,
     value: &Literal,
 ) -> bool {
-    let Some(value) = Span::parse(unquote(value)) else { return false };
+    let Some(value) = Span::parse(unquote(value)) else {
+        return false;
+    };
     bound_fits(from, |from| from.lo <= value.hi) && bound_fits(to, |to| to.hi >= value.lo)
 }
 
-fn bound_fits<'a>(tails: impl IntoIterator<Item = &'a Literal>, fits: impl Fn(Span) -> bool) -> bool {
+fn bound_fits<'a>(
+    tails: impl IntoIterator<Item = &'a Literal>,
+    fits: impl Fn(Span) -> bool,
+) -> bool {
     let mut tails = tails.into_iter().peekable();
     tails.peek().is_none() || tails.any(|tail| Span::parse(&tail.lexical).is_some_and(&fits))
 }
@@ -248,7 +290,11 @@ fn bound_fits<'a>(tails: impl IntoIterator<Item = &'a Literal>, fits: impl Fn(Sp
 /// Rule R12: the value itself, or `now` when it is the word NOW.
 #[must_use]
 pub fn resolve_now<'a>(value: &'a Literal, now: &'a Literal) -> &'a Literal {
-    if value.datatype.is_none() && value.lang.is_none() && value.lexical == "NOW" { now } else { value }
+    if value.datatype.is_none() && value.lang.is_none() && value.lexical == "NOW" {
+        now
+    } else {
+        value
+    }
 }
 
 /// Rule R13: the indices of the tails that attain the extreme, ties included, under the tails' own [`Kind::majority`]. Times compare by
@@ -257,27 +303,55 @@ pub fn resolve_now<'a>(value: &'a Literal, now: &'a Literal) -> &'a Literal {
 pub fn extreme(tails: &[&Literal], wanted: Extreme) -> Option<Vec<usize>> {
     match Kind::majority(tails.iter().copied()) {
         Kind::Int | Kind::Float => extreme_by(tails, wanted, |tail| Number::parse(&tail.lexical)),
-        Kind::Time => extreme_by(tails, wanted, |tail| Span::parse(&tail.lexical).map(|span| span.lo)),
+        Kind::Time => extreme_by(tails, wanted, |tail| {
+            Span::parse(&tail.lexical).map(|span| span.lo)
+        }),
         Kind::Quantity => {
             // Of several units the most frequent counts, and of equally frequent ones the first by name.
-            let parsed: Vec<Option<(Number, String)>> = tails.iter().map(|tail| quantity(&tail.lexical)).collect();
-            let mut units: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
-            parsed.iter().flatten().for_each(|(_, unit)| *units.entry(unit).or_default() += 1);
-            let unit = units.into_iter().max_by_key(|(unit, count)| (*count, std::cmp::Reverse(*unit)))?.0.to_owned();
-            extreme_by(tails, wanted, |tail| quantity(&tail.lexical).filter(|(_, own)| *own == unit).map(|(number, _)| number))
+            let parsed: Vec<Option<(Number, String)>> =
+                tails.iter().map(|tail| quantity(&tail.lexical)).collect();
+            let mut units: std::collections::BTreeMap<&str, usize> =
+                std::collections::BTreeMap::new();
+            parsed
+                .iter()
+                .flatten()
+                .for_each(|(_, unit)| *units.entry(unit).or_default() += 1);
+            let unit = units
+                .into_iter()
+                .max_by_key(|(unit, count)| (*count, std::cmp::Reverse(*unit)))?
+                .0
+                .to_owned();
+            extreme_by(tails, wanted, |tail| {
+                quantity(&tail.lexical)
+                    .filter(|(_, own)| *own == unit)
+                    .map(|(number, _)| number)
+            })
         }
         Kind::Text => extreme_by(tails, wanted, |tail| Some(normalise(&tail.lexical))),
     }
 }
 
-fn extreme_by<T: Ord>(tails: &[&Literal], wanted: Extreme, key: impl Fn(&Literal) -> Option<T>) -> Option<Vec<usize>> {
-    let keys: Vec<(usize, T)> = tails.iter().enumerate().filter_map(|(i, tail)| Some((i, key(tail)?))).collect();
+fn extreme_by<T: Ord>(
+    tails: &[&Literal],
+    wanted: Extreme,
+    key: impl Fn(&Literal) -> Option<T>,
+) -> Option<Vec<usize>> {
+    let keys: Vec<(usize, T)> = tails
+        .iter()
+        .enumerate()
+        .filter_map(|(i, tail)| Some((i, key(tail)?)))
+        .collect();
     let all = keys.iter().map(|(_, key)| key);
     let best = match wanted {
         Extreme::Max => all.max(),
         Extreme::Min => all.min(),
     }?;
-    Some(keys.iter().filter(|(_, key)| key == best).map(|(i, _)| *i).collect())
+    Some(
+        keys.iter()
+            .filter(|(_, key)| key == best)
+            .map(|(i, _)| *i)
+            .collect(),
+    )
 }
 
 /// A text that sorts as the literal does among literals of its own kind, kinds apart: the order that ORDER BY needs and that no datatype
@@ -285,13 +359,22 @@ fn extreme_by<T: Ord>(tails: &[&Literal], wanted: Extreme, key: impl Fn(&Literal
 #[must_use]
 pub fn sort_key(literal: &Literal) -> String {
     match Kind::of(literal) {
-        Kind::Int | Kind::Float => Number::parse(&literal.lexical).map(|number| format!("1{}", number.sort_key())),
-        Kind::Time => Span::parse(&literal.lexical).map(|span| format!("2{:030}", span.lo + time::EPOCH_SHIFT)),
-        Kind::Quantity => quantity(&literal.lexical).map(|(number, unit)| format!("1{}\0{unit}", number.sort_key())),
+        Kind::Int | Kind::Float => {
+            Number::parse(&literal.lexical).map(|number| format!("1{}", number.sort_key()))
+        }
+        Kind::Time => Span::parse(&literal.lexical)
+            .map(|span| format!("2{:030}", span.lo + time::EPOCH_SHIFT)),
+        Kind::Quantity => quantity(&literal.lexical)
+            .map(|(number, unit)| format!("1{}\0{unit}", number.sort_key())),
         Kind::Text => None,
     }
     .unwrap_or_else(|| {
-        format!("3{}\0{}\0{}", literal.lexical, literal.datatype.as_deref().unwrap_or(""), literal.lang.as_deref().unwrap_or(""))
+        format!(
+            "3{}\0{}\0{}",
+            literal.lexical,
+            literal.datatype.as_deref().unwrap_or(""),
+            literal.lang.as_deref().unwrap_or("")
+        )
     })
 }
 
@@ -310,17 +393,46 @@ mod tests {
 
     #[test]
     fn quantities_compare_within_their_unit() {
-        let of = |text: &str| Literal { lexical: text.to_owned(), datatype: Some(QUANTITY.to_owned()), lang: None };
-        let holds = |tail: &str, op, value: &str| compare(&of(tail), op, &Literal::plain(value), Kind::Quantity);
-        assert!(holds("1.70 metre", Op::Eq, "1.7 metre") && holds("10 metre", Op::Gt, "9.5 metre") && holds("-3 K", Op::Lt, "2 k"));
-        assert!(!holds("10 metre", Op::Gt, "9 foot") && !holds("10 metre", Op::Ne, "9 foot") && !holds("10 metre", Op::Gt, "9"));
-        let tails = [of("9 foot"), of("3 metre"), of("10 metre"), Literal::plain("tall")];
+        let of = |text: &str| Literal {
+            lexical: text.to_owned(),
+            datatype: Some(QUANTITY.to_owned()),
+            lang: None,
+        };
+        let holds = |tail: &str, op, value: &str| {
+            compare(&of(tail), op, &Literal::plain(value), Kind::Quantity)
+        };
+        assert!(
+            holds("1.70 metre", Op::Eq, "1.7 metre")
+                && holds("10 metre", Op::Gt, "9.5 metre")
+                && holds("-3 K", Op::Lt, "2 k")
+        );
+        assert!(
+            !holds("10 metre", Op::Gt, "9 foot")
+                && !holds("10 metre", Op::Ne, "9 foot")
+                && !holds("10 metre", Op::Gt, "9")
+        );
+        let tails = [
+            of("9 foot"),
+            of("3 metre"),
+            of("10 metre"),
+            Literal::plain("tall"),
+        ];
         let tails: Vec<&Literal> = tails.iter().collect();
         assert_eq!(Kind::majority(tails.iter().copied()), Kind::Quantity);
-        assert_eq!((extreme(&tails, Extreme::Max), extreme(&tails, Extreme::Min)), (Some(vec![2]), Some(vec![1])));
-        assert!(sort_key(&of("9 metre")) < sort_key(&of("10 metre")) && sort_key(&of("1.5 m")) < sort_key(&of("1.55 m")));
         assert_eq!(
-            (amount_in(&of("1.7  Metre"), "metre"), amount_in(&of("1.7 m"), "metre"), amount_in(&Literal::plain("1 m"), "m")),
+            (extreme(&tails, Extreme::Max), extreme(&tails, Extreme::Min)),
+            (Some(vec![2]), Some(vec![1]))
+        );
+        assert!(
+            sort_key(&of("9 metre")) < sort_key(&of("10 metre"))
+                && sort_key(&of("1.5 m")) < sort_key(&of("1.55 m"))
+        );
+        assert_eq!(
+            (
+                amount_in(&of("1.7  Metre"), "metre"),
+                amount_in(&of("1.7 m"), "metre"),
+                amount_in(&Literal::plain("1 m"), "m")
+            ),
             (Some("1.7"), None, None)
         );
     }
@@ -348,27 +460,53 @@ mod tests {
             ("-0044^^gYear", Op::Gt, "-0100", Kind::Time, true),
             ("50000^^integer", Op::Gt, "50000", Kind::Int, false),
             ("50000^^integer", Op::Eq, "5e4", Kind::Int, true),
-            ("9007199254740993^^integer", Op::Gt, "9007199254740992", Kind::Int, true),
-            ("0.30000000000000004^^double", Op::Eq, "0.3", Kind::Float, false),
+            (
+                "9007199254740993^^integer",
+                Op::Gt,
+                "9007199254740992",
+                Kind::Int,
+                true,
+            ),
+            (
+                "0.30000000000000004^^double",
+                Op::Eq,
+                "0.3",
+                Kind::Float,
+                false,
+            ),
             ("10", Op::Lt, "9", Kind::Text, true),
             ("10", Op::Lt, "9", Kind::Int, false),
-            ("Young_Forrest", Op::Eq, "\"young  forrest\"@en", Kind::Text, true),
+            (
+                "Young_Forrest",
+                Op::Eq,
+                "\"young  forrest\"@en",
+                Kind::Text,
+                true,
+            ),
             ("n/a", Op::Ne, "5", Kind::Int, false),
             ("5^^integer", Op::Ne, "n/a", Kind::Int, false),
             ("2011^^gYear", Op::Eq, "\"2011\"", Kind::Time, true),
         ];
         for (tail, op, value, kind, holds) in table {
-            assert_eq!(compare(&lit(tail), op, &lit(value), kind), holds, "{tail} {op} {value} as {kind:?}");
+            assert_eq!(
+                compare(&lit(tail), op, &lit(value), kind),
+                holds,
+                "{tail} {op} {value} as {kind:?}"
+            );
         }
     }
 
     #[test]
     fn the_kind_is_that_of_most_tails() {
-        let kind = |tails: &[&str]| Kind::majority(&tails.iter().map(|t| lit(t)).collect::<Vec<_>>());
+        let kind =
+            |tails: &[&str]| Kind::majority(&tails.iter().map(|t| lit(t)).collect::<Vec<_>>());
         assert_eq!(kind(&[]), Kind::Text);
         assert_eq!(kind(&["1^^integer", "2^^long", "x"]), Kind::Int);
         assert_eq!(kind(&["1^^integer", "2.5^^double"]), Kind::Float);
-        assert_eq!(kind(&["2011^^gYear", "2011-01-01^^date", "1^^integer"]), Kind::Time);
+        assert_eq!(
+            kind(&["2011^^gYear", "2011-01-01^^date", "1^^integer"]),
+            Kind::Time
+        );
         assert_eq!(kind(&["10", "9"]), Kind::Int);
         assert_eq!(kind(&["10", "9.5"]), Kind::Float);
         assert_eq!(kind(&["10", "nine"]), Kind::Text);
@@ -381,10 +519,31 @@ mod tests {
             extreme(&tails.iter().collect::<Vec<_>>(), wanted)
         };
         assert_eq!(best(&["9", "10", "10.0"], Extreme::Max), Some(vec![1, 2]));
-        assert_eq!(best(&["9^^integer", "unknown^^integer", "8^^integer"], Extreme::Min), Some(vec![2]));
-        assert_eq!(best(&["-0100^^gYear", "0014^^gYear", "-0044^^gYear"], Extreme::Max), Some(vec![1]));
-        assert_eq!(best(&["-0100^^gYear", "-0044^^gYear"], Extreme::Max), Some(vec![1]));
-        assert_eq!(best(&["-0100^^gYear", "-0044^^gYear", "2001^^gYear"], Extreme::Min), Some(vec![0]));
+        assert_eq!(
+            best(
+                &["9^^integer", "unknown^^integer", "8^^integer"],
+                Extreme::Min
+            ),
+            Some(vec![2])
+        );
+        assert_eq!(
+            best(
+                &["-0100^^gYear", "0014^^gYear", "-0044^^gYear"],
+                Extreme::Max
+            ),
+            Some(vec![1])
+        );
+        assert_eq!(
+            best(&["-0100^^gYear", "-0044^^gYear"], Extreme::Max),
+            Some(vec![1])
+        );
+        assert_eq!(
+            best(
+                &["-0100^^gYear", "-0044^^gYear", "2001^^gYear"],
+                Extreme::Min
+            ),
+            Some(vec![0])
+        );
         assert_eq!(best(&["x^^integer"], Extreme::Max), None);
         assert_eq!(best(&[], Extreme::Max), None);
         assert_eq!(best(&["b", "a"], Extreme::Min), Some(vec![1]));
@@ -397,7 +556,11 @@ mod tests {
             interval_contains(&all(from), &all(to), &lit(value))
         };
         assert!(holds(&["2008"], &["2012"], "2010"));
-        assert!(holds(&["2010-06-01"], &[], "2010") && holds(&[], &["2010-06-01"], "2010") && holds(&[], &[], "2010"));
+        assert!(
+            holds(&["2010-06-01"], &[], "2010")
+                && holds(&[], &["2010-06-01"], "2010")
+                && holds(&[], &[], "2010")
+        );
         assert!(!holds(&["2011"], &[], "2010") && !holds(&[], &["2009-12-31"], "2010"));
         assert!(!holds(&["soon"], &[], "2010") && !holds(&[], &[], "soon"));
         assert!(holds(&["2011", "2009"], &[], "2010"));
@@ -415,18 +578,26 @@ mod tests {
     }
 
     fn times() -> impl Strategy<Value = Literal> {
-        "-?(00|19|20)[0-9]{2}(-0[1-9](-[12][0-8](T1[0-9]:[0-5][0-9]:[0-5][0-9])?)?)?".prop_map(|t| Literal::xsd(t, "dateTime"))
+        "-?(00|19|20)[0-9]{2}(-0[1-9](-[12][0-8](T1[0-9]:[0-5][0-9]:[0-5][0-9])?)?)?"
+            .prop_map(|t| Literal::xsd(t, "dateTime"))
     }
 
     fn timeless_pair() -> impl Strategy<Value = (Literal, Literal, Kind)> {
         prop_oneof![
             (numbers(), numbers()).prop_map(|(a, b)| (a, b, Kind::Float)),
-            ("[a-cA-C_ ]{0,4}", "[a-cA-C_ ]{0,4}").prop_map(|(a, b)| (Literal::plain(a), Literal::plain(b), Kind::Text)),
+            ("[a-cA-C_ ]{0,4}", "[a-cA-C_ ]{0,4}").prop_map(|(a, b)| (
+                Literal::plain(a),
+                Literal::plain(b),
+                Kind::Text
+            )),
         ]
     }
 
     fn any_pair() -> impl Strategy<Value = (Literal, Literal, Kind)> {
-        prop_oneof![timeless_pair(), (times(), times()).prop_map(|(a, b)| (a, b, Kind::Time))]
+        prop_oneof![
+            timeless_pair(),
+            (times(), times()).prop_map(|(a, b)| (a, b, Kind::Time))
+        ]
     }
 
     proptest! {

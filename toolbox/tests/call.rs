@@ -5,8 +5,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolbox::call::{
-    Acceptor, Arg, Call, CallAcceptor, HandleKind, Live, LiveSet, Tool, parse_call, parse_call_lenient, parse_program,
-    parse_program_lenient, print_program,
+    Acceptor, Arg, Call, CallAcceptor, HandleKind, Live, LiveSet, Tool, parse_call,
+    parse_call_lenient, parse_program, parse_program_lenient, print_program,
 };
 use toolbox::term::{Literal, XSD};
 use toolbox::value::{Extreme, Op};
@@ -23,11 +23,22 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 fn literal() -> impl Strategy<Value = Literal> {
-    let text = prop_oneof!["\\PC{0,10}", "-?[0-9]{1,6}(\\.[0-9]{1,2})?", Just("2009-01-01".to_owned()), Just("a \"b\", (c)".to_owned())];
+    let text = prop_oneof![
+        "\\PC{0,10}",
+        "-?[0-9]{1,6}(\\.[0-9]{1,2})?",
+        Just("2009-01-01".to_owned()),
+        Just("a \"b\", (c)".to_owned())
+    ];
     (text, 0..3u8).prop_map(|(lexical, kind)| match kind {
         0 => Literal::plain(lexical),
-        1 => Literal { lang: Some("en".to_owned()), ..Literal::plain(lexical) },
-        _ => Literal { datatype: Some(format!("{XSD}date")), ..Literal::plain(lexical) },
+        1 => Literal {
+            lang: Some("en".to_owned()),
+            ..Literal::plain(lexical)
+        },
+        _ => Literal {
+            datatype: Some(format!("{XSD}date")),
+            ..Literal::plain(lexical)
+        },
     })
 }
 
@@ -69,12 +80,19 @@ fn call() -> impl Strategy<Value = Call> {
         (set(), relation()).prop_map(|(s, r)| (Tool::GetTailEntity, vec![s, r])),
         (set(), relation()).prop_map(|(s, r)| (Tool::GetHeadEntity, vec![s, r])),
         name().prop_map(|class| (Tool::GetEntityByType, vec![Arg::Name(class)])),
-        (set(), relation(), op(), value()).prop_map(|(s, r, o, v)| (Tool::GetEntityByConstraint, vec![s, r, o, v])),
+        (set(), relation(), op(), value())
+            .prop_map(|(s, r, o, v)| (Tool::GetEntityByConstraint, vec![s, r, o, v])),
         (set(), relation(), any::<bool>()).prop_map(|(s, r, max)| {
             let extreme = if max { Extreme::Max } else { Extreme::Min };
-            (Tool::GetEntityByConstraint, vec![s, r, Arg::Extreme(extreme)])
+            (
+                Tool::GetEntityByConstraint,
+                vec![s, r, Arg::Extreme(extreme)],
+            )
         }),
-        literal().prop_map(|mention| (Tool::GetCandidateEntity, vec![Arg::Literal(Literal::plain(mention.lexical))])),
+        literal().prop_map(|mention| (
+            Tool::GetCandidateEntity,
+            vec![Arg::Literal(Literal::plain(mention.lexical))]
+        )),
         set().prop_map(|s| (Tool::Count, vec![s])),
         // A list as the first of several sets would read as the bracketed spelling of all of them.
         vec((0..30u32).prop_map(Arg::Var), 2..5).prop_map(|sets| (Tool::Intersect, sets)),
@@ -88,27 +106,52 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 fn live() -> impl Strategy<Value = Live> {
-    let texts = |letter: char, most: usize| (0..=most).prop_map(move |n| (0..n).map(|i| format!("{letter}{i}")).collect::<Vec<_>>());
+    let texts = |letter: char, most: usize| {
+        (0..=most).prop_map(move |n| (0..n).map(|i| format!("{letter}{i}")).collect::<Vec<_>>())
+    };
     let set = (any::<bool>(), any::<bool>(), 0..12usize, 0..12usize);
-    (0..12u32, vec(set, 0..12), texts('c', 9), texts('x', 4), vec("[a-z]{1,5}", 0..4)).prop_map(
-        |(next_var, sets, classes, values, mentions)| {
-            let sets = sets.into_iter().enumerate().map(|(i, (scalar, entity, out, incoming))| {
-                let text = if entity { format!("e{i}") } else { format!("v{i}") };
-                LiveSet {
-                    text,
-                    scalar: scalar && !entity,
-                    unanswerable: false,
-                    entity,
-                    just_listed: i == 0,
-                    out: (0..out).map(|r| format!("r{r}")).collect(),
-                    incoming: (out..out + incoming).map(|r| format!("r{r}")).collect(),
-                }
-            });
-            let mentions = mentions.into_iter().map(|text| Literal::plain(text).to_string()).collect();
-            let types = vec!["rdf:type".to_owned()];
-            Live { next_var, last_call: false, sets: sets.collect(), classes, types, values, mentions }
-        },
+    (
+        0..12u32,
+        vec(set, 0..12),
+        texts('c', 9),
+        texts('x', 4),
+        vec("[a-z]{1,5}", 0..4),
     )
+        .prop_map(|(next_var, sets, classes, values, mentions)| {
+            let sets = sets
+                .into_iter()
+                .enumerate()
+                .map(|(i, (scalar, entity, out, incoming))| {
+                    let text = if entity {
+                        format!("e{i}")
+                    } else {
+                        format!("v{i}")
+                    };
+                    LiveSet {
+                        text,
+                        scalar: scalar && !entity,
+                        unanswerable: false,
+                        entity,
+                        just_listed: i == 0,
+                        out: (0..out).map(|r| format!("r{r}")).collect(),
+                        incoming: (out..out + incoming).map(|r| format!("r{r}")).collect(),
+                    }
+                });
+            let mentions = mentions
+                .into_iter()
+                .map(|text| Literal::plain(text).to_string())
+                .collect();
+            let types = vec!["rdf:type".to_owned()];
+            Live {
+                next_var,
+                last_call: false,
+                sets: sets.collect(),
+                classes,
+                types,
+                values,
+                mentions,
+            }
+        })
 }
 
 /// Walks through the language at random; `choices` decides at every branching byte.
@@ -116,14 +159,23 @@ fn walk(acceptor: &CallAcceptor, choices: &mut impl Iterator<Item = u32>) -> Str
     let mut state = acceptor.start();
     let mut text = Vec::new();
     while !acceptor.may_end(&state) {
-        let next: Vec<(u8, _)> = (0..=255u8).filter_map(|byte| acceptor.step(&state, byte).map(|next| (byte, next))).collect();
-        assert!(!next.is_empty(), "a prefix that cannot be completed: {:?}", String::from_utf8_lossy(&text));
+        let next: Vec<(u8, _)> = (0..=255u8)
+            .filter_map(|byte| acceptor.step(&state, byte).map(|next| (byte, next)))
+            .collect();
+        assert!(
+            !next.is_empty(),
+            "a prefix that cannot be completed: {:?}",
+            String::from_utf8_lossy(&text)
+        );
         assert!(text.len() < 400, "a call without end");
         let pick = choices.next().unwrap_or(0) as usize % next.len();
         text.push(next[pick].0);
         state = next[pick].1.clone();
     }
-    assert!((0..=255u8).all(|byte| acceptor.step(&state, byte).is_none()), "text may follow a whole call");
+    assert!(
+        (0..=255u8).all(|byte| acceptor.step(&state, byte).is_none()),
+        "text may follow a whole call"
+    );
     String::from_utf8(text).unwrap()
 }
 
@@ -166,8 +218,13 @@ proptest! {
 
 #[test]
 fn lenient_parsing_forgives_what_models_write() {
-    let program = parse_program_lenient("```\nvar_0 = Get_Tail_Entity(e0, r1\nnonsense here\nend(v0);\n```");
-    let calls: Vec<String> = program.calls.iter().map(|(call, _)| call.to_string()).collect();
+    let program =
+        parse_program_lenient("```\nvar_0 = Get_Tail_Entity(e0, r1\nnonsense here\nend(v0);\n```");
+    let calls: Vec<String> = program
+        .calls
+        .iter()
+        .map(|(call, _)| call.to_string())
+        .collect();
     assert_eq!(calls, ["v0 = get_tail_entity(e0, r1)", "ans = end(v0)"]);
     assert_eq!(program.errors.len(), 1);
 }
@@ -184,14 +241,25 @@ fn errors_name_place_and_remedy() {
 
 #[test]
 fn relations_are_offered_in_their_direction_only() {
-    let set =
-        LiveSet { text: "e0".to_owned(), entity: true, out: vec!["r0".to_owned()], incoming: vec!["r1".to_owned()], ..LiveSet::default() };
-    let acceptor = CallAcceptor::new(Live { sets: vec![set], ..Live::default() });
+    let set = LiveSet {
+        text: "e0".to_owned(),
+        entity: true,
+        out: vec!["r0".to_owned()],
+        incoming: vec!["r1".to_owned()],
+        ..LiveSet::default()
+    };
+    let acceptor = CallAcceptor::new(Live {
+        sets: vec![set],
+        ..Live::default()
+    });
     assert!(acceptor.accepts("v0 = get_tail_entity(e0, r0)"));
     assert!(!acceptor.accepts("v0 = get_tail_entity(e0, r1)"));
     assert!(acceptor.accepts("v0 = get_head_entity(e0, r1)"));
     assert!(acceptor.accepts("v0 = get_entity_by_constraint(e0, ~r1, !=, e0)"));
-    assert!(!acceptor.accepts("v0 = get_entity_by_constraint(e0, r0, <, e0)"), "entities have no order");
+    assert!(
+        !acceptor.accepts("v0 = get_entity_by_constraint(e0, r0, <, e0)"),
+        "entities have no order"
+    );
     assert!(!acceptor.accepts("v1 = count(e0)"), "v0 comes first");
 }
 
@@ -203,8 +271,18 @@ fn where_nothing_is_live_only_the_empty_end_remains() {
 
 #[test]
 fn the_last_call_can_only_end() {
-    let set = LiveSet { text: "v0".to_owned(), out: vec!["a.b.c".to_owned()], ..LiveSet::default() };
-    let live = Live { last_call: true, next_var: 1, sets: vec![set], classes: vec!["c0".to_owned()], ..Live::default() };
+    let set = LiveSet {
+        text: "v0".to_owned(),
+        out: vec!["a.b.c".to_owned()],
+        ..LiveSet::default()
+    };
+    let live = Live {
+        last_call: true,
+        next_var: 1,
+        sets: vec![set],
+        classes: vec!["c0".to_owned()],
+        ..Live::default()
+    };
     let acceptor = CallAcceptor::new(live);
     assert_eq!(acceptor.continuations(&acceptor.start()), ["ans = end("]);
     assert!(acceptor.accepts("ans = end(v0)") && acceptor.accepts("ans = end([])"));

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::call::{Acceptor, CallAcceptor, parse_call, parse_program};
-use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Naming, Relation, Session, ToolError, Value, run_program};
+use toolbox::exec::{
+    Exclude, ExcludeWhen, ExecOptions, Naming, Relation, Session, ToolError, Value, run_program,
+};
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::limits::PROMPT_TOKENS;
 use toolbox::link::Linked;
@@ -25,13 +27,24 @@ const GRAPH: &str = concat!(
 fn graph() -> MemoryKg {
     let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
     file.write_all(GRAPH.as_bytes()).unwrap();
-    MemoryKg::load(&[file.path().to_path_buf()], &LoadOptions::default(), &|_| {}).unwrap()
+    MemoryKg::load(
+        &[file.path().to_path_buf()],
+        &LoadOptions::default(),
+        &|_| {},
+    )
+    .unwrap()
 }
 
 fn session<'g>(kg: &'g MemoryKg, options: ExecOptions) -> Session<'g> {
     let ada = kg.by_name("ada").unwrap();
     let question = "which club did Ada play for in 2008";
-    Session::new(kg, question, Linked::new(kg, question, &[ada]), &[], options)
+    Session::new(
+        kg,
+        question,
+        Linked::new(kg, question, &[ada]),
+        &[],
+        options,
+    )
 }
 
 fn run(program: &str) -> Result<Value, ToolError> {
@@ -44,7 +57,11 @@ fn run(program: &str) -> Result<Value, ToolError> {
 fn names(program: &str) -> String {
     let kg = graph();
     match run(program).unwrap() {
-        Value::Set(set) => set.iter().map(|&node| kg.name(node)).collect::<Vec<_>>().join(" "),
+        Value::Set(set) => set
+            .iter()
+            .map(|&node| kg.name(node))
+            .collect::<Vec<_>>()
+            .join(" "),
         Value::Int(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
     }
@@ -52,13 +69,24 @@ fn names(program: &str) -> String {
 
 #[test]
 fn e2_and_e3_walk_in_their_direction() {
-    assert_eq!(names("v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); ans = end(v1)"), "blues greens reds");
-    assert_eq!(names("v0 = get_head_entity(port, club.city); ans = end(v0)"), "greens reds");
+    assert_eq!(
+        names(
+            "v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); ans = end(v1)"
+        ),
+        "blues greens reds"
+    );
+    assert_eq!(
+        names("v0 = get_head_entity(port, club.city); ans = end(v0)"),
+        "greens reds"
+    );
 }
 
 #[test]
 fn e4_gives_all_instances() {
-    assert_eq!(names("v0 = get_entity_by_type(city); ans = end(v0)"), "hill paris port rome");
+    assert_eq!(
+        names("v0 = get_entity_by_type(city); ans = end(v0)"),
+        "hill paris port rome"
+    );
 }
 
 #[test]
@@ -69,13 +97,21 @@ fn r1_relations_must_bind() {
         "{error}"
     );
     // A last segment binds where it is the only one shown.
-    assert_eq!(names("get_relation(ada); v0 = get_tail_entity(ada, stints); v1 = count(v0); ans = end(v1)"), "3");
+    assert_eq!(
+        names(
+            "get_relation(ada); v0 = get_tail_entity(ada, stints); v1 = count(v0); ans = end(v1)"
+        ),
+        "3"
+    );
 }
 
 #[test]
 fn r2_the_other_direction_is_a_hint_not_an_answer() {
     let error = run("v0 = get_tail_entity(port, club.city); ans = end(v0)").unwrap_err();
-    assert_eq!(error.to_string(), "`club.city` only enters port: use get_head_entity(port, club.city)");
+    assert_eq!(
+        error.to_string(),
+        "`club.city` only enters port: use get_head_entity(port, club.city)"
+    );
 }
 
 #[test]
@@ -83,8 +119,16 @@ fn r5_filters_without_survivors_are_empty_unless_lenient() {
     let program = "v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.seats, >, 90000); ans = end(v1)";
     assert_eq!(names(program), "");
     let kg = graph();
-    let mut lenient = session(&kg, ExecOptions { lenient_filters: true, ..ExecOptions::default() });
-    assert!(matches!(run_program(&mut lenient, &parse_program(program).unwrap()).unwrap(), Value::Set(set) if set.len() == 3));
+    let mut lenient = session(
+        &kg,
+        ExecOptions {
+            lenient_filters: true,
+            ..ExecOptions::default()
+        },
+    );
+    assert!(
+        matches!(run_program(&mut lenient, &parse_program(program).unwrap()).unwrap(), Value::Set(set) if set.len() == 3)
+    );
 }
 
 #[test]
@@ -93,9 +137,19 @@ fn r7_exclusion() {
     let kg = graph();
     let ada = kg.by_name("ada").unwrap();
     let answer = |nodes, when| {
-        let mut session = session(&kg, ExecOptions { exclude: Exclude { nodes, when }, ..ExecOptions::default() });
+        let mut session = session(
+            &kg,
+            ExecOptions {
+                exclude: Exclude { nodes, when },
+                ..ExecOptions::default()
+            },
+        );
         match run_program(&mut session, &program).unwrap() {
-            Value::Set(set) => set.iter().map(|&node| kg.name(node)).collect::<Vec<_>>().join(" "),
+            Value::Set(set) => set
+                .iter()
+                .map(|&node| kg.name(node))
+                .collect::<Vec<_>>()
+                .join(" "),
             _ => String::new(),
         }
     };
@@ -109,18 +163,33 @@ fn r7_exclusion() {
 
 #[test]
 fn r9_r13_extremes_order_years_before_christ_and_keep_ties() {
-    assert_eq!(names("v0 = get_entity_by_type(city); v1 = get_entity_by_constraint(v0, city.founded, argmin); ans = end(v1)"), "rome");
-    assert_eq!(names("v0 = get_entity_by_type(city); v1 = get_entity_by_constraint(v0, city.founded, argmax); ans = end(v1)"), "paris");
     assert_eq!(
-        names("v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.founded, argmax); ans = end(v1)"),
+        names(
+            "v0 = get_entity_by_type(city); v1 = get_entity_by_constraint(v0, city.founded, argmin); ans = end(v1)"
+        ),
+        "rome"
+    );
+    assert_eq!(
+        names(
+            "v0 = get_entity_by_type(city); v1 = get_entity_by_constraint(v0, city.founded, argmax); ans = end(v1)"
+        ),
+        "paris"
+    );
+    assert_eq!(
+        names(
+            "v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.founded, argmax); ans = end(v1)"
+        ),
         "greens reds"
     );
 }
 
 #[test]
 fn r10_partial_dates_are_intervals() {
-    let clubs =
-        |op: &str| names(&format!("v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.founded, {op}); ans = end(v1)"));
+    let clubs = |op: &str| {
+        names(&format!(
+            "v0 = get_entity_by_type(club); v1 = get_entity_by_constraint(v0, club.founded, {op}); ans = end(v1)"
+        ))
+    };
     assert_eq!(clubs("=, 1902"), "blues");
     assert_eq!(clubs("<, 1906"), "blues");
     assert_eq!(clubs(">=, 1906"), "greens reds");
@@ -141,50 +210,110 @@ fn r11_open_bounds_overlap() {
 #[test]
 fn r14_r15_entity_values_and_inverses() {
     assert_eq!(
-        names("v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.role, =, captain); ans = end(v1)"),
+        names(
+            "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.role, =, captain); ans = end(v1)"
+        ),
         "s1"
     );
     assert_eq!(
-        names("v0 = get_head_entity(blues, stint.club); v1 = get_entity_by_constraint(v0, ~player.stints, !=, ada); ans = end(v1)"),
+        names(
+            "v0 = get_head_entity(blues, stint.club); v1 = get_entity_by_constraint(v0, ~player.stints, !=, ada); ans = end(v1)"
+        ),
         "s4"
     );
 }
 
 #[test]
 fn r17_judge_is_existential_and_false_without_tails() {
-    assert_eq!(names("v0 = judge(reds, club.city, =, port); ans = end(v0)"), "true");
-    assert_eq!(names("v0 = judge(blues, club.seats, >, 90000); ans = end(v0)"), "false");
-    assert_eq!(names("v0 = judge(greens, club.seats, >, 1); ans = end(v0)"), "false");
+    assert_eq!(
+        names("v0 = judge(reds, club.city, =, port); ans = end(v0)"),
+        "true"
+    );
+    assert_eq!(
+        names("v0 = judge(blues, club.seats, >, 90000); ans = end(v0)"),
+        "false"
+    );
+    assert_eq!(
+        names("v0 = judge(greens, club.seats, >, 1); ans = end(v0)"),
+        "false"
+    );
 }
 
 #[test]
 fn judge_takes_several_values_and_classes() {
     let cities = "v0 = union(reds, blues); v1 = get_tail_entity(v0, club.city);";
-    assert_eq!(names(&format!("{cities} v2 = judge(greens, club.city, =, v1); ans = end(v2)")), "true");
-    assert_eq!(names(&format!("{cities} v2 = judge(port, city.twin, =, v0); ans = end(v2)")), "false");
+    assert_eq!(
+        names(&format!(
+            "{cities} v2 = judge(greens, club.city, =, v1); ans = end(v2)"
+        )),
+        "true"
+    );
+    assert_eq!(
+        names(&format!(
+            "{cities} v2 = judge(port, city.twin, =, v0); ans = end(v2)"
+        )),
+        "false"
+    );
     let seats = "v0 = union(reds, blues); v1 = get_tail_entity(v0, club.seats);";
-    for (club, op, truth) in [("reds", "<", "true"), ("reds", ">", "false"), ("blues", ">", "true"), ("blues", "<", "false")] {
-        assert_eq!(names(&format!("{seats} v2 = judge({club}, club.seats, {op}, v1); ans = end(v2)")), truth, "{club} {op}");
+    for (club, op, truth) in [
+        ("reds", "<", "true"),
+        ("reds", ">", "false"),
+        ("blues", ">", "true"),
+        ("blues", "<", "false"),
+    ] {
+        assert_eq!(
+            names(&format!(
+                "{seats} v2 = judge({club}, club.seats, {op}, v1); ans = end(v2)"
+            )),
+            truth,
+            "{club} {op}"
+        );
     }
-    assert_eq!(names("v0 = intersect(reds, blues); v1 = judge(greens, club.city, =, v0); ans = end(v1)"), "false");
+    assert_eq!(
+        names("v0 = intersect(reds, blues); v1 = judge(greens, club.city, =, v0); ans = end(v1)"),
+        "false"
+    );
     // A filter keeps members by one value still: which of several it should be, nobody said.
-    let error = run(&format!("{seats} v2 = get_entity_by_constraint(v0, club.seats, <, v1); ans = end(v2)")).unwrap_err();
+    let error = run(&format!(
+        "{seats} v2 = get_entity_by_constraint(v0, club.seats, <, v1); ans = end(v2)"
+    ))
+    .unwrap_err();
     assert!(matches!(error, ToolError::Comparison(_)), "{error}");
-    assert_eq!(names("v0 = judge(reds, rdf:type, =, club); ans = end(v0)"), "true");
-    assert_eq!(names("v0 = judge(port, rdf:type, =, club); ans = end(v0)"), "false");
+    assert_eq!(
+        names("v0 = judge(reds, rdf:type, =, club); ans = end(v0)"),
+        "true"
+    );
+    assert_eq!(
+        names("v0 = judge(port, rdf:type, =, club); ans = end(v0)"),
+        "false"
+    );
 }
 
 #[test]
 fn a_class_can_be_judged_where_classes_are_offered() {
     let kg = graph();
     let mut session = session(&kg, ExecOptions::default());
-    let club = session.classes().iter().position(|&class| kg.name(class) == "club").unwrap();
+    let club = session
+        .classes()
+        .iter()
+        .position(|&class| kg.name(class) == "club")
+        .unwrap();
     let text = format!("v0 = judge(e0, rdf:type, =, c{club})");
-    let accepts = |session: &Session<'_>| CallAcceptor::new(session.live(Naming::Mixed)).accepts(&text);
-    assert!(!accepts(&session), "nothing is judged of a set before its relations are shown");
-    session.run(&parse_call("get_relation(e0)").unwrap()).unwrap();
+    let accepts =
+        |session: &Session<'_>| CallAcceptor::new(session.live(Naming::Mixed)).accepts(&text);
+    assert!(
+        !accepts(&session),
+        "nothing is judged of a set before its relations are shown"
+    );
+    session
+        .run(&parse_call("get_relation(e0)").unwrap())
+        .unwrap();
     assert!(accepts(&session));
-    let call = session.run(&parse_call(&text).unwrap()).unwrap().call.clone();
+    let call = session
+        .run(&parse_call(&text).unwrap())
+        .unwrap()
+        .call
+        .clone();
     assert_eq!(call.to_string(), "v0 = judge(ada, rdf:type, =, club)");
     assert_eq!(session.variable(0), Some(&Value::Bool(false)));
     assert_eq!(session.with_handles(&call, Naming::Mixed).to_string(), text);
@@ -193,41 +322,83 @@ fn a_class_can_be_judged_where_classes_are_offered() {
 #[test]
 fn r18_r19_counts_and_intersections_of_nothing() {
     assert_eq!(names("v0 = count([]); ans = end(v0)"), "0");
-    assert_eq!(names("v0 = intersect(reds, blues); v1 = intersect(v0, reds); ans = end(v1)"), "");
+    assert_eq!(
+        names("v0 = intersect(reds, blues); v1 = intersect(v0, reds); ans = end(v1)"),
+        ""
+    );
 }
 
 #[test]
 fn r20_variables_are_immutable_and_known() {
-    assert!(matches!(run("v0 = count(v3); ans = end(v0)").unwrap_err(), ToolError::UnknownVariable { given: 3, live: 0 }));
-    assert!(matches!(run("v1 = count(ada); ans = end(v1)").unwrap_err(), ToolError::Assignment { given: 1, next: 0 }));
-    assert!(matches!(run("v0 = count(ada); v1 = count(v0); ans = end(v1)").unwrap_err(), ToolError::NotASet(0)));
+    assert!(matches!(
+        run("v0 = count(v3); ans = end(v0)").unwrap_err(),
+        ToolError::UnknownVariable { given: 3, live: 0 }
+    ));
+    assert!(matches!(
+        run("v1 = count(ada); ans = end(v1)").unwrap_err(),
+        ToolError::Assignment { given: 1, next: 0 }
+    ));
+    assert!(matches!(
+        run("v0 = count(ada); v1 = count(v0); ans = end(v1)").unwrap_err(),
+        ToolError::NotASet(0)
+    ));
 }
 
 #[test]
 fn candidates_and_disambiguation() {
-    assert_eq!(names("v0 = get_candidate_entity(\"reds\"); v1 = disambiguate_entity(v0); ans = end(v1)"), "reds");
+    assert_eq!(
+        names("v0 = get_candidate_entity(\"reds\"); v1 = disambiguate_entity(v0); ans = end(v1)"),
+        "reds"
+    );
 }
 
 #[test]
 fn steps_and_calls_after_the_end_are_refused() {
     let kg = graph();
-    let mut one = session(&kg, ExecOptions { max_steps: 1, ..ExecOptions::default() });
+    let mut one = session(
+        &kg,
+        ExecOptions {
+            max_steps: 1,
+            ..ExecOptions::default()
+        },
+    );
     one.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
-    assert!(matches!(one.run(&parse_call("ans = end(ada)").unwrap()), Err(ToolError::Steps { limit: 1 })));
+    assert!(matches!(
+        one.run(&parse_call("ans = end(ada)").unwrap()),
+        Err(ToolError::Steps { limit: 1 })
+    ));
     let mut ended = session(&kg, ExecOptions::default());
     ended.run(&parse_call("ans = end(ada)").unwrap()).unwrap();
-    assert!(matches!(ended.run(&parse_call("ans = end(ada)").unwrap()), Err(ToolError::Ended)));
+    assert!(matches!(
+        ended.run(&parse_call("ans = end(ada)").unwrap()),
+        Err(ToolError::Ended)
+    ));
 }
 
 #[test]
 fn the_deadline_counts_calls_and_not_what_planners_think() {
     let kg = graph();
     let deadline = Duration::from_secs(1);
-    let mut slow = session(&kg, ExecOptions { deadline, ..ExecOptions::default() });
+    let mut slow = session(
+        &kg,
+        ExecOptions {
+            deadline,
+            ..ExecOptions::default()
+        },
+    );
     std::thread::sleep(deadline + deadline / 10);
     slow.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
-    let mut over = session(&kg, ExecOptions { deadline: Duration::ZERO, ..ExecOptions::default() });
-    assert!(matches!(over.run(&parse_call("get_relation(ada)").unwrap()), Err(ToolError::Deadline { .. })));
+    let mut over = session(
+        &kg,
+        ExecOptions {
+            deadline: Duration::ZERO,
+            ..ExecOptions::default()
+        },
+    );
+    assert!(matches!(
+        over.run(&parse_call("get_relation(ada)").unwrap()),
+        Err(ToolError::Deadline { .. })
+    ));
 }
 
 /// Programs whose answers rest on every kind of call.
@@ -261,9 +432,14 @@ fn evidence_alone_re_derives_the_answer() {
         let small = MemoryKg::from_triples(triples);
         let linked = Linked::default();
         let mut again = Session::new(&small, "", linked, &[], ExecOptions::default());
-        run_program(&mut again, &program).unwrap_or_else(|(step, error)| panic!("{text}: step {step}: {error}\n{:?}", answer.evidence));
+        run_program(&mut again, &program).unwrap_or_else(|(step, error)| {
+            panic!("{text}: step {step}: {error}\n{:?}", answer.evidence)
+        });
         let terms = |answer: &Answer| match &answer.value {
-            AnswerValue::Set(members) => members.iter().map(|member| member.term.to_string()).collect::<Vec<_>>(),
+            AnswerValue::Set(members) => members
+                .iter()
+                .map(|member| member.term.to_string())
+                .collect::<Vec<_>>(),
             other => vec![format!("{other:?}")],
         };
         assert_eq!(terms(&Answer::of(&again)), terms(&answer), "{text}");
@@ -285,7 +461,12 @@ fn an_empty_answer_names_the_step() {
 #[test]
 fn what_is_live_can_be_run() {
     let kg = graph();
-    for naming in [Naming::Handles, Naming::Mentions, Naming::Mixed, Naming::Names] {
+    for naming in [
+        Naming::Handles,
+        Naming::Mentions,
+        Naming::Mixed,
+        Naming::Names,
+    ] {
         let mut s = session(&kg, ExecOptions::default());
         s.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
         let acceptor = CallAcceptor::new(s.live(naming));
@@ -294,9 +475,16 @@ fn what_is_live_can_be_run() {
             Naming::Mixed | Naming::Mentions => "v0 = get_tail_entity(e0, player.stints)",
             Naming::Names => "v0 = get_tail_entity(ada, player.stints)",
         };
-        assert!(acceptor.accepts(call), "{:?}", acceptor.continuations(&acceptor.start()));
+        assert!(
+            acceptor.accepts(call),
+            "{:?}",
+            acceptor.continuations(&acceptor.start())
+        );
         s.run(&parse_call(call).unwrap()).unwrap();
-        assert_eq!(s.steps()[1].call.to_string(), "v0 = get_tail_entity(ada, player.stints)");
+        assert_eq!(
+            s.steps()[1].call.to_string(),
+            "v0 = get_tail_entity(ada, player.stints)"
+        );
         assert!(CallAcceptor::new(s.live(naming)).accepts("get_relation(v0)"));
     }
 }
@@ -304,7 +492,10 @@ fn what_is_live_can_be_run() {
 #[test]
 fn handles_and_names_are_two_spellings_of_one_program() {
     let kg = graph();
-    let template = Template { naming: Naming::Handles, ..Template::new(Layout::Dialogue) };
+    let template = Template {
+        naming: Naming::Handles,
+        ..Template::new(Layout::Dialogue)
+    };
     assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
     let mut s = session(&kg, ExecOptions::default());
     let mut conversation = Conversation::open(&template, &s);
@@ -315,7 +506,10 @@ fn handles_and_names_are_two_spellings_of_one_program() {
         s.run(&written).unwrap();
         conversation.record(&s, &written.to_string());
     }
-    let text: String = conversation.into_samples()[0].iter().map(|turn| format!("{:?}: {}\n", turn.role, turn.text())).collect();
+    let text: String = conversation.into_samples()[0]
+        .iter()
+        .map(|turn| format!("{:?}: {}\n", turn.role, turn.text()))
+        .collect();
     assert!(text.contains("which club did e0 play for in x0"), "{text}");
     assert!(text.contains("get_entity_by_constraint(v0, r"), "{text}");
     assert!(text.contains(", =, x0)"), "{text}");
@@ -325,7 +519,10 @@ fn handles_and_names_are_two_spellings_of_one_program() {
 #[test]
 fn an_observation_follows_a_list_of_relations_and_nothing_else() {
     let kg = graph();
-    let template = Template { observe: true, ..Template::new(Layout::Dialogue) };
+    let template = Template {
+        observe: true,
+        ..Template::new(Layout::Dialogue)
+    };
     assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
     let mut s = session(&kg, ExecOptions::default());
     let told = |s: &mut Session<'_>, template: &Template, call: &str| {
@@ -333,24 +530,46 @@ fn an_observation_follows_a_list_of_relations_and_nothing_else() {
         template.reply(s, &step).unwrap().text()
     };
     let list = told(&mut s, &template, "get_relation(ada)");
-    let plain = template_without(&template).reply(&s, &s.steps()[0].clone()).unwrap().text();
+    let plain = template_without(&template)
+        .reply(&s, &s.steps()[0].clone())
+        .unwrap()
+        .text();
     let rest = list.strip_prefix(&plain).unwrap();
     // The club two hops on is what the question asks for; the list alone says nothing of it.
-    assert!(rest.starts_with("\nsee e0 ") && rest.contains("stint.club Reds"), "{list}");
-    assert_eq!(told(&mut s, &template, "v0 = get_tail_entity(ada, player.stints)"), "many");
+    assert!(
+        rest.starts_with("\nsee e0 ") && rest.contains("stint.club Reds"),
+        "{list}"
+    );
+    assert_eq!(
+        told(
+            &mut s,
+            &template,
+            "v0 = get_tail_entity(ada, player.stints)"
+        ),
+        "many"
+    );
     assert!(told(&mut s, &template, "get_relation(v0)").contains("\nsee v0 1 "));
-    let blind = ExecOptions { without: vec![kg.by_name("stint.club").unwrap().relation()], ..ExecOptions::default() };
+    let blind = ExecOptions {
+        without: vec![kg.by_name("stint.club").unwrap().relation()],
+        ..ExecOptions::default()
+    };
     assert!(!told(&mut session(&kg, blind), &template, "get_relation(ada)").contains("stint.club"));
 }
 
 fn template_without(observing: &Template) -> Template {
-    Template { observe: false, ..observing.clone() }
+    Template {
+        observe: false,
+        ..observing.clone()
+    }
 }
 
 #[test]
 fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
     let kg = graph();
-    let template = Template { naming: Naming::Mentions, ..Template::new(Layout::Dialogue) };
+    let template = Template {
+        naming: Naming::Mentions,
+        ..Template::new(Layout::Dialogue)
+    };
     assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
     let mut s = session(&kg, ExecOptions::default());
     let mut conversation = Conversation::open(&template, &s);
@@ -361,30 +580,68 @@ fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
         s.run(&written).unwrap();
         conversation.record(&s, &written.to_string());
     }
-    let text: String = conversation.into_samples()[0].iter().map(|turn| format!("{:?}: {}\n", turn.role, turn.text())).collect();
-    assert!(text.contains("which m0 club did e0 m1 play for in x0"), "{text}");
+    let text: String = conversation.into_samples()[0]
+        .iter()
+        .map(|turn| format!("{:?}: {}\n", turn.role, turn.text()))
+        .collect();
+    assert!(
+        text.contains("which m0 club did e0 m1 play for in x0"),
+        "{text}"
+    );
     // No word of the question is in `player.stints`; `stint.club` is named by the first, whichever way it is walked.
-    for call in ["v0 = get_tail_entity(e0, player.stints)", "v1 = get_tail_entity(v0, m0)", "v2 = get_head_entity(v1, m0)"] {
+    for call in [
+        "v0 = get_tail_entity(e0, player.stints)",
+        "v1 = get_tail_entity(v0, m0)",
+        "v2 = get_head_entity(v1, m0)",
+    ] {
         assert!(text.contains(call), "{text}");
     }
-    assert!(s.with_names(&parse_call("v3 = get_tail_entity(v0, m1)").unwrap()).is_err());
+    assert!(
+        s.with_names(&parse_call("v3 = get_tail_entity(v0, m1)").unwrap())
+            .is_err()
+    );
 }
 
 #[test]
 fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
     let iri = |name: String| Term::Iri(format!("http://test.example/{name}"));
-    let relation = |i: usize| format!("somedomain{i:02}.averylongtypenameofmanywords.andaverylongpropertynameofevenmorewords");
-    let kg = MemoryKg::from_triples((0..60).map(|i| [iri("ada".to_owned()), iri(relation(i)), iri(format!("o{i}"))]));
+    let relation = |i: usize| {
+        format!(
+            "somedomain{i:02}.averylongtypenameofmanywords.andaverylongpropertynameofevenmorewords"
+        )
+    };
+    let kg = MemoryKg::from_triples((0..60).map(|i| {
+        [
+            iri("ada".to_owned()),
+            iri(relation(i)),
+            iri(format!("o{i}")),
+        ]
+    }));
     let ada = kg.by_name("ada").unwrap();
     let template = Template::new(Layout::Paper);
     assert_eq!(Template::by_hash(&template.hash()), Some(template.clone()));
     let needed = kg.by_name(&relation(59)).unwrap().relation();
     let listed = |must_show: &[RelId], fit: bool| {
-        let options = ExecOptions { must_show: must_show.iter().map(|&r| Relation::Plain(r)).collect(), ..ExecOptions::default() };
+        let options = ExecOptions {
+            must_show: must_show.iter().map(|&r| Relation::Plain(r)).collect(),
+            ..ExecOptions::default()
+        };
         let options = if fit { template.fit(options) } else { options };
-        let mut session = Session::new(&kg, "what of ada", Linked::new(&kg, "what of ada", &[ada]), &[], options);
-        session.run(&parse_call("get_relation(ada)").unwrap()).unwrap();
-        let tokens: usize = template.opening(&session).iter().map(|turn| toolbox::tokens::estimate(&turn.text())).sum();
+        let mut session = Session::new(
+            &kg,
+            "what of ada",
+            Linked::new(&kg, "what of ada", &[ada]),
+            &[],
+            options,
+        );
+        session
+            .run(&parse_call("get_relation(ada)").unwrap())
+            .unwrap();
+        let tokens: usize = template
+            .opening(&session)
+            .iter()
+            .map(|turn| toolbox::tokens::estimate(&turn.text()))
+            .sum();
         (session.current().unwrap().out.clone(), tokens)
     };
     let (all, tokens) = listed(&[], false);
@@ -396,5 +653,9 @@ fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
         fitting.len()
     );
     let (with, tokens) = listed(&[needed], true);
-    assert!(tokens <= PROMPT_TOKENS && with.contains(&Relation::Plain(needed)) && !fitting.contains(&Relation::Plain(needed)));
+    assert!(
+        tokens <= PROMPT_TOKENS
+            && with.contains(&Relation::Plain(needed))
+            && !fitting.contains(&Relation::Plain(needed))
+    );
 }

@@ -2,7 +2,12 @@
 //!
 //! The store keeps numbers and dates by value and gives them back in canonical form, so what our side gives is put into canonical form by a
 //! store too before it is compared. LIMIT and OFFSET are taken out first: among equal rows they leave open which ones are given.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 
 mod common;
 
@@ -11,13 +16,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{datasets, json};
-use oxigraph::model::{BlankNode, GraphName, Literal as OxLiteral, NamedNode, NamedOrBlankNode, Quad, Term as OxTerm};
+use oxigraph::model::{
+    BlankNode, GraphName, Literal as OxLiteral, NamedNode, NamedOrBlankNode, Quad, Term as OxTerm,
+};
 use oxigraph::sparql::{QueryResults, SparqlEvaluator};
 use oxigraph::store::Store;
 use proptest::prelude::*;
 use toolbox::kg::spargebra::Query;
 use toolbox::kg::spargebra::algebra::GraphPattern;
-use toolbox::kg::{self, Evaluated, FrozenKg, Kg, LoadOptions, QueryAnswer, QueryError, QueryLimits};
+use toolbox::kg::{
+    self, Evaluated, FrozenKg, Kg, LoadOptions, QueryAnswer, QueryError, QueryLimits,
+};
 use toolbox::term::{NodeId, RelId, Term};
 
 /// A graph on both sides.
@@ -48,19 +57,34 @@ impl Both {
         loader.commit().unwrap();
         // Two spellings of one value are one triple there: DBpedia's slice has one such pair.
         assert!(store.len().unwrap() <= kg.len() && store.len().unwrap() + 2 > kg.len());
-        Self { kg, store, canonical: HashMap::new() }
+        Self {
+            kg,
+            store,
+            canonical: HashMap::new(),
+        }
     }
 
     fn ours(&mut self, query: &Query) -> Result<Rows, QueryError> {
-        let limits = QueryLimits { deadline: Duration::from_secs(60), ..QueryLimits::default() };
+        let limits = QueryLimits {
+            deadline: Duration::from_secs(60),
+            ..QueryLimits::default()
+        };
         let answer = self.kg.query(query, limits)?;
         Ok(match answer {
             QueryAnswer::Bool(holds) => Rows::Bool(holds),
             QueryAnswer::Rows { variables, rows } => {
                 let mut cell = |term: Option<Term>| {
-                    term.map_or_else(String::new, |term| self.canonical.entry(term).or_insert_with_key(canonical).clone())
+                    term.map_or_else(String::new, |term| {
+                        self.canonical
+                            .entry(term)
+                            .or_insert_with_key(canonical)
+                            .clone()
+                    })
                 };
-                let mut rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.into_iter().map(&mut cell).collect()).collect();
+                let mut rows: Vec<Vec<String>> = rows
+                    .into_iter()
+                    .map(|row| row.into_iter().map(&mut cell).collect())
+                    .collect();
                 rows.sort_unstable();
                 Rows::Table(variables, rows)
             }
@@ -69,13 +93,30 @@ impl Both {
 
     fn theirs(&self, query: &Query) -> Rows {
         let Evaluated { query, functions } = Evaluated::of(query).unwrap();
-        let evaluator = functions.into_iter().fold(SparqlEvaluator::new(), |e, (name, function)| e.with_custom_function(name, function));
-        match evaluator.for_query(query).on_store(&self.store).execute().unwrap() {
+        let evaluator = functions
+            .into_iter()
+            .fold(SparqlEvaluator::new(), |e, (name, function)| {
+                e.with_custom_function(name, function)
+            });
+        match evaluator
+            .for_query(query)
+            .on_store(&self.store)
+            .execute()
+            .unwrap()
+        {
             QueryResults::Boolean(holds) => Rows::Bool(holds),
             QueryResults::Solutions(solutions) => {
-                let variables = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
-                let cell = |term: &Option<OxTerm>| term.as_ref().map_or_else(String::new, ToString::to_string);
-                let mut rows: Vec<Vec<String>> = solutions.map(|row| row.unwrap().values().iter().map(cell).collect()).collect();
+                let variables = solutions
+                    .variables()
+                    .iter()
+                    .map(|v| v.as_str().to_owned())
+                    .collect();
+                let cell = |term: &Option<OxTerm>| {
+                    term.as_ref().map_or_else(String::new, ToString::to_string)
+                };
+                let mut rows: Vec<Vec<String>> = solutions
+                    .map(|row| row.unwrap().values().iter().map(cell).collect())
+                    .collect();
                 rows.sort_unstable();
                 Rows::Table(variables, rows)
             }
@@ -89,8 +130,13 @@ fn ox(term: &Term) -> OxTerm {
         Term::Iri(iri) => NamedNode::new_unchecked(iri).into(),
         Term::Blank(label) => BlankNode::new_unchecked(label).into(),
         Term::Literal(literal) => match (&literal.lang, &literal.datatype) {
-            (Some(lang), _) => OxLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang).into(),
-            (None, Some(datatype)) => OxLiteral::new_typed_literal(&literal.lexical, NamedNode::new_unchecked(datatype)).into(),
+            (Some(lang), _) => {
+                OxLiteral::new_language_tagged_literal_unchecked(&literal.lexical, lang).into()
+            }
+            (None, Some(datatype)) => {
+                OxLiteral::new_typed_literal(&literal.lexical, NamedNode::new_unchecked(datatype))
+                    .into()
+            }
             (None, None) => OxLiteral::new_simple_literal(&literal.lexical).into(),
         },
     }
@@ -100,7 +146,14 @@ fn ox(term: &Term) -> OxTerm {
 fn canonical(term: &Term) -> String {
     let store = Store::new().unwrap();
     let name = NamedNode::new_unchecked("x:x");
-    store.insert(&Quad::new(name.clone(), name, ox(term), GraphName::DefaultGraph)).unwrap();
+    store
+        .insert(&Quad::new(
+            name.clone(),
+            name,
+            ox(term),
+            GraphName::DefaultGraph,
+        ))
+        .unwrap();
     store.iter().next().unwrap().unwrap().object.to_string()
 }
 
@@ -143,14 +196,16 @@ fn thing() -> impl Strategy<Value = String> {
 
 fn graph() -> impl Strategy<Value = Vec<String>> {
     let subject = prop_oneof![5 => "<http://t\\.test/[a-f]>", 1 => "_:[bc]"];
-    let triple = (subject, "<http://t\\.test/[pqr]>", thing()).prop_map(|(s, p, o)| format!("{s} {p} {o} ."));
+    let triple = (subject, "<http://t\\.test/[pqr]>", thing())
+        .prop_map(|(s, p, o)| format!("{s} {p} {o} ."));
     proptest::collection::vec(triple, 0..50)
 }
 
 fn pattern() -> impl Strategy<Value = String> {
     let variable = "\\?[xyzw]";
     let end = prop_oneof![4 => variable.prop_map(|v| v), 1 => thing()];
-    let start = prop_oneof![4 => variable.prop_map(|v| v), 1 => "<http://t\\.test/[a-f]>".prop_map(|v| v)];
+    let start =
+        prop_oneof![4 => variable.prop_map(|v| v), 1 => "<http://t\\.test/[a-f]>".prop_map(|v| v)];
     let link = prop_oneof![
         6 => "<http://t\\.test/[pqr]>".prop_map(|v| v),
         2 => "\\?[xyzw]".prop_map(|v| v),
@@ -163,7 +218,9 @@ fn pattern() -> impl Strategy<Value = String> {
 }
 
 fn group() -> impl Strategy<Value = String> {
-    let basic = proptest::collection::vec(pattern(), 1..4).prop_map(|patterns| patterns.join(" ")).boxed();
+    let basic = proptest::collection::vec(pattern(), 1..4)
+        .prop_map(|patterns| patterns.join(" "))
+        .boxed();
     let filter = prop_oneof![
         "\\?[xyzw] (=|!=|<|>=) \\?[xyzw]".prop_map(|v| v),
         "\\?[xyzw] (<|>) [0-3]".prop_map(|v| v),
@@ -181,8 +238,10 @@ fn group() -> impl Strategy<Value = String> {
             (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("{{ {a} }} UNION {{ {b} }}")),
             (basic.clone(), inner.clone()).prop_map(|(a, b)| format!("{a} MINUS {{ {b} }}")),
             (inner.clone(), filter.clone()).prop_map(|(a, f)| format!("{a} FILTER ({f})")),
-            (basic.clone(), thing(), thing()).prop_map(|(a, v, w)| format!("{a} VALUES ?x {{ {v} {w} }}")),
-            (basic.clone(), inner).prop_map(|(a, b)| format!("{a} {{ SELECT DISTINCT ?x ?y {{ {b} }} }}")),
+            (basic.clone(), thing(), thing())
+                .prop_map(|(a, v, w)| format!("{a} VALUES ?x {{ {v} {w} }}")),
+            (basic.clone(), inner)
+                .prop_map(|(a, b)| format!("{a} {{ SELECT DISTINCT ?x ?y {{ {b} }} }}")),
         ]
     })
 }
@@ -231,9 +290,12 @@ fn compare(both: &mut Both, queries: impl Iterator<Item = String>) -> usize {
     for text in queries {
         let mut query = kg::parse_query(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
         // As it is, no query may fail.
-        both.ours(&query).unwrap_or_else(|error| panic!("{text}: {error}"));
+        both.ours(&query)
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
         unsliced(&mut query);
-        let ours = both.ours(&query).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let ours = both
+            .ours(&query)
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(ours, both.theirs(&query), "{text}");
         compared += 1;
     }
@@ -241,14 +303,21 @@ fn compare(both: &mut Both, queries: impl Iterator<Item = String>) -> usize {
 }
 
 fn texts(questions: &serde_json::Value) -> impl Iterator<Item = String> + '_ {
-    questions.as_array().unwrap().iter().map(|question| question["sparql"].as_str().unwrap().to_owned())
+    questions
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|question| question["sparql"].as_str().unwrap().to_owned())
 }
 
 #[test]
 fn freebase_queries_give_the_same_rows() {
     let Some(root) = datasets() else { return };
     let questions = json(&root.join("cwq-mini/questions.json.gz"));
-    assert_eq!(compare(&mut both(&root, "cwq-mini/kg.nt.gz"), texts(&questions)), 568);
+    assert_eq!(
+        compare(&mut both(&root, "cwq-mini/kg.nt.gz"), texts(&questions)),
+        568
+    );
 }
 
 #[test]
@@ -266,7 +335,10 @@ fn spider_queries_give_the_same_rows() {
     let Some(root) = datasets() else { return };
     let questions = json(&root.join("spider4sparql/questions.json.gz"));
     let questions = questions.as_array().unwrap();
-    let mut graphs: Vec<&str> = questions.iter().map(|question| question["kg"].as_str().unwrap()).collect();
+    let mut graphs: Vec<&str> = questions
+        .iter()
+        .map(|question| question["kg"].as_str().unwrap())
+        .collect();
     graphs.sort_unstable();
     graphs.dedup();
     assert_eq!(graphs.len(), 13);
@@ -274,7 +346,10 @@ fn spider_queries_give_the_same_rows() {
     for graph in graphs {
         let of_graph = questions.iter().filter(|question| question["kg"] == graph);
         let texts = of_graph.map(|question| question["sparql"].as_str().unwrap().to_owned());
-        compared += compare(&mut both(&root, &format!("spider4sparql/{graph}.nt.gz")), texts);
+        compared += compare(
+            &mut both(&root, &format!("spider4sparql/{graph}.nt.gz")),
+            texts,
+        );
     }
     assert_eq!(compared, 489);
 }

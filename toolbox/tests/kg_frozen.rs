@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use toolbox::kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Progress, QueryLimits, parse_query};
+use toolbox::kg::{
+    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Progress, QueryLimits, parse_query,
+};
 use toolbox::term::{Literal, NodeId, RelId, Term};
 
 fn load(dir: &Path, files: &[PathBuf], options: &LoadOptions) -> Result<FrozenKg, FolderError> {
@@ -22,7 +24,11 @@ fn write(dir: &Path, name: &str, text: &str) -> PathBuf {
 
 /// Many cases of what writes folders take their time: so many unless `PROPTEST_CASES` says otherwise.
 fn cases(usual: u32) -> ProptestConfig {
-    if std::env::var_os("PROPTEST_CASES").is_some() { ProptestConfig::default() } else { ProptestConfig::with_cases(usual) }
+    if std::env::var_os("PROPTEST_CASES").is_some() {
+        ProptestConfig::default()
+    } else {
+        ProptestConfig::with_cases(usual)
+    }
 }
 
 /// Lines of N-Quads with IRIs, blank nodes, literals of all kinds and named graphs.
@@ -44,7 +50,10 @@ fn quads() -> impl Strategy<Value = Vec<String>> {
     ];
     let object = prop_oneof![2 => node.clone(), 1 => literal];
     let graph = prop_oneof![2 => Just(String::new()), 1 => "<http://g\\.test/[ab]>", 1 => "_:[gh]"];
-    proptest::collection::vec((node, relation, object, graph).prop_map(|(s, p, o, g)| format!("{s} {p} {o} {g} .")), 0..60)
+    proptest::collection::vec(
+        (node, relation, object, graph).prop_map(|(s, p, o, g)| format!("{s} {p} {o} {g} .")),
+        0..60,
+    )
 }
 
 proptest! {
@@ -163,19 +172,44 @@ fn ask_everything(kg: &FrozenKg) {
     let most = u32::try_from(kg.term_count()).unwrap_or(u32::MAX).min(200) + 3;
     for node in (0..most).chain([u32::MAX]).map(NodeId) {
         let (name, _, _) = (kg.name(node), kg.label(node), kg.term(node));
-        let _ = (kg.by_name(&name), kg.by_label(&name), kg.types(node), kg.instances(node).len(), kg.degree(node));
-        for r in kg.out_relations(node).into_iter().chain(kg.in_relations(node)) {
-            let _ = (kg.tails(node, r).len(), kg.heads(r, node).len(), kg.has(node, r, node));
+        let _ = (
+            kg.by_name(&name),
+            kg.by_label(&name),
+            kg.types(node),
+            kg.instances(node).len(),
+            kg.degree(node),
+        );
+        for r in kg
+            .out_relations(node)
+            .into_iter()
+            .chain(kg.in_relations(node))
+        {
+            let _ = (
+                kg.tails(node, r).len(),
+                kg.heads(r, node).len(),
+                kg.has(node, r, node),
+            );
         }
         let _ = kg.pairs(node.relation()).count();
     }
-    let _ = (kg.triples().take(10_000).count(), kg.entities().take(10_000).count(), kg.classes().len(), kg.graphs().len());
+    let _ = (
+        kg.triples().take(10_000).count(),
+        kg.entities().take(10_000).count(),
+        kg.classes().len(),
+        kg.graphs().len(),
+    );
     for query in [
         "SELECT * { ?s ?p ?o } LIMIT 500",
         "SELECT * { ?s ?p ?o . ?o ?q ?z } LIMIT 500",
         "SELECT * { <http://t.test/a> ?p <http://t.test/b> }",
     ] {
-        let _ = kg.query(&parse_query(query).unwrap(), QueryLimits { deadline: std::time::Duration::from_secs(1), rows: 1000 });
+        let _ = kg.query(
+            &parse_query(query).unwrap(),
+            QueryLimits {
+                deadline: std::time::Duration::from_secs(1),
+                rows: 1000,
+            },
+        );
     }
     for graph in kg.graphs() {
         let _ = kg.restricted(std::slice::from_ref(&graph.name));
@@ -203,29 +237,48 @@ fn every_changed_byte_and_every_cut_is_found() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).unwrap();
-        assert!(GraphFolder::verify(&kg).is_err(), "byte {at} of {}", whole.len());
+        assert!(
+            GraphFolder::verify(&kg).is_err(),
+            "byte {at} of {}",
+            whole.len()
+        );
     }
     for length in (0..whole.len()).step_by(61).chain([whole.len() - 1]) {
         fs::write(&path, &whole[..length]).unwrap();
-        assert!(matches!(GraphFolder::open(&kg), Err(FolderError::Damage { .. })), "{length} bytes");
+        assert!(
+            matches!(GraphFolder::open(&kg), Err(FolderError::Damage { .. })),
+            "{length} bytes"
+        );
     }
     fs::write(&path, [&whole[..], b"more"].concat()).unwrap();
     let error = GraphFolder::open(&kg).unwrap_err().to_string();
-    assert!(error.contains("graph.kgf") && error.contains("cut off or was changed"), "{error}");
+    assert!(
+        error.contains("graph.kgf") && error.contains("cut off or was changed"),
+        "{error}"
+    );
     let mut newer = whole.clone();
     newer[8] = 99;
     fs::write(&path, &newer).unwrap();
     let error = GraphFolder::open(&kg).unwrap_err().to_string();
-    assert!(error.contains("version 99") && error.contains("load the sources again"), "{error}");
+    assert!(
+        error.contains("version 99") && error.contains("load the sources again"),
+        "{error}"
+    );
     fs::remove_file(&path).unwrap();
-    assert!(matches!(GraphFolder::open(&kg), Err(FolderError::Io { .. })));
+    assert!(matches!(
+        GraphFolder::open(&kg),
+        Err(FolderError::Io { .. })
+    ));
 }
 
 #[test]
 fn every_changed_byte_of_the_label_index_is_found_and_none_ends_the_process() {
     let dir = tempfile::tempdir().unwrap();
     let kg = small(dir.path());
-    let labels: Vec<PathBuf> = fs::read_dir(kg.join("labels")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let labels: Vec<PathBuf> = fs::read_dir(kg.join("labels"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
     assert!(labels.len() > 5, "{labels:?}");
     for path in labels {
         let whole = fs::read(&path).unwrap();
@@ -234,13 +287,21 @@ fn every_changed_byte_of_the_label_index_is_found_and_none_ends_the_process() {
             bytes[at] ^= 1 << (at % 8);
             fs::write(&path, &bytes).unwrap();
             let error = GraphFolder::verify(&kg).unwrap_err();
-            assert!(matches!(&error, FolderError::Changed { path: changed } if *changed == path), "{} at {at}: {error}", path.display());
+            assert!(
+                matches!(&error, FolderError::Changed { path: changed } if *changed == path),
+                "{} at {at}: {error}",
+                path.display()
+            );
         }
         // Whoever does not check gets an error or an index that finds what it finds.
         for flip in [1, 0x10, 0x55, 0xff] {
             // The footer stays, so that the file still looks like one.
             let body = whole.len().saturating_sub(100);
-            let bytes: Vec<u8> = whole.iter().enumerate().map(|(i, &byte)| if i < body { byte ^ flip } else { byte }).collect();
+            let bytes: Vec<u8> = whole
+                .iter()
+                .enumerate()
+                .map(|(i, &byte)| if i < body { byte ^ flip } else { byte })
+                .collect();
             fs::write(&path, &bytes).unwrap();
             if let Ok(kg) = GraphFolder::open(&kg) {
                 let _ = kg.label_index().unwrap().candidates("a", 5);
@@ -260,39 +321,81 @@ fn every_change_of_the_manifest_is_found_but_those_of_its_owner() {
     // What its owner may change, and how a file is laid out, say nothing about the graph.
     let says = |bytes: &[u8]| {
         let mut value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
-        value.as_object_mut()?.retain(|name, _| name != "settings" && name != "deny");
+        value
+            .as_object_mut()?
+            .retain(|name, _| name != "settings" && name != "deny");
         Some(value)
     };
     for at in 0..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).unwrap();
-        assert!(says(&bytes) == says(&whole) || GraphFolder::verify(&kg).is_err(), "byte {at} of {}", whole.len());
+        assert!(
+            says(&bytes) == says(&whole) || GraphFolder::verify(&kg).is_err(),
+            "byte {at} of {}",
+            whole.len()
+        );
     }
     let text = String::from_utf8(whole).unwrap();
-    fs::write(&path, text.replace("\"subclasses\": false", "\"subclasses\": true")).unwrap();
-    assert!(GraphFolder::verify(&kg).unwrap().schema().settings.subclasses, "settings are the owner's");
+    fs::write(
+        &path,
+        text.replace("\"subclasses\": false", "\"subclasses\": true"),
+    )
+    .unwrap();
+    assert!(
+        GraphFolder::verify(&kg)
+            .unwrap()
+            .schema()
+            .settings
+            .subclasses,
+        "settings are the owner's"
+    );
     fs::write(&path, text.replace("a.nq", "b.nq")).unwrap();
-    assert!(matches!(GraphFolder::verify(&kg), Err(FolderError::Changed { .. })));
+    assert!(matches!(
+        GraphFolder::verify(&kg),
+        Err(FolderError::Changed { .. })
+    ));
     let mut older: serde_json::Value = serde_json::from_str(&text).unwrap();
-    older.as_object_mut().unwrap().retain(|name, _| name != "labels" && name != "sha256");
+    older
+        .as_object_mut()
+        .unwrap()
+        .retain(|name, _| name != "labels" && name != "sha256");
     fs::write(&path, older.to_string()).unwrap();
     assert!(GraphFolder::open(&kg).is_ok());
-    assert!(matches!(GraphFolder::verify(&kg), Err(FolderError::NoHashes { .. })), "what cannot be checked is not called whole");
+    assert!(
+        matches!(GraphFolder::verify(&kg), Err(FolderError::NoHashes { .. })),
+        "what cannot be checked is not called whole"
+    );
 }
 
 /// The files of a small graph's folder, loaded once: loading waits for the disk several times.
 static SMALL_FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
     let kg = small(dir.path());
-    let files = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    let files = |folder: PathBuf| {
+        fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file())
+    };
     let all = files(kg.clone()).chain(files(kg.join("labels")));
-    all.map(|path| (path.strip_prefix(&kg).unwrap().to_owned(), fs::read(&path).unwrap())).collect()
+    all.map(|path| {
+        (
+            path.strip_prefix(&kg).unwrap().to_owned(),
+            fs::read(&path).unwrap(),
+        )
+    })
+    .collect()
 });
 
 /// The bytes of the small graph.
 fn small_bytes() -> Vec<u8> {
-    SMALL_FILES.iter().find(|(name, _)| name == Path::new("graph.kgf")).unwrap().1.clone()
+    SMALL_FILES
+        .iter()
+        .find(|(name, _)| name == Path::new("graph.kgf"))
+        .unwrap()
+        .1
+        .clone()
 }
 
 /// Opens the small graph with other bytes and hashes that fit them, and asks it everything if it does open; says whether it did.
@@ -301,7 +404,15 @@ fn ask_forged(mut bytes: Vec<u8>) -> bool {
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir(dir.path().join("labels")).unwrap();
     for (name, whole) in &*SMALL_FILES {
-        fs::write(dir.path().join(name), if name == Path::new("graph.kgf") { &bytes } else { whole }).unwrap();
+        fs::write(
+            dir.path().join(name),
+            if name == Path::new("graph.kgf") {
+                &bytes
+            } else {
+                whole
+            },
+        )
+        .unwrap();
     }
     let opened = GraphFolder::open(dir.path());
     if let Ok(kg) = &opened {
@@ -348,11 +459,16 @@ proptest! {
 /// Makes the hashes of the sections and of the header fit what the bytes say.
 fn forge(bytes: &mut [u8]) {
     use sha2::{Digest, Sha256};
-    let long = |bytes: &[u8], at: usize| usize::try_from(u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())).unwrap();
+    let long = |bytes: &[u8], at: usize| {
+        usize::try_from(u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())).unwrap()
+    };
     let sections = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
     for entry in (0..sections.min(71)).map(|i| 112 + i * 56) {
         let (start, length) = (long(bytes, entry + 8), long(bytes, entry + 16));
-        if let Some(section) = start.checked_add(length).and_then(|end| bytes.get(start..end)) {
+        if let Some(section) = start
+            .checked_add(length)
+            .and_then(|end| bytes.get(start..end))
+        {
             let hash = Sha256::digest(section);
             bytes[entry + 24..entry + 56].copy_from_slice(&hash);
         }
@@ -367,20 +483,56 @@ fn a_faulty_file_leaves_the_old_graph_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let kg = small(dir.path());
     let hash = GraphFolder::open(&kg).unwrap().content_hash().to_owned();
-    let lines: String = (0..50_000).map(|i| format!("<http://t.test/s{i}> <http://t.test/r> <http://t.test/o{}> .\n", i % 97)).collect();
-    let bad = write(dir.path(), "bad.nt", &format!("{lines}<http://t.test/x> oops\n{lines}also wrong\n"));
-    for options in
-        [LoadOptions { threads: 1, ..LoadOptions::default() }, LoadOptions { threads: 4, memory: 100_000, ..LoadOptions::default() }]
-    {
-        let error = load(&kg, std::slice::from_ref(&bad), &options).unwrap_err().to_string();
+    let lines: String = (0..50_000)
+        .map(|i| {
+            format!(
+                "<http://t.test/s{i}> <http://t.test/r> <http://t.test/o{}> .\n",
+                i % 97
+            )
+        })
+        .collect();
+    let bad = write(
+        dir.path(),
+        "bad.nt",
+        &format!("{lines}<http://t.test/x> oops\n{lines}also wrong\n"),
+    );
+    for options in [
+        LoadOptions {
+            threads: 1,
+            ..LoadOptions::default()
+        },
+        LoadOptions {
+            threads: 4,
+            memory: 100_000,
+            ..LoadOptions::default()
+        },
+    ] {
+        let error = load(&kg, std::slice::from_ref(&bad), &options)
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("bad.nt:50001:"), "{error}");
-        let tolerant = LoadOptions { max_faults: 1, ..options };
-        assert!(load(&kg, std::slice::from_ref(&bad), &tolerant).unwrap_err().to_string().contains("bad.nt:100002:"));
+        let tolerant = LoadOptions {
+            max_faults: 1,
+            ..options
+        };
+        assert!(
+            load(&kg, std::slice::from_ref(&bad), &tolerant)
+                .unwrap_err()
+                .to_string()
+                .contains("bad.nt:100002:")
+        );
     }
     assert_eq!(GraphFolder::verify(&kg).unwrap().content_hash(), hash);
-    let left: BTreeSet<_> = fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    let left: BTreeSet<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
     assert_eq!(left, ["a.nq", "bad.nt", "kg"].map(str::to_owned).into());
-    let tolerant = LoadOptions { max_faults: 2, memory: 100_000, ..LoadOptions::default() };
+    let tolerant = LoadOptions {
+        max_faults: 2,
+        memory: 100_000,
+        ..LoadOptions::default()
+    };
     assert_eq!(load(&kg, &[bad], &tolerant).unwrap().len(), 50_000);
 }
 
@@ -388,17 +540,39 @@ fn a_faulty_file_leaves_the_old_graph_and_nothing_else() {
 fn progress_ends_with_all_triples_and_the_sorting() {
     let dir = tempfile::tempdir().unwrap();
     let told = std::cell::RefCell::new(Vec::new());
-    GraphFolder::load(&dir.path().join("kg"), &[write(dir.path(), "a.nq", SMALL)], &LoadOptions::default(), &|p| told.borrow_mut().push(p))
-        .unwrap();
-    assert!(told.borrow().ends_with(&[Progress::Read(4), Progress::Sort]), "{told:?}");
+    GraphFolder::load(
+        &dir.path().join("kg"),
+        &[write(dir.path(), "a.nq", SMALL)],
+        &LoadOptions::default(),
+        &|p| told.borrow_mut().push(p),
+    )
+    .unwrap();
+    assert!(
+        told.borrow()
+            .ends_with(&[Progress::Read(4), Progress::Sort]),
+        "{told:?}"
+    );
 }
 
 #[test]
 fn the_order_of_files_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let files = ["_:x <x:r> <x:a> .", "_:x <x:r> <x:b> .", "[] <x:r> <x:b>, [] ."];
-    let files: Vec<PathBuf> = files.iter().enumerate().map(|(i, text)| write(dir.path(), &format!("{i}.ttl"), text)).collect();
+    let files = [
+        "_:x <x:r> <x:a> .",
+        "_:x <x:r> <x:b> .",
+        "[] <x:r> <x:b>, [] .",
+    ];
+    let files: Vec<PathBuf> = files
+        .iter()
+        .enumerate()
+        .map(|(i, text)| write(dir.path(), &format!("{i}.ttl"), text))
+        .collect();
     let reversed: Vec<PathBuf> = files.iter().rev().cloned().collect();
-    let hash = |files: &[PathBuf]| FrozenKg::load(files, &LoadOptions::default(), &|_| {}).unwrap().content_hash().to_owned();
+    let hash = |files: &[PathBuf]| {
+        FrozenKg::load(files, &LoadOptions::default(), &|_| {})
+            .unwrap()
+            .content_hash()
+            .to_owned()
+    };
     assert_eq!(hash(&files), hash(&reversed));
 }

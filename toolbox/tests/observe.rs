@@ -7,12 +7,15 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use toolbox::kg::{FrozenKg, Kg};
 use toolbox::observe::{
-    ByRanker, Hop, Link, ObserveOptions, PathNetwork, PathOptions, Similarity, StemSimilarity, Triple, grouped, observe, paths,
+    ByRanker, Hop, Link, ObserveOptions, PathNetwork, PathOptions, Similarity, StemSimilarity,
+    Triple, grouped, observe, paths,
 };
 use toolbox::rank::LexicalRanker;
 use toolbox::term::{Literal, NodeId, RelId, Term};
 
-const WORDS: [&str; 8] = ["river", "city", "capital", "film", "birth", "of", "lead", "museum"];
+const WORDS: [&str; 8] = [
+    "river", "city", "capital", "film", "birth", "of", "lead", "museum",
+];
 
 /// A graph from numbers: nodes below `nodes` are entities with a word as label, the rest literals.
 fn graph(edges: &[(u8, u8, u8)]) -> FrozenKg {
@@ -23,8 +26,17 @@ fn graph(edges: &[(u8, u8, u8)]) -> FrozenKg {
         _ => Term::Literal(Literal::plain(format!("{} {i}", word(i)))),
     };
     let label = Term::Iri("http://www.w3.org/2000/01/rdf-schema#label".to_owned());
-    let mut triples: Vec<[Term; 3]> = edges.iter().map(|&(s, r, o)| [node(s % 12), iri("r", r % 4), node(o % 16)]).collect();
-    triples.extend((0..12).map(|i| [node(i), label.clone(), Term::Literal(Literal::plain(format!("the {} {}", word(i), word(i + 3))))]));
+    let mut triples: Vec<[Term; 3]> = edges
+        .iter()
+        .map(|&(s, r, o)| [node(s % 12), iri("r", r % 4), node(o % 16)])
+        .collect();
+    triples.extend((0..12).map(|i| {
+        [
+            node(i),
+            label.clone(),
+            Term::Literal(Literal::plain(format!("the {} {}", word(i), word(i + 3)))),
+        ]
+    }));
     FrozenKg::from_triples(triples)
 }
 
@@ -33,17 +45,25 @@ fn edges() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
 }
 
 fn options() -> impl Strategy<Value = ObserveOptions> {
-    (1..4usize, 0..9usize, 0..11u8, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(|(hops, kept, share, both, joint, literals)| {
-        ObserveOptions {
-            hops,
-            kept,
-            expanded: f64::from(share) / 10.0,
-            both_directions: both,
-            joint,
-            literals_take_places: literals,
-            without: Vec::new(),
-        }
-    })
+    (
+        1..4usize,
+        0..9usize,
+        0..11u8,
+        any::<bool>(),
+        any::<bool>(),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(hops, kept, share, both, joint, literals)| ObserveOptions {
+                hops,
+                kept,
+                expanded: f64::from(share) / 10.0,
+                both_directions: both,
+                joint,
+                literals_take_places: literals,
+                without: Vec::new(),
+            },
+        )
 }
 
 /// The triples that a walk may use.
@@ -60,7 +80,11 @@ fn reference(
     similarity: &dyn Similarity,
     o: &ObserveOptions,
 ) -> Vec<(Triple, bool, usize, usize)> {
-    let tasks = if o.joint { vec![tasks.concat()] } else { tasks.to_vec() };
+    let tasks = if o.joint {
+        vec![tasks.concat()]
+    } else {
+        tasks.to_vec()
+    };
     let mut out: Vec<(Triple, bool, usize, usize)> = Vec::new();
     for (task, from) in tasks.iter().enumerate() {
         let mut expanded: BTreeSet<NodeId> = from.iter().copied().collect();
@@ -69,7 +93,10 @@ fn reference(
             // The best score and direction of each triple at the frontier.
             let mut at: BTreeMap<Triple, (f32, bool)> = BTreeMap::new();
             for (s, r, t) in visible(kg, &o.without) {
-                let ways = [(frontier.contains(&s), t, true), (o.both_directions && frontier.contains(&t), s, false)];
+                let ways = [
+                    (frontier.contains(&s), t, true),
+                    (o.both_directions && frontier.contains(&t), s, false),
+                ];
                 for (_, far, forward) in ways.into_iter().filter(|way| way.0) {
                     let score = similarity.scores(kg, question, &[(r, far)])[0];
                     let best = at.entry((s, r, t)).or_insert((score, forward));
@@ -81,11 +108,21 @@ fn reference(
             let mut top: Vec<(Triple, (f32, bool))> = at.into_iter().collect();
             top.sort_by(|a, b| b.1.0.total_cmp(&a.1.0).then(a.0.cmp(&b.0)));
             top.truncate(o.kept);
-            let far = |(triple, (_, forward)): &(Triple, (f32, bool))| if *forward { triple.2 } else { triple.0 };
+            let far = |(triple, (_, forward)): &(Triple, (f32, bool))| {
+                if *forward { triple.2 } else { triple.0 }
+            };
             let literal = |node: NodeId| matches!(kg.term(node), Term::Literal(_));
             let places = ((top.len() as f64 * o.expanded).ceil() as usize).max(1);
-            let counted: Vec<NodeId> = top.iter().map(far).filter(|&node| o.literals_take_places || !literal(node)).take(places).collect();
-            frontier = counted.into_iter().filter(|&node| !literal(node) && expanded.insert(node)).collect();
+            let counted: Vec<NodeId> = top
+                .iter()
+                .map(far)
+                .filter(|&node| o.literals_take_places || !literal(node))
+                .take(places)
+                .collect();
+            frontier = counted
+                .into_iter()
+                .filter(|&node| !literal(node) && expanded.insert(node))
+                .collect();
             for (triple, (_, forward)) in top {
                 if !out.iter().any(|known| known.0 == triple) {
                     out.push((triple, forward, hop, task));
@@ -204,43 +241,93 @@ proptest! {
 
 #[test]
 fn the_order_of_reflected_triples_decides_the_paths() {
-    let hop = |s: u32, o: u32| Hop { triple: (NodeId(s), RelId(9), NodeId(o)), forward: true };
+    let hop = |s: u32, o: u32| Hop {
+        triple: (NodeId(s), RelId(9), NodeId(o)),
+        forward: true,
+    };
     let made = |hops: &[Hop]| {
         let mut network = PathNetwork::default();
         for &hop in hops {
             network.add(hop);
         }
-        network.paths().iter().map(|path| path.iter().map(|hop| hop.far().0).collect::<Vec<_>>()).collect::<Vec<_>>()
+        network
+            .paths()
+            .iter()
+            .map(|path| path.iter().map(|hop| hop.far().0).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
     };
     // Two triples from the same end: the second cannot follow the first and does not branch off it.
-    assert_eq!(made(&[hop(1, 2), hop(2, 3), hop(2, 4)]), [vec![2, 3], vec![4]]);
-    assert_eq!(made(&[hop(1, 2), hop(2, 4), hop(2, 3)]), [vec![2, 4], vec![3]]);
+    assert_eq!(
+        made(&[hop(1, 2), hop(2, 3), hop(2, 4)]),
+        [vec![2, 3], vec![4]]
+    );
+    assert_eq!(
+        made(&[hop(1, 2), hop(2, 4), hop(2, 3)]),
+        [vec![2, 4], vec![3]]
+    );
     // Two paths end alike: the older one gets it.
-    assert_eq!(made(&[hop(1, 3), hop(2, 3), hop(3, 4)]), [vec![3, 4], vec![3]]);
+    assert_eq!(
+        made(&[hop(1, 3), hop(2, 3), hop(3, 4)]),
+        [vec![3, 4], vec![3]]
+    );
     // Told backwards nothing is strung together.
-    assert_eq!(made(&[hop(3, 4), hop(2, 3), hop(1, 2)]), [vec![4], vec![3], vec![2]]);
+    assert_eq!(
+        made(&[hop(3, 4), hop(2, 3), hop(1, 2)]),
+        [vec![4], vec![3], vec![2]]
+    );
     // A triple walked backwards starts at its tail.
-    let back = Hop { triple: (NodeId(3), RelId(9), NodeId(2)), forward: false };
+    let back = Hop {
+        triple: (NodeId(3), RelId(9), NodeId(2)),
+        forward: false,
+    };
     assert_eq!(made(&[hop(1, 2), back]), [vec![2, 3]]);
 }
 
 #[test]
 fn an_entity_named_twice_is_observed_once() {
     let kg = graph(&[(0, 0, 1), (0, 1, 2), (0, 2, 3)]);
-    let from = [kg.find(&Term::Iri("http://x.example/e.river0".to_owned())).unwrap(); 3];
-    let options = ObserveOptions { hops: 1, kept: 2, joint: true, ..ObserveOptions::default() };
-    let observed = observe(&kg, &[&from[..1], &from], "city of birth", &StemSimilarity, &options);
+    let from = [kg
+        .find(&Term::Iri("http://x.example/e.river0".to_owned()))
+        .unwrap(); 3];
+    let options = ObserveOptions {
+        hops: 1,
+        kept: 2,
+        joint: true,
+        ..ObserveOptions::default()
+    };
+    let observed = observe(
+        &kg,
+        &[&from[..1], &from],
+        "city of birth",
+        &StemSimilarity,
+        &options,
+    );
     assert_eq!(observed.len(), 2, "{observed:?}");
 }
 
 #[test]
 fn a_search_between_hubs_is_cut_and_says_so() {
     let iri = |i: usize| Term::Iri(format!("http://x.example/n{i}"));
-    let triples: Vec<_> = (0..400).flat_map(|i| [[iri(1000), iri(0), iri(2 + i)], [iri(2 + i), iri(1), iri(1001)]]).collect();
+    let triples: Vec<_> = (0..400)
+        .flat_map(|i| {
+            [
+                [iri(1000), iri(0), iri(2 + i)],
+                [iri(2 + i), iri(1), iri(1001)],
+            ]
+        })
+        .collect();
     let kg = FrozenKg::from_triples(triples);
     let [a, b] = [1000, 1001].map(|i| kg.find(&iri(i)).unwrap());
     let found = paths(&kg, a, b, &PathOptions::default());
     assert_eq!((found.paths.len(), found.cut), (100, true));
-    let found = paths(&kg, a, b, &PathOptions { visits: 50, ..PathOptions::default() });
+    let found = paths(
+        &kg,
+        a,
+        b,
+        &PathOptions {
+            visits: 50,
+            ..PathOptions::default()
+        },
+    );
     assert!(found.cut && found.paths.len() < 100);
 }

@@ -38,18 +38,33 @@ fn names(kg: &MemoryKg, relations: &[RelId]) -> Vec<String> {
 }
 
 fn node(kg: &MemoryKg, name: &str) -> NodeId {
-    kg.by_name(name).unwrap_or_else(|| panic!("no node `{name}`"))
+    kg.by_name(name)
+        .unwrap_or_else(|| panic!("no node `{name}`"))
 }
 
 #[test]
 fn aliases_are_names_and_stay_visible() {
-    let kg = load(r#":a rdfs:label "A" ; skos:altLabel "B" ; :nick "C" ; fb:common.topic.alias "D" ; :name "E" ; :nickel "F" ."#);
+    let kg = load(
+        r#":a rdfs:label "A" ; skos:altLabel "B" ; :nick "C" ; fb:common.topic.alias "D" ; :name "E" ; :nickel "F" ."#,
+    );
     assert_eq!(names(&kg, &kg.schema().alias_relations).len(), 4);
     for name in ["A", "B", "C", "D", "E"] {
-        assert_eq!(kg.label_index().unwrap().candidates(name, 1).unwrap().first().map(|c| c.node), Some(node(&kg, "a")), "{name}");
+        assert_eq!(
+            kg.label_index()
+                .unwrap()
+                .candidates(name, 1)
+                .unwrap()
+                .first()
+                .map(|c| c.node),
+            Some(node(&kg, "a")),
+            "{name}"
+        );
     }
     let visible = names(&kg, &kg.out_relations(node(&kg, "a")));
-    assert!(visible.contains(&"nick".to_owned()) && !visible.contains(&"skos:altLabel".to_owned()), "{visible:?}");
+    assert!(
+        visible.contains(&"nick".to_owned()) && !visible.contains(&"skos:altLabel".to_owned()),
+        "{visible:?}"
+    );
 }
 
 #[test]
@@ -63,8 +78,14 @@ fn label_languages_fall_back_in_the_order_asked_for() {
         (&["fr"], ["bare", "only", "deux"]),
     ] {
         let languages = languages.iter().map(|&tag| tag.to_owned()).collect();
-        let kg = load(text).with_settings(Settings { languages, ..Settings::default() });
-        assert_eq!(["a", "b", "c"].map(|name| kg.label(node(&kg, name)).unwrap()), labels);
+        let kg = load(text).with_settings(Settings {
+            languages,
+            ..Settings::default()
+        });
+        assert_eq!(
+            ["a", "b", "c"].map(|name| kg.label(node(&kg, name)).unwrap()),
+            labels
+        );
     }
 }
 
@@ -75,11 +96,33 @@ fn domains_ranges_and_reverses_are_read_both_ways() {
          wd:P40 wdt:P1696 wd:P22 . :x wdt:P40 :y . :y wdt:P22 :x . :absent owl:inverseOf :capital .",
     );
     let (schema, rel) = (kg.schema(), |name: &str| node(&kg, name).relation());
-    assert_eq!(schema.domain(rel("capital")).map(|n| kg.name(n)).collect::<Vec<_>>(), ["country"]);
-    assert_eq!(schema.range(rel("capital")).map(|n| kg.name(n)).collect::<Vec<_>>(), ["city"]);
-    assert_eq!(schema.reverse(rel("capital")).collect::<Vec<_>>(), [rel("capital_of")], "what is no relation is no reverse");
-    assert_eq!(schema.reverse(rel("capital_of")).collect::<Vec<_>>(), [rel("capital")]);
-    assert_eq!(schema.reverse(rel("wdt:P22")).collect::<Vec<_>>(), [rel("wdt:P40")]);
+    assert_eq!(
+        schema
+            .domain(rel("capital"))
+            .map(|n| kg.name(n))
+            .collect::<Vec<_>>(),
+        ["country"]
+    );
+    assert_eq!(
+        schema
+            .range(rel("capital"))
+            .map(|n| kg.name(n))
+            .collect::<Vec<_>>(),
+        ["city"]
+    );
+    assert_eq!(
+        schema.reverse(rel("capital")).collect::<Vec<_>>(),
+        [rel("capital_of")],
+        "what is no relation is no reverse"
+    );
+    assert_eq!(
+        schema.reverse(rel("capital_of")).collect::<Vec<_>>(),
+        [rel("capital")]
+    );
+    assert_eq!(
+        schema.reverse(rel("wdt:P22")).collect::<Vec<_>>(),
+        [rel("wdt:P40")]
+    );
 }
 
 #[test]
@@ -87,21 +130,34 @@ fn r3_a_declared_reverse_is_shown_once() {
     let text = ":r owl:inverseOf :q . :a :r :b . :b :q :a . :c :s :a .";
     for (unify_directions, incoming) in [(false, &["r", "s"][..]), (true, &["s"])] {
         // `a` has r going out and q coming in; `b` q going out and r coming in.
-        let kg = load(text).with_settings(Settings { unify_directions, ..Settings::default() });
+        let kg = load(text).with_settings(Settings {
+            unify_directions,
+            ..Settings::default()
+        });
         let mut session = Session::new(&kg, "", Linked::default(), &[], ExecOptions::default());
         let mut call = parse_program("get_relation([a, b])").unwrap();
         let step = session.run(&call.remove(0)).unwrap();
-        let Observation::Relations(shown) = &step.observation else { panic!("no list") };
+        let Observation::Relations(shown) = &step.observation else {
+            panic!("no list")
+        };
         let shown = shown.clone();
         let of = |relations: &[toolbox::exec::Relation]| {
-            let mut names: Vec<String> = relations.iter().map(|&r| session.relation_name(r)).collect();
+            let mut names: Vec<String> = relations
+                .iter()
+                .map(|&r| session.relation_name(r))
+                .collect();
             names.sort();
             names
         };
         assert_eq!(of(&shown.out), ["q", "r"]);
         let incoming_shown = of(&shown.incoming);
         assert_eq!(incoming_shown.contains(&"q".to_owned()), !unify_directions);
-        assert!(incoming.iter().all(|name| incoming_shown.contains(&(*name).to_owned())), "{incoming_shown:?}");
+        assert!(
+            incoming
+                .iter()
+                .all(|name| incoming_shown.contains(&(*name).to_owned())),
+            "{incoming_shown:?}"
+        );
     }
 }
 
@@ -112,15 +168,33 @@ fn r11_intervals_of_every_spelling_and_no_others() {
          :activeStartYear "2001"^^xsd:gYear ; :activeEndYear "2004"^^xsd:gYear ; pq:P580 "2001-01-01"^^xsd:date ; pq:P582 "2002-01-01"^^xsd:date ;
          :from :lisbon ; :to :porto ; :start "1999" ; :end "2000" ; :trip_from :lisbon ; :trip_to :porto ; :inherit "1990" ; :inherend "1991" ."#,
     );
-    let found: Vec<&str> = kg.schema().intervals.iter().map(|interval| interval.name.as_str()).collect();
-    assert_eq!(found, ["active.from_to", "pq:P580.from_to", "reign.from_to", "start.from_to", "stint.from_to", "validFrom.from_to"]);
+    let found: Vec<&str> = kg
+        .schema()
+        .intervals
+        .iter()
+        .map(|interval| interval.name.as_str())
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "active.from_to",
+            "pq:P580.from_to",
+            "reign.from_to",
+            "start.from_to",
+            "stint.from_to",
+            "validFrom.from_to"
+        ]
+    );
 }
 
 #[test]
 fn r12_now_is_the_graphs() {
     let text = r#":a :born "2015-01-01"^^xsd:date . :b :born "2020-01-01"^^xsd:date ."#;
     let older = |now: &str| {
-        let kg = load(text).with_settings(Settings { now: now.to_owned(), ..Settings::default() });
+        let kg = load(text).with_settings(Settings {
+            now: now.to_owned(),
+            ..Settings::default()
+        });
         let mut session = Session::new(&kg, "", Linked::default(), &[], ExecOptions::default());
         let calls = parse_program("get_relation([a, b]); v0 = get_entity_by_constraint([a, b], born, <, NOW); ans = end(v0)").unwrap();
         match run_program(&mut session, &calls).unwrap() {
@@ -128,9 +202,30 @@ fn r12_now_is_the_graphs() {
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!((older("2015-08-10"), older("2021-01-01"), older("2014-01-01")), (1, 2, 0));
-    assert!(Settings { now: "soon".to_owned(), ..Settings::default() }.fault().is_some());
-    assert!(Settings { languages: vec!["en glish".to_owned()], ..Settings::default() }.fault().is_some());
+    assert_eq!(
+        (
+            older("2015-08-10"),
+            older("2021-01-01"),
+            older("2014-01-01")
+        ),
+        (1, 2, 0)
+    );
+    assert!(
+        Settings {
+            now: "soon".to_owned(),
+            ..Settings::default()
+        }
+        .fault()
+        .is_some()
+    );
+    assert!(
+        Settings {
+            languages: vec!["en glish".to_owned()],
+            ..Settings::default()
+        }
+        .fault()
+        .is_some()
+    );
     assert_eq!(Settings::default().fault(), None);
 }
 
@@ -144,17 +239,36 @@ fn r22_statements_are_told_from_things_and_are_no_answers() {
     let statement = |name: &str| kg.is_statement(node(&kg, name));
     assert!(statement("m.0s1") && statement("<http://www.wikidata.org/entity/statement/q1-9f>"));
     assert!(kg.is_statement(kg.tails(node(&kg, "ada"), node(&kg, "twin").relation())[0]));
-    for thing in ["ada", "reds", "bob", "<http://ada.example/>", "m.0lone", "m.0class", "team"] {
+    for thing in [
+        "ada",
+        "reds",
+        "bob",
+        "<http://ada.example/>",
+        "m.0lone",
+        "m.0class",
+        "team",
+    ] {
         assert!(!statement(thing), "{thing}");
     }
-    assert!(!kg.is_statement(kg.tails(node(&kg, "bob"), node(&kg, "age").relation())[0]), "a literal is none");
+    assert!(
+        !kg.is_statement(kg.tails(node(&kg, "bob"), node(&kg, "age").relation())[0]),
+        "a literal is none"
+    );
 
     let end = |refuse_statements| {
-        let options = ExecOptions { refuse_statements, ..ExecOptions::default() };
+        let options = ExecOptions {
+            refuse_statements,
+            ..ExecOptions::default()
+        };
         let mut session = Session::new(&kg, "which team", Linked::default(), &[], options);
-        run_program(&mut session, &parse_program("v0 = get_tail_entity(ada, stints); ans = end(v0)").unwrap())
+        run_program(
+            &mut session,
+            &parse_program("v0 = get_tail_entity(ada, stints); ans = end(v0)").unwrap(),
+        )
     };
-    assert!(matches!(end(true).unwrap_err(), (1, ToolError::Statements { near, .. }) if near.contains(&"team".to_owned())));
+    assert!(
+        matches!(end(true).unwrap_err(), (1, ToolError::Statements { near, .. }) if near.contains(&"team".to_owned()))
+    );
     assert!(end(false).is_ok());
 }
 
@@ -177,9 +291,19 @@ fn r4_record_keys_and_flags_are_learned_and_facts_are_not() {
     }
     text.push_str(":portugal rdfs:label \"Portugal\" .");
     let kg = load(&text);
-    assert_eq!(names(&kg, &learned(&kg)), ["page", "published", "record_id"]);
+    assert_eq!(
+        names(&kg, &learned(&kg)),
+        ["page", "published", "record_id"]
+    );
     // Too small, or of one kind, and nothing is learned.
     let small: String = text.lines().take(60).collect::<Vec<_>>().join("\n");
     assert!(learned(&load(&small)).is_empty());
-    assert!(learned(&load(&text.replace("a :river", "a :city").replace("a :person", "a :city"))).is_empty());
+    assert!(
+        learned(&load(
+            &text
+                .replace("a :river", "a :city")
+                .replace("a :person", "a :city")
+        ))
+        .is_empty()
+    );
 }

@@ -42,11 +42,20 @@ fn load(text: &str) -> MemoryKg {
 
 fn found(kg: &MemoryKg, mention: &str) -> Vec<(String, How)> {
     let index = kg.label_index().unwrap();
-    index.candidates(mention, 5).unwrap().into_iter().map(|c| (kg.name(c.node), c.how)).collect()
+    index
+        .candidates(mention, 5)
+        .unwrap()
+        .into_iter()
+        .map(|c| (kg.name(c.node), c.how))
+        .collect()
 }
 
 fn linked(kg: &MemoryKg, question: &str) -> Vec<String> {
-    link::entities_of(kg, question, lexical().as_ref()).unwrap().into_iter().map(|node| kg.name(node)).collect()
+    link::entities_of(kg, question, lexical().as_ref())
+        .unwrap()
+        .into_iter()
+        .map(|node| kg.name(node))
+        .collect()
 }
 
 #[test]
@@ -65,30 +74,62 @@ fn names_are_found_exactly_then_in_normal_form_then_with_edits_then_in_part() {
         ("Obama", "dbr:Barack_Obama", How::Exact),
         ("Ana Costa", "Ana_Costa", How::Exact),
     ] {
-        assert_eq!(found(&kg, mention).first(), Some(&(name.to_owned(), how)), "{mention}");
+        assert_eq!(
+            found(&kg, mention).first(),
+            Some(&(name.to_owned(), how)),
+            "{mention}"
+        );
     }
-    assert!(found(&kg, "").is_empty() && found(&kg, "?!").is_empty() && found(&kg, "Zanzibar").is_empty());
+    assert!(
+        found(&kg, "").is_empty()
+            && found(&kg, "?!").is_empty()
+            && found(&kg, "Zanzibar").is_empty()
+    );
 }
 
 #[test]
 fn equal_names_come_by_degree_and_shortened_ones_after_whole_ones() {
     let kg = load(GRAPH);
-    let names: Vec<String> = found(&kg, "Paris").into_iter().map(|(name, _)| name).collect();
+    let names: Vec<String> = found(&kg, "Paris")
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
     assert_eq!(names, ["paris", "paris_film", "paris_tx"]);
-    let names: Vec<String> = found(&kg, "Titanic").into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["titanic53", "titanic97"], "the better connected first");
+    let names: Vec<String> = found(&kg, "Titanic")
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(
+        names,
+        ["titanic53", "titanic97"],
+        "the better connected first"
+    );
 }
 
 #[test]
 fn classes_and_relations_have_their_own_roles() {
     let kg = load(GRAPH);
     let index = kg.label_index().unwrap();
-    let names = |role| index.search("city", 5, role).unwrap().into_iter().map(|c| kg.name(c.node)).collect::<Vec<_>>();
+    let names = |role| {
+        index
+            .search("city", 5, role)
+            .unwrap()
+            .into_iter()
+            .map(|c| kg.name(c.node))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names(Role::Class), ["city"]);
     assert!(names(Role::Entity).is_empty());
     let relation = index.search("population", 5, Role::Relation).unwrap();
-    assert_eq!(relation.iter().map(|c| kg.name(c.node)).collect::<Vec<_>>(), ["population"]);
-    assert_eq!(found(&kg, "city"), [("city".to_owned(), How::Exact)], "a class where no entity bears the name");
+    assert_eq!(
+        relation.iter().map(|c| kg.name(c.node)).collect::<Vec<_>>(),
+        ["population"]
+    );
+    assert_eq!(
+        found(&kg, "city"),
+        [("city".to_owned(), How::Exact)],
+        "a class where no entity bears the name"
+    );
 }
 
 #[test]
@@ -99,9 +140,20 @@ fn a_folder_gives_what_memory_gives_and_equal_graphs_equal_bytes() {
     LabelIndex::build(&kg, &one).unwrap();
     LabelIndex::build(&load(GRAPH), &two).unwrap();
     let files = |dir: &Path| {
-        let mut files: Vec<_> = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let mut files: Vec<_> = fs::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         files.sort();
-        files.iter().map(|path| (path.file_name().unwrap().to_owned(), fs::read(path).unwrap())).collect::<Vec<_>>()
+        files
+            .iter()
+            .map(|path| {
+                (
+                    path.file_name().unwrap().to_owned(),
+                    fs::read(path).unwrap(),
+                )
+            })
+            .collect::<Vec<_>>()
     };
     assert!(files(&one).len() > 3);
     assert_eq!(files(&one), files(&two));
@@ -111,7 +163,11 @@ fn a_folder_gives_what_memory_gives_and_equal_graphs_equal_bytes() {
     let memory = kg.label_index().unwrap();
     assert_eq!(mapped.len(), memory.len());
     for mention in ["Lisbon", "paris", "Titanik", "Cameron", "nothing at all"] {
-        assert_eq!(mapped.candidates(mention, 9).unwrap(), memory.candidates(mention, 9).unwrap(), "{mention}");
+        assert_eq!(
+            mapped.candidates(mention, 9).unwrap(),
+            memory.candidates(mention, 9).unwrap(),
+            "{mention}"
+        );
     }
     assert_eq!(files(&one), before, "reading writes nothing");
 }
@@ -122,14 +178,25 @@ fn an_index_that_does_not_fit_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("labels");
     LabelIndex::build(&kg, &path).unwrap();
-    assert!(matches!(LabelIndex::open(&path, "another"), Err(SearchError::Stale { .. })));
-    assert!(matches!(LabelIndex::build(&kg, &path), Err(SearchError::Io { .. })), "a folder in use is not written over");
+    assert!(matches!(
+        LabelIndex::open(&path, "another"),
+        Err(SearchError::Stale { .. })
+    ));
+    assert!(
+        matches!(LabelIndex::build(&kg, &path), Err(SearchError::Io { .. })),
+        "a folder in use is not written over"
+    );
     assert!(LabelIndex::open(&dir.path().join("nowhere"), kg.content_hash()).is_err());
-    let store = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|e| e == "store"));
+    let store = fs::read_dir(&path)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|e| e == "store"));
     let store = store.unwrap();
     let bytes = fs::read(&store).unwrap();
     fs::write(&store, &bytes[..bytes.len() / 2]).unwrap();
-    let error = LabelIndex::open(&path, kg.content_hash()).unwrap_err().to_string();
+    let error = LabelIndex::open(&path, kg.content_hash())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("bytes instead of"), "{error}");
 }
 
@@ -159,14 +226,26 @@ fn mentions_say_where_and_how() {
     let kg = load(GRAPH);
     let question = "Does the Seine flow through Lisbbon?";
     let mentions = link::detect(&kg, question, lexical().as_ref()).unwrap();
-    let seen: Vec<(&str, How)> = mentions.iter().map(|m| (&question[m.span.0..m.span.1], m.how)).collect();
+    let seen: Vec<(&str, How)> = mentions
+        .iter()
+        .map(|m| (&question[m.span.0..m.span.1], m.how))
+        .collect();
     assert_eq!(seen, [("Seine", How::Exact), ("Lisbbon", How::Fuzzy)]);
     // What is linked is also masked, however it is written.
     let nodes: Vec<_> = mentions.iter().map(|m| m.node).collect();
-    assert_eq!(link::mask(&kg, question, &nodes, &mut Vec::new()), "Does the e0 flow through e1?");
+    assert_eq!(
+        link::mask(&kg, question, &nodes, &mut Vec::new()),
+        "Does the e0 flow through e1?"
+    );
     let lx = kg.by_name("lisbon").unwrap();
-    assert_eq!(link::mask(&kg, "is LX big", &[lx], &mut Vec::new()), "is e0 big");
-    assert_eq!(Linked::new(&kg, "is LX bigger than 5", &[lx]).values, [Literal::plain("5")]);
+    assert_eq!(
+        link::mask(&kg, "is LX big", &[lx], &mut Vec::new()),
+        "is e0 big"
+    );
+    assert_eq!(
+        Linked::new(&kg, "is LX bigger than 5", &[lx]).values,
+        [Literal::plain("5")]
+    );
 }
 
 proptest! {

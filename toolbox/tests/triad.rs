@@ -11,8 +11,8 @@ use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Relation, Session, Value}
 use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::triad::{
-    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate, SubTask, Tried, Triple, Try, fill, grammar,
-    parse_triples, print_triples, products, solve,
+    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate,
+    SubTask, Tried, Triple, Try, fill, grammar, parse_triples, print_triples, products, solve,
 };
 use toolbox::value::{Extreme, Op};
 
@@ -21,7 +21,12 @@ const GRAPH: &str = include_str!("data/players.ttl");
 fn graph() -> MemoryKg {
     let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
     file.write_all(GRAPH.as_bytes()).unwrap();
-    MemoryKg::load(&[file.path().to_path_buf()], &LoadOptions::default(), &|_| {}).unwrap()
+    MemoryKg::load(
+        &[file.path().to_path_buf()],
+        &LoadOptions::default(),
+        &|_| {},
+    )
+    .unwrap()
 }
 
 /// Where a question's entities, classes and links are named by these names.
@@ -56,7 +61,11 @@ const CASES: &[Case] = &[
         question: "which club of Ada has the most seats",
         entities: &["ada"],
         triples: "<e0, stints, ?a> <?a, club, ?x> <?x, seats, ?n>",
-        links: &[("player.stints", true), ("stint.club", true), ("club.seats", true)],
+        links: &[
+            ("player.stints", true),
+            ("stint.club", true),
+            ("club.seats", true),
+        ],
         template: "select ?x where t0 t1 t2 max ?n",
         gives: "blues",
     },
@@ -64,7 +73,11 @@ const CASES: &[Case] = &[
         question: "for which club did Ada play in 2005",
         entities: &["ada"],
         triples: "<e0, stints, ?a> <?a, from to, ?n> <?a, club, ?x>",
-        links: &[("player.stints", true), ("stint.from_to", true), ("stint.club", true)],
+        links: &[
+            ("player.stints", true),
+            ("stint.from_to", true),
+            ("stint.club", true),
+        ],
         template: "select ?x where t0 t1 t2 filter ?n = x0",
         gives: "reds",
     },
@@ -72,7 +85,11 @@ const CASES: &[Case] = &[
         question: "for which club did Ada play in 1999",
         entities: &["ada"],
         triples: "<e0, stints, ?a> <?a, from to, ?n> <?a, club, ?x>",
-        links: &[("player.stints", true), ("stint.from_to", true), ("stint.club", true)],
+        links: &[
+            ("player.stints", true),
+            ("stint.from_to", true),
+            ("stint.club", true),
+        ],
         template: "select ?x where t0 t1 t2 filter ?n = x0",
         gives: "greens",
     },
@@ -112,49 +129,112 @@ const CASES: &[Case] = &[
         question: "where did both Ada and Bo play",
         entities: &["ada", "bo"],
         triples: "<e0, stints, ?a> <?a, club, ?x> <e1, stints, ?b> <?b, club, ?x>",
-        links: &[("player.stints", true), ("stint.club", true), ("player.stints", true), ("stint.club", true)],
+        links: &[
+            ("player.stints", true),
+            ("stint.club", true),
+            ("player.stints", true),
+            ("stint.club", true),
+        ],
         template: "select ?x where t0 t1 t2 t3",
         gives: "blues",
     },
 ];
 
-fn session<'g>(kg: &'g MemoryKg, question: &str, entities: &[&str], options: ExecOptions) -> Session<'g> {
-    let nodes: Vec<_> = entities.iter().map(|name| kg.by_name(name).unwrap()).collect();
+fn session<'g>(
+    kg: &'g MemoryKg,
+    question: &str,
+    entities: &[&str],
+    options: ExecOptions,
+) -> Session<'g> {
+    let nodes: Vec<_> = entities
+        .iter()
+        .map(|name| kg.by_name(name).unwrap())
+        .collect();
     let club: Vec<_> = kg.by_name("club").into_iter().collect();
-    Session::new(kg, question, Linked::new(kg, question, &nodes), &club, options)
+    Session::new(
+        kg,
+        question,
+        Linked::new(kg, question, &nodes),
+        &club,
+        options,
+    )
 }
 
 fn relation(kg: &MemoryKg, name: &str) -> Option<Relation> {
-    let interval = kg.schema().intervals.iter().position(|interval| interval.name == name).map(Relation::Interval);
-    interval.or_else(|| kg.by_name(name).map(|node| Relation::Plain(node.relation())))
+    let interval = kg
+        .schema()
+        .intervals
+        .iter()
+        .position(|interval| interval.name == name)
+        .map(Relation::Interval);
+    interval.or_else(|| {
+        kg.by_name(name)
+            .map(|node| Relation::Plain(node.relation()))
+    })
 }
 
 fn bounds() -> Bounds {
-    Bounds { until: Instant::now() + Duration::from_secs(10), rows: 10_000 }
+    Bounds {
+        until: Instant::now() + Duration::from_secs(10),
+        rows: 10_000,
+    }
 }
 
-fn solved(kg: &MemoryKg, case: &Case, options: ExecOptions) -> (String, Vec<[toolbox::term::Term; 3]>) {
+fn solved(
+    kg: &MemoryKg,
+    case: &Case,
+    options: ExecOptions,
+) -> (String, Vec<[toolbox::term::Term; 3]>) {
     let session = session(kg, case.question, case.entities, options);
     // Whichever handle the class has, it is club that is meant.
-    let club = session.classes().iter().position(|&class| kg.name(class) == "club").unwrap_or(usize::MAX);
+    let club = session
+        .classes()
+        .iter()
+        .position(|&class| kg.name(class) == "club")
+        .unwrap_or(usize::MAX);
     let triples = parse_triples(&case.triples.replace("c0", &format!("c{club}"))).unwrap();
     let template: QueryTemplate = case.template.parse().unwrap();
     let mut given = case.links.iter();
     let links: Vec<Option<Link>> = triples
         .iter()
         .map(|triple| {
-            let &(name, out) = if triple.is_given() { return None } else { given.next()? };
-            Some(Link { relation: relation(kg, name)?, out })
+            let &(name, out) = if triple.is_given() {
+                return None;
+            } else {
+                given.next()?
+            };
+            Some(Link {
+                relation: relation(kg, name)?,
+                out,
+            })
         })
         .collect();
-    let query = fill(&template, &triples, &links, &session.linked().entities, &session).unwrap();
+    let query = fill(
+        &template,
+        &triples,
+        &links,
+        &session.linked().entities,
+        &session,
+    )
+    .unwrap();
     let solved = solve(&session, &query, bounds()).unwrap();
     let text = match &solved.value {
-        Value::Set(set) => set.iter().map(|&node| kg.name(node)).collect::<Vec<_>>().join(" "),
+        Value::Set(set) => set
+            .iter()
+            .map(|&node| kg.name(node))
+            .collect::<Vec<_>>()
+            .join(" "),
         Value::Int(number) => number.to_string(),
         Value::Bool(truth) => truth.to_string(),
     };
-    (text, solved.evidence.iter().map(|&(s, p, o)| [kg.term(s), kg.term(p.node()), kg.term(o)]).collect())
+    (
+        text,
+        solved
+            .evidence
+            .iter()
+            .map(|&(s, p, o)| [kg.term(s), kg.term(p.node()), kg.term(o)])
+            .collect(),
+    )
 }
 
 #[test]
@@ -179,39 +259,129 @@ fn filled_templates_give_what_they_say_and_their_evidence_alone_gives_it_again()
 fn what_is_kept_out_is_kept_out_and_what_is_not_seen_is_not_walked() {
     let kg = graph();
     let node = |name: &str| kg.by_name(name).unwrap();
-    let exclude = Exclude { nodes: vec![node("reds")], when: ExcludeWhen::Answer };
-    assert_eq!(solved(&kg, &CASES[0], ExecOptions { exclude, ..ExecOptions::default() }).0, "blues greens");
+    let exclude = Exclude {
+        nodes: vec![node("reds")],
+        when: ExcludeWhen::Answer,
+    };
+    assert_eq!(
+        solved(
+            &kg,
+            &CASES[0],
+            ExecOptions {
+                exclude,
+                ..ExecOptions::default()
+            }
+        )
+        .0,
+        "blues greens"
+    );
     let without = vec![node("stint.club").relation()];
-    assert_eq!(solved(&kg, &CASES[0], ExecOptions { without, ..ExecOptions::default() }).0, "");
+    assert_eq!(
+        solved(
+            &kg,
+            &CASES[0],
+            ExecOptions {
+                without,
+                ..ExecOptions::default()
+            }
+        )
+        .0,
+        ""
+    );
 }
 
 #[test]
 fn rows_and_time_are_bounded() {
     let kg = graph();
-    let session = session(&kg, "for which clubs did Ada play", &["ada"], ExecOptions::default());
+    let session = session(
+        &kg,
+        "for which clubs did Ada play",
+        &["ada"],
+        ExecOptions::default(),
+    );
     let triples = parse_triples("<e0, stints, ?a> <?a, club, ?x>").unwrap();
-    let links: Vec<_> =
-        ["player.stints", "stint.club"].iter().map(|name| Some(Link { relation: relation(&kg, name).unwrap(), out: true })).collect();
+    let links: Vec<_> = ["player.stints", "stint.club"]
+        .iter()
+        .map(|name| {
+            Some(Link {
+                relation: relation(&kg, name).unwrap(),
+                out: true,
+            })
+        })
+        .collect();
     let template: QueryTemplate = "select ?x where t0 t1".parse().unwrap();
-    let query = fill(&template, &triples, &links, &session.linked().entities, &session).unwrap();
-    assert!(solve(&session, &query, Bounds { rows: 2, ..bounds() }).is_err());
-    assert!(solve(&session, &query, Bounds { until: Instant::now() - Duration::from_secs(1), ..bounds() }).is_err());
+    let query = fill(
+        &template,
+        &triples,
+        &links,
+        &session.linked().entities,
+        &session,
+    )
+    .unwrap();
+    assert!(
+        solve(
+            &session,
+            &query,
+            Bounds {
+                rows: 2,
+                ..bounds()
+            }
+        )
+        .is_err()
+    );
+    assert!(
+        solve(
+            &session,
+            &query,
+            Bounds {
+                until: Instant::now() - Duration::from_secs(1),
+                ..bounds()
+            }
+        )
+        .is_err()
+    );
 }
 
 /// Answers every request by script, checking that the grammar allows it.
 fn converse(kg: &MemoryKg, options: &Options, script: &[(SubTask, &str)]) -> (Ended, Vec<String>) {
-    let session = session(kg, "which of the clubs of Ada has the most seats", &["ada"], ExecOptions::default());
-    let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-    let mut attempt = Try::new(&session, options, entities, Duration::from_secs(10), &[], Tried::default());
+    let session = session(
+        kg,
+        "which of the clubs of Ada has the most seats",
+        &["ada"],
+        ExecOptions::default(),
+    );
+    let entities = session
+        .linked()
+        .entities
+        .iter()
+        .map(|&node| vec![node])
+        .collect();
+    let mut attempt = Try::new(
+        &session,
+        options,
+        entities,
+        Duration::from_secs(10),
+        &[],
+        Tried::default(),
+    );
     let mut left = script.iter();
     while let Some(request) = attempt.request() {
-        let (task, text) = left.next().unwrap_or_else(|| panic!("{:?} was not expected", request.task));
+        let (task, text) = left
+            .next()
+            .unwrap_or_else(|| panic!("{:?} was not expected", request.task));
         assert_eq!(request.task, *task);
-        assert!(request.phrase.matches(text) || text.starts_with('!'), "{text} is not in the grammar of {task:?}");
+        assert!(
+            request.phrase.matches(text) || text.starts_with('!'),
+            "{text} is not in the grammar of {task:?}"
+        );
         attempt.take(text.trim_start_matches('!'));
     }
     assert!(left.next().is_none());
-    let texts = attempt.turns().iter().map(toolbox::transcript::Turn::text).collect();
+    let texts = attempt
+        .turns()
+        .iter()
+        .map(toolbox::transcript::Turn::text)
+        .collect();
     (attempt.end().unwrap().clone(), texts)
 }
 
@@ -220,7 +390,10 @@ const TRIPLES: &str = "<e0, stints, ?a> <?a, club, ?x> <?x, seats, ?n>";
 #[test]
 fn a_scripted_conversation_reaches_the_answer() {
     let kg = graph();
-    let options = Options { relations: 1, ..Options::default() };
+    let options = Options {
+        relations: 1,
+        ..Options::default()
+    };
     let script = [
         (SubTask::Triples, TRIPLES),
         (SubTask::Type, "<select>"),
@@ -231,10 +404,20 @@ fn a_scripted_conversation_reaches_the_answer() {
         (SubTask::Answer, "graph"),
     ];
     let (end, turns) = converse(&kg, &options, &script);
-    let Ended::Answer(_, solved) = end else { panic!("{end:?}") };
-    assert_eq!(solved.value, Value::Set(vec![kg.by_name("blues").unwrap()].into()));
+    let Ended::Answer(_, solved) = end else {
+        panic!("{end:?}")
+    };
+    assert_eq!(
+        solved.value,
+        Value::Set(vec![kg.by_name("blues").unwrap()].into())
+    );
     assert!(turns[1].contains("e0 = ada [Ada]"), "{}", turns[1]);
-    assert!(turns.iter().any(|turn| turn.starts_with("D relations t1\nout") && turn.contains(" stint.club")), "{turns:?}");
+    assert!(
+        turns
+            .iter()
+            .any(|turn| turn.starts_with("D relations t1\nout") && turn.contains(" stint.club")),
+        "{turns:?}"
+    );
 }
 
 #[test]
@@ -250,36 +433,73 @@ fn with_two_candidates_each_the_products_run_and_a_query_is_chosen() {
         (SubTask::Answer, "graph"),
     ];
     let (end, _) = converse(&kg, &Options::default(), &script);
-    let Ended::Answer(_, solved) = end else { panic!("{end:?}") };
-    let Value::Set(clubs) = solved.value else { panic!() };
+    let Ended::Answer(_, solved) = end else {
+        panic!("{end:?}")
+    };
+    let Value::Set(clubs) = solved.value else {
+        panic!()
+    };
     assert_eq!(clubs.len(), 3);
 }
 
 #[test]
 fn of_two_entities_the_one_with_more_is_found() {
     let kg = graph();
-    let session = session(&kg, "Reds against Blues: which club has more seats", &["reds", "blues"], ExecOptions::default());
-    let options = Options { relations: 1, ..Options::default() };
-    let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-    let mut attempt = Try::new(&session, &options, entities, Duration::from_secs(10), &[], Tried::default());
-    let answers =
-        ["<?x, is, e0> <?x, is, e1> <?x, seats, ?n>", "<select>", "out club.seats", "select ?x where t0 t2 or t1 t2 max ?n", "graph"];
+    let session = session(
+        &kg,
+        "Reds against Blues: which club has more seats",
+        &["reds", "blues"],
+        ExecOptions::default(),
+    );
+    let options = Options {
+        relations: 1,
+        ..Options::default()
+    };
+    let entities = session
+        .linked()
+        .entities
+        .iter()
+        .map(|&node| vec![node])
+        .collect();
+    let mut attempt = Try::new(
+        &session,
+        &options,
+        entities,
+        Duration::from_secs(10),
+        &[],
+        Tried::default(),
+    );
+    let answers = [
+        "<?x, is, e0> <?x, is, e1> <?x, seats, ?n>",
+        "<select>",
+        "out club.seats",
+        "select ?x where t0 t2 or t1 t2 max ?n",
+        "graph",
+    ];
     for text in answers {
         let request = attempt.request().unwrap();
         assert!(request.phrase.matches(text), "{text}");
         attempt.take(text);
     }
-    let Some(Ended::Answer(_, solved)) = attempt.end() else { panic!("{:?}", attempt.end()) };
-    assert_eq!(solved.value, Value::Set(vec![kg.by_name("blues").unwrap()].into()));
+    let Some(Ended::Answer(_, solved)) = attempt.end() else {
+        panic!("{:?}", attempt.end())
+    };
+    assert_eq!(
+        solved.value,
+        Value::Set(vec![kg.by_name("blues").unwrap()].into())
+    );
 }
 
 #[test]
 fn every_template_that_may_be_written_can_be_filled() {
     let triples = parse_triples("<e0, stints, ?a> <?a, club, ?x> <?x, seats, ?n>").unwrap();
     let phrase = grammar::template(AnswerType::Select, &triples, &[true, true, true], 1, 1);
-    for text in
-        ["select ?x where t1", "select ?x where t0 t1 t2 max ?n", "select ?a where t0 or t1 t2", "select ?n where t0 t2 filter ?a = e0"]
-    {
+    for text in [
+        "select ?x where t1",
+        "select ?x where t0 t1 t2 max ?n",
+        "select ?a where t0 or t1 t2",
+        "select ?n where t0 t2 filter ?a = e0",
+    ] {
         assert!(phrase.matches(text), "{text}");
         let template: QueryTemplate = text.parse().unwrap();
         assert_eq!(template.check(&triples, 1, 1), Ok(()), "{text}");
@@ -295,7 +515,10 @@ fn every_template_that_may_be_written_can_be_filled() {
         assert!(!phrase.matches(text), "{text}");
     }
     let closed = parse_triples("<e0, club, e1>").unwrap();
-    assert!(!grammar::answer_type(&closed).matches("<select>") && grammar::answer_type(&closed).matches("<yes or no>"));
+    assert!(
+        !grammar::answer_type(&closed).matches("<select>")
+            && grammar::answer_type(&closed).matches("<yes or no>")
+    );
     assert!(grammar::answer_type(&triples).matches("<select>"));
     let linked = grammar::template(AnswerType::Ask, &triples, &[true, false, true], 1, 0);
     assert!(linked.matches("ask where t0 t2") && !linked.matches("ask where t0 t1"));
@@ -304,44 +527,125 @@ fn every_template_that_may_be_written_can_be_filled() {
 #[test]
 fn what_does_not_fit_ends_the_try_with_its_cause() {
     let kg = graph();
-    let options = Options { relations: 1, ..Options::default() };
-    let head = [(SubTask::Triples, "<e0, stints, ?a> <?a, club, ?x>"), (SubTask::Type, "<select>")];
-    let cause = |rest: &[(SubTask, &str)]| match converse(&kg, &options, &[&head[..], rest].concat()).0 {
-        Ended::Failed(failure) => failure.cause(),
-        Ended::Answer(..) => "none",
+    let options = Options {
+        relations: 1,
+        ..Options::default()
     };
+    let head = [
+        (SubTask::Triples, "<e0, stints, ?a> <?a, club, ?x>"),
+        (SubTask::Type, "<select>"),
+    ];
+    let cause =
+        |rest: &[(SubTask, &str)]| match converse(&kg, &options, &[&head[..], rest].concat()).0 {
+            Ended::Failed(failure) => failure.cause(),
+            Ended::Answer(..) => "none",
+        };
     assert_eq!(cause(&[(SubTask::Relations(0), "none")]), "no relation");
-    assert_eq!(cause(&[(SubTask::Relations(0), "!out stint.club")]), "syntax");
-    let linked = [(SubTask::Relations(0), "out player.stints"), (SubTask::Relations(1), "out stint.club")];
-    assert_eq!(cause(&[&linked[..], &[(SubTask::Template, "!select ?y where t0")]].concat()), "syntax");
-    assert_eq!(cause(&[&linked[..], &[(SubTask::Template, "select ?x where t0 t1 filter ?x = e0")]].concat()), "no solution");
-    assert_eq!(cause(&[&linked[..], &[(SubTask::Template, "select ?x where t0 t1"), (SubTask::Answer, "none")]].concat()), "declined");
+    assert_eq!(
+        cause(&[(SubTask::Relations(0), "!out stint.club")]),
+        "syntax"
+    );
+    let linked = [
+        (SubTask::Relations(0), "out player.stints"),
+        (SubTask::Relations(1), "out stint.club"),
+    ];
+    assert_eq!(
+        cause(&[&linked[..], &[(SubTask::Template, "!select ?y where t0")]].concat()),
+        "syntax"
+    );
+    assert_eq!(
+        cause(
+            &[
+                &linked[..],
+                &[(SubTask::Template, "select ?x where t0 t1 filter ?x = e0")]
+            ]
+            .concat()
+        ),
+        "no solution"
+    );
+    assert_eq!(
+        cause(
+            &[
+                &linked[..],
+                &[
+                    (SubTask::Template, "select ?x where t0 t1"),
+                    (SubTask::Answer, "none")
+                ]
+            ]
+            .concat()
+        ),
+        "declined"
+    );
 }
 
 #[test]
 fn a_try_after_others_says_what_they_came_to() {
     let kg = graph();
-    let session = session(&kg, "for which clubs did Ada play", &["ada"], ExecOptions::default());
+    let session = session(
+        &kg,
+        "for which clubs did Ada play",
+        &["ada"],
+        ExecOptions::default(),
+    );
     let before = [Failure::NoRelation("<e0, city, ?x>".to_owned())];
     let options = Options::default();
-    let attempt = Try::new(&session, &options, vec![session.linked().entities.clone()], Duration::from_secs(1), &before, Tried::default());
-    assert!(attempt.turns()[1].text().ends_with("tried: no relation <e0, city, ?x>"), "{}", attempt.turns()[1].text());
+    let attempt = Try::new(
+        &session,
+        &options,
+        vec![session.linked().entities.clone()],
+        Duration::from_secs(1),
+        &before,
+        Tried::default(),
+    );
+    assert!(
+        attempt.turns()[1]
+            .text()
+            .ends_with("tried: no relation <e0, city, ?x>"),
+        "{}",
+        attempt.turns()[1].text()
+    );
 }
 
 #[test]
 fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
     let kg = graph();
-    let session = session(&kg, "which of the clubs of Ada has the most seats", &["ada"], ExecOptions::default());
+    let session = session(
+        &kg,
+        "which of the clubs of Ada has the most seats",
+        &["ada"],
+        ExecOptions::default(),
+    );
     let options = Options::default();
     let begin = |tried| {
-        let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-        Try::new(&session, &options, entities, Duration::from_secs(10), &[], tried)
+        let entities = session
+            .linked()
+            .entities
+            .iter()
+            .map(|&node| vec![node])
+            .collect();
+        Try::new(
+            &session,
+            &options,
+            entities,
+            Duration::from_secs(10),
+            &[],
+            tried,
+        )
     };
     let mut first = begin(Tried::default());
-    for text in ["<e0, stints, ?a> <?a, referee, ?x>", "<select>", "out player.stints", "none"] {
+    for text in [
+        "<e0, stints, ?a> <?a, referee, ?x>",
+        "<select>",
+        "out player.stints",
+        "none",
+    ] {
         first.take(text);
     }
-    assert!(matches!(first.end(), Some(Ended::Failed(Failure::NoRelation(_)))), "{:?}", first.end());
+    assert!(
+        matches!(first.end(), Some(Ended::Failed(Failure::NoRelation(_)))),
+        "{:?}",
+        first.end()
+    );
     let tried = first.into_tried();
     assert_eq!(tried.triples, 2);
     let mut less = begin(tried.clone());
@@ -361,42 +665,83 @@ fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
 #[test]
 fn without_the_decision_maker_the_best_ranked_candidates_count() {
     let kg = graph();
-    let options = Options { relations: 1, select_uris: false, select_query: false, advisor: false, ..Options::default() };
+    let options = Options {
+        relations: 1,
+        select_uris: false,
+        select_query: false,
+        advisor: false,
+        ..Options::default()
+    };
     let script = [
-        (SubTask::Triples, "<e0, player stints, ?a> <?a, stint club, ?x> <?x, seats, ?n>"),
+        (
+            SubTask::Triples,
+            "<e0, player stints, ?a> <?a, stint club, ?x> <?x, seats, ?n>",
+        ),
         (SubTask::Type, "<select>"),
         (SubTask::Template, "select ?x where t0 t1 t2 max ?n"),
     ];
     let end = converse(&kg, &options, &script).0;
-    let Ended::Answer(_, solved) = end else { panic!("{end:?}") };
-    assert_eq!(solved.value, Value::Set(vec![kg.by_name("blues").unwrap()].into()));
+    let Ended::Answer(_, solved) = end else {
+        panic!("{end:?}")
+    };
+    assert_eq!(
+        solved.value,
+        Value::Set(vec![kg.by_name("blues").unwrap()].into())
+    );
 }
 
 fn end() -> impl Strategy<Value = End> {
-    prop_oneof![(0usize..4).prop_map(End::Entity), "[a-dxnm]".prop_map(End::Var)]
+    prop_oneof![
+        (0usize..4).prop_map(End::Entity),
+        "[a-dxnm]".prop_map(End::Var)
+    ]
 }
 
 fn triple() -> impl Strategy<Value = Triple> {
-    let walk = (end(), "[a-z]{2,8}( [a-z]{1,8}){0,3}", end()).prop_map(|(subject, phrase, object)| Triple { subject, phrase, object });
-    let class = (end(), 0usize..8).prop_map(|(subject, class)| Triple { subject, phrase: "a".to_owned(), object: End::Class(class) });
+    let walk =
+        (end(), "[a-z]{2,8}( [a-z]{1,8}){0,3}", end()).prop_map(|(subject, phrase, object)| {
+            Triple {
+                subject,
+                phrase,
+                object,
+            }
+        });
+    let class = (end(), 0usize..8).prop_map(|(subject, class)| Triple {
+        subject,
+        phrase: "a".to_owned(),
+        object: End::Class(class),
+    });
     prop_oneof![4 => walk, 1 => class]
 }
 
 fn template() -> impl Strategy<Value = QueryTemplate> {
-    let operand = prop_oneof![(0usize..3).prop_map(Operand::Value), (0usize..3).prop_map(Operand::Entity), "[a-d]".prop_map(Operand::Var)];
-    let filter = ("[nm]", proptest::sample::select(&Op::ALL[..]), operand).prop_map(|(var, op, value)| Filter { var, op, value });
-    let extreme = ("[nm]", proptest::sample::select(&[Extreme::Max, Extreme::Min][..]));
+    let operand = prop_oneof![
+        (0usize..3).prop_map(Operand::Value),
+        (0usize..3).prop_map(Operand::Entity),
+        "[a-d]".prop_map(Operand::Var)
+    ];
+    let filter = ("[nm]", proptest::sample::select(&Op::ALL[..]), operand)
+        .prop_map(|(var, op, value)| Filter { var, op, value });
+    let extreme = (
+        "[nm]",
+        proptest::sample::select(&[Extreme::Max, Extreme::Min][..]),
+    );
     let branches = proptest::collection::vec(proptest::collection::vec(0usize..8, 1..5), 1..4);
     let kind = proptest::sample::select(&AnswerType::ALL[..]);
-    (kind, "[a-dx]", branches, proptest::collection::vec(filter, 0..3), proptest::option::of(extreme)).prop_map(
-        |(kind, answer, branches, filters, extreme)| QueryTemplate {
+    (
+        kind,
+        "[a-dx]",
+        branches,
+        proptest::collection::vec(filter, 0..3),
+        proptest::option::of(extreme),
+    )
+        .prop_map(|(kind, answer, branches, filters, extreme)| QueryTemplate {
             kind,
             answer: (kind != AnswerType::Ask).then_some(answer),
             branches,
             filters,
             extreme,
-        },
-    )
+        })
 }
 
 proptest! {

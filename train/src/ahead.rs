@@ -51,7 +51,10 @@ mod tests {
         let end = Instant::now() + Duration::from_secs(60);
         ahead(0..1000, make, |asked| {
             while made.load(Ordering::SeqCst) <= WAITING {
-                assert!(Instant::now() < end, "nothing is made before it is asked for");
+                assert!(
+                    Instant::now() < end,
+                    "nothing is made before it is asked for"
+                );
                 thread::yield_now();
             }
             drop(asked);

@@ -47,8 +47,15 @@ pub(crate) struct Examples {
 }
 
 /// Tokenise in parallel, in order.
-pub(crate) fn tokenise(data: &[Conversation], format: &ChatFormat, config: &TrainConfig) -> Result<Examples, TrainError> {
-    let encoded: Result<Vec<_>, model::ModelError> = data.par_iter().map(|conversation| format.encode(&conversation.turns)).collect();
+pub(crate) fn tokenise(
+    data: &[Conversation],
+    format: &ChatFormat,
+    config: &TrainConfig,
+) -> Result<Examples, TrainError> {
+    let encoded: Result<Vec<_>, model::ModelError> = data
+        .par_iter()
+        .map(|conversation| format.encode(&conversation.turns))
+        .collect();
     let mut out = Examples::default();
     for (encoded, conversation) in encoded?.into_iter().zip(data) {
         let (mut ids, trained) = (encoded.ids, encoded.trained);
@@ -60,16 +67,28 @@ pub(crate) fn tokenise(data: &[Conversation], format: &ChatFormat, config: &Trai
         if ids.len() > config.max_length {
             if config.too_long == TooLong::Refuse {
                 let (id, len, most) = (&conversation.id, ids.len(), config.max_length);
-                return Err(TrainError::Data(format!("example `{id}` has {len} tokens, `max_length` is {most}")));
+                return Err(TrainError::Data(format!(
+                    "example `{id}` has {len} tokens, `max_length` is {most}"
+                )));
             }
             out.too_long += 1;
             continue;
         }
         // A role token comes first and is never trained, so every trained token has one before it.
-        let rows = (1..=last).filter(|i| trained[*i]).map(|i| i as u32 - 1).collect();
+        let rows = (1..=last)
+            .filter(|i| trained[*i])
+            .map(|i| i as u32 - 1)
+            .collect();
         // For the same reason a run of trained tokens is one turn.
-        let turns = conversation.turns.iter().filter(|turn| turn.trained).map(|turn| tool(&turn.text()).to_owned());
-        let lengths = trained[..=last].chunk_by(|a, b| a == b).filter(|run| run[0]).map(<[bool]>::len);
+        let turns = conversation
+            .turns
+            .iter()
+            .filter(|turn| turn.trained)
+            .map(|turn| tool(&turn.text()).to_owned());
+        let lengths = trained[..=last]
+            .chunk_by(|a, b| a == b)
+            .filter(|run| run[0])
+            .map(<[bool]>::len);
         let calls = turns.zip(lengths).collect();
         out.examples.push(Example { ids, rows, calls });
     }
@@ -78,7 +97,9 @@ pub(crate) fn tokenise(data: &[Conversation], format: &ChatFormat, config: &Trai
 
 /// The tool that a turn calls: what stands before the first bracket, without the variable it is assigned to.
 fn tool(text: &str) -> &str {
-    let Some((head, _)) = text.split_once('(') else { return "other" };
+    let Some((head, _)) = text.split_once('(') else {
+        return "other";
+    };
     let name = head.rsplit(['=', ' ', '\n']).next().unwrap_or_default();
     if name.is_empty() { "other" } else { name }
 }
@@ -93,13 +114,21 @@ pub(crate) type Step = Vec<Part>;
 pub(crate) fn plan(examples: &[Example], epoch: usize, config: &TrainConfig) -> Vec<Step> {
     let mut order: Vec<usize> = (0..examples.len()).collect();
     // Fixed odd constant: seeds 1, 2, 3… must not give overlapping sequences of epochs.
-    Rng::new(config.seed.wrapping_add((epoch as u64).wrapping_mul(0xd134_2543_de82_ef95))).shuffle(&mut order);
+    Rng::new(
+        config
+            .seed
+            .wrapping_add((epoch as u64).wrapping_mul(0xd134_2543_de82_ef95)),
+    )
+    .shuffle(&mut order);
     let steps = match config.batch_examples {
         Some(most) => order.chunks(most.max(1)).map(<[usize]>::to_vec).collect(),
         None => greedy(examples, &order, config.batch_tokens),
     };
     let parts = |step: &Vec<usize>| {
-        parts(examples, step, config.devices()).iter().map(|part| greedy(examples, part, config.micro_tokens)).collect()
+        parts(examples, step, config.devices())
+            .iter()
+            .map(|part| greedy(examples, part, config.micro_tokens))
+            .collect()
     };
     steps.iter().map(parts).collect()
 }
@@ -147,9 +176,19 @@ fn parts(examples: &[Example], step: &[usize], devices: usize) -> Vec<Vec<usize>
 /// # Errors
 /// Names the first step with fewer examples than devices.
 pub(crate) fn check_parts(epochs: &[Vec<Step>], config: &TrainConfig) -> Result<(), TrainError> {
-    let Some(devices) = config.devices else { return Ok(()) };
-    let steps = epochs.iter().flat_map(|steps| steps.iter().enumerate().map(|(i, step)| (i > 0 && i + 1 == steps.len(), step)));
-    for (index, (left_over, step)) in steps.enumerate().take(config.max_steps.unwrap_or(usize::MAX)) {
+    let Some(devices) = config.devices else {
+        return Ok(());
+    };
+    let steps = epochs.iter().flat_map(|steps| {
+        steps
+            .iter()
+            .enumerate()
+            .map(|(i, step)| (i > 0 && i + 1 == steps.len(), step))
+    });
+    for (index, (left_over, step)) in steps
+        .enumerate()
+        .take(config.max_steps.unwrap_or(usize::MAX))
+    {
         if step.len() < devices && !left_over {
             let (step, has) = (index + 1, step.len());
             return Err(TrainError::Config(format!(
@@ -163,7 +202,9 @@ pub(crate) fn check_parts(epochs: &[Vec<Step>], config: &TrainConfig) -> Result<
 
 /// The batches of a step: those of every device.
 pub(crate) fn lay_out(examples: &[Example], step: &Step) -> Vec<Vec<Packed>> {
-    step.iter().map(|part| part.iter().map(|micro| pack(examples, micro)).collect()).collect()
+    step.iter()
+        .map(|part| part.iter().map(|micro| pack(examples, micro)).collect())
+        .collect()
 }
 
 /// Pack examples one after another.
@@ -176,7 +217,12 @@ pub(crate) fn pack(examples: &[Example], indices: &[usize]) -> Packed {
         out.ids.extend(&example.ids[..example.len()]);
         out.segments.push(example.len());
         out.rows.extend(example.rows.iter().map(|row| start + row));
-        targets.extend(example.rows.iter().map(|row| example.ids[*row as usize + 1]));
+        targets.extend(
+            example
+                .rows
+                .iter()
+                .map(|row| example.ids[*row as usize + 1]),
+        );
     }
     out.targets = Arc::new(targets);
     out
@@ -205,36 +251,85 @@ mod tests {
     use super::*;
 
     fn examples(lengths: &[usize]) -> Vec<Example> {
-        lengths.iter().map(|n| Example { ids: (0..=*n as u32).collect(), rows: vec![*n as u32 - 1], calls: vec![] }).collect()
+        lengths
+            .iter()
+            .map(|n| Example {
+                ids: (0..=*n as u32).collect(),
+                rows: vec![*n as u32 - 1],
+                calls: vec![],
+            })
+            .collect()
     }
 
     #[test]
     fn every_example_is_seen_once_an_epoch_and_limits_hold() {
         let lengths: Vec<usize> = (0..300).map(|i| 5 + i * 7 % 120).collect();
         let examples = examples(&lengths);
-        let config = TrainConfig { batch_tokens: 1000, micro_tokens: 300, ..TrainConfig::default() };
+        let config = TrainConfig {
+            batch_tokens: 1000,
+            micro_tokens: 300,
+            ..TrainConfig::default()
+        };
         for epoch in 0..3 {
             let steps = plan(&examples, epoch, &config);
-            let mut seen: Vec<usize> = steps.iter().flatten().flatten().flatten().copied().collect();
+            let mut seen: Vec<usize> = steps
+                .iter()
+                .flatten()
+                .flatten()
+                .flatten()
+                .copied()
+                .collect();
             let tokens = |micro: &Vec<usize>| micro.iter().map(|i| lengths[*i]).sum::<usize>();
             for step in &steps {
                 assert_eq!(step.len(), 1);
                 assert!(step.iter().flatten().map(tokens).sum::<usize>() <= 1000);
-                assert!(step.iter().flatten().all(|micro| tokens(micro) <= 300 && !micro.is_empty()));
+                assert!(
+                    step.iter()
+                        .flatten()
+                        .all(|micro| tokens(micro) <= 300 && !micro.is_empty())
+                );
             }
             for devices in [2, 3, 5] {
-                let split = plan(&examples, epoch, &TrainConfig { devices: Some(devices), ..config.clone() });
+                let split = plan(
+                    &examples,
+                    epoch,
+                    &TrainConfig {
+                        devices: Some(devices),
+                        ..config.clone()
+                    },
+                );
                 assert_eq!(split.len(), steps.len());
                 for (split, step) in split.iter().zip(&steps) {
-                    let flat = |step: &Step| step.iter().flatten().flatten().copied().collect::<Vec<usize>>();
-                    assert_eq!(flat(split), flat(step), "the same examples in the same order");
-                    let fewest = step.iter().flatten().map(Vec::len).sum::<usize>().min(devices);
+                    let flat = |step: &Step| {
+                        step.iter()
+                            .flatten()
+                            .flatten()
+                            .copied()
+                            .collect::<Vec<usize>>()
+                    };
+                    assert_eq!(
+                        flat(split),
+                        flat(step),
+                        "the same examples in the same order"
+                    );
+                    let fewest = step
+                        .iter()
+                        .flatten()
+                        .map(Vec::len)
+                        .sum::<usize>()
+                        .min(devices);
                     assert_eq!(split.len(), fewest);
-                    let sizes: Vec<usize> = split.iter().map(|part| part.iter().map(tokens).sum()).collect();
+                    let sizes: Vec<usize> = split
+                        .iter()
+                        .map(|part| part.iter().map(tokens).sum())
+                        .collect();
                     assert!(sizes.iter().all(|size| *size > 0), "{sizes:?}");
                     // No further from even than one example at either end.
                     let mean = sizes.iter().sum::<usize>() / sizes.len();
-                    assert!(sizes.iter().all(|size| size.abs_diff(mean) <= 2 * 124), "{sizes:?}");
+                    assert!(
+                        sizes.iter().all(|size| size.abs_diff(mean) <= 2 * 124),
+                        "{sizes:?}"
+                    );
                 }
             }
             assert_ne!(seen[..50], (0..50).collect::<Vec<_>>()[..]);
@@ -242,15 +337,28 @@ mod tests {
             assert_eq!(seen, (0..300).collect::<Vec<_>>());
         }
         assert_ne!(plan(&examples, 0, &config), plan(&examples, 1, &config));
-        let config = TrainConfig { batch_examples: Some(7), ..config };
+        let config = TrainConfig {
+            batch_examples: Some(7),
+            ..config
+        };
         let steps = plan(&examples, 0, &config);
-        assert!(steps[..steps.len() - 1].iter().all(|step| step.iter().flatten().map(Vec::len).sum::<usize>() == 7));
+        assert!(
+            steps[..steps.len() - 1].iter().all(|step| step
+                .iter()
+                .flatten()
+                .map(Vec::len)
+                .sum::<usize>()
+                == 7)
+        );
     }
 
     #[test]
     fn turns_are_told_by_the_tool_they_call() {
         for (text, name) in [
-            ("v0 = get_tail_entity(e0, film.directed_by)", "get_tail_entity"),
+            (
+                "v0 = get_tail_entity(e0, film.directed_by)",
+                "get_tail_entity",
+            ),
             ("ans = end(v0)", "end"),
             ("get_relation(e0)", "get_relation"),
             ("no call at all", "other"),
@@ -262,10 +370,20 @@ mod tests {
 
     #[test]
     fn packing_predicts_the_next_token_of_the_same_sequence() {
-        let example = |ids: &[u32], rows: &[u32]| Example { ids: ids.to_vec(), rows: rows.to_vec(), calls: vec![] };
+        let example = |ids: &[u32], rows: &[u32]| Example {
+            ids: ids.to_vec(),
+            rows: rows.to_vec(),
+            calls: vec![],
+        };
         let all = vec![example(&[10, 11, 12], &[0, 1]), example(&[20, 21], &[0])];
         let packed = pack(&all, &[1, 0]);
-        assert_eq!((packed.ids.as_slice(), packed.segments.as_slice()), ([20, 10, 11].as_slice(), [1, 2].as_slice()));
-        assert_eq!((packed.rows.as_slice(), packed.targets.as_slice()), ([0, 1, 2].as_slice(), [21, 11, 12].as_slice()));
+        assert_eq!(
+            (packed.ids.as_slice(), packed.segments.as_slice()),
+            ([20, 10, 11].as_slice(), [1, 2].as_slice())
+        );
+        assert_eq!(
+            (packed.rows.as_slice(), packed.targets.as_slice()),
+            ([0, 1, 2].as_slice(), [21, 11, 12].as_slice())
+        );
     }
 }

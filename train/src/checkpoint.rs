@@ -69,14 +69,18 @@ const LOCK: &str = "lock";
 /// What runs leave in a folder of checkpoints: whole ones, damaged ones that were passed over, what processes killed while writing left, TensorBoard's
 /// events, and the lock.
 fn is_ours(name: &str) -> bool {
-    ["checkpoint-", "damaged-", ".partial-", ".replaced-"].iter().any(|prefix| name.starts_with(prefix))
+    ["checkpoint-", "damaged-", ".partial-", ".replaced-"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
         || [crate::trainer::EVENTS, LOCK].contains(&name)
 }
 
 /// Names in `dir`, sorted; none where there is no such folder.
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort_unstable();
     names
 }
@@ -86,18 +90,32 @@ fn names(dir: &Path) -> Vec<String> {
 /// # Errors
 /// When another run works in it, or when it holds what no run wrote: a run removes the folder in the end.
 pub(crate) fn claim(dir: &Path) -> Result<File, TrainError> {
-    let io = |source| TrainError::Model(ModelError::Io { path: dir.to_owned(), source });
+    let io = |source| {
+        TrainError::Model(ModelError::Io {
+            path: dir.to_owned(),
+            source,
+        })
+    };
     if let Some(name) = names(dir).iter().find(|name| !is_ours(name)) {
-        let message = format!("{} holds `{name}`, which no training run wrote; move it away, or name another output", dir.display());
+        let message = format!(
+            "{} holds `{name}`, which no training run wrote; move it away, or name another output",
+            dir.display()
+        );
         return Err(TrainError::Config(message));
     }
     fs::create_dir_all(dir).map_err(io)?;
-    let lock = File::options().create(true).truncate(false).write(true).open(dir.join(LOCK)).map_err(io)?;
+    let lock = File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(dir.join(LOCK))
+        .map_err(io)?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => {
-            Err(TrainError::Config(format!("another run is training in {}; wait for it, or name another output", dir.display())))
-        }
+        Err(TryLockError::WouldBlock) => Err(TrainError::Config(format!(
+            "another run is training in {}; wait for it, or name another output",
+            dir.display()
+        ))),
         Err(TryLockError::Error(source)) => Err(io(source)),
     }
 }
@@ -141,7 +159,11 @@ pub(crate) fn list(dir: &Path) -> Vec<(usize, PathBuf)> {
 /// Removes what processes that were killed while saving left in `dir`.
 pub(crate) fn sweep(dir: &Path) {
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(|name| name.starts_with(".partial-")) {
+        if entry
+            .file_name()
+            .to_str()
+            .is_some_and(|name| name.starts_with(".partial-"))
+        {
             let _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -150,22 +172,47 @@ pub(crate) fn sweep(dir: &Path) {
 /// Read one checkpoint.
 pub(crate) fn load(path: &Path) -> Result<(State, Weights, Weights), TrainError> {
     let sums = path.join(SUMS);
-    let text = fs::read_to_string(&sums).map_err(|source| ModelError::Io { path: sums.clone(), source })?;
+    let text = fs::read_to_string(&sums).map_err(|source| ModelError::Io {
+        path: sums.clone(),
+        source,
+    })?;
     for name in [WEIGHTS, OPTIMIZER, STATE] {
         let file = path.join(name);
         let found = sha256_file(&file)?;
-        if !text.lines().any(|line| line.split_once("  ") == Some((found.as_str(), name))) {
-            return Err(ModelError::Weights { path: file, message: format!("its digest is not the one in {SUMS}") }.into());
+        if !text
+            .lines()
+            .any(|line| line.split_once("  ") == Some((found.as_str(), name)))
+        {
+            return Err(ModelError::Weights {
+                path: file,
+                message: format!("its digest is not the one in {SUMS}"),
+            }
+            .into());
         }
     }
     let file = path.join(STATE);
-    let wrong = |message: String| TrainError::Model(ModelError::Json { path: file.clone(), message });
-    let text = fs::read(&file).map_err(|source| ModelError::Io { path: file.clone(), source })?;
+    let wrong = |message: String| {
+        TrainError::Model(ModelError::Json {
+            path: file.clone(),
+            message,
+        })
+    };
+    let text = fs::read(&file).map_err(|source| ModelError::Io {
+        path: file.clone(),
+        source,
+    })?;
     let state: State = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if state.version != VERSION {
-        return Err(wrong(format!("version {}, this program writes {VERSION}", state.version)));
+        return Err(wrong(format!(
+            "version {}, this program writes {VERSION}",
+            state.version
+        )));
     }
-    Ok((state, Weights::read(&path.join(WEIGHTS))?, Weights::read(&path.join(OPTIMIZER))?))
+    Ok((
+        state,
+        Weights::read(&path.join(WEIGHTS))?,
+        Weights::read(&path.join(OPTIMIZER))?,
+    ))
 }
 
 #[cfg(test)]
@@ -178,12 +225,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("m.partial");
         let lock = claim(&place).unwrap();
-        assert!(claim(&place).unwrap_err().to_string().contains("another run is training in"));
+        assert!(
+            claim(&place)
+                .unwrap_err()
+                .to_string()
+                .contains("another run is training in")
+        );
         fs::create_dir(place.join("checkpoint-3")).unwrap();
         assert!(clear(&place).unwrap() && !clear(&place).unwrap());
         fs::write(place.join("notes.txt"), "kept").unwrap();
         remove(&place, lock);
-        assert!(claim(&place).unwrap_err().to_string().contains("`notes.txt`"));
+        assert!(
+            claim(&place)
+                .unwrap_err()
+                .to_string()
+                .contains("`notes.txt`")
+        );
         fs::remove_file(place.join("notes.txt")).unwrap();
         remove(&place, claim(&place).unwrap());
         assert!(!place.exists());

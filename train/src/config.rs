@@ -47,7 +47,14 @@ pub struct LoraConfig {
 
 impl Default for LoraConfig {
     fn default() -> Self {
-        Self { rank: 16, alpha: 32.0, rslora: false, dropout: 0.0, targets: TARGETS.map(str::to_owned).to_vec(), merge: true }
+        Self {
+            rank: 16,
+            alpha: 32.0,
+            rslora: false,
+            dropout: 0.0,
+            targets: TARGETS.map(str::to_owned).to_vec(),
+            merge: true,
+        }
     }
 }
 
@@ -56,19 +63,36 @@ impl LoraConfig {
     #[must_use]
     pub fn adapter(&self, base: &str) -> AdapterConfig {
         let (rank, alpha, rslora, dropout) = (self.rank, self.alpha, self.rslora, self.dropout);
-        AdapterConfig { base: base.to_owned(), rank, alpha, rslora, dropout, targets: self.targets.clone() }
+        AdapterConfig {
+            base: base.to_owned(),
+            rank,
+            alpha,
+            rslora,
+            dropout,
+            targets: self.targets.clone(),
+        }
     }
 
     fn check(&self) -> Result<(), TrainError> {
         let bad = |message: String| Err(TrainError::Config(message));
-        if let Some(wrong) = self.targets.iter().find(|target| !TARGETS.contains(&target.as_str())) {
-            return bad(format!("`lora.targets` has `{wrong}`; there are {}", TARGETS.join(", ")));
+        if let Some(wrong) = self
+            .targets
+            .iter()
+            .find(|target| !TARGETS.contains(&target.as_str()))
+        {
+            return bad(format!(
+                "`lora.targets` has `{wrong}`; there are {}",
+                TARGETS.join(", ")
+            ));
         }
         if self.targets.is_empty() {
             return bad("`lora.targets` is empty".to_owned());
         }
         if !(0.0..1.0).contains(&self.dropout) {
-            return bad(format!("`lora.dropout` is {}, outside 0 to 1", self.dropout));
+            return bad(format!(
+                "`lora.dropout` is {}, outside 0 to 1",
+                self.dropout
+            ));
         }
         if !(self.alpha.is_finite() && self.alpha > 0.0) {
             return bad(format!("`lora.alpha` is {}, not above 0", self.alpha));
@@ -209,9 +233,14 @@ impl TrainConfig {
         let base = Self::default();
         match name {
             "default" => Some(base),
-            "finetune" => {
-                Some(Self { optimizer: Algorithm::Adamw, epochs: 3, learning_rate: 2e-5, batch_tokens: 16_384, warmup: 0.03, ..base })
-            }
+            "finetune" => Some(Self {
+                optimizer: Algorithm::Adamw,
+                epochs: 3,
+                learning_rate: 2e-5,
+                batch_tokens: 16_384,
+                warmup: 0.03,
+                ..base
+            }),
             "paper" => Some(Self {
                 optimizer: Algorithm::Adamw,
                 epochs: 3,
@@ -236,7 +265,10 @@ impl TrainConfig {
     pub(crate) fn settled(&self, parameters: usize) -> Self {
         let small = parameters <= SMALL && device::compute(self) == Compute::Fused;
         let devices = self.devices.unwrap_or(if small { CPU_REPLICAS } else { 1 });
-        Self { devices: Some(devices), ..self.clone() }
+        Self {
+            devices: Some(devices),
+            ..self.clone()
+        }
     }
 
     /// Check the values against each other.
@@ -262,8 +294,14 @@ impl TrainConfig {
             }
         }
         self.lora.check()?;
-        if self.precision == Some(Precision::Bf16) && self.processor == Processor::Cpu && !self.stock_ops {
-            return bad("`precision` bf16 is for GPUs (`--device cuda`); the CPU's kernels compute in f32".to_owned());
+        if self.precision == Some(Precision::Bf16)
+            && self.processor == Processor::Cpu
+            && !self.stock_ops
+        {
+            return bad(
+                "`precision` bf16 is for GPUs (`--device cuda`); the CPU's kernels compute in f32"
+                    .to_owned(),
+            );
         }
         let share = 0.0..=1.0;
         for (name, value, range) in [
@@ -277,7 +315,11 @@ impl TrainConfig {
             ("clip", self.clip, 0.0..=1e9),
         ] {
             if !range.contains(&value) {
-                return bad(format!("`{name}` is {value}, outside {} to {}", range.start(), range.end()));
+                return bad(format!(
+                    "`{name}` is {value}, outside {} to {}",
+                    range.start(),
+                    range.end()
+                ));
             }
         }
         Ok(())

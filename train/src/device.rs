@@ -65,7 +65,11 @@ pub(crate) fn open(config: &TrainConfig) -> Result<Vec<Device>, TrainError> {
         Processor::Cpu => vec![Device::flex(); config.devices()],
         Processor::Cuda => cuda::open(config.devices())?,
     };
-    if compute(config) == Compute::Stock(Precision::Bf16) && !devices.iter().all(|device| device.supports_dtype(FloatDType::BF16)) {
+    if compute(config) == Compute::Stock(Precision::Bf16)
+        && !devices
+            .iter()
+            .all(|device| device.supports_dtype(FloatDType::BF16))
+    {
         return Err(TrainError::Device(
             "this GPU does not compute in bf16 (cards since Ampere do); `--precision f32` trains on it in f32".to_owned(),
         ));
@@ -118,11 +122,15 @@ mod cuda {
         let missing = |what: &str| TrainError::Device(what.to_owned());
         let mut devices = Device::enumerate(DeviceType::Cuda).into_vec();
         if devices.is_empty() {
-            return Err(missing("no NVIDIA GPU was found: the driver is not installed or shows none (`nvidia-smi` lists what it shows)"));
+            return Err(missing(
+                "no NVIDIA GPU was found: the driver is not installed or shows none (`nvidia-smi` lists what it shows)",
+            ));
         }
         if devices.len() < count {
             let there = devices.len();
-            return Err(TrainError::Device(format!("`devices` is {count}, and the driver shows {there} (`nvidia-smi` lists them)")));
+            return Err(TrainError::Device(format!(
+                "`devices` is {count}, and the driver shows {there} (`nvidia-smi` lists them)"
+            )));
         }
         devices.truncate(count);
         if install::cuda_path().is_none() {
@@ -135,7 +143,8 @@ mod cuda {
                 let ones = Tensor::<2>::ones([16, 16], device);
                 ones.clone().matmul(ones).try_into_vec_as::<f32>().ok()
             };
-            if !matches!(catch_unwind(AssertUnwindSafe(trial)), Ok(Some(product)) if product.iter().all(|x| (x - 16.0).abs() < 0.1)) {
+            if !matches!(catch_unwind(AssertUnwindSafe(trial)), Ok(Some(product)) if product.iter().all(|x| (x - 16.0).abs() < 0.1))
+            {
                 return Err(TrainError::Device(format!(
                     "GPU {index} does not compute: a product of two small matrices failed on it; is the CUDA toolkit (libnvrtc) as old as the driver?"
                 )));
@@ -145,7 +154,13 @@ mod cuda {
     }
 
     pub(super) fn memory(count: usize) -> Result<Option<u64>, TrainError> {
-        let whole = |index: usize| cubecl::Device::Cuda(CudaDevice::new(index)).client().properties().memory.max_memory();
+        let whole = |index: usize| {
+            cubecl::Device::Cuda(CudaDevice::new(index))
+                .client()
+                .properties()
+                .memory
+                .max_memory()
+        };
         let least = (0..open(count)?.len()).filter_map(whole).min();
         Ok(least.map(|bytes| (bytes as f64 * SHARE) as u64))
     }
@@ -159,31 +174,63 @@ mod tests {
     #[test]
     fn the_processor_decides_operations_and_precision() {
         let with = |processor, precision, stock_ops| {
-            let config = TrainConfig { processor, precision, stock_ops, ..TrainConfig::default() };
+            let config = TrainConfig {
+                processor,
+                precision,
+                stock_ops,
+                ..TrainConfig::default()
+            };
             (compute(&config), config.check().is_ok())
         };
         assert_eq!(with(Processor::Cpu, None, false), (Compute::Fused, true));
-        assert_eq!(with(Processor::Cpu, Some(Precision::Bf16), false), (Compute::Fused, false));
-        assert_eq!(with(Processor::Cpu, Some(Precision::Bf16), true), (Compute::Stock(Precision::Bf16), true));
-        assert_eq!(with(Processor::Cuda, None, false), (Compute::Stock(Precision::Bf16), true));
-        assert_eq!(with(Processor::Cuda, Some(Precision::F32), false), (Compute::Stock(Precision::F32), true));
+        assert_eq!(
+            with(Processor::Cpu, Some(Precision::Bf16), false),
+            (Compute::Fused, false)
+        );
+        assert_eq!(
+            with(Processor::Cpu, Some(Precision::Bf16), true),
+            (Compute::Stock(Precision::Bf16), true)
+        );
+        assert_eq!(
+            with(Processor::Cuda, None, false),
+            (Compute::Stock(Precision::Bf16), true)
+        );
+        assert_eq!(
+            with(Processor::Cuda, Some(Precision::F32), false),
+            (Compute::Stock(Precision::F32), true)
+        );
     }
 
     /// A machine without a GPU says so, in a build with the feature and in one without.
     #[test]
     fn a_gpu_that_is_not_there_is_an_error_that_says_what_to_do() {
-        let config = TrainConfig { processor: Processor::Cuda, ..TrainConfig::default() };
+        let config = TrainConfig {
+            processor: Processor::Cuda,
+            ..TrainConfig::default()
+        };
         match open(&config) {
-            Ok(devices) => assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff()),
+            Ok(devices) => {
+                assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff())
+            }
             Err(error) => {
-                let says = if cfg!(feature = "cuda") { "GPU" } else { "--features cuda" };
+                let says = if cfg!(feature = "cuda") {
+                    "GPU"
+                } else {
+                    "--features cuda"
+                };
                 assert!(error.to_string().contains(says), "{error}");
-                assert_eq!(memory(Processor::Cuda, 1).unwrap_err().to_string(), error.to_string());
+                assert_eq!(
+                    memory(Processor::Cuda, 1).unwrap_err().to_string(),
+                    error.to_string()
+                );
             }
         }
         assert_eq!(memory(Processor::Cpu, 1).unwrap(), None);
         // More than any machine has.
-        let many = TrainConfig { devices: Some(1000), ..config };
+        let many = TrainConfig {
+            devices: Some(1000),
+            ..config
+        };
         assert!(open(&many).is_err() && memory(Processor::Cuda, 1000).is_err());
     }
 }

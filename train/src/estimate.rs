@@ -74,13 +74,20 @@ pub struct Estimate {
 /// Elements of LoRA's factors.
 fn factors(config: &ModelConfig, lora: &LoraConfig) -> usize {
     let (hidden, ff) = (config.hidden_size, config.intermediate_size);
-    let (q, kv) = (config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim);
+    let (q, kv) = (
+        config.num_attention_heads * config.head_dim,
+        config.num_key_value_heads * config.head_dim,
+    );
     let width = |target: &str| match target {
         "q_proj" | "o_proj" => hidden + q,
         "k_proj" | "v_proj" => hidden + kv,
         _ => hidden + ff,
     };
-    lora.targets.iter().map(|target| width(target) * lora.rank).sum::<usize>() * config.num_hidden_layers
+    lora.targets
+        .iter()
+        .map(|target| width(target) * lora.rank)
+        .sum::<usize>()
+        * config.num_hidden_layers
 }
 
 /// Operations of forward and backward passes over one packed batch. A product of `[n, a]` and `[a, b]` is `2nab`; the backward pass has two
@@ -94,7 +101,8 @@ fn operations(config: &ModelConfig, lora: bool, lengths: &[usize], rows: usize) 
     // Causal attention does half of the square: two products forward, five backward.
     let squares: f64 = lengths.iter().map(|n| (n * n) as f64).sum();
     let layers = config.num_hidden_layers as f64;
-    layers * (passes * (layer * tokens) as f64 + 7.0 * squares * q as f64) + passes * (rows * config.vocab_size * config.hidden_size) as f64
+    layers * (passes * (layer * tokens) as f64 + 7.0 * squares * q as f64)
+        + passes * (rows * config.vocab_size * config.hidden_size) as f64
 }
 
 /// Bytes that a forward pass keeps for the backward pass, by when they are held.
@@ -118,29 +126,51 @@ fn kept_by_kernels(config: &ModelConfig, tokens: usize, rows: usize) -> Kept {
     let joined = hidden * (qkv + 2 * ff);
     // The logits, and in the backward pass the gradients of about one layer.
     let bytes = |n: usize| 4 * n as u64;
-    Kept { layer: bytes(token * tokens + joined), head: bytes(rows * (config.vocab_size + 2 * hidden)), passing: bytes(2 * token * tokens) }
+    Kept {
+        layer: bytes(token * tokens + joined),
+        head: bytes(rows * (config.vocab_size + 2 * hidden)),
+        passing: bytes(2 * token * tokens),
+    }
 }
 
 /// What burn's own operations keep of sequences of these lengths.
-fn kept_by_operations(config: &ModelConfig, precision: Precision, lora: bool, lengths: &[usize], rows: usize) -> Kept {
+fn kept_by_operations(
+    config: &ModelConfig,
+    precision: Precision,
+    lora: bool,
+    lengths: &[usize],
+    rows: usize,
+) -> Kept {
     let (hidden, ff) = (config.hidden_size, config.intermediate_size);
     let q = config.num_attention_heads * config.head_dim;
     let qkv = q + 2 * config.num_key_value_heads * config.head_dim;
     let (bytes, width) = (|n: usize| n as u64, precision.bytes());
     let tokens: usize = lengths.iter().sum();
     let blocks = stock::blocks(lengths);
-    let places: usize = blocks.iter().map(|(len, members)| len * members.len()).sum();
-    let scores: usize = blocks.iter().map(|(len, members)| len * len * members.len()).sum::<usize>() * config.num_attention_heads;
+    let places: usize = blocks
+        .iter()
+        .map(|(len, members)| len * members.len())
+        .sum();
+    let scores: usize = blocks
+        .iter()
+        .map(|(len, members)| len * len * members.len())
+        .sum::<usize>()
+        * config.num_attention_heads;
     // In f32 the residual stream twice and both norms before their weights; then, in the run's precision, both norms, the input of the output
     // projection, gate, its sigmoid, their product, up, and what they make together.
     let streams = 16 * bytes(hidden * tokens) + width * bytes((2 * hidden + q + 5 * ff) * tokens);
     // Queries, keys and values of the padded blocks, exponentials in f32 and shares.
     let attention = width * bytes(qkv * places) + (4 + width) * bytes(scores);
     // Trained matrices are multiplied as copies in the run's precision.
-    let copied = if precision == Precision::F32 || lora { 0 } else { width };
+    let copied = if precision == Precision::F32 || lora {
+        0
+    } else {
+        width
+    };
     Kept {
         layer: streams + attention + copied * bytes(hidden * (qkv + q + 3 * ff)),
-        head: (4 * 4 + width) * bytes(rows * config.vocab_size) + copied * bytes(hidden * config.vocab_size),
+        head: (4 * 4 + width) * bytes(rows * config.vocab_size)
+            + copied * bytes(hidden * config.vocab_size),
         passing: streams + 12 * bytes(scores),
     }
 }
@@ -150,7 +180,13 @@ fn activations(model: &ModelConfig, config: &TrainConfig, lengths: &[usize], row
     let tokens: usize = lengths.iter().sum();
     let kept = match device::compute(config) {
         Compute::Fused => kept_by_kernels(model, tokens, rows),
-        Compute::Stock(precision) => kept_by_operations(model, precision, config.method == Method::Lora, lengths, rows),
+        Compute::Stock(precision) => kept_by_operations(
+            model,
+            precision,
+            config.method == Method::Lora,
+            lengths,
+            rows,
+        ),
     };
     let layers = model.num_hidden_layers as u64;
     if config.gradient_checkpointing {
@@ -171,8 +207,14 @@ pub(crate) fn estimate(
 ) -> Estimate {
     let own = model.parameters();
     let lora = config.method == Method::Lora;
-    let extra = (model.vocab_size - base_rows) * model.hidden_size * if model.tie_word_embeddings { 1 } else { 2 };
-    let added = if lora { factors(model, &config.lora) } else { 0 };
+    let extra = (model.vocab_size - base_rows)
+        * model.hidden_size
+        * if model.tie_word_embeddings { 1 } else { 2 };
+    let added = if lora {
+        factors(model, &config.lora)
+    } else {
+        0
+    };
     let trained_parameters = if lora { added + extra } else { own };
     let parameters = own + added;
     let sum = |f: fn(&batch::Example) -> usize| train.examples.iter().map(f).sum::<usize>();
@@ -183,7 +225,13 @@ pub(crate) fn estimate(
         valid: valid.examples.len(),
         tokens: sum(batch::Example::len),
         trained: sum(batch::Example::trained),
-        longest: train.examples.iter().chain(&valid.examples).map(batch::Example::len).max().unwrap_or(0),
+        longest: train
+            .examples
+            .iter()
+            .chain(&valid.examples)
+            .map(batch::Example::len)
+            .max()
+            .unwrap_or(0),
         too_long: train.too_long + valid.too_long,
         untrained: train.untrained + valid.untrained,
         ..Estimate::default()
@@ -191,7 +239,11 @@ pub(crate) fn estimate(
     // The CPU has the work of all devices in its memory; of GPUs the first one counts, to which the gradients of the others come.
     let shared = config.processor == Processor::Cpu;
     let (mut summed, mut kept) = (false, 0);
-    for step in plans.iter().flatten().take(config.max_steps.unwrap_or(usize::MAX)) {
+    for step in plans
+        .iter()
+        .flatten()
+        .take(config.max_steps.unwrap_or(usize::MAX))
+    {
         out.steps += 1;
         summed |= step.iter().any(|part| part.len() > 1);
         let mut most = 0;
@@ -201,10 +253,19 @@ pub(crate) fn estimate(
                 let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
                 let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
                 out.total_tokens += lengths.iter().sum::<usize>();
-                out.operations += operations(model, lora, &lengths, rows) * if config.gradient_checkpointing { 4.0 / 3.0 } else { 1.0 };
+                out.operations += operations(model, lora, &lengths, rows)
+                    * if config.gradient_checkpointing {
+                        4.0 / 3.0
+                    } else {
+                        1.0
+                    };
                 of_part = of_part.max(activations(model, config, &lengths, rows));
             }
-            most = if shared { most + of_part } else { most.max(of_part) };
+            most = if shared {
+                most + of_part
+            } else {
+                most.max(of_part)
+            };
         }
         kept = kept.max(most);
     }
@@ -212,8 +273,13 @@ pub(crate) fn estimate(
     let twice = summed || (!shared && config.devices() > 1);
     let sets = if shared { config.devices() as u64 } else { 1 };
     let bytes = |n: usize| 4 * n as u64;
-    let matrices = model.tensors().into_iter().filter(|(name, shape)| optim::is_matrix(name, shape.len()));
-    let layers: usize = matrices.map(|(_, shape)| shape.iter().product::<usize>()).sum();
+    let matrices = model
+        .tensors()
+        .into_iter()
+        .filter(|(name, shape)| optim::is_matrix(name, shape.len()));
+    let layers: usize = matrices
+        .map(|(_, shape)| shape.iter().product::<usize>())
+        .sum();
     // A frozen base is held in the precision of the run.
     let held = match device::compute(config) {
         Compute::Stock(precision) if lora => precision.bytes(),
@@ -223,10 +289,19 @@ pub(crate) fn estimate(
         weights: held * own as u64 + bytes(added),
         gradients: bytes(trained_parameters) * sets * (1 + u64::from(twice)),
         // AdamW has two moments of every weight, Muon one velocity.
-        optimizer: 2 * bytes(trained_parameters) - if optim::by_muon(config) { bytes(layers) } else { 0 },
+        optimizer: 2 * bytes(trained_parameters)
+            - if optim::by_muon(config) {
+                bytes(layers)
+            } else {
+                0
+            },
         activations: kept,
         // A GPU's weights are copied into the machine's own memory.
-        saving: if config.processor == Processor::Cpu { bytes(parameters).max(2 * bytes(trained_parameters)) } else { 0 },
+        saving: if config.processor == Processor::Cpu {
+            bytes(parameters).max(2 * bytes(trained_parameters))
+        } else {
+            0
+        },
     };
     out
 }
@@ -240,12 +315,23 @@ pub(crate) fn seconds(
     plans: &[Vec<Step>],
     device: &Device,
 ) -> Result<Option<f64>, TrainError> {
-    let Some(micro) = plans.iter().flatten().flatten().flatten().next() else { return Ok(None) };
-    let shape = ModelConfig { num_hidden_layers: 1, ..model.clone() };
+    let Some(micro) = plans.iter().flatten().flatten().flatten().next() else {
+        return Ok(None);
+    };
+    let shape = ModelConfig {
+        num_hidden_layers: 1,
+        ..model.clone()
+    };
     let batch = batch::pack(&train.examples, micro);
     let lengths = batch.segments.clone();
     let longest = lengths.iter().copied().max().unwrap_or(1);
-    let mut layer = Llama::from_weights(&shape, fresh_weights(&shape, 1)?, device::compute(config), longest, device)?;
+    let mut layer = Llama::from_weights(
+        &shape,
+        fresh_weights(&shape, 1)?,
+        device::compute(config),
+        longest,
+        device,
+    )?;
     let lora = config.method == Method::Lora;
     if lora {
         layer = layer.with_lora(&config.lora, shape.vocab_size, 1, device);
@@ -258,20 +344,35 @@ pub(crate) fn seconds(
         let begin = Instant::now();
         let mut grads = NamedGrads::new();
         pools[0].install(|| layer.gradients(&batch, 1.0, 1, device, &mut grads));
-        device.sync().map_err(|error| TrainError::Device(error.to_string()))?;
+        device
+            .sync()
+            .map_err(|error| TrainError::Device(error.to_string()))?;
         pass = pass.min(begin.elapsed().as_secs_f64());
-        touched = grads.values().map(|grad| grad.dims()[0]).sum::<usize>().max(1);
+        touched = grads
+            .values()
+            .map(|grad| grad.dims()[0])
+            .sum::<usize>()
+            .max(1);
         let begin = Instant::now();
         let _ = optim::global_norm(&grads, layer.compute);
         layer.net = optimizer.step(layer.net.clone(), grads, 1e-9, 1.0);
-        device.sync().map_err(|error| TrainError::Device(error.to_string()))?;
+        device
+            .sync()
+            .map_err(|error| TrainError::Device(error.to_string()))?;
         update = update.min(begin.elapsed().as_secs_f64());
     }
     let rate = operations(&shape, lora, &lengths, batch.rows.len()) / pass;
-    let updates = estimate.steps as f64 * update * estimate.trained_parameters as f64 / touched as f64;
+    let updates =
+        estimate.steps as f64 * update * estimate.trained_parameters as f64 / touched as f64;
     // GPUs compute side by side, and so do the CPU's replicas as far as it has threads for them.
-    let side_by_side = if config.processor == Processor::Cpu { pools.len() } else { config.devices() };
-    Ok(Some(estimate.operations / rate / side_by_side as f64 + updates))
+    let side_by_side = if config.processor == Processor::Cpu {
+        pools.len()
+    } else {
+        config.devices()
+    };
+    Ok(Some(
+        estimate.operations / rate / side_by_side as f64 + updates,
+    ))
 }
 
 #[cfg(test)]
@@ -291,28 +392,54 @@ mod tests {
             .map(|(_, shape)| (shape[0] + shape[1]) * lora.rank)
             .sum();
         assert_eq!(factors(&config, &lora), expected);
-        let attention = LoraConfig { targets: vec!["k_proj".into(), "o_proj".into()], ..lora };
+        let attention = LoraConfig {
+            targets: vec!["k_proj".into(), "o_proj".into()],
+            ..lora
+        };
         assert!(factors(&config, &attention) < expected / 3);
     }
 
     #[test]
     fn operations_are_six_per_parameter_and_token() {
         let config = Preset::Small.config(4096);
-        let matrices: usize = config.tensors().iter().filter(|(_, shape)| shape.len() == 2).map(|(_, shape)| shape[0] * shape[1]).sum();
+        let matrices: usize = config
+            .tensors()
+            .iter()
+            .filter(|(_, shape)| shape.len() == 2)
+            .map(|(_, shape)| shape[0] * shape[1])
+            .sum();
         let all = operations(&config, false, &[1; 100], 100);
-        assert!((all / (6 * matrices * 100) as f64 - 1.0).abs() < 0.01, "{all}");
+        assert!(
+            (all / (6 * matrices * 100) as f64 - 1.0).abs() < 0.01,
+            "{all}"
+        );
         assert!(operations(&config, true, &[1; 100], 100) < all);
         assert!(operations(&config, false, &[100], 100) > all);
     }
 
     #[test]
     fn computing_layers_again_keeps_one_layer_and_bf16_keeps_less() {
-        let model = ModelConfig { num_hidden_layers: 16, ..Preset::Small.config(4096) };
+        let model = ModelConfig {
+            num_hidden_layers: 16,
+            ..Preset::Small.config(4096)
+        };
         let kept = |config: &TrainConfig| activations(&model, config, &[500, 300, 20], 400);
-        let (kernels, stock) = (TrainConfig::default(), TrainConfig { stock_ops: true, ..TrainConfig::default() });
-        let bf16 = TrainConfig { precision: Some(Precision::Bf16), ..stock.clone() };
+        let (kernels, stock) = (
+            TrainConfig::default(),
+            TrainConfig {
+                stock_ops: true,
+                ..TrainConfig::default()
+            },
+        );
+        let bf16 = TrainConfig {
+            precision: Some(Precision::Bf16),
+            ..stock.clone()
+        };
         for config in [&kernels, &stock, &bf16] {
-            let again = kept(&TrainConfig { gradient_checkpointing: true, ..config.clone() });
+            let again = kept(&TrainConfig {
+                gradient_checkpointing: true,
+                ..config.clone()
+            });
             assert!(3 * again < kept(config), "{again} {}", kept(config));
         }
         assert!(kept(&bf16) < kept(&stock) && kept(&kernels) < kept(&bf16));

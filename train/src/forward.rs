@@ -27,8 +27,17 @@ impl Dropout {
         let shape = x.dims();
         let mut rng = Rng::new(self.seed ^ (place as u64 + 1).wrapping_mul(0x9e6c_63d0_876a_46ad));
         let kept = 1.0 / (1.0 - self.share);
-        let mask: Vec<f32> = (0..shape[0] * shape[1]).map(|_| if rng.uniform() < self.share { 0.0 } else { kept }).collect();
-        x.clone() * Tensor::<2>::from_data(TensorData::new(mask, shape), &x.device()).cast(x.dtype())
+        let mask: Vec<f32> = (0..shape[0] * shape[1])
+            .map(|_| {
+                if rng.uniform() < self.share {
+                    0.0
+                } else {
+                    kept
+                }
+            })
+            .collect();
+        x.clone()
+            * Tensor::<2>::from_data(TensorData::new(mask, shape), &x.device()).cast(x.dtype())
     }
 }
 
@@ -42,17 +51,34 @@ struct Pass {
 
 impl Llama {
     /// The product with matrices that lie on top of each other. `dropout` is that of the corrections' input, with its place in the model.
-    fn project(&self, x: &Tensor<2>, parts: &[&Linear], dropout: Option<(Dropout, usize)>) -> Tensor<2> {
+    fn project(
+        &self,
+        x: &Tensor<2>,
+        parts: &[&Linear],
+        dropout: Option<(Dropout, usize)>,
+    ) -> Tensor<2> {
         let product = |weight: Tensor<2>| ops::linear(self.compute, x.clone(), weight);
         let mut y = match (parts, self.compute) {
             ([one], _) => product(one.weight.val()),
             // The kernels gain from one large product; elsewhere a joined copy of the matrices would be kept for the backward pass.
-            (_, Compute::Fused) => product(Tensor::cat(parts.iter().map(|linear| linear.weight.val()).collect(), 0)),
-            (_, Compute::Stock(_)) => Tensor::cat(parts.iter().map(|linear| product(linear.weight.val())).collect(), 1),
+            (_, Compute::Fused) => product(Tensor::cat(
+                parts.iter().map(|linear| linear.weight.val()).collect(),
+                0,
+            )),
+            (_, Compute::Stock(_)) => Tensor::cat(
+                parts
+                    .iter()
+                    .map(|linear| product(linear.weight.val()))
+                    .collect(),
+                1,
+            ),
         };
         let kind = y.dtype();
         // The projections that go together have biases together.
-        let biases: Vec<Tensor<1>> = parts.iter().filter_map(|linear| Some(linear.bias.as_ref()?.val())).collect();
+        let biases: Vec<Tensor<1>> = parts
+            .iter()
+            .filter_map(|linear| Some(linear.bias.as_ref()?.val()))
+            .collect();
         if !biases.is_empty() {
             y = y + Tensor::cat(biases, 0).cast(kind).unsqueeze();
         }
@@ -65,26 +91,49 @@ impl Llama {
                 let low = ops::linear(self.compute, dropped.clone(), a.val());
                 ops::linear(self.compute, low, b.val()).mul_scalar(self.lora_scale)
             }
-            _ => Tensor::zeros([x.dims()[0], linear.weight.val().dims()[0]], (&x.device(), kind)),
+            _ => Tensor::zeros(
+                [x.dims()[0], linear.weight.val().dims()[0]],
+                (&x.device(), kind),
+            ),
         };
         y + Tensor::cat(parts.iter().map(correction).collect(), 1)
     }
 
     fn norm(&self, x: Tensor<2>, norm: &Norm) -> Tensor<2> {
-        ops::rms_norm(self.compute, x, norm.weight.val(), self.config.rms_norm_eps as f32)
+        ops::rms_norm(
+            self.compute,
+            x,
+            norm.weight.val(),
+            self.config.rms_norm_eps as f32,
+        )
     }
 
     /// RMS norms of the single heads of q and k, where the family has them.
     fn norm_heads(&self, qkv: Tensor<2>, attention: &Attention) -> Tensor<2> {
-        let (Some(q_norm), Some(k_norm)) = (&attention.q_norm, &attention.k_norm) else { return qkv };
+        let (Some(q_norm), Some(k_norm)) = (&attention.q_norm, &attention.k_norm) else {
+            return qkv;
+        };
         let ([tokens, width], d) = (qkv.dims(), self.config.head_dim);
-        let (heads, kv_heads) = (self.config.num_attention_heads, self.config.num_key_value_heads);
+        let (heads, kv_heads) = (
+            self.config.num_attention_heads,
+            self.config.num_key_value_heads,
+        );
         let part = |from: usize, count: usize, norm: &Norm| {
-            let x = qkv.clone().narrow(1, from * d, count * d).reshape([tokens * count, d]);
+            let x = qkv
+                .clone()
+                .narrow(1, from * d, count * d)
+                .reshape([tokens * count, d]);
             self.norm(x, norm).reshape([tokens, count * d])
         };
         let values = (heads + kv_heads) * d;
-        Tensor::cat(vec![part(0, heads, q_norm), part(heads, kv_heads, k_norm), qkv.clone().narrow(1, values, width - values)], 1)
+        Tensor::cat(
+            vec![
+                part(0, heads, q_norm),
+                part(heads, kv_heads, k_norm),
+                qkv.clone().narrow(1, values, width - values),
+            ],
+            1,
+        )
     }
 
     fn pass(&self, batch: &Packed, seed: Option<u64>, device: &Device) -> Pass {
@@ -97,8 +146,17 @@ impl Llama {
         });
         let rows: Vec<i64> = batch.rows.iter().map(|row| i64::from(*row)).collect();
         let count = rows.len();
-        let dropout = seed.filter(|_| self.lora_dropout > 0.0).map(|seed| Dropout { share: self.lora_dropout, seed });
-        Pass { attend: Attend::new(self.compute, shape, device), rows: Tensor::from_data(TensorData::new(rows, [count]), device), dropout }
+        let dropout = seed
+            .filter(|_| self.lora_dropout > 0.0)
+            .map(|seed| Dropout {
+                share: self.lora_dropout,
+                seed,
+            });
+        Pass {
+            attend: Attend::new(self.compute, shape, device),
+            rows: Tensor::from_data(TensorData::new(rows, [count]), device),
+            dropout,
+        }
     }
 
     /// One layer, from the residual stream to the residual stream; the last one gives the rows of the predictions only.
@@ -107,17 +165,27 @@ impl Llama {
         let (attn, mlp) = (&layer.self_attn, &layer.mlp);
         let at = |part: usize| pass.dropout.map(|dropout| (dropout, index * 4 + part));
         let y = self.norm(x.clone(), &layer.input_layernorm);
-        let y = self.norm_heads(self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj], at(0)), attn);
+        let y = self.norm_heads(
+            self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj], at(0)),
+            attn,
+        );
         let mut y = pass.attend.apply(y);
         if index + 1 == self.net.model.layers.len() {
             // Beyond the last attention a row feeds nothing but its own prediction.
             x = x.select(0, pass.rows.clone());
             y = y.select(0, pass.rows.clone());
         }
-        x = x + self.project(&y, &[&attn.o_proj], at(1)).cast(FloatDType::F32);
+        x = x + self
+            .project(&y, &[&attn.o_proj], at(1))
+            .cast(FloatDType::F32);
         let y = self.norm(x.clone(), &layer.post_attention_layernorm);
-        let y = ops::gated(self.compute, self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(2)));
-        x + self.project(&y, &[&mlp.down_proj], at(3)).cast(FloatDType::F32)
+        let y = ops::gated(
+            self.compute,
+            self.project(&y, &[&mlp.gate_proj, &mlp.up_proj], at(2)),
+        );
+        x + self
+            .project(&y, &[&mlp.down_proj], at(3))
+            .cast(FloatDType::F32)
     }
 
     /// Embeddings of tokens, `[tokens, hidden]`.
@@ -128,9 +196,15 @@ impl Llama {
             let rows: Vec<i64> = ids.iter().map(|id| of(*id as usize) as i64).collect();
             Tensor::<1, Int>::from_data(TensorData::new(rows, [ids.len()]), device)
         };
-        let table = |rows: Tensor<1, Int>| embedding.weight.val().select(0, rows).cast(FloatDType::F32);
-        let Some(extra) = &embedding.extra else { return table(rows(&|id| id)) };
-        let is_new: Vec<f32> = ids.iter().map(|id| f32::from(u8::from(*id as usize >= base))).collect();
+        let table =
+            |rows: Tensor<1, Int>| embedding.weight.val().select(0, rows).cast(FloatDType::F32);
+        let Some(extra) = &embedding.extra else {
+            return table(rows(&|id| id));
+        };
+        let is_new: Vec<f32> = ids
+            .iter()
+            .map(|id| f32::from(u8::from(*id as usize >= base)))
+            .collect();
         let is_new = Tensor::<2>::from_data(TensorData::new(is_new, [ids.len(), 1]), device);
         let old = table(rows(&|id| if id < base { id } else { 0 }));
         let new = extra.val().select(0, rows(&|id| id.saturating_sub(base)));
@@ -142,18 +216,27 @@ impl Llama {
         let hidden = self.norm(x, &self.net.model.norm);
         let (weight, extra) = match &self.net.lm_head {
             Some(head) => (&head.weight, &self.net.lm_extra),
-            None => (&self.net.model.embed_tokens.weight, &self.net.model.embed_tokens.extra),
+            None => (
+                &self.net.model.embed_tokens.weight,
+                &self.net.model.embed_tokens.extra,
+            ),
         };
         let logits = ops::linear(self.compute, hidden.clone(), weight.val());
         match extra {
-            Some(extra) => Tensor::cat(vec![logits, ops::linear(self.compute, hidden, extra.val())], 1),
+            Some(extra) => Tensor::cat(
+                vec![logits, ops::linear(self.compute, hidden, extra.val())],
+                1,
+            ),
             None => logits,
         }
     }
 
     fn logits_with(&self, batch: &Packed, seed: Option<u64>, device: &Device) -> Tensor<2> {
         let pass = self.pass(batch, seed, device);
-        let x = (0..self.net.model.layers.len()).fold(self.embed(&batch.ids, device), |x, index| self.layer(index, x, &pass));
+        let x = (0..self.net.model.layers.len())
+            .fold(self.embed(&batch.ids, device), |x, index| {
+                self.layer(index, x, &pass)
+            });
         self.head(x)
     }
 
@@ -166,11 +249,23 @@ impl Llama {
     /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. `seed` is that of the dropout, where the model has one.
     #[must_use]
     pub fn loss(&self, batch: &Packed, scale: f32, seed: u64, device: &Device) -> Tensor<1> {
-        ops::cross_entropy_loss(self.compute, self.logits_with(batch, Some(seed), device), &batch.targets, scale)
+        ops::cross_entropy_loss(
+            self.compute,
+            self.logits_with(batch, Some(seed), device),
+            &batch.targets,
+            scale,
+        )
     }
 
     /// [`Llama::loss`], its gradients added to those in `into`.
-    pub(crate) fn gradients(&self, batch: &Packed, scale: f32, seed: u64, device: &Device, into: &mut NamedGrads) -> Tensor<1> {
+    pub(crate) fn gradients(
+        &self,
+        batch: &Packed,
+        scale: f32,
+        seed: u64,
+        device: &Device,
+        into: &mut NamedGrads,
+    ) -> Tensor<1> {
         let loss = self.loss(batch, scale, seed, device);
         optim::collect(&self.net, &loss.backward(), into);
         loss.inner()
@@ -178,8 +273,17 @@ impl Llama {
 
     /// The same with only the layers' inputs kept: a layer is computed again when its backward pass begins. One more forward pass buys the
     /// memory of all layers but one.
-    pub(crate) fn gradients_by_layer(&self, batch: &Packed, scale: f32, seed: u64, device: &Device, into: &mut NamedGrads) -> Tensor<1> {
-        let inputs = self.without_gradients().inputs(batch, seed, &device.clone().inner());
+    pub(crate) fn gradients_by_layer(
+        &self,
+        batch: &Packed,
+        scale: f32,
+        seed: u64,
+        device: &Device,
+        into: &mut NamedGrads,
+    ) -> Tensor<1> {
+        let inputs = self
+            .without_gradients()
+            .inputs(batch, seed, &device.clone().inner());
         let pass = self.pass(batch, Some(seed), device);
         let again = |x: Tensor<2>| Tensor::from_inner(x).require_grad();
         // The gradient of a sum of products with what comes from above is what goes below.
@@ -189,13 +293,20 @@ impl Llama {
             x.grad(&grads)
         };
         let mut inputs = inputs.into_iter().rev();
-        let Some(x) = inputs.next().map(again) else { return self.gradients(batch, scale, seed, device, into) };
-        let loss = ops::cross_entropy_loss(self.compute, self.head(x.clone()), &batch.targets, scale);
+        let Some(x) = inputs.next().map(again) else {
+            return self.gradients(batch, scale, seed, device, into);
+        };
+        let loss =
+            ops::cross_entropy_loss(self.compute, self.head(x.clone()), &batch.targets, scale);
         let grads = loss.backward();
         optim::collect(&self.net, &grads, into);
         let mut above = x.grad(&grads);
-        for (index, x) in inputs.enumerate().map(|(i, x)| (self.net.model.layers.len() - 1 - i, again(x))) {
-            above = above.and_then(|above| below(&x, self.layer(index, x.clone(), &pass), above, into));
+        for (index, x) in inputs
+            .enumerate()
+            .map(|(i, x)| (self.net.model.layers.len() - 1 - i, again(x)))
+        {
+            above =
+                above.and_then(|above| below(&x, self.layer(index, x.clone(), &pass), above, into));
         }
         let x = self.embed(&batch.ids, device);
         if let Some(above) = above.filter(|_| x.is_tracked()) {
@@ -217,6 +328,9 @@ impl Llama {
     /// The same model outside automatic differentiation.
     #[must_use]
     pub(crate) fn without_gradients(&self) -> Self {
-        Self { net: self.net.valid(), ..self.clone() }
+        Self {
+            net: self.net.valid(),
+            ..self.clone()
+        }
     }
 }

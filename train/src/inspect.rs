@@ -19,7 +19,10 @@ pub struct Inspected {
 ///
 /// # Errors
 /// When the tokenizer fails.
-pub fn inspect(format: &ChatFormat, conversation: &Conversation) -> Result<Vec<Inspected>, ModelError> {
+pub fn inspect(
+    format: &ChatFormat,
+    conversation: &Conversation,
+) -> Result<Vec<Inspected>, ModelError> {
     let encoded = format.encode(&conversation.turns)?;
     let tokenizer = format.tokenizer();
     encoded
@@ -28,8 +31,17 @@ pub fn inspect(format: &ChatFormat, conversation: &Conversation) -> Result<Vec<I
         .zip(&encoded.trained)
         .map(|(id, trained)| {
             let control = tokenizer.is_special(*id);
-            let text = if control { tokenizer.token(*id).unwrap_or_default() } else { tokenizer.decode(&[*id])? };
-            Ok(Inspected { text, id: *id, trained: *trained, control })
+            let text = if control {
+                tokenizer.token(*id).unwrap_or_default()
+            } else {
+                tokenizer.decode(&[*id])?
+            };
+            Ok(Inspected {
+                text,
+                id: *id,
+                trained: *trained,
+                control,
+            })
         })
         .collect()
 }

@@ -136,7 +136,11 @@ impl Llama {
         positions: usize,
         device: &Device,
     ) -> Result<Self, TrainError> {
-        let held = if let Compute::Stock(precision) = compute { precision.dtype() } else { FloatDType::F32 };
+        let held = if let Compute::Stock(precision) = compute {
+            precision.dtype()
+        } else {
+            FloatDType::F32
+        };
         Self::build(config, weights, compute, positions, device, held)
     }
 
@@ -149,31 +153,63 @@ impl Llama {
         held: FloatDType,
     ) -> Result<Self, TrainError> {
         if config.head_dim > MAX_HEAD {
-            return Err(TrainError::Config(format!("head_dim is {}, the kernels go to {MAX_HEAD}", config.head_dim)));
+            return Err(TrainError::Config(format!(
+                "head_dim is {}, the kernels go to {MAX_HEAD}",
+                config.head_dim
+            )));
         }
         let weights = RefCell::new(weights);
         let take = |name: &str, shape: &[usize]| -> Result<Vec<f32>, TrainError> {
             weights.borrow().get(name, shape)?;
-            Ok(weights.borrow_mut().take(name).map(|tensor| tensor.data).unwrap_or_default())
+            Ok(weights
+                .borrow_mut()
+                .take(name)
+                .map(|tensor| tensor.data)
+                .unwrap_or_default())
         };
         let matrix = |name: &str, shape: [usize; 2]| -> Result<Param<Tensor<2>>, TrainError> {
             let data = take(name, &shape)?;
-            Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, shape), (device, DType::from(held)))))
+            Ok(Param::from_tensor(Tensor::from_data(
+                TensorData::new(data, shape),
+                (device, DType::from(held)),
+            )))
         };
         let vector = |name: String, width: usize| -> Result<Param<Tensor<1>>, TrainError> {
             let data = take(&name, &[width])?;
-            Ok(Param::from_tensor(Tensor::from_data(TensorData::new(data, [width]), device)))
+            Ok(Param::from_tensor(Tensor::from_data(
+                TensorData::new(data, [width]),
+                device,
+            )))
         };
-        let linear = |name: String, rows: usize, cols: usize, bias: bool| -> Result<Linear, TrainError> {
-            let bias = bias.then(|| vector(format!("{name}.bias"), rows)).transpose()?;
-            Ok(Linear { weight: matrix(&format!("{name}.weight"), [rows, cols])?, bias, lora_a: None, lora_b: None })
-        };
+        let linear =
+            |name: String, rows: usize, cols: usize, bias: bool| -> Result<Linear, TrainError> {
+                let bias = bias
+                    .then(|| vector(format!("{name}.bias"), rows))
+                    .transpose()?;
+                Ok(Linear {
+                    weight: matrix(&format!("{name}.weight"), [rows, cols])?,
+                    bias,
+                    lora_a: None,
+                    lora_b: None,
+                })
+            };
         let hidden = config.hidden_size;
-        let norm =
-            |name: String, width: usize| -> Result<Norm, TrainError> { Ok(Norm { weight: vector(format!("{name}.weight"), width)? }) };
-        let (q, kv, ff) =
-            (config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim, config.intermediate_size);
-        let head_norm = |name: String| config.qk_norm.then(|| norm(name, config.head_dim)).transpose();
+        let norm = |name: String, width: usize| -> Result<Norm, TrainError> {
+            Ok(Norm {
+                weight: vector(format!("{name}.weight"), width)?,
+            })
+        };
+        let (q, kv, ff) = (
+            config.num_attention_heads * config.head_dim,
+            config.num_key_value_heads * config.head_dim,
+            config.intermediate_size,
+        );
+        let head_norm = |name: String| {
+            config
+                .qk_norm
+                .then(|| norm(name, config.head_dim))
+                .transpose()
+        };
         let (qkv_bias, o_bias, mlp_bias) = (config.qkv_bias, config.o_bias, config.mlp_bias);
         let layers: Result<Vec<Layer>, TrainError> = (0..config.num_hidden_layers)
             .map(|i| {
@@ -188,7 +224,10 @@ impl Llama {
                         q_norm: head_norm(format!("{at}.self_attn.q_norm"))?,
                         k_norm: head_norm(format!("{at}.self_attn.k_norm"))?,
                     },
-                    post_attention_layernorm: norm(format!("{at}.post_attention_layernorm"), hidden)?,
+                    post_attention_layernorm: norm(
+                        format!("{at}.post_attention_layernorm"),
+                        hidden,
+                    )?,
                     mlp: Mlp {
                         gate_proj: linear(format!("{at}.mlp.gate_proj"), ff, hidden, mlp_bias)?,
                         up_proj: linear(format!("{at}.mlp.up_proj"), ff, hidden, mlp_bias)?,
@@ -198,14 +237,41 @@ impl Llama {
             })
             .collect();
         let body = Body {
-            embed_tokens: Embedding { weight: matrix("model.embed_tokens.weight", [config.vocab_size, hidden])?, extra: None },
+            embed_tokens: Embedding {
+                weight: matrix("model.embed_tokens.weight", [config.vocab_size, hidden])?,
+                extra: None,
+            },
             layers: layers?,
             norm: norm("model.norm".to_owned(), hidden)?,
         };
-        let lm_head = if config.tie_word_embeddings { None } else { Some(linear("lm_head".to_owned(), config.vocab_size, hidden, false)?) };
-        let rope = Arc::new(RopeTable::new(&config.inv_freq(), config.rope.amplitude(), positions));
-        let net = Net { model: body, lm_head, lm_extra: None };
-        Ok(Self { net, config: config.clone(), rope, compute, lora_scale: 0.0, lora_dropout: 0.0 })
+        let lm_head = if config.tie_word_embeddings {
+            None
+        } else {
+            Some(linear(
+                "lm_head".to_owned(),
+                config.vocab_size,
+                hidden,
+                false,
+            )?)
+        };
+        let rope = Arc::new(RopeTable::new(
+            &config.inv_freq(),
+            config.rope.amplitude(),
+            positions,
+        ));
+        let net = Net {
+            model: body,
+            lm_head,
+            lm_extra: None,
+        };
+        Ok(Self {
+            net,
+            config: config.clone(),
+            rope,
+            compute,
+            lora_scale: 0.0,
+            lora_dropout: 0.0,
+        })
     }
 
     /// The configuration.
@@ -217,22 +283,41 @@ impl Llama {
     /// Freeze everything and add LoRA factors to the chosen projections of every layer. `a` is random, `b` zero, so nothing changes yet.
     /// Rows of the embedding from `base_rows` on belong to tokens that the base has never seen: they stay trainable.
     #[must_use]
-    pub fn with_lora(mut self, lora: &LoraConfig, base_rows: usize, seed: u64, device: &Device) -> Self {
+    pub fn with_lora(
+        mut self,
+        lora: &LoraConfig,
+        base_rows: usize,
+        seed: u64,
+        device: &Device,
+    ) -> Self {
         self.net = self.net.no_grad();
         self.lora_scale = lora.adapter("").scale();
         self.lora_dropout = lora.dropout;
         let mut rng = Rng::new(seed);
         for layer in &mut self.net.model.layers {
             let (attn, mlp) = (&mut layer.self_attn, &mut layer.mlp);
-            let all = [&mut attn.q_proj, &mut attn.k_proj, &mut attn.v_proj, &mut attn.o_proj];
-            let all = all.into_iter().chain([&mut mlp.gate_proj, &mut mlp.up_proj, &mut mlp.down_proj]);
-            for (linear, _) in all.zip(TARGETS).filter(|(_, name)| lora.targets.iter().any(|target| target == name)) {
+            let all = [
+                &mut attn.q_proj,
+                &mut attn.k_proj,
+                &mut attn.v_proj,
+                &mut attn.o_proj,
+            ];
+            let all =
+                all.into_iter()
+                    .chain([&mut mlp.gate_proj, &mut mlp.up_proj, &mut mlp.down_proj]);
+            for (linear, _) in all
+                .zip(TARGETS)
+                .filter(|(_, name)| lora.targets.iter().any(|target| target == name))
+            {
                 let [out, input] = linear.weight.val().dims();
                 // PEFT's initialisation: uniform in +-1/sqrt(in).
                 let bound = 1.0 / (input as f32).sqrt();
-                let a = (0..lora.rank * input).map(|_| (rng.uniform() * 2.0 - 1.0) * bound).collect::<Vec<f32>>();
-                let tensor =
-                    |data: Vec<f32>, shape: [usize; 2]| Param::from_tensor(Tensor::from_data(TensorData::new(data, shape), device));
+                let a = (0..lora.rank * input)
+                    .map(|_| (rng.uniform() * 2.0 - 1.0) * bound)
+                    .collect::<Vec<f32>>();
+                let tensor = |data: Vec<f32>, shape: [usize; 2]| {
+                    Param::from_tensor(Tensor::from_data(TensorData::new(data, shape), device))
+                };
                 linear.lora_a = Some(tensor(a, [lora.rank, input]));
                 linear.lora_b = Some(tensor(vec![0.0; out * lora.rank], [out, lora.rank]));
             }
@@ -242,14 +327,21 @@ impl Llama {
             let split = |weight: &mut Param<Tensor<2>>| -> Param<Tensor<2>> {
                 let all = weight.val();
                 let part = |from: usize, rows: usize, kind: DType| {
-                    Tensor::from_data(all.clone().narrow(0, from, rows).into_data(), (device, kind))
+                    Tensor::from_data(
+                        all.clone().narrow(0, from, rows).into_data(),
+                        (device, kind),
+                    )
                 };
                 *weight = Param::from_tensor(part(0, base_rows, all.dtype())).no_grad();
                 Param::from_tensor(part(base_rows, vocab - base_rows, DType::F32))
             };
             let embedding = &mut self.net.model.embed_tokens;
             embedding.extra = Some(split(&mut embedding.weight));
-            self.net.lm_extra = self.net.lm_head.as_mut().map(|head| split(&mut head.weight));
+            self.net.lm_extra = self
+                .net
+                .lm_head
+                .as_mut()
+                .map(|head| split(&mut head.weight));
         }
         self
     }
@@ -272,15 +364,31 @@ impl Llama {
         for (name, tensor) in base.into_iter().flat_map(Weights::iter) {
             if let Some(mut held) = all.take(name) {
                 // Rows of added tokens come behind the base's.
-                held.data = tensor.data.get(..held.data.len()).unwrap_or(&held.data).to_vec();
+                held.data = tensor
+                    .data
+                    .get(..held.data.len())
+                    .unwrap_or(&held.data)
+                    .to_vec();
                 all.insert(name, held);
             }
         }
-        for (extra, name) in [("model.embed_tokens.extra", "model.embed_tokens.weight"), ("lm_extra", "lm_head.weight")] {
-            let Some(rows) = all.take(extra) else { continue };
+        for (extra, name) in [
+            ("model.embed_tokens.extra", "model.embed_tokens.weight"),
+            ("lm_extra", "lm_head.weight"),
+        ] {
+            let Some(rows) = all.take(extra) else {
+                continue;
+            };
             if let Some(mut tensor) = all.take(name) {
                 tensor.data.extend(rows.data);
-                all.insert(name, model::Tensor::new(name, vec![tensor.shape[0] + rows.shape[0], tensor.shape[1]], tensor.data)?);
+                all.insert(
+                    name,
+                    model::Tensor::new(
+                        name,
+                        vec![tensor.shape[0] + rows.shape[0], tensor.shape[1]],
+                        tensor.data,
+                    )?,
+                );
             }
         }
         Ok(all)
@@ -305,7 +413,11 @@ impl Llama {
     /// # Errors
     /// When one is missing or has the wrong shape.
     pub fn load(&mut self, weights: &Weights) -> Result<(), TrainError> {
-        let mut writer = Writer { path: Vec::new(), weights, error: None };
+        let mut writer = Writer {
+            path: Vec::new(),
+            weights,
+            error: None,
+        };
         self.net = self.net.clone().map(&mut writer);
         writer.error.map_or(Ok(()), |error| Err(error.into()))
     }
@@ -341,7 +453,8 @@ impl ModuleVisitor for Reader {
         let tensor = param.val();
         let shape = tensor.dims().to_vec();
         let data = tensor.try_into_vec_as::<f32>().unwrap_or_default();
-        self.weights.insert(name_of(&self.path), model::Tensor { shape, data });
+        self.weights
+            .insert(name_of(&self.path), model::Tensor { shape, data });
     }
 }
 
@@ -381,7 +494,12 @@ pub fn fresh_weights(config: &ModelConfig, seed: u64) -> Result<Weights, TrainEr
     for (name, shape) in config.tensors() {
         let n: usize = shape.iter().product();
         let back = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
-        let deviation = config.initializer_range / if back { (2.0 * config.num_hidden_layers as f64).sqrt() } else { 1.0 };
+        let deviation = config.initializer_range
+            / if back {
+                (2.0 * config.num_hidden_layers as f64).sqrt()
+            } else {
+                1.0
+            };
         let data = if name.ends_with(".bias") {
             vec![0.0; n]
         } else if shape.len() == 1 {

@@ -48,7 +48,11 @@ pub(crate) trait FusedOps: Backend {
     /// `silu(gate) * up` of `[rows, 2 * inner]`.
     fn fused_swiglu(x: FloatTensor<Self>) -> FloatTensor<Self>;
     /// `scale` times the summed cross-entropy of `[rows, vocab]`.
-    fn fused_cross_entropy(logits: FloatTensor<Self>, targets: Arc<Vec<u32>>, scale: f32) -> FloatTensor<Self>;
+    fn fused_cross_entropy(
+        logits: FloatTensor<Self>,
+        targets: Arc<Vec<u32>>,
+        scale: f32,
+    ) -> FloatTensor<Self>;
 }
 
 /// The elements of a contiguous tensor. The models of this crate are f32 throughout, so the type always fits.
@@ -57,7 +61,11 @@ fn slice(tensor: &Plain) -> &[f32] {
 }
 
 fn flat(tensor: Plain) -> Plain {
-    if tensor.is_contiguous() { tensor } else { tensor.to_contiguous() }
+    if tensor.is_contiguous() {
+        tensor
+    } else {
+        tensor.to_contiguous()
+    }
 }
 
 fn rows_of(tensor: &Plain) -> [usize; 2] {
@@ -66,7 +74,10 @@ fn rows_of(tensor: &Plain) -> [usize; 2] {
 }
 
 fn make(data: Vec<f32>, shape: &[usize]) -> Plain {
-    Flex::float_from_data(TensorData::new(data, shape.to_vec()), &<Flex as burn::backend::BackendTypes>::Device::default())
+    Flex::float_from_data(
+        TensorData::new(data, shape.to_vec()),
+        &<Flex as burn::backend::BackendTypes>::Device::default(),
+    )
 }
 
 fn norm_forward(x: &Plain, w: &Plain, eps: f32) -> (Plain, Vec<f32>) {
@@ -175,7 +186,13 @@ impl Backward<Flex, 1> for SwigluBackward {
         let [node] = ops.parents;
         if let Some(node) = node {
             let shape = rows_of(&x);
-            grads.register::<Flex>(node.id, make(swiglu::backward(slice(&x), shape[1] / 2, slice(&grad)), &shape));
+            grads.register::<Flex>(
+                node.id,
+                make(
+                    swiglu::backward(slice(&x), shape[1] / 2, slice(&grad)),
+                    &shape,
+                ),
+            );
         }
     }
 }
@@ -191,7 +208,11 @@ impl Backward<Flex, 1> for CrossEntropyBackward {
         if let Some(node) = node {
             let factor = slice(&outer).first().copied().unwrap_or(1.0);
             let grad = ops.state;
-            let grad = if factor.to_bits() == 1.0_f32.to_bits() { grad } else { Flex::float_mul_scalar(grad, factor.into()) };
+            let grad = if factor.to_bits() == 1.0_f32.to_bits() {
+                grad
+            } else {
+                Flex::float_mul_scalar(grad, factor.into())
+            };
             grads.register::<Flex>(node.id, grad);
         }
     }
@@ -202,7 +223,11 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
         let (x_tracked, w_tracked) = (x.is_tracked(), w.is_tracked());
         let nodes = [x.node(), w.node()];
         let (x, w) = (x.into_primitive(), w.into_primitive());
-        match LinearBackward.prepare::<C>(nodes).compute_bound().stateful() {
+        match LinearBackward
+            .prepare::<C>(nodes)
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prep) => {
                 let state = (w_tracked.then(|| x.clone()), x_tracked.then(|| w.clone()));
                 prep.finish(state, Flex::fused_linear(x, w))
@@ -225,7 +250,11 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
         let nodes = [x.node()];
         let x = flat(x.into_primitive());
         let (out, lse) = attention_forward(&x, &shape);
-        match AttentionBackward.prepare::<C>(nodes).compute_bound().stateful() {
+        match AttentionBackward
+            .prepare::<C>(nodes)
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prep) => prep.finish((x, out.clone(), Arc::new(lse), shape), out),
             OpsKind::UnTracked(prep) => prep.finish(out),
         }
@@ -235,16 +264,28 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
         let nodes = [x.node()];
         let x = flat(x.into_primitive());
         let y = swiglu_forward(&x);
-        match SwigluBackward.prepare::<C>(nodes).compute_bound().stateful() {
+        match SwigluBackward
+            .prepare::<C>(nodes)
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prep) => prep.finish(x, y),
             OpsKind::UnTracked(prep) => prep.finish(y),
         }
     }
 
-    fn fused_cross_entropy(logits: FloatTensor<Self>, targets: Arc<Vec<u32>>, scale: f32) -> FloatTensor<Self> {
+    fn fused_cross_entropy(
+        logits: FloatTensor<Self>,
+        targets: Arc<Vec<u32>>,
+        scale: f32,
+    ) -> FloatTensor<Self> {
         let nodes = [logits.node()];
         let (loss, grad) = cross_entropy_forward(logits.into_primitive(), &targets, scale);
-        match CrossEntropyBackward.prepare::<C>(nodes).compute_bound().stateful() {
+        match CrossEntropyBackward
+            .prepare::<C>(nodes)
+            .compute_bound()
+            .stateful()
+        {
             OpsKind::Tracked(prep) => prep.finish(grad, loss),
             OpsKind::UnTracked(prep) => prep.finish(loss),
         }
@@ -254,7 +295,9 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
 /// `x * w^T` of `[rows, in]` and `[out, in]`.
 pub(crate) fn linear(compute: Compute, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> {
     match compute {
-        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_linear(x.into_dispatch(), w.into_dispatch())),
+        Compute::Fused => {
+            Tensor::from_dispatch(Dispatch::fused_linear(x.into_dispatch(), w.into_dispatch()))
+        }
         Compute::Stock(precision) => stock::linear(precision, x, w),
     }
 }
@@ -262,7 +305,11 @@ pub(crate) fn linear(compute: Compute, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> 
 /// RMS norm of `[rows, width]` by `[width]`.
 pub(crate) fn rms_norm(compute: Compute, x: Tensor<2>, w: Tensor<1>, eps: f32) -> Tensor<2> {
     match compute {
-        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_norm(x.into_dispatch(), w.into_dispatch(), eps)),
+        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_norm(
+            x.into_dispatch(),
+            w.into_dispatch(),
+            eps,
+        )),
         Compute::Stock(precision) => stock::rms_norm(precision, x, w, eps),
     }
 }
@@ -276,9 +323,18 @@ pub(crate) fn gated(compute: Compute, x: Tensor<2>) -> Tensor<2> {
 }
 
 /// `scale` times the summed cross-entropy of `[rows, vocab]` against `targets`, as `[1]`.
-pub(crate) fn cross_entropy_loss(compute: Compute, logits: Tensor<2>, targets: &Arc<Vec<u32>>, scale: f32) -> Tensor<1> {
+pub(crate) fn cross_entropy_loss(
+    compute: Compute,
+    logits: Tensor<2>,
+    targets: &Arc<Vec<u32>>,
+    scale: f32,
+) -> Tensor<1> {
     match compute {
-        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_cross_entropy(logits.into_dispatch(), Arc::clone(targets), scale)),
+        Compute::Fused => Tensor::from_dispatch(Dispatch::fused_cross_entropy(
+            logits.into_dispatch(),
+            Arc::clone(targets),
+            scale,
+        )),
         Compute::Stock(_) => stock::cross_entropy_loss(logits, targets, scale),
     }
 }
@@ -288,14 +344,19 @@ impl Attend {
     pub(crate) fn new(compute: Compute, shape: Arc<AttentionShape>, device: &Device) -> Self {
         match compute {
             Compute::Fused => Self::Fused(shape),
-            Compute::Stock(precision) => Self::Stock(precision, Box::new(Padded::new(&shape, device))),
+            Compute::Stock(precision) => {
+                Self::Stock(precision, Box::new(Padded::new(&shape, device)))
+            }
         }
     }
 
     /// `[tokens, (heads + 2 kv) * d]` to `[tokens, heads * d]`.
     pub(crate) fn apply(&self, x: Tensor<2>) -> Tensor<2> {
         match self {
-            Self::Fused(shape) => Tensor::from_dispatch(Dispatch::fused_attention(x.into_dispatch(), Arc::clone(shape))),
+            Self::Fused(shape) => Tensor::from_dispatch(Dispatch::fused_attention(
+                x.into_dispatch(),
+                Arc::clone(shape),
+            )),
             Self::Stock(precision, padded) => padded.attend(*precision, &x),
         }
     }

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
-use burn::optim::{AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, Muon, MuonConfig, Optimizer as _};
+use burn::optim::{
+    AdamW, AdamWConfig, AdamWState, AdaptiveMomentumState, AdjustLrFn, Muon, MuonConfig,
+    Optimizer as _,
+};
 use burn::tensor::{Device, Gradients, Tensor, TensorData};
 use model::Weights;
 use rayon::prelude::*;
@@ -88,7 +91,11 @@ impl Optimizer {
         // Scaled to AdamW's typical update, so that one learning rate does for both (Liu et al. 2025, "Muon is scalable for LLM training").
         let muon = || {
             MuonConfig::new()
-                .with_momentum(MomentumConfig { momentum: 0.0, dampening: 0.0, nesterov: false })
+                .with_momentum(MomentumConfig {
+                    momentum: 0.0,
+                    dampening: 0.0,
+                    nesterov: false,
+                })
                 .with_adjust_lr_fn(AdjustLrFn::MatchRmsAdamW)
                 .with_weight_decay(Some(WeightDecayConfig::new(config.weight_decay as f32)))
                 .build()
@@ -106,21 +113,46 @@ impl Optimizer {
     /// One step with `rate`, gradients scaled by `factor`.
     pub(crate) fn step(&mut self, net: Net, mut grads: NamedGrads, rate: f64, factor: f64) -> Net {
         if factor < 1.0 {
-            grads = grads.into_iter().map(|(name, grad)| (name, grad.mul_scalar(factor))).collect();
+            grads = grads
+                .into_iter()
+                .map(|(name, grad)| (name, grad.mul_scalar(factor)))
+                .collect();
         }
         let matrices = self.step_matrices(&net, &mut grads, rate);
-        let mut stepper = Stepper { path: Vec::new(), optimizer: self, matrices, grads, rate };
+        let mut stepper = Stepper {
+            path: Vec::new(),
+            optimizer: self,
+            matrices,
+            grads,
+            rate,
+        };
         net.map(&mut stepper)
     }
 
     /// Muon's part of a step: takes the gradients of its matrices and gives their new values by name.
-    fn step_matrices(&mut self, net: &Net, grads: &mut NamedGrads, rate: f64) -> BTreeMap<String, Tensor<2>> {
-        let Some(muon) = &self.muon else { return BTreeMap::new() };
-        let mut finder = Finder { path: Vec::new(), grads, velocities: &mut self.velocities, found: Vec::new() };
+    fn step_matrices(
+        &mut self,
+        net: &Net,
+        grads: &mut NamedGrads,
+        rate: f64,
+    ) -> BTreeMap<String, Tensor<2>> {
+        let Some(muon) = &self.muon else {
+            return BTreeMap::new();
+        };
+        let mut finder = Finder {
+            path: Vec::new(),
+            grads,
+            velocities: &mut self.velocities,
+            found: Vec::new(),
+        };
         net.visit(&mut finder);
         let found = finder.found;
         let step = |matrix: Matrix| matrix.step(muon, rate);
-        let stepped: Vec<_> = if self.spread { found.into_par_iter().map(step).collect() } else { found.into_iter().map(step).collect() };
+        let stepped: Vec<_> = if self.spread {
+            found.into_par_iter().map(step).collect()
+        } else {
+            found.into_iter().map(step).collect()
+        };
         let keep = |(name, stepped): (String, Stepped)| {
             self.velocities.insert(name.clone(), stepped.velocity);
             (name, stepped.new)
@@ -130,32 +162,57 @@ impl Optimizer {
 
     /// First and second moments as `NAME.m` and `NAME.v`, velocities as `NAME.velocity`.
     pub(crate) fn tensors(&self) -> Weights {
-        let moments = self
-            .state
+        let moments = self.state.iter().flat_map(|(name, state)| {
+            [
+                (format!("{name}.m"), &state.momentum.moment_1),
+                (format!("{name}.v"), &state.momentum.moment_2),
+            ]
+        });
+        let velocities = self
+            .velocities
             .iter()
-            .flat_map(|(name, state)| [(format!("{name}.m"), &state.momentum.moment_1), (format!("{name}.v"), &state.momentum.moment_2)]);
-        let velocities = self.velocities.iter().map(|(name, velocity)| (format!("{name}.velocity"), velocity));
+            .map(|(name, velocity)| (format!("{name}.velocity"), velocity));
         let mut out = Weights::default();
         for (name, tensor) in moments.chain(velocities) {
             let data = tensor.to_data().try_to_vec::<f32>().unwrap_or_default();
-            out.insert(name, model::Tensor { shape: vec![data.len()], data });
+            out.insert(
+                name,
+                model::Tensor {
+                    shape: vec![data.len()],
+                    data,
+                },
+            );
         }
         out
     }
 
     /// The inverse of [`Optimizer::tensors`] after `time` steps.
-    pub(crate) fn load(&mut self, weights: &Weights, time: usize, device: &Device) -> Result<(), TrainError> {
+    pub(crate) fn load(
+        &mut self,
+        weights: &Weights,
+        time: usize,
+        device: &Device,
+    ) -> Result<(), TrainError> {
         let device = device.clone().inner();
         self.state.clear();
         self.velocities.clear();
-        let tensor = |t: &model::Tensor| Tensor::<1>::from_data(TensorData::new(t.data.clone(), [t.data.len()]), &device);
+        let tensor = |t: &model::Tensor| {
+            Tensor::<1>::from_data(TensorData::new(t.data.clone(), [t.data.len()]), &device)
+        };
         for (key, first) in weights.iter() {
             if let Some(name) = key.strip_suffix(".velocity") {
                 self.velocities.insert(name.to_owned(), tensor(first));
             }
-            let Some(name) = key.strip_suffix(".m") else { continue };
+            let Some(name) = key.strip_suffix(".m") else {
+                continue;
+            };
             let second = weights.get(&format!("{name}.v"), &first.shape)?;
-            let momentum = AdaptiveMomentumState { time, moment_1: tensor(first), moment_2: tensor(second), max_moment_2: None };
+            let momentum = AdaptiveMomentumState {
+                time,
+                moment_1: tensor(first),
+                moment_2: tensor(second),
+                max_moment_2: None,
+            };
             self.state.insert(name.to_owned(), AdamWState { momentum });
         }
         Ok(())
@@ -180,10 +237,19 @@ impl ModuleVisitor for Finder<'_> {
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let name = name_of(&self.path);
         let shape = param.dims();
-        let (true, [rows, columns]) = (is_matrix(&name, D), &shape[..]) else { return };
-        let Some(grad) = self.grads.remove(&name) else { return };
+        let (true, [rows, columns]) = (is_matrix(&name, D), &shape[..]) else {
+            return;
+        };
+        let Some(grad) = self.grads.remove(&name) else {
+            return;
+        };
         let velocity = self.velocities.remove(&name);
-        self.found.push(Matrix { name, old: param.val().inner().reshape([*rows, *columns]), grad, velocity });
+        self.found.push(Matrix {
+            name,
+            old: param.val().inner().reshape([*rows, *columns]),
+            grad,
+            velocity,
+        });
     }
 }
 
@@ -202,13 +268,19 @@ impl ModuleMapper for Stepper<'_> {
         if let Some(new) = self.matrices.remove(&name) {
             return param.map(|old| Tensor::from_inner(new.reshape(old.dims())).require_grad());
         }
-        let Some(grad) = self.grads.remove(&name) else { return param };
+        let Some(grad) = self.grads.remove(&name) else {
+            return param;
+        };
         let matrix = is_matrix(&name, D);
         param.map(|old| {
             let shape = old.dims();
             let n = shape.iter().product::<usize>();
             let state = self.optimizer.state.remove(&name);
-            let adamw = if matrix { &self.optimizer.decayed } else { &self.optimizer.plain };
+            let adamw = if matrix {
+                &self.optimizer.decayed
+            } else {
+                &self.optimizer.plain
+            };
             let (new, state) = adamw.step(self.rate, old.inner().reshape([n]), grad, state);
             if let Some(state) = state {
                 self.optimizer.state.insert(name, state);
@@ -220,7 +292,11 @@ impl ModuleMapper for Stepper<'_> {
 
 /// Gradients of every trained parameter, added to those in `into`.
 pub(crate) fn collect(net: &Net, grads: &Gradients, into: &mut NamedGrads) {
-    let mut collector = Collector { path: Vec::new(), grads, into };
+    let mut collector = Collector {
+        path: Vec::new(),
+        grads,
+        into,
+    };
     net.visit(&mut collector);
 }
 
@@ -233,7 +309,9 @@ struct Collector<'a> {
 impl ModuleVisitor for Collector<'_> {
     keep_path!();
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
-        let Some(grad) = param.val().grad(self.grads) else { return };
+        let Some(grad) = param.val().grad(self.grads) else {
+            return;
+        };
         let n = grad.dims().iter().product::<usize>();
         let grad = grad.reshape([n]);
         let name = name_of(&self.path);
@@ -248,12 +326,24 @@ impl ModuleVisitor for Collector<'_> {
 /// Square root of the sum of all squared gradients, summed in the order of the names.
 pub(crate) fn global_norm(grads: &NamedGrads, compute: Compute) -> f64 {
     let squares: Vec<f64> = match compute {
-        Compute::Fused => grads.values().map(|grad| square_sum(&grad.to_data().try_to_vec::<f32>().unwrap_or_default())).collect(),
+        Compute::Fused => grads
+            .values()
+            .map(|grad| square_sum(&grad.to_data().try_to_vec::<f32>().unwrap_or_default()))
+            .collect(),
         // One number a gradient leaves the device, and all of them at once.
         Compute::Stock(_) if grads.is_empty() => Vec::new(),
         Compute::Stock(_) => {
-            let all = Tensor::cat(grads.values().map(|grad| grad.clone().square().sum()).collect(), 0);
-            all.try_into_vec_as::<f32>().map_or_else(|_| vec![f64::NAN], |sums| sums.into_iter().map(f64::from).collect())
+            let all = Tensor::cat(
+                grads
+                    .values()
+                    .map(|grad| grad.clone().square().sum())
+                    .collect(),
+                0,
+            );
+            all.try_into_vec_as::<f32>().map_or_else(
+                |_| vec![f64::NAN],
+                |sums| sums.into_iter().map(f64::from).collect(),
+            )
         }
     };
     squares.into_iter().sum::<f64>().sqrt()

@@ -75,7 +75,13 @@ impl Validation {
     /// Share of exact calls over all tools; `None` without any.
     #[must_use]
     pub fn exact(&self) -> Option<f64> {
-        let all = self.tools.values().fold(ToolScore::default(), |a, b| ToolScore { calls: a.calls + b.calls, exact: a.exact + b.exact });
+        let all = self
+            .tools
+            .values()
+            .fold(ToolScore::default(), |a, b| ToolScore {
+                calls: a.calls + b.calls,
+                exact: a.exact + b.exact,
+            });
         (all.calls > 0).then(|| all.share())
     }
 }

@@ -30,20 +30,34 @@ pub(crate) struct Replica {
 /// # Errors
 /// When there are no threads to be had.
 pub(crate) fn replicate(model: Llama, devices: &[Device]) -> Result<Vec<Replica>, TrainError> {
-    let copy = |device: &Device| Llama { net: model.net.clone().fork(device), ..model.clone() };
+    let copy = |device: &Device| Llama {
+        net: model.net.clone().fork(device),
+        ..model.clone()
+    };
     let others: Vec<Llama> = devices.iter().skip(1).map(copy).collect();
     let models = std::iter::once(model).chain(others);
     let pools = pools(devices.len())?;
-    let replica =
-        |((model, device), pool): ((Llama, &Device), &Arc<ThreadPool>)| Replica { model, device: device.clone(), pool: Arc::clone(pool) };
-    Ok(models.zip(devices).zip(pools.iter().cycle()).map(replica).collect())
+    let replica = |((model, device), pool): ((Llama, &Device), &Arc<ThreadPool>)| Replica {
+        model,
+        device: device.clone(),
+        pool: Arc::clone(pool),
+    };
+    Ok(models
+        .zip(devices)
+        .zip(pools.iter().cycle())
+        .map(replica)
+        .collect())
 }
 
 /// The threads there are, divided among so many devices; where there are fewer threads, devices take turns.
 pub(crate) fn pools(devices: usize) -> Result<Vec<Arc<ThreadPool>>, TrainError> {
     let threads = rayon::current_num_threads();
     let count = devices.clamp(1, threads);
-    let pool = |i: usize| ThreadPoolBuilder::new().num_threads(threads / count + usize::from(i < threads % count)).build();
+    let pool = |i: usize| {
+        ThreadPoolBuilder::new()
+            .num_threads(threads / count + usize::from(i < threads % count))
+            .build()
+    };
     (0..count).map(|i| Ok(Arc::new(pool(i)?))).collect()
 }
 
@@ -52,14 +66,31 @@ impl Replica {
     pub(crate) fn follow(&mut self, model: &Llama) {
         let mut trained = Trained::default();
         model.net.visit(&mut trained);
-        let mut follow = Follow { path: Vec::new(), trained: trained.weights, device: self.device.clone().inner() };
+        let mut follow = Follow {
+            path: Vec::new(),
+            trained: trained.weights,
+            device: self.device.clone().inner(),
+        };
         self.model.net = self.model.net.clone().map(&mut follow);
     }
 
     /// The losses of these forward passes, of which `before` of the step come before, and their gradients.
-    fn part(&self, batches: &[Packed], before: usize, pass: &Pass<'_>) -> (Vec<Tensor<1>>, NamedGrads) {
-        let Self { model, device, pool } = self;
-        let gradients = if pass.config.gradient_checkpointing { Llama::gradients_by_layer } else { Llama::gradients };
+    fn part(
+        &self,
+        batches: &[Packed],
+        before: usize,
+        pass: &Pass<'_>,
+    ) -> (Vec<Tensor<1>>, NamedGrads) {
+        let Self {
+            model,
+            device,
+            pool,
+        } = self;
+        let gradients = if pass.config.gradient_checkpointing {
+            Llama::gradients_by_layer
+        } else {
+            Llama::gradients
+        };
         pool.install(|| {
             let mut grads = NamedGrads::new();
             let one = |(micro, batch): (usize, &Packed)| {
@@ -83,7 +114,11 @@ pub(crate) struct Pass<'a> {
 
 /// The losses of a step's forward passes in their order, and the sum of their gradients on the first device. Part `i` is computed by replica
 /// `i`; where there are fewer parts, the last devices wait.
-pub(crate) fn gradients(replicas: &[Replica], parts: &[Vec<Packed>], pass: &Pass<'_>) -> (Vec<Tensor<1>>, NamedGrads) {
+pub(crate) fn gradients(
+    replicas: &[Replica],
+    parts: &[Vec<Packed>],
+    pass: &Pass<'_>,
+) -> (Vec<Tensor<1>>, NamedGrads) {
     let mut before = 0;
     let mut work = Vec::new();
     for (replica, part) in replicas.iter().zip(parts) {
@@ -94,9 +129,15 @@ pub(crate) fn gradients(replicas: &[Replica], parts: &[Vec<Packed>], pass: &Pass
     let done: Vec<(Vec<Tensor<1>>, NamedGrads)> = thread::scope(|scope| {
         let mut work = work.into_iter();
         let first = work.next();
-        let others: Vec<_> = work.map(|(replica, part, before)| scope.spawn(move || replica.part(part, before, pass))).collect();
+        let others: Vec<_> = work
+            .map(|(replica, part, before)| scope.spawn(move || replica.part(part, before, pass)))
+            .collect();
         let first = first.map(|(replica, part, before)| replica.part(part, before, pass));
-        let others = others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let others = others.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
         first.into_iter().chain(others).collect()
     });
     let mut done = done.into_iter();
@@ -130,7 +171,8 @@ impl ModuleVisitor for Trained {
         let tensor = param.val();
         if tensor.is_require_grad() {
             let n = tensor.dims().iter().product::<usize>();
-            self.weights.insert(name_of(&self.path), tensor.inner().reshape([n]));
+            self.weights
+                .insert(name_of(&self.path), tensor.inner().reshape([n]));
         }
     }
 }
@@ -144,7 +186,11 @@ struct Follow {
 impl ModuleMapper for Follow {
     keep_path!();
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some(new) = self.trained.remove(&name_of(&self.path)) else { return param };
-        param.map(|old| Tensor::from_inner(new.to_device(&self.device).reshape(old.dims())).require_grad())
+        let Some(new) = self.trained.remove(&name_of(&self.path)) else {
+            return param;
+        };
+        param.map(|old| {
+            Tensor::from_inner(new.to_device(&self.device).reshape(old.dims())).require_grad()
+        })
     }
 }

@@ -30,7 +30,11 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    pub(crate) fn new(base: &Base, config: &TrainConfig, data: &Dataset) -> Result<Self, TrainError> {
+    pub(crate) fn new(
+        base: &Base,
+        config: &TrainConfig,
+        data: &Dataset,
+    ) -> Result<Self, TrainError> {
         let mut start = match base {
             Base::Scratch(preset) => Self::scratch(*preset, config, data)?,
             Base::Folder(path) => Self::folder(path)?,
@@ -42,12 +46,22 @@ impl Start {
     }
 
     fn scratch(preset: Preset, config: &TrainConfig, data: &Dataset) -> Result<Self, TrainError> {
-        let texts = data.train.iter().flat_map(|conversation| conversation.turns.iter().map(model::Turn::text));
-        let tokenizer = Tokenizer::train_bpe(texts, config.vocab_size.unwrap_or(preset.vocab_size()))?;
+        let texts = data
+            .train
+            .iter()
+            .flat_map(|conversation| conversation.turns.iter().map(model::Turn::text));
+        let tokenizer =
+            Tokenizer::train_bpe(texts, config.vocab_size.unwrap_or(preset.vocab_size()))?;
         let mut shape = preset.config(tokenizer.vocab_size());
         shape.max_position_embeddings = shape.max_position_embeddings.max(config.max_length);
         let base_rows = shape.vocab_size;
-        Ok(Self { config: shape, tokenizer, base: format!("scratch:{preset:?}").to_lowercase(), base_rows, folder: None })
+        Ok(Self {
+            config: shape,
+            tokenizer,
+            base: format!("scratch:{preset:?}").to_lowercase(),
+            base_rows,
+            folder: None,
+        })
     }
 
     fn folder(path: &Path) -> Result<Self, TrainError> {
@@ -59,12 +73,20 @@ impl Start {
             base_rows = base_rows.min(first as usize);
             config.vocab_size = config.vocab_size.max(tokenizer.vocab_size());
         }
-        Ok(Self { config, tokenizer, base: path.display().to_string(), base_rows, folder: Some(folder) })
+        Ok(Self {
+            config,
+            tokenizer,
+            base: path.display().to_string(),
+            base_rows,
+            folder: Some(folder),
+        })
     }
 
     /// The weights, with rows for the tokens that the base lacks.
     pub(crate) fn weights(&self, seed: u64) -> Result<Weights, TrainError> {
-        let Some(folder) = &self.folder else { return fresh_weights(&self.config, seed) };
+        let Some(folder) = &self.folder else {
+            return fresh_weights(&self.config, seed);
+        };
         let mut weights = folder.weights()?;
         if self.base_rows < self.config.vocab_size {
             for name in ["model.embed_tokens.weight", "lm_head.weight"] {

@@ -15,13 +15,20 @@ const HIDDEN: f32 = -1e30;
 
 /// `x * w^T` of `[rows, in]` and `[out, in]`.
 pub(crate) fn linear(precision: Precision, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> {
-    x.cast(precision.dtype()).matmul(w.cast(precision.dtype()).transpose())
+    x.cast(precision.dtype())
+        .matmul(w.cast(precision.dtype()).transpose())
 }
 
 /// RMS norm of `[rows, width]` by `[width]`.
 pub(crate) fn rms_norm(precision: Precision, x: Tensor<2>, w: Tensor<1>, eps: f32) -> Tensor<2> {
     let x = x.cast(FloatDType::F32);
-    let inverse = x.clone().square().mean_dim(1).add_scalar(eps).sqrt().recip();
+    let inverse = x
+        .clone()
+        .square()
+        .mean_dim(1)
+        .add_scalar(eps)
+        .sqrt()
+        .recip();
     (x * inverse * w.unsqueeze()).cast(precision.dtype())
 }
 
@@ -37,7 +44,10 @@ pub(crate) fn cross_entropy_loss(logits: Tensor<2>, targets: &[u32], scale: f32)
     let ids: Vec<i64> = targets.iter().map(|id| i64::from(*id)).collect();
     let rows = ids.len();
     let ids = Tensor::<2, Int>::from_data(TensorData::new(ids, [rows, 1]), &device);
-    activation::log_softmax(logits.cast(FloatDType::F32), 1).gather(1, ids).sum().mul_scalar(-scale)
+    activation::log_softmax(logits.cast(FloatDType::F32), 1)
+        .gather(1, ids)
+        .sum()
+        .mul_scalar(-scale)
 }
 
 /// Segments that attention computes as one block: their length there, and which they are. Lengths within a factor of two go together, so that
@@ -95,20 +105,45 @@ impl Padded {
             for segment in &members {
                 let (start, own) = (starts[*segment], shape.segments[*segment]);
                 tokens.extend((0..len).map(|i| if i < own { (start + i) as i64 } else { 0 }));
-                places[start..start + own].iter_mut().zip(place..).for_each(|(slot, place)| *slot = place);
+                places[start..start + own]
+                    .iter_mut()
+                    .zip(place..)
+                    .for_each(|(slot, place)| *slot = place);
                 place += len as i64;
             }
-            let table = |all: &[f32]| Tensor::<4>::from_data(TensorData::new(all[..len * half].to_vec(), [1, len, 1, half]), device);
-            let mask = Tensor::<2, Bool>::tril_mask([len, len], 0, device).float().mul_scalar(HIDDEN).reshape([1, 1, len, len]);
+            let table = |all: &[f32]| {
+                Tensor::<4>::from_data(
+                    TensorData::new(all[..len * half].to_vec(), [1, len, 1, half]),
+                    device,
+                )
+            };
+            let mask = Tensor::<2, Bool>::tril_mask([len, len], 0, device)
+                .float()
+                .mul_scalar(HIDDEN)
+                .reshape([1, 1, len, len]);
             let (cos, sin) = (table(&shape.rope.cos), table(&shape.rope.sin));
-            out.push(Block { count: members.len(), len, tokens: indices(tokens), cos, sin, mask });
+            out.push(Block {
+                count: members.len(),
+                len,
+                tokens: indices(tokens),
+                cos,
+                sin,
+                mask,
+            });
         }
-        Self { shape: Arc::clone(shape), blocks: out, places: indices(places) }
+        Self {
+            shape: Arc::clone(shape),
+            blocks: out,
+            places: indices(places),
+        }
     }
 
     /// Attention of `[tokens, (heads + 2 kv) * d]`, as `[tokens, heads * d]`.
     pub(crate) fn attend(&self, precision: Precision, x: &Tensor<2>) -> Tensor<2> {
-        let outputs = self.blocks.iter().map(|block| self.block(precision, &x.clone().select(0, block.tokens.clone()), block));
+        let outputs = self
+            .blocks
+            .iter()
+            .map(|block| self.block(precision, &x.clone().select(0, block.tokens.clone()), block));
         Tensor::cat(outputs.collect(), 0).select(0, self.places.clone())
     }
 
@@ -116,22 +151,49 @@ impl Padded {
         let (d, heads, kv_heads) = (self.shape.head_dim, self.shape.heads, self.shape.kv_heads);
         let (half, group, kind) = (d / 2, heads / kv_heads, precision.dtype());
         let Block { count, len, .. } = *block;
-        let part = |from: usize, n: usize| x.clone().narrow(1, from * d, n * d).reshape([count, len, n, d]);
+        let part = |from: usize, n: usize| {
+            x.clone()
+                .narrow(1, from * d, n * d)
+                .reshape([count, len, n, d])
+        };
         let rotate = |x: Tensor<4>| {
             let x = x.cast(FloatDType::F32);
             let (low, high) = (x.clone().narrow(3, 0, half), x.narrow(3, half, half));
             let first = low.clone() * block.cos.clone() - high.clone() * block.sin.clone();
-            Tensor::cat(vec![first, high * block.cos.clone() + low * block.sin.clone()], 3)
+            Tensor::cat(
+                vec![first, high * block.cos.clone() + low * block.sin.clone()],
+                3,
+            )
         };
         // [sequences * kv, group * len, d] against [sequences * kv, len, d]: keys and values are shared without being repeated.
-        let q = rotate(part(0, heads)).mul_scalar(1.0 / (d as f32).sqrt()).cast(kind);
-        let q = q.swap_dims(1, 2).reshape([count * kv_heads, group * len, d]);
-        let shared = |x: Tensor<4>| x.cast(kind).swap_dims(1, 2).reshape([count * kv_heads, len, d]);
-        let (k, v) = (shared(rotate(part(heads, kv_heads))), shared(part(heads + kv_heads, kv_heads)));
-        let scores = q.matmul(k.swap_dims(1, 2)).cast(FloatDType::F32).reshape([count * kv_heads, group, len, len]);
+        let q = rotate(part(0, heads))
+            .mul_scalar(1.0 / (d as f32).sqrt())
+            .cast(kind);
+        let q = q
+            .swap_dims(1, 2)
+            .reshape([count * kv_heads, group * len, d]);
+        let shared = |x: Tensor<4>| {
+            x.cast(kind)
+                .swap_dims(1, 2)
+                .reshape([count * kv_heads, len, d])
+        };
+        let (k, v) = (
+            shared(rotate(part(heads, kv_heads))),
+            shared(part(heads + kv_heads, kv_heads)),
+        );
+        let scores = q.matmul(k.swap_dims(1, 2)).cast(FloatDType::F32).reshape([
+            count * kv_heads,
+            group,
+            len,
+            len,
+        ]);
         let shares = activation::softmax(scores + block.mask.clone(), 3).cast(kind);
-        let out = shares.reshape([count * kv_heads, group * len, len]).matmul(v);
-        out.reshape([count, heads, len, d]).swap_dims(1, 2).reshape([count * len, heads * d])
+        let out = shares
+            .reshape([count * kv_heads, group * len, len])
+            .matmul(v);
+        out.reshape([count, heads, len, d])
+            .swap_dims(1, 2)
+            .reshape([count * len, heads * d])
     }
 }
 
@@ -143,11 +205,19 @@ mod tests {
     fn blocks_hold_every_segment_once_and_pad_less_than_twofold() {
         let segments = [1, 700, 3, 2, 512, 513, 64, 0, 4, 63];
         let all = blocks(&segments);
-        let mut seen: Vec<usize> = all.iter().flat_map(|(_, members)| members.clone()).collect();
+        let mut seen: Vec<usize> = all
+            .iter()
+            .flat_map(|(_, members)| members.clone())
+            .collect();
         seen.sort_unstable();
         assert_eq!(seen, [0, 1, 2, 3, 4, 5, 6, 8, 9]);
         for (len, members) in &all {
-            assert!(members.iter().all(|i| segments[*i] <= *len && *len < 2 * segments[*i]), "{len} {members:?}");
+            assert!(
+                members
+                    .iter()
+                    .all(|i| segments[*i] <= *len && *len < 2 * segments[*i]),
+                "{len} {members:?}"
+            );
         }
         assert_eq!(blocks(&[300; 7]), [(300, (0..7).collect())]);
     }

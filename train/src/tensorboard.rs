@@ -51,9 +51,21 @@ impl<W: Write> EventFile<W> {
 
     /// The scalars of a validation, `seconds` after step 0 began.
     pub(crate) fn validation(&mut self, validation: &Validation, seconds: f64) -> io::Result<()> {
-        let mut all = vec![("valid/loss".to_owned(), validation.loss), ("valid/accuracy".to_owned(), validation.accuracy)];
-        all.extend(validation.exact().map(|share| ("valid/exact_calls".to_owned(), share)));
-        all.extend(validation.tools.iter().map(|(tool, score)| (format!("valid/exact_calls/{tool}"), score.share())));
+        let mut all = vec![
+            ("valid/loss".to_owned(), validation.loss),
+            ("valid/accuracy".to_owned(), validation.accuracy),
+        ];
+        all.extend(
+            validation
+                .exact()
+                .map(|share| ("valid/exact_calls".to_owned(), share)),
+        );
+        all.extend(
+            validation
+                .tools
+                .iter()
+                .map(|(tool, score)| (format!("valid/exact_calls/{tool}"), score.share())),
+        );
         for (tag, value) in all {
             self.scalar(seconds, validation.step, &tag, value)?;
         }
@@ -84,7 +96,10 @@ impl<W: Write> EventFile<W> {
 
 /// The checksum as the format wants it: rotated and shifted, so that a checksum of data that holds checksums stays useful.
 fn masked(bytes: &[u8]) -> [u8; 4] {
-    crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
+    crc32c::crc32c(bytes)
+        .rotate_right(15)
+        .wrapping_add(0xa282_ead8)
+        .to_le_bytes()
 }
 
 fn varint(out: &mut Vec<u8>, mut n: u64) {
@@ -118,9 +133,15 @@ mod tests {
     #[test]
     fn a_file_is_what_tensorboard_itself_writes() {
         // tensorboard.summary.writer.record_writer.RecordWriter's bytes for the same event: step 300, tag a/b, value 0.5, time 1.5.
-        let mut file = EventFile { out: Vec::new(), start: 1.0 };
+        let mut file = EventFile {
+            out: Vec::new(),
+            start: 1.0,
+        };
         file.scalar(0.5, 300, "a/b", 0.5).unwrap();
         let hex: String = file.out.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, "1a00000000000000129bd82d09000000000000f83f10ac022a0c0a0a0a03612f62150000003f49db135b");
+        assert_eq!(
+            hex,
+            "1a00000000000000129bd82d09000000000000f83f10ac022a0c0a0a0a03612f62150000003f49db135b"
+        );
     }
 }

@@ -101,7 +101,10 @@ impl Plan {
     fn new(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Self, TrainError> {
         config.check()?;
         if config.method == Method::Lora && matches!(base, Base::Scratch(_)) {
-            return Err(TrainError::Config("LoRA corrects a trained base; a model made from scratch is trained in full".to_owned()));
+            return Err(TrainError::Config(
+                "LoRA corrects a trained base; a model made from scratch is trained in full"
+                    .to_owned(),
+            ));
         }
         let start = Start::new(base, config, data)?;
         let asked = config;
@@ -115,14 +118,32 @@ impl Plan {
                 "nothing to train on: {read} examples, {long} too long, {untrained} without a trained turn"
             )));
         }
-        let steps: Vec<Vec<Step>> = (0..config.epochs).map(|epoch| batch::plan(&train.examples, epoch, config)).collect();
+        let steps: Vec<Vec<Step>> = (0..config.epochs)
+            .map(|epoch| batch::plan(&train.examples, epoch, config))
+            .collect();
         batch::check_parts(&steps, asked)?;
-        let estimate = estimate::estimate(&start.config, start.base_rows, config, &train, &valid, &steps);
+        let estimate = estimate::estimate(
+            &start.config,
+            start.base_rows,
+            config,
+            &train,
+            &valid,
+            &steps,
+        );
         if estimate.longest > start.config.context() {
             let (longest, most) = (estimate.longest, start.config.context());
-            return Err(TrainError::Data(format!("an example has {longest} tokens, the model's positions end at {most}")));
+            return Err(TrainError::Data(format!(
+                "an example has {longest} tokens, the model's positions end at {most}"
+            )));
         }
-        Ok(Self { config: config.clone(), start, train, valid, steps, estimate })
+        Ok(Self {
+            config: config.clone(),
+            start,
+            train,
+            valid,
+            steps,
+            estimate,
+        })
     }
 }
 
@@ -133,10 +154,18 @@ impl Plan {
 pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Estimate, TrainError> {
     let mut plan = Plan::new(config, base, data)?;
     let config = &plan.config;
-    let layer = plan.estimate.memory.activations / plan.start.config.num_hidden_layers as u64 + plan.estimate.memory.weights;
+    let layer = plan.estimate.memory.activations / plan.start.config.num_hidden_layers as u64
+        + plan.estimate.memory.weights;
     if config.memory_limit.is_none_or(|limit| layer < limit) {
         let devices = device::open(config)?;
-        plan.estimate.seconds = estimate::seconds(&plan.estimate, &plan.start.config, config, &plan.train, &plan.steps, &devices[0])?;
+        plan.estimate.seconds = estimate::seconds(
+            &plan.estimate,
+            &plan.start.config,
+            config,
+            &plan.train,
+            &plan.steps,
+            &devices[0],
+        )?;
     }
     Ok(plan.estimate)
 }
@@ -159,25 +188,41 @@ pub fn train(
         && let (Ok(base), Ok(out)) = (base.canonicalize(), out.canonicalize())
         && base == out
     {
-        return Err(TrainError::Config(format!("{} is the base; name another folder for what is made of it", out.display())));
+        return Err(TrainError::Config(format!(
+            "{} is the base; name another folder for what is made of it",
+            out.display()
+        )));
     }
-    let Plan { config, start, train, valid, steps, estimate } = Plan::new(config, base, data)?;
+    let Plan {
+        config,
+        start,
+        train,
+        valid,
+        steps,
+        estimate,
+    } = Plan::new(config, base, data)?;
     let config = &config;
     progress.event(&Event::Plan(estimate.clone()));
-    if let Some(limit) = config.memory_limit.filter(|limit| estimate.memory.peak() > *limit) {
-        return Err(TrainError::Memory { needs: estimate.memory, limit });
+    if let Some(limit) = config
+        .memory_limit
+        .filter(|limit| estimate.memory.peak() > *limit)
+    {
+        return Err(TrainError::Memory {
+            needs: estimate.memory,
+            limit,
+        });
     }
     let devices = device::open(config)?;
     let device = &devices[0];
     let (compute, weights) = (device::compute(config), start.weights(config.seed)?);
     let model = match config.method {
-        Method::Full => Llama::from_weights(&start.config, weights, compute, estimate.longest, device)?,
-        Method::Lora => Llama::from_frozen(&start.config, weights, compute, estimate.longest, device)?.with_lora(
-            &config.lora,
-            start.base_rows,
-            config.seed,
-            device,
-        ),
+        Method::Full => {
+            Llama::from_weights(&start.config, weights, compute, estimate.longest, device)?
+        }
+        Method::Lora => {
+            Llama::from_frozen(&start.config, weights, compute, estimate.longest, device)?
+                .with_lora(&config.lora, start.base_rows, config.seed, device)
+        }
     };
     let state = State {
         version: checkpoint::VERSION,
@@ -201,7 +246,9 @@ pub fn train(
         reports: Vec::new(),
         validations: Vec::new(),
         events: None,
-        began: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()),
+        began: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0.0, |time| time.as_secs_f64()),
     };
     run.resume(progress)?;
     run.watch()?;
@@ -228,7 +275,10 @@ impl Run<'_> {
     fn resume(&mut self, progress: &mut dyn Progress) -> Result<(), TrainError> {
         if !self.config.resume {
             if checkpoint::clear(&self.partial)? {
-                progress.event(&Event::Note(format!("starting over: the unfinished run in {} is dropped", self.partial.display())));
+                progress.event(&Event::Note(format!(
+                    "starting over: the unfinished run in {} is dropped",
+                    self.partial.display()
+                )));
             }
             return Ok(());
         }
@@ -238,17 +288,26 @@ impl Run<'_> {
             let (state, weights, optimizer) = match checkpoint::load(&path) {
                 Ok(loaded) => loaded,
                 Err(error) => {
-                    progress.event(&Event::Note(format!("{} is damaged and passed over: {error}", path.display())));
+                    progress.event(&Event::Note(format!(
+                        "{} is damaged and passed over: {error}",
+                        path.display()
+                    )));
                     damaged.push((step, path));
                     continue;
                 }
             };
             if state.data != self.state.data {
-                return Err(TrainError::Another { checkpoint: path, other: "other data".to_owned() });
+                return Err(TrainError::Another {
+                    checkpoint: path,
+                    other: "other data".to_owned(),
+                });
             }
             if state.config != self.state.config {
                 let key = differing(&state.config, &self.state.config).unwrap_or_default();
-                return Err(TrainError::Another { checkpoint: path, other: format!("another `{key}`") });
+                return Err(TrainError::Another {
+                    checkpoint: path,
+                    other: format!("another `{key}`"),
+                });
             }
             let first = &mut self.replicas[0];
             first.model.load(&weights)?;
@@ -261,7 +320,11 @@ impl Run<'_> {
                     self.validations.push(validation);
                 }
             }
-            progress.event(&Event::Note(format!("continuing after step {} from {}", state.step, path.display())));
+            progress.event(&Event::Note(format!(
+                "continuing after step {} from {}",
+                state.step,
+                path.display()
+            )));
             self.state = state;
             for (step, path) in damaged {
                 // Out of the count of those kept, so that it never pushes out a whole one.
@@ -269,14 +332,17 @@ impl Run<'_> {
             }
             return Ok(());
         }
-        progress.event(&Event::Note("no checkpoint to continue from; starting at the beginning".to_owned()));
+        progress.event(&Event::Note(
+            "no checkpoint to continue from; starting at the beginning".to_owned(),
+        ));
         Ok(())
     }
 
     /// Opens the event file of this part of the run.
     fn watch(&mut self) -> Result<(), TrainError> {
         let dir = self.partial.join(EVENTS);
-        let file = EventFile::create(&dir, self.began).map_err(|source| model::ModelError::Io { path: dir, source })?;
+        let file = EventFile::create(&dir, self.began)
+            .map_err(|source| model::ModelError::Io { path: dir, source })?;
         self.events = Some(file);
         self.began -= self.state.seconds;
         Ok(())
@@ -284,10 +350,20 @@ impl Run<'_> {
 
     /// Trains what is left of the steps. Their batches are laid out on another thread while the step before is computed; what a checkpoint counts are
     /// steps trained.
-    fn go(&mut self, plans: &[Vec<Step>], total: usize, progress: &mut dyn Progress, stop: &AtomicBool) -> Result<(), TrainError> {
+    fn go(
+        &mut self,
+        plans: &[Vec<Step>],
+        total: usize,
+        progress: &mut dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<(), TrainError> {
         let (train, done) = (Arc::clone(&self.train), self.state.step);
         let steps = plans.iter().flatten().take(total).skip(done);
-        ahead(steps, |step| batch::lay_out(&train.examples, step), |batches| self.steps(plans, total, batches, progress, stop))
+        ahead(
+            steps,
+            |step| batch::lay_out(&train.examples, step),
+            |batches| self.steps(plans, total, batches, progress, stop),
+        )
     }
 
     fn steps(
@@ -306,7 +382,9 @@ impl Run<'_> {
             let last = steps.len().saturating_sub(1);
             (0..steps.len()).map(move |i| (epoch, i == last))
         });
-        for ((index, (epoch, epoch_ends)), parts) in steps.enumerate().skip(self.state.step).zip(batches) {
+        for ((index, (epoch, epoch_ends)), parts) in
+            steps.enumerate().skip(self.state.step).zip(batches)
+        {
             let rate = self.config.rate(index, total);
             let mut report = self.step(&parts, rate);
             self.state.step = index + 1;
@@ -318,7 +396,8 @@ impl Run<'_> {
             }
             let (first, last) = (window[0], window[window.len() - 1]);
             report.tokens_per_second = (last.1 - first.1) as f64 / (last.0 - first.0).max(1e-9);
-            report.seconds_left = (last.0 - first.0) / (window.len() - 1) as f64 * (total - index - 1) as f64;
+            report.seconds_left =
+                (last.0 - first.0) / (window.len() - 1) as f64 * (total - index - 1) as f64;
             (report.step, report.total, report.epoch) = (index + 1, total, epoch + 1);
             report.seconds = self.state.seconds;
             progress.event(&Event::Step(report.clone()));
@@ -327,21 +406,33 @@ impl Run<'_> {
             let loss = report.loss;
             self.reports.push(report);
             if !loss.is_finite() {
-                return Err(TrainError::Diverged { step: index + 1, loss });
+                return Err(TrainError::Diverged {
+                    step: index + 1,
+                    loss,
+                });
             }
             let ends = index + 1 == total;
             if ends || (epoch_ends && self.config.validate_epochs) {
                 self.validate(progress);
             }
             let interrupted = !ends && stop.load(Ordering::Relaxed);
-            let due = self.config.save_steps.is_some_and(|n| (index + 1).is_multiple_of(n))
-                || self.config.save_seconds.is_some_and(|s| saved.elapsed().as_secs_f64() >= s);
+            let due = self
+                .config
+                .save_steps
+                .is_some_and(|n| (index + 1).is_multiple_of(n))
+                || self
+                    .config
+                    .save_seconds
+                    .is_some_and(|s| saved.elapsed().as_secs_f64() >= s);
             if interrupted || (due && !ends) {
                 let path = self.save()?;
                 progress.event(&Event::Saved(path.clone()));
                 saved = Instant::now();
                 if interrupted {
-                    return Err(TrainError::Interrupted { step: index + 1, checkpoint: path });
+                    return Err(TrainError::Interrupted {
+                        step: index + 1,
+                        checkpoint: path,
+                    });
                 }
             }
         }
@@ -352,14 +443,26 @@ impl Run<'_> {
     fn step(&mut self, parts: &[Vec<Packed>], rate: f64) -> StepReport {
         let trained: usize = parts.iter().flatten().map(|batch| batch.rows.len()).sum();
         let tokens = parts.iter().flatten().map(|batch| batch.ids.len()).sum();
-        let pass = Pass { config: self.config, step: self.state.step, scale: 1.0 / trained as f32 };
+        let pass = Pass {
+            config: self.config,
+            step: self.state.step,
+            scale: 1.0 / trained as f32,
+        };
         let (losses, grads) = replicas::gradients(&self.replicas, parts, &pass);
         let first = &mut self.replicas[0].model;
         // The one place of a step that waits for the device.
         let norm = optim::global_norm(&grads, first.compute);
-        let losses = losses.into_iter().map(|loss| loss.try_into_vec_as::<f32>().ok().and_then(|loss| loss.first().copied()));
+        let losses = losses.into_iter().map(|loss| {
+            loss.try_into_vec_as::<f32>()
+                .ok()
+                .and_then(|loss| loss.first().copied())
+        });
         let loss: f64 = losses.map(|loss| f64::from(loss.unwrap_or(f32::NAN))).sum();
-        let factor = if self.config.clip > 0.0 && norm > self.config.clip { self.config.clip / norm } else { 1.0 };
+        let factor = if self.config.clip > 0.0 && norm > self.config.clip {
+            self.config.clip / norm
+        } else {
+            1.0
+        };
         if norm.is_finite() {
             first.net = self.optimizer.step(first.net.clone(), grads, rate, factor);
             self.follow();
@@ -387,7 +490,9 @@ impl Run<'_> {
     /// Gives the trained weights of the first replica to the others.
     fn follow(&mut self) {
         if let Some((first, others)) = self.replicas.split_first_mut() {
-            others.iter_mut().for_each(|replica| replica.follow(&first.model));
+            others
+                .iter_mut()
+                .for_each(|replica| replica.follow(&first.model));
         }
     }
 
@@ -396,16 +501,37 @@ impl Run<'_> {
             return;
         }
         let Replica { model, device, .. } = &self.replicas[0];
-        let validation = score(model, &self.valid.examples, self.config.micro_tokens, self.state.step, device);
-        let _ = self.events.as_mut().map(|events| events.validation(&validation, self.state.seconds));
+        let validation = score(
+            model,
+            &self.valid.examples,
+            self.config.micro_tokens,
+            self.state.step,
+            device,
+        );
+        let _ = self
+            .events
+            .as_mut()
+            .map(|events| events.validation(&validation, self.state.seconds));
         progress.event(&Event::Validation(validation.clone()));
         self.validations.push(validation);
     }
 
     fn metrics(&self) -> String {
-        let mut lines: Vec<(usize, String)> =
-            self.reports.iter().map(|report| (report.step, serde_json::to_string(report).unwrap_or_default())).collect();
-        lines.extend(self.validations.iter().map(|v| (v.step, serde_json::to_string(v).unwrap_or_default())));
+        let mut lines: Vec<(usize, String)> = self
+            .reports
+            .iter()
+            .map(|report| {
+                (
+                    report.step,
+                    serde_json::to_string(report).unwrap_or_default(),
+                )
+            })
+            .collect();
+        lines.extend(
+            self.validations
+                .iter()
+                .map(|v| (v.step, serde_json::to_string(v).unwrap_or_default())),
+        );
         lines.sort_by_key(|line| line.0);
         lines.into_iter().map(|(_, line)| line + "\n").collect()
     }
@@ -414,10 +540,22 @@ impl Run<'_> {
         let mut state = self.state.clone();
         state.metrics = self.metrics();
         let keep = self.config.keep_checkpoints;
-        checkpoint::save(&self.partial, &state, || self.model().tensors(), || self.optimizer.tensors(), keep)
+        checkpoint::save(
+            &self.partial,
+            &state,
+            || self.model().tensors(),
+            || self.optimizer.tensors(),
+            keep,
+        )
     }
 
-    fn finish(self, start: &Start, estimate: &Estimate, data: &Dataset, out: &Path) -> Result<Summary, TrainError> {
+    fn finish(
+        self,
+        start: &Start,
+        estimate: &Estimate,
+        data: &Dataset,
+        out: &Path,
+    ) -> Result<Summary, TrainError> {
         let tokens = self.reports.iter().map(|report| report.tokens).sum();
         let tail = &self.reports[self.reports.len() - self.reports.len().div_ceil(10)..];
         let summary = Summary {
@@ -436,7 +574,10 @@ impl Run<'_> {
             agents: data.agents.clone(),
             layouts: data.layouts.clone(),
             ranker: data.ranker.clone(),
-            doubt: summary.validation.as_ref().and_then(|validation| validation.doubt),
+            doubt: summary
+                .validation
+                .as_ref()
+                .and_then(|validation| validation.doubt),
             // Nothing that differs between two equal runs: model folders are compared byte by byte.
             training: json!({
                 "config": self.state.config["train"], "base": start.base, "steps": summary.steps, "examples": summary.examples, "tokens": tokens,
@@ -445,7 +586,8 @@ impl Run<'_> {
             }),
         };
         // A frozen base is held in the precision of the run: what is written is as exact as what was read.
-        let held = matches!(self.model().compute, Compute::Stock(Precision::Bf16)) && self.config.method == Method::Lora;
+        let held = matches!(self.model().compute, Compute::Stock(Precision::Bf16))
+            && self.config.method == Method::Lora;
         let exact = held.then(|| start.weights(self.config.seed)).transpose()?;
         // Inside the folder of checkpoints, so that a process killed here leaves nothing that the next one does not find.
         let staged = StagedFolder::within(&self.partial, out)?;
@@ -453,11 +595,26 @@ impl Run<'_> {
             let mut weights = self.model().whole_tensors(exact.as_ref())?;
             if start.base_rows == start.config.vocab_size {
                 // No tokens were added: the base's matrices are as they were and need not go along.
-                let _ = (weights.take("model.embed_tokens.weight"), weights.take("lm_head.weight"));
+                let _ = (
+                    weights.take("model.embed_tokens.weight"),
+                    weights.take("lm_head.weight"),
+                );
             }
-            write_adapter_into(&staged, &self.config.lora.adapter(&start.base), &start.tokenizer, &info, &weights)?;
+            write_adapter_into(
+                &staged,
+                &self.config.lora.adapter(&start.base),
+                &start.tokenizer,
+                &info,
+                &weights,
+            )?;
         } else {
-            ModelFolder::write_into(&staged, &start.config, &start.tokenizer, &info, &self.model().merged(exact.as_ref())?)?;
+            ModelFolder::write_into(
+                &staged,
+                &start.config,
+                &start.tokenizer,
+                &info,
+                &self.model().merged(exact.as_ref())?,
+            )?;
         }
         self.write_records(&staged, start, estimate, &summary)?;
         staged.commit()?;
@@ -466,23 +623,44 @@ impl Run<'_> {
     }
 
     /// What says how the run went: `metrics.jsonl`, `run.json`, curves, a page, and one event file of the whole run.
-    fn write_records(&self, staged: &StagedFolder, start: &Start, estimate: &Estimate, summary: &Summary) -> Result<(), TrainError> {
+    fn write_records(
+        &self,
+        staged: &StagedFolder,
+        start: &Start,
+        estimate: &Estimate,
+        summary: &Summary,
+    ) -> Result<(), TrainError> {
         let run = json!({
             "program": concat!("kgagent ", env!("CARGO_PKG_VERSION")), "base": start.base, "config": self.config, "data_digest": self.state.data,
             "threads": rayon::current_num_threads(), "began": self.began, "seconds": summary.seconds, "estimate": estimate, "summary": summary,
         });
         staged.file("metrics.jsonl", self.metrics().as_bytes())?;
         staged.file("run.json", format!("{run:#}\n").as_bytes())?;
-        staged.file("loss.svg", report::loss_curve(&self.reports, &self.validations).as_bytes())?;
-        staged.file("report.html", report::page(&run, summary, &self.reports, &self.validations).as_bytes())?;
+        staged.file(
+            "loss.svg",
+            report::loss_curve(&self.reports, &self.validations).as_bytes(),
+        )?;
+        staged.file(
+            "report.html",
+            report::page(&run, summary, &self.reports, &self.validations).as_bytes(),
+        )?;
         let dir = staged.path().join(EVENTS);
-        let io = |source| TrainError::Model(model::ModelError::Io { path: dir.clone(), source });
+        let io = |source| {
+            TrainError::Model(model::ModelError::Io {
+                path: dir.clone(),
+                source,
+            })
+        };
         let mut events = EventFile::create(&dir, self.began).map_err(io)?;
         for report in &self.reports {
             events.step(report).map_err(io)?;
         }
         for validation in &self.validations {
-            let seconds = self.reports.iter().find(|report| report.step == validation.step).map_or(0.0, |report| report.seconds);
+            let seconds = self
+                .reports
+                .iter()
+                .find(|report| report.step == validation.step)
+                .map_or(0.0, |report| report.seconds);
             events.validation(validation, seconds).map_err(io)?;
         }
         Ok(())
@@ -493,8 +671,15 @@ impl Run<'_> {
 fn differing(a: &Value, b: &Value) -> Option<String> {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => a.keys().chain(b.keys()).find_map(|key| {
-            let inner = differing(a.get(key).unwrap_or(&Value::Null), b.get(key).unwrap_or(&Value::Null))?;
-            Some(if inner.is_empty() { key.clone() } else { format!("{key}.{inner}") })
+            let inner = differing(
+                a.get(key).unwrap_or(&Value::Null),
+                b.get(key).unwrap_or(&Value::Null),
+            )?;
+            Some(if inner.is_empty() {
+                key.clone()
+            } else {
+                format!("{key}.{inner}")
+            })
         }),
         (a, b) => (a != b).then(String::new),
     }

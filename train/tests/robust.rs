@@ -10,8 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use model::{Conversation, Dataset, KgAgentInfo, ModelConfig, ModelFolder, Part, Preset, Role, Tokenizer, Turn};
-use train::{Algorithm, Base, Event, Progress, Silent, TrainConfig, TrainError, fresh_weights, partial_folder, train};
+use model::{
+    Conversation, Dataset, KgAgentInfo, ModelConfig, ModelFolder, Part, Preset, Role, Tokenizer,
+    Turn,
+};
+use train::{
+    Algorithm, Base, Event, Progress, Silent, TrainConfig, TrainError, fresh_weights,
+    partial_folder, train,
+};
 
 /// Names the folder that a child trains in.
 const PLACE: &str = "KGAGENT_TEST_PLACE";
@@ -20,11 +26,23 @@ const EPOCHS: usize = 6;
 
 fn dataset() -> Dataset {
     let one = |i: usize| {
-        let word: String = (0..3).map(|k| ['k', 'w', 'z', 'q'][(i * 7 + i / 4 * (k + 1)) % 4]).collect();
-        let turns = vec![Turn::shown(Role::User, vec![Part::user(word.clone())]), Turn::call(format!("end({word})"))];
-        Conversation { id: i.to_string(), turns }
+        let word: String = (0..3)
+            .map(|k| ['k', 'w', 'z', 'q'][(i * 7 + i / 4 * (k + 1)) % 4])
+            .collect();
+        let turns = vec![
+            Turn::shown(Role::User, vec![Part::user(word.clone())]),
+            Turn::call(format!("end({word})")),
+        ];
+        Conversation {
+            id: i.to_string(),
+            turns,
+        }
     };
-    Dataset { train: (0..60).map(one).collect(), valid: (60..70).map(one).collect(), ..Dataset::default() }
+    Dataset {
+        train: (0..60).map(one).collect(),
+        valid: (60..70).map(one).collect(),
+        ..Dataset::default()
+    }
 }
 
 /// A model so small that a step takes a millisecond.
@@ -42,7 +60,14 @@ fn base(place: &Path) -> Base {
             ..Preset::Tiny.config(tokenizer.vocab_size())
         };
         let weights = fresh_weights(&config, 5).unwrap();
-        ModelFolder::write(&folder, &config, &tokenizer, &KgAgentInfo::default(), &weights).unwrap();
+        ModelFolder::write(
+            &folder,
+            &config,
+            &tokenizer,
+            &KgAgentInfo::default(),
+            &weights,
+        )
+        .unwrap();
     }
     Base::Folder(folder)
 }
@@ -84,8 +109,21 @@ impl Progress for Watch<'_> {
     }
 }
 
-fn go(place: &Path, out: &str, config: &TrainConfig, progress: &mut dyn Progress) -> Result<(), TrainError> {
-    train(config, &base(place), &dataset(), &place.join(out), progress, &AtomicBool::new(false)).map(|_| ())
+fn go(
+    place: &Path,
+    out: &str,
+    config: &TrainConfig,
+    progress: &mut dyn Progress,
+) -> Result<(), TrainError> {
+    train(
+        config,
+        &base(place),
+        &dataset(),
+        &place.join(out),
+        progress,
+        &AtomicBool::new(false),
+    )
+    .map(|_| ())
 }
 
 fn weights(place: &Path, out: &str) -> Vec<u8> {
@@ -95,15 +133,30 @@ fn weights(place: &Path, out: &str) -> Vec<u8> {
 /// This test binary, to run nothing but [`a_run_to_be_killed`] in `place`; `shell` is run before it.
 fn child(place: &Path, shell: &str) -> Command {
     let mut command = Command::new("sh");
-    command.arg("-c").arg(format!("{shell} exec \"$0\" \"$@\"")).arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "a_run_to_be_killed", "--nocapture", "--test-threads", "1"]);
-    command.env(PLACE, place).env("RAYON_NUM_THREADS", "1").stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .arg("-c")
+        .arg(format!("{shell} exec \"$0\" \"$@\""))
+        .arg(std::env::current_exe().unwrap());
+    command.args([
+        "--exact",
+        "a_run_to_be_killed",
+        "--nocapture",
+        "--test-threads",
+        "1",
+    ]);
+    command
+        .env(PLACE, place)
+        .env("RAYON_NUM_THREADS", "1")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 
 #[test]
 fn a_run_to_be_killed() {
-    let Ok(place) = std::env::var(PLACE) else { return };
+    let Ok(place) = std::env::var(PLACE) else {
+        return;
+    };
     if let Err(error) = go(Path::new(&place), "out", &config(EPOCHS), &mut Silent) {
         panic!("{error}");
     }
@@ -142,9 +195,16 @@ fn kill(times: usize) -> usize {
             continue;
         }
         let output = child(place, "").output().unwrap();
-        assert!(output.status.success(), "after kill {i}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "after kill {i}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         assert!(weights(place, "out") == whole, "after kill {i}");
-        let left: Vec<PathBuf> = fs::read_dir(place).unwrap().map(|entry| entry.unwrap().path()).collect();
+        let left: Vec<PathBuf> = fs::read_dir(place)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
         assert_eq!(left.len(), 3, "base, whole and out: {left:?}");
     }
     killed
@@ -160,7 +220,9 @@ fn a_killed_run_goes_on_to_the_same_bytes() {
 #[ignore = "takes minutes"]
 fn fifty_killed_runs_go_on_to_the_same_bytes() {
     let killed = kill(50);
-    println!("50 kills, {killed} before the end of the run: always the bytes of the run that was left alone");
+    println!(
+        "50 kills, {killed} before the end of the run: always the bytes of the run that was left alone"
+    );
     assert!(killed >= 30, "{killed}");
 }
 
@@ -172,26 +234,56 @@ fn a_truncated_checkpoint_is_passed_over_by_name_and_reason() {
     let whole = weights(place, "whole");
     // Stopped one step before the end, with two checkpoints.
     let stop = AtomicBool::new(false);
-    let mut watch = Watch { stop: Some(&stop), ..Watch::default() };
+    let mut watch = Watch {
+        stop: Some(&stop),
+        ..Watch::default()
+    };
     let out = place.join("out");
-    let error = train(&config(1), &base(place), &dataset(), &out, &mut watch, &stop).unwrap_err();
+    let error = train(
+        &config(1),
+        &base(place),
+        &dataset(),
+        &out,
+        &mut watch,
+        &stop,
+    )
+    .unwrap_err();
     assert!(matches!(error, TrainError::Interrupted { .. }), "{error}");
     let newest = watch.step;
     let partial = partial_folder(&out);
     let kept = place.join("kept");
     copy(&partial, &kept);
     for i in 0..50_u64 {
-        let name = ["weights.safetensors", "optimizer.safetensors", "state.json", "SHA256SUMS"][i as usize % 4];
+        let name = [
+            "weights.safetensors",
+            "optimizer.safetensors",
+            "state.json",
+            "SHA256SUMS",
+        ][i as usize % 4];
         let _ = (fs::remove_dir_all(&out), fs::remove_dir_all(&partial));
         copy(&kept, &partial);
         let damaged = partial.join(format!("checkpoint-{newest}")).join(name);
         let size = fs::metadata(&damaged).unwrap().len();
-        File::options().write(true).open(&damaged).unwrap().set_len(size * i / 50).unwrap();
+        File::options()
+            .write(true)
+            .open(&damaged)
+            .unwrap()
+            .set_len(size * i / 50)
+            .unwrap();
         let mut watch = Watch::default();
         go(place, "out", &config(1), &mut watch).unwrap();
         let text = watch.notes.join("\n");
-        for says in [&format!("checkpoint-{newest}"), "damaged", name, "digest", &format!("continuing after step {}", newest - 1)] {
-            assert!(text.contains(says), "{name} cut at {i}/50, no `{says}` in: {text}");
+        for says in [
+            &format!("checkpoint-{newest}"),
+            "damaged",
+            name,
+            "digest",
+            &format!("continuing after step {}", newest - 1),
+        ] {
+            assert!(
+                text.contains(says),
+                "{name} cut at {i}/50, no `{says}` in: {text}"
+            );
         }
         assert!(weights(place, "out") == whole, "{name} cut at {i}/50");
     }
@@ -228,8 +320,15 @@ fn a_full_disk_leaves_the_old_checkpoint() {
 
     let output = child(place, "trap '' XFSZ; ulimit -f 8;").output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("safetensors") && said.contains("File too large"), "{said}");
-    assert_eq!(checkpoints(&partial), before, "the old checkpoints are as they were");
+    assert!(
+        !output.status.success() && said.contains("safetensors") && said.contains("File too large"),
+        "{said}"
+    );
+    assert_eq!(
+        checkpoints(&partial),
+        before,
+        "the old checkpoints are as they were"
+    );
     assert!(!place.join("out").exists());
 
     go(place, "out", &config(EPOCHS), &mut Silent).unwrap();
@@ -241,9 +340,16 @@ fn a_full_disk_leaves_the_old_checkpoint() {
 fn checkpoints(partial: &Path) -> Vec<(PathBuf, String)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(partial).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with("checkpoint-") {
+        if entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("checkpoint-")
+        {
             for file in fs::read_dir(entry.path()).unwrap().flatten() {
-                all.push((file.path(), model::digest::sha256_file(&file.path()).unwrap()));
+                all.push((
+                    file.path(),
+                    model::digest::sha256_file(&file.path()).unwrap(),
+                ));
             }
         }
     }

@@ -39,20 +39,36 @@ impl<'a> OdaExamples<'a> {
     /// For a graph and a template.
     #[must_use]
     pub fn new(kg: &'a dyn Kg, template: &'a Template, verify: &'a VerifyOptions) -> Self {
-        Self { kg, template, verify, options: OdaOptions::default(), renderer: Renderer::new(kg, template, verify) }
+        Self {
+            kg,
+            template,
+            verify,
+            options: OdaOptions::default(),
+            renderer: Renderer::new(kg, template, verify),
+        }
     }
 
     /// With other options than a run has by default; what is chosen by rule stays the model's here.
     #[must_use]
     pub fn observing(self, options: OdaOptions) -> Self {
-        Self { options: OdaOptions { reflection: Reflection::Model, ..options }, ..self }
+        Self {
+            options: OdaOptions {
+                reflection: Reflection::Model,
+                ..options
+            },
+            ..self
+        }
     }
 
     /// The turns of the ideal run of a verified question, as texts; `None` where it has none.
     ///
     /// # Errors
     /// A turn that does not run as derived.
-    pub fn ideal(&self, question: &GoldQuestion, verified: &Verified) -> Result<Option<Vec<String>>, String> {
+    pub fn ideal(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Result<Option<Vec<String>>, String> {
         match self.run(question, verified, &self.options) {
             Ok((_, written)) => Ok(Some(written)),
             Err(Missing::Inexpressible) => Ok(None),
@@ -60,26 +76,55 @@ impl<'a> OdaExamples<'a> {
         }
     }
 
-    fn run(&self, question: &GoldQuestion, verified: &Verified, options: &OdaOptions) -> Result<(Run<'a>, Vec<String>), Missing> {
+    fn run(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+        options: &OdaOptions,
+    ) -> Result<(Run<'a>, Vec<String>), Missing> {
         let session = verified.session(self.kg, question, self.verify);
         let run = Run::open(session, self.template, options);
-        let mut ideal = Ideal { run, said: BTreeMap::new(), written: Vec::new() };
+        let mut ideal = Ideal {
+            run,
+            said: BTreeMap::new(),
+            written: Vec::new(),
+        };
         ideal.follow(&verified.gold.calls)?;
         let answer = ideal.run.session().answer();
         if answer != Some(&verified.value) {
-            return Err(Missing::Failed(format!("the ideal run answers {answer:?} instead of {:?}", verified.value)));
+            return Err(Missing::Failed(format!(
+                "the ideal run answers {answer:?} instead of {:?}",
+                verified.value
+            )));
         }
         Ok((ideal.run, ideal.written))
     }
 }
 
 impl AgentExamples for OdaExamples<'_> {
-    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
-        let observation = self.options.observation && !hash::falls_into(BLIND, 0, "blind", &question.id);
-        match self.run(question, verified, &OdaOptions { observation, ..self.options.clone() }) {
+    fn examples(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Result<Vec<Example>, String> {
+        let observation =
+            self.options.observation && !hash::falls_into(BLIND, 0, "blind", &question.id);
+        match self.run(
+            question,
+            verified,
+            &OdaOptions {
+                observation,
+                ..self.options.clone()
+            },
+        ) {
             Ok((run, _)) => {
                 let turns = run.into_turns();
-                Ok(vec![self.renderer.example(question, verified, &turns, verified.gold.calls.len())])
+                Ok(vec![self.renderer.example(
+                    question,
+                    verified,
+                    &turns,
+                    verified.gold.calls.len(),
+                )])
             }
             Err(Missing::Inexpressible) => Ok(Vec::new()),
             Err(Missing::Failed(why)) => Err(format!("as oda: {why}")),
@@ -113,11 +158,17 @@ impl Ideal<'_> {
                 Tool::GetRelation if call.args.len() == 1 => self.explore(calls, i, &mut done)?,
                 Tool::GetEntityByType => {
                     let class = self.run.session().with_handles(call, self.run_naming());
-                    let Some(Arg::Handle(handle)) = class.args.first() else { return Err(Missing::Inexpressible) };
+                    let Some(Arg::Handle(handle)) = class.args.first() else {
+                        return Err(Missing::Inexpressible);
+                    };
                     self.set(call, Said::Set(handle.to_string()));
                 }
                 Tool::Intersect | Tool::Union => {
-                    let mut parts = call.args.iter().map(|arg| self.named(arg)).collect::<Result<Vec<_>, _>>()?;
+                    let mut parts = call
+                        .args
+                        .iter()
+                        .map(|arg| self.named(arg))
+                        .collect::<Result<Vec<_>, _>>()?;
                     if parts.iter().any(|part| part.contains('(')) {
                         return Err(Missing::Inexpressible);
                     }
@@ -125,7 +176,11 @@ impl Ideal<'_> {
                     let place = |part: &String| order.iter().position(|set| set == part);
                     parts.sort_by_key(place);
                     parts.dedup();
-                    let said = if parts.len() == 1 { parts.remove(0) } else { format!("{}({})", call.tool.name(), parts.join(", ")) };
+                    let said = if parts.len() == 1 {
+                        parts.remove(0)
+                    } else {
+                        format!("{}({})", call.tool.name(), parts.join(", "))
+                    };
                     self.set(call, Said::Set(said));
                 }
                 Tool::Count => {
@@ -171,7 +226,12 @@ impl Ideal<'_> {
             Arg::Name(name) => {
                 let session = self.run.session();
                 let node = session.kg().by_name(name).ok_or(Missing::Inexpressible)?;
-                let at = session.linked().entities.iter().position(|&entity| entity == node).ok_or(Missing::Inexpressible)?;
+                let at = session
+                    .linked()
+                    .entities
+                    .iter()
+                    .position(|&entity| entity == node)
+                    .ok_or(Missing::Inexpressible)?;
                 Ok(format!("{}{at}", HandleKind::Entity.letter()))
             }
             _ => Err(Missing::Inexpressible),
@@ -179,14 +239,30 @@ impl Ideal<'_> {
     }
 
     /// Explores the set of `calls[at]` and remembers what the program does with it, wherever in the program it does it.
-    fn explore(&mut self, calls: &[Call], at: usize, done: &mut BTreeSet<usize>) -> Result<(), Missing> {
+    fn explore(
+        &mut self,
+        calls: &[Call],
+        at: usize,
+        done: &mut BTreeSet<usize>,
+    ) -> Result<(), Missing> {
         let set = calls[at].args.first().ok_or(Missing::Inexpressible)?;
         let of_set = |call: &Call| call.args.first() == Some(set);
-        let walks = |tool| matches!(tool, Tool::GetTailEntity | Tool::GetHeadEntity | Tool::GetEntityByConstraint | Tool::Judge);
-        let uses: Vec<usize> = (at + 1..calls.len()).filter(|i| of_set(&calls[*i]) && walks(calls[*i].tool) && !done.contains(i)).collect();
+        let walks = |tool| {
+            matches!(
+                tool,
+                Tool::GetTailEntity
+                    | Tool::GetHeadEntity
+                    | Tool::GetEntityByConstraint
+                    | Tool::Judge
+            )
+        };
+        let uses: Vec<usize> = (at + 1..calls.len())
+            .filter(|i| of_set(&calls[*i]) && walks(calls[*i].tool) && !done.contains(i))
+            .collect();
         let text = self.named(set)?;
         // A list that is shown again for a set already explored says nothing new.
-        let again = (at + 1..calls.len()).filter(|&i| of_set(&calls[i]) && calls[i].tool == Tool::GetRelation);
+        let again = (at + 1..calls.len())
+            .filter(|&i| of_set(&calls[i]) && calls[i].tool == Tool::GetRelation);
         done.extend(again);
         self.write(format!("neighbor {text}"))?;
         if let (Arg::Var(index), Some(explored)) = (set, self.run.explored()) {
@@ -203,7 +279,10 @@ impl Ideal<'_> {
         for &i in &uses {
             let (relation, narrowed) = self.group(&calls[i])?;
             // A relation that nobody in the set has in this direction (`judge` is then false) is nothing that can be remembered.
-            let place = groups.iter().position(|(group, _)| *group == relation).ok_or(Missing::Inexpressible)?;
+            let place = groups
+                .iter()
+                .position(|(group, _)| *group == relation)
+                .ok_or(Missing::Inexpressible)?;
             if picks.iter().any(|pick| pick.0 == place) {
                 return Err(Missing::Inexpressible);
             }
@@ -211,10 +290,20 @@ impl Ideal<'_> {
         }
         picks.sort_unstable();
         let before = self.run.session().variables();
-        self.write(picks.iter().map(|pick| pick.1.as_str()).collect::<Vec<_>>().join("; "))?;
+        self.write(
+            picks
+                .iter()
+                .map(|pick| pick.1.as_str())
+                .collect::<Vec<_>>()
+                .join("; "),
+        )?;
         for (offset, (_, _, i)) in picks.iter().enumerate() {
             let made = format!("v{}", before + offset);
-            let said = if calls[*i].tool == Tool::Judge { Said::Scalar(format!("judge {made}")) } else { Said::Set(made) };
+            let said = if calls[*i].tool == Tool::Judge {
+                Said::Scalar(format!("judge {made}"))
+            } else {
+                Said::Set(made)
+            };
             self.set(&calls[*i], said);
             done.insert(*i);
         }
@@ -226,8 +315,13 @@ impl Ideal<'_> {
         // The call's set is written otherwise here; its other arguments go by handle as everywhere.
         let mut call = call.clone();
         let set = self.run.explored().ok_or(Missing::Inexpressible)?;
-        let parsed = toolbox::call::parse_call(&format!("get_relation({set})")).map_err(|error| Missing::Failed(error.to_string()))?;
-        call.args[0] = parsed.args.into_iter().next().ok_or(Missing::Inexpressible)?;
+        let parsed = toolbox::call::parse_call(&format!("get_relation({set})"))
+            .map_err(|error| Missing::Failed(error.to_string()))?;
+        call.args[0] = parsed
+            .args
+            .into_iter()
+            .next()
+            .ok_or(Missing::Inexpressible)?;
         let named = self.run.session().with_handles(&call, self.run_naming());
         let walked = call.tool != Tool::GetHeadEntity;
         let (relation, out) = match named.args.get(1) {
@@ -235,7 +329,11 @@ impl Ideal<'_> {
             Some(relation) => (relation.to_string(), walked),
             None => return Err(Missing::Inexpressible),
         };
-        let relation = if out { relation } else { format!("~{relation}") };
+        let relation = if out {
+            relation
+        } else {
+            format!("~{relation}")
+        };
         let narrowed = match (named.args.get(2), named.args.get(3)) {
             (None, _) => String::new(),
             (Some(extreme @ Arg::Extreme(_)), None) => format!(" {extreme}"),
@@ -250,14 +348,20 @@ impl Ideal<'_> {
 
     /// Writes a turn, which must be in the language of the turn.
     fn write(&mut self, text: String) -> Result<(), Missing> {
-        if self.run.awaited() == Awaited::Action && self.run.forced() && !text.starts_with("answer") {
+        if self.run.awaited() == Awaited::Action && self.run.forced() && !text.starts_with("answer")
+        {
             // More actions than a run has.
             return Err(Missing::Inexpressible);
         }
         if !self.run.phrase().matches(&text) {
-            return Err(Missing::Failed(format!("`{text}` is not what can be written after {:?}", self.written)));
+            return Err(Missing::Failed(format!(
+                "`{text}` is not what can be written after {:?}",
+                self.written
+            )));
         }
-        self.run.write(&text).map_err(|error| Missing::Failed(format!("`{text}`: {error}")))?;
+        self.run
+            .write(&text)
+            .map_err(|error| Missing::Failed(format!("`{text}`: {error}")))?;
         self.written.push(text);
         Ok(())
     }

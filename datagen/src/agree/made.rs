@@ -36,15 +36,19 @@ pub(super) fn graph(query: &Query, seed: u64) -> MemoryKg {
     }
     let mut triples = Vec::new();
     for (number, triple) in seen.triples.iter().enumerate() {
-        let NamedNodePattern::NamedNode(relation) = &triple.predicate else { continue };
+        let NamedNodePattern::NamedNode(relation) = &triple.predicate else {
+            continue;
+        };
         let relation = Term::Iri(relation.as_str().to_owned());
         // A class holds of every node of its variable, as the schema of the published graphs has it.
-        let always =
-            matches!(triple.object, TermPattern::NamedNode(_)) && matches!(triple.subject, TermPattern::Variable(_)) && is_type(&relation);
+        let always = matches!(triple.object, TermPattern::NamedNode(_))
+            && matches!(triple.subject, TermPattern::Variable(_))
+            && is_type(&relation);
         let objects = seen.pool(&triple.object, seed);
         for (i, subject) in seen.pool(&triple.subject, seed).into_iter().enumerate() {
             for (j, object) in objects.iter().enumerate() {
-                if always || hash::number(seed, "made", &format!("{number} {i} {j}")) % 10 < DENSITY {
+                if always || hash::number(seed, "made", &format!("{number} {i} {j}")) % 10 < DENSITY
+                {
                     triples.push([subject.clone(), relation.clone(), object.clone()]);
                 }
             }
@@ -77,33 +81,53 @@ impl Seen {
     fn pattern(&mut self, pattern: &GraphPattern) {
         match pattern {
             GraphPattern::Bgp { patterns } => self.triples.extend(patterns.iter().cloned()),
-            GraphPattern::Join { left, right } | GraphPattern::Union { left, right } | GraphPattern::Minus { left, right } => {
+            GraphPattern::Join { left, right }
+            | GraphPattern::Union { left, right }
+            | GraphPattern::Minus { left, right } => {
                 self.pattern(left);
                 self.pattern(right);
             }
-            GraphPattern::LeftJoin { left, right, expression } => {
+            GraphPattern::LeftJoin {
+                left,
+                right,
+                expression,
+            } => {
                 self.pattern(left);
                 self.pattern(right);
-                expression.iter().for_each(|condition| self.condition(condition));
+                expression
+                    .iter()
+                    .for_each(|condition| self.condition(condition));
             }
             GraphPattern::Filter { expr, inner } => {
                 self.condition(expr);
                 self.pattern(inner);
             }
-            GraphPattern::Values { variables, bindings } => {
+            GraphPattern::Values {
+                variables,
+                bindings,
+            } => {
                 for (column, variable) in variables.iter().enumerate() {
                     let terms = bindings.iter().filter_map(|row| match row.get(column) {
-                        Some(Some(GroundTerm::NamedNode(iri))) => Some(Term::Iri(iri.as_str().to_owned())),
+                        Some(Some(GroundTerm::NamedNode(iri))) => {
+                            Some(Term::Iri(iri.as_str().to_owned()))
+                        }
                         Some(Some(GroundTerm::Literal(value))) => Some(Term::Literal(own(value))),
                         _ => None,
                     });
-                    self.given.insert(variable.as_str().to_owned(), terms.collect());
+                    self.given
+                        .insert(variable.as_str().to_owned(), terms.collect());
                 }
             }
-            GraphPattern::Group { inner, aggregates, .. } => {
+            GraphPattern::Group {
+                inner, aggregates, ..
+            } => {
                 for (_, aggregate) in aggregates {
                     use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction};
-                    if let AggregateExpression::FunctionCall { name: AggregateFunction::Max | AggregateFunction::Min, expr, .. } = aggregate
+                    if let AggregateExpression::FunctionCall {
+                        name: AggregateFunction::Max | AggregateFunction::Min,
+                        expr,
+                        ..
+                    } = aggregate
                     {
                         self.attribute(expr, None);
                     }
@@ -117,10 +141,14 @@ impl Seen {
                 }
                 self.pattern(inner);
             }
-            GraphPattern::Extend { inner, variable, .. } => {
+            GraphPattern::Extend {
+                inner, variable, ..
+            } => {
                 // What is computed over a group is compared with an attribute of the same name outside.
                 if matches!(inner.as_ref(), GraphPattern::Group { .. }) {
-                    self.compared.entry(variable.as_str().to_owned()).or_default();
+                    self.compared
+                        .entry(variable.as_str().to_owned())
+                        .or_default();
                 }
                 self.pattern(inner);
             }
@@ -145,7 +173,9 @@ impl Seen {
             | Expression::GreaterOrEqual(a, b)
             | Expression::Less(a, b)
             | Expression::LessOrEqual(a, b) => match (a.as_ref(), b.as_ref()) {
-                (other, Expression::Literal(value)) | (Expression::Literal(value), other) => self.attribute(other, Some(own(value))),
+                (other, Expression::Literal(value)) | (Expression::Literal(value), other) => {
+                    self.attribute(other, Some(own(value)))
+                }
                 _ => {}
             },
             _ => {}
@@ -155,15 +185,23 @@ impl Seen {
     /// The variable of an expression is an attribute.
     fn attribute(&mut self, expression: &Expression, constant: Option<Literal>) {
         match expression {
-            Expression::Variable(variable) => self.compared.entry(variable.as_str().to_owned()).or_default().extend(constant),
-            Expression::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| self.attribute(argument, constant.clone())),
+            Expression::Variable(variable) => self
+                .compared
+                .entry(variable.as_str().to_owned())
+                .or_default()
+                .extend(constant),
+            Expression::FunctionCall(_, arguments) => arguments
+                .iter()
+                .for_each(|argument| self.attribute(argument, constant.clone())),
             _ => {}
         }
     }
 }
 
 fn made(name: &str) -> Vec<Term> {
-    (0..POOL).map(|i| Term::Iri(format!("{MADE}{name}n{i}"))).collect()
+    (0..POOL)
+        .map(|i| Term::Iri(format!("{MADE}{name}n{i}")))
+        .collect()
 }
 
 fn own(value: &toolbox::kg::spargebra::term::Literal) -> Literal {
@@ -185,13 +223,24 @@ fn values(constants: &[Literal], seed: u64) -> Vec<Term> {
 
 /// A literal of the same kind, so many steps away: numbers by one, times by a year.
 fn near(constant: &Literal, steps: i64) -> Literal {
-    let digits: String = constant.lexical.chars().take_while(char::is_ascii_digit).collect();
+    let digits: String = constant
+        .lexical
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
     let dated = constant.lexical.get(4..5) == Some("-") && digits.len() == 4;
-    let lexical = match (dated, digits.parse::<i64>(), constant.lexical.parse::<f64>()) {
+    let lexical = match (
+        dated,
+        digits.parse::<i64>(),
+        constant.lexical.parse::<f64>(),
+    ) {
         (true, Ok(year), _) => format!("{:04}{}", year + steps, &constant.lexical[4..]),
         (false, Ok(number), _) if digits == constant.lexical => (number + steps).to_string(),
         (_, _, Ok(number)) => format!("{:?}", number + steps as f64),
         _ => format!("{} {steps}", constant.lexical),
     };
-    Literal { lexical, ..constant.clone() }
+    Literal {
+        lexical,
+        ..constant.clone()
+    }
 }

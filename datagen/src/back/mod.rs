@@ -16,7 +16,9 @@ use toolbox::call::{Arg, Call, Target, Tool};
 use toolbox::exec::{EntSet, ExecOptions, Observation, Session, ToolError, Value, run_program};
 use toolbox::kg::Kg;
 use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
+use toolbox::kg::spargebra::algebra::{
+    AggregateExpression, AggregateFunction, Expression, GraphPattern,
+};
 use toolbox::kg::spargebra::term::{GroundTerm, TermPattern, Variable};
 use toolbox::link::Linked;
 use toolbox::term::{NodeId, RelId, Term};
@@ -67,7 +69,16 @@ pub enum Unsayable {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn back(kg: &dyn Kg, calls: &[Call], exclude: &[Term]) -> Result<Query, Unsayable> {
-    let mut session = Session::new(kg, "", Linked::default(), &[], ExecOptions { max_steps: calls.len(), ..ExecOptions::default() });
+    let mut session = Session::new(
+        kg,
+        "",
+        Linked::default(),
+        &[],
+        ExecOptions {
+            max_steps: calls.len(),
+            ..ExecOptions::default()
+        },
+    );
     run_program(&mut session, calls).map_err(|(step, error)| Unsayable::Fails { step, error })?;
     let mut said = Vec::new();
     for step in session.steps() {
@@ -77,8 +88,17 @@ pub fn back(kg: &dyn Kg, calls: &[Call], exclude: &[Term]) -> Result<Query, Unsa
     }
     let last = session.steps().last().map(|step| step.call.clone());
     let mut back = Back { kg, said, fresh: 0 };
-    let Some(Call { tool: Tool::End, args, .. }) = last else { return Err(Unsayable::Argument("the last call".to_owned())) };
-    let answer = args.first().ok_or_else(|| Unsayable::Argument("end()".to_owned()))?;
+    let Some(Call {
+        tool: Tool::End,
+        args,
+        ..
+    }) = last
+    else {
+        return Err(Unsayable::Argument("the last call".to_owned()));
+    };
+    let answer = args
+        .first()
+        .ok_or_else(|| Unsayable::Argument("end()".to_owned()))?;
     back.query(answer, exclude)
 }
 
@@ -105,11 +125,18 @@ impl Back<'_> {
     }
 
     fn call(&self, index: u32) -> Result<(Call, Value), Unsayable> {
-        self.said.get(index as usize).cloned().ok_or_else(|| Unsayable::Argument(format!("v{index}")))
+        self.said
+            .get(index as usize)
+            .cloned()
+            .ok_or_else(|| Unsayable::Argument(format!("v{index}")))
     }
 
     fn query(&mut self, answer: &Arg, exclude: &[Term]) -> Result<Query, Unsayable> {
-        let select = |pattern| Query::Select { dataset: None, pattern, base_iri: None };
+        let select = |pattern| Query::Select {
+            dataset: None,
+            pattern,
+            base_iri: None,
+        };
         let x = Variable::new_unchecked("x");
         if let Arg::Var(index) = answer {
             let (call, value) = self.call(*index)?;
@@ -118,14 +145,32 @@ impl Back<'_> {
                     let inner = Box::new(self.argument(&call, 0, &x)?);
                     let count = Variable::new_unchecked("n");
                     let name = AggregateFunction::Count;
-                    let counted = AggregateExpression::FunctionCall { name, expr: x.into(), distinct: true };
-                    let group = GraphPattern::Group { inner, variables: Vec::new(), aggregates: vec![(count.clone(), counted)] };
-                    return Ok(select(GraphPattern::Project { inner: Box::new(group), variables: vec![count] }));
+                    let counted = AggregateExpression::FunctionCall {
+                        name,
+                        expr: x.into(),
+                        distinct: true,
+                    };
+                    let group = GraphPattern::Group {
+                        inner,
+                        variables: Vec::new(),
+                        aggregates: vec![(count.clone(), counted)],
+                    };
+                    return Ok(select(GraphPattern::Project {
+                        inner: Box::new(group),
+                        variables: vec![count],
+                    }));
                 }
                 (Tool::Judge, Value::Bool(truth)) => {
                     let pattern = self.judged(&call, truth, &x)?;
-                    let pattern = GraphPattern::Project { inner: Box::new(pattern), variables: Vec::new() };
-                    return Ok(Query::Ask { dataset: None, pattern, base_iri: None });
+                    let pattern = GraphPattern::Project {
+                        inner: Box::new(pattern),
+                        variables: Vec::new(),
+                    };
+                    return Ok(Query::Ask {
+                        dataset: None,
+                        pattern,
+                        base_iri: None,
+                    });
                 }
                 (Tool::GetEntityByConstraint, Value::Set(kept)) if exclude.is_empty() => {
                     if let Some(pattern) = self.first_in_order(&call, &kept, &x)? {
@@ -140,8 +185,13 @@ impl Back<'_> {
             let term = algebra::constant(term).ok_or_else(|| Unsayable::Blank(term.to_string()))?;
             pattern = algebra::filter(pattern, algebra::differs(x.clone().into(), term));
         }
-        let project = GraphPattern::Project { inner: Box::new(pattern), variables: vec![x] };
-        Ok(select(GraphPattern::Distinct { inner: Box::new(project) }))
+        let project = GraphPattern::Project {
+            inner: Box::new(pattern),
+            variables: vec![x],
+        };
+        Ok(select(GraphPattern::Distinct {
+            inner: Box::new(project),
+        }))
     }
 
     /// The set that an argument denotes, as the values of a variable.
@@ -151,20 +201,35 @@ impl Back<'_> {
             Arg::Name(name) => Ok(values(out, vec![self.constant(name)?])),
             Arg::List(items) if items.is_empty() => Ok(values(out, Vec::new())),
             Arg::List(items) => {
-                let sets = items.iter().map(|item| self.set(item, out)).collect::<Result<Vec<_>, _>>()?;
+                let sets = items
+                    .iter()
+                    .map(|item| self.set(item, out))
+                    .collect::<Result<Vec<_>, _>>()?;
                 Ok(union(sets))
             }
             other => Err(Unsayable::Argument(other.to_string())),
         }
     }
 
-    fn argument(&mut self, call: &Call, index: usize, out: &Variable) -> Result<GraphPattern, Unsayable> {
-        let arg = call.args.get(index).ok_or_else(|| Unsayable::Argument(call.to_string()))?;
+    fn argument(
+        &mut self,
+        call: &Call,
+        index: usize,
+        out: &Variable,
+    ) -> Result<GraphPattern, Unsayable> {
+        let arg = call
+            .args
+            .get(index)
+            .ok_or_else(|| Unsayable::Argument(call.to_string()))?;
         self.set(arg, out)
     }
 
     fn constant(&self, name: &str) -> Result<GroundTerm, Unsayable> {
-        let term = self.kg.by_name(name).map(|node| self.kg.term(node)).ok_or_else(|| Unsayable::Argument(name.to_owned()))?;
+        let term = self
+            .kg
+            .by_name(name)
+            .map(|node| self.kg.term(node))
+            .ok_or_else(|| Unsayable::Argument(name.to_owned()))?;
         algebra::ground(&term).ok_or_else(|| Unsayable::Blank(name.to_owned()))
     }
 
@@ -177,9 +242,15 @@ impl Back<'_> {
                 self.walked(&call, &walk.iri, forward, out.clone().into())
             }
             Tool::GetEntityByType => {
-                let Some(Arg::Name(class)) = call.args.first() else { return Err(Unsayable::Argument(call.to_string())) };
+                let Some(Arg::Name(class)) = call.args.first() else {
+                    return Err(Unsayable::Argument(call.to_string()));
+                };
                 let class = pattern_of(self.constant(class)?);
-                Ok(algebra::along(out.clone().into(), &algebra::any_of(self.kg, &self.kg.schema().type_relations), class))
+                Ok(algebra::along(
+                    out.clone().into(),
+                    &algebra::any_of(self.kg, &self.kg.schema().type_relations),
+                    class,
+                ))
             }
             Tool::Intersect => {
                 let mut whole = algebra::nothing();
@@ -188,9 +259,15 @@ impl Back<'_> {
                 }
                 Ok(whole)
             }
-            Tool::Union => Ok(union((0..call.args.len()).map(|i| self.argument(&call, i, out)).collect::<Result<_, _>>()?)),
+            Tool::Union => Ok(union(
+                (0..call.args.len())
+                    .map(|i| self.argument(&call, i, out))
+                    .collect::<Result<_, _>>()?,
+            )),
             Tool::GetEntityByConstraint => {
-                let Value::Set(kept) = value else { return Err(Unsayable::Argument(call.to_string())) };
+                let Value::Set(kept) = value else {
+                    return Err(Unsayable::Argument(call.to_string()));
+                };
                 self.constrained(&call, &kept, out)
             }
             _ => Err(Unsayable::Words(call.to_string())),
@@ -198,8 +275,17 @@ impl Back<'_> {
     }
 
     /// One step from the first argument's set.
-    fn walked(&mut self, call: &Call, iri: &str, forward: bool, out: TermPattern) -> Result<GraphPattern, Unsayable> {
-        let step = [Step { relation: iri.to_owned(), forward }];
+    fn walked(
+        &mut self,
+        call: &Call,
+        iri: &str,
+        forward: bool,
+        out: TermPattern,
+    ) -> Result<GraphPattern, Unsayable> {
+        let step = [Step {
+            relation: iri.to_owned(),
+            forward,
+        }];
         if let Some(Arg::Name(name)) = call.args.first() {
             let from = pattern_of(self.constant(name)?);
             if !(forward && matches!(from, TermPattern::Literal(_))) {
@@ -223,14 +309,27 @@ impl Back<'_> {
             _ => return Err(odd()),
         };
         let schema = self.kg.schema();
-        let interval = schema.intervals.iter().find(|interval| interval.name == *name).map(|interval| (interval.from, interval.to));
+        let interval = schema
+            .intervals
+            .iter()
+            .find(|interval| interval.name == *name)
+            .map(|interval| (interval.from, interval.to));
         // As a walk, and under anything but `=`, an interval means its start (rule R11).
         let id = match interval {
             Some((from, _)) => from,
-            None => self.kg.by_name(name).map(NodeId::relation).ok_or_else(odd)?,
+            None => self
+                .kg
+                .by_name(name)
+                .map(NodeId::relation)
+                .ok_or_else(odd)?,
         };
         match self.kg.term(id.node()) {
-            Term::Iri(iri) => Ok(Walk { iri, id, interval, forward }),
+            Term::Iri(iri) => Ok(Walk {
+                iri,
+                id,
+                interval,
+                forward,
+            }),
             Term::Blank(_) | Term::Literal(_) => Err(odd()),
         }
     }
@@ -256,13 +355,20 @@ impl Back<'_> {
         }
     }
 
-    fn constrained(&mut self, call: &Call, kept: &EntSet, out: &Variable) -> Result<GraphPattern, Unsayable> {
+    fn constrained(
+        &mut self,
+        call: &Call,
+        kept: &EntSet,
+        out: &Variable,
+    ) -> Result<GraphPattern, Unsayable> {
         let walk = self.walk(call)?;
         let base = self.argument(call, 0, out)?;
         if let Some(Arg::Extreme(extreme)) = call.args.get(2) {
             return self.extreme(call, &walk, *extreme, kept, base, out);
         }
-        let (pattern, filter) = self.compared(call, &walk, out, |owners| owners.iter().copied().eq(kept.iter().copied()))?;
+        let (pattern, filter) = self.compared(call, &walk, out, |owners| {
+            owners.iter().copied().eq(kept.iter().copied())
+        })?;
         let whole = algebra::join(base, pattern);
         Ok(match filter {
             Some(filter) => algebra::filter(whole, filter),
@@ -270,9 +376,15 @@ impl Back<'_> {
         })
     }
 
-    fn judged(&mut self, call: &Call, truth: bool, out: &Variable) -> Result<GraphPattern, Unsayable> {
+    fn judged(
+        &mut self,
+        call: &Call,
+        truth: bool,
+        out: &Variable,
+    ) -> Result<GraphPattern, Unsayable> {
         let walk = self.walk(call)?;
-        let (pattern, filter) = self.compared(call, &walk, out, |owners| owners.is_empty() != truth)?;
+        let (pattern, filter) =
+            self.compared(call, &walk, out, |owners| owners.is_empty() != truth)?;
         let base = self.argument(call, 0, out)?;
         let whole = algebra::join(base, pattern);
         Ok(match filter {
@@ -290,8 +402,13 @@ impl Back<'_> {
         same: impl Fn(&[NodeId]) -> bool,
     ) -> Result<(GraphPattern, Option<Expression>), Unsayable> {
         let odd = || Unsayable::Argument(call.to_string());
-        let Some(Arg::Op(op)) = call.args.get(2) else { return Err(odd()) };
-        let step = [Step { relation: walk.iri.clone(), forward: walk.forward }];
+        let Some(Arg::Op(op)) = call.args.get(2) else {
+            return Err(odd());
+        };
+        let step = [Step {
+            relation: walk.iri.clone(),
+            forward: walk.forward,
+        }];
         let tail = self.fresh();
         let edge = algebra::along(out.clone().into(), &step, tail.clone().into());
         match call.args.get(3).ok_or_else(odd)? {
@@ -299,7 +416,9 @@ impl Back<'_> {
                 let input = self.members(call.args.first().ok_or_else(odd)?)?;
                 if let (Some((from, to)), Op::Eq) = (walk.interval, op) {
                     let filter = self.overlaps(&input, (from, to), literal, out, &same);
-                    return filter.map(|filter| (algebra::nothing(), Some(filter))).ok_or_else(|| Unsayable::Comparison(call.to_string()));
+                    return filter
+                        .map(|filter| (algebra::nothing(), Some(filter)))
+                        .ok_or_else(|| Unsayable::Comparison(call.to_string()));
                 }
                 let pairs = self.pairs(&input, walk);
                 let spelled = self.spelled(&pairs, *op, literal, &same);
@@ -310,7 +429,10 @@ impl Back<'_> {
             Arg::Name(name) if name != "NOW" => {
                 let value = self.constant(name)?;
                 if *op == Op::Eq {
-                    return Ok((algebra::along(out.clone().into(), &step, pattern_of(value)), None));
+                    return Ok((
+                        algebra::along(out.clone().into(), &step, pattern_of(value)),
+                        None,
+                    ));
                 }
                 let value: Expression = match value {
                     GroundTerm::NamedNode(node) => node.into(),
@@ -318,14 +440,23 @@ impl Back<'_> {
                     #[allow(unreachable_patterns)]
                     _ => return Err(odd()),
                 };
-                Ok((edge, Some(Expression::Not(Box::new(Expression::SameTerm(Box::new(tail.into()), Box::new(value)))))))
+                Ok((
+                    edge,
+                    Some(Expression::Not(Box::new(Expression::SameTerm(
+                        Box::new(tail.into()),
+                        Box::new(value),
+                    )))),
+                ))
             }
             Arg::Var(index) => {
                 let input = self.members(call.args.first().ok_or_else(odd)?)?;
                 let set = self.members(&Arg::Var(*index))?;
                 let value = self.fresh();
                 let other = self.assigned(*index, &value)?;
-                if let Some(&only) = set.iter().find(|node| matches!(self.kg.term(**node), Term::Literal(_))) {
+                if let Some(&only) = set
+                    .iter()
+                    .find(|node| matches!(self.kg.term(**node), Term::Literal(_)))
+                {
                     // No one spelling is known to say the comparison with each of several.
                     if set.len() != 1 {
                         return Err(Unsayable::Comparison(call.to_string()));
@@ -333,12 +464,24 @@ impl Back<'_> {
                     let pairs = self.pairs(&input, walk);
                     let test = self.against(&pairs, *op, only, &value, &same);
                     let test = test.ok_or_else(|| Unsayable::Comparison(call.to_string()))?;
-                    let filter =
-                        algebra::replace(&test, &mut |old| if *old == algebra::tail() { tail.clone().into() } else { old.clone().into() });
+                    let filter = algebra::replace(&test, &mut |old| {
+                        if *old == algebra::tail() {
+                            tail.clone().into()
+                        } else {
+                            old.clone().into()
+                        }
+                    });
                     return Ok((algebra::join(edge, other), Some(filter)));
                 }
                 let equal = Expression::SameTerm(Box::new(tail.into()), Box::new(value.into()));
-                Ok((algebra::join(edge, other), Some(if *op == Op::Eq { equal } else { Expression::Not(Box::new(equal)) })))
+                Ok((
+                    algebra::join(edge, other),
+                    Some(if *op == Op::Eq {
+                        equal
+                    } else {
+                        Expression::Not(Box::new(equal))
+                    }),
+                ))
             }
             other => Err(Unsayable::Argument(other.to_string())),
         }
@@ -347,12 +490,20 @@ impl Back<'_> {
 
 /// Values of a variable.
 fn values(variable: &Variable, terms: Vec<GroundTerm>) -> GraphPattern {
-    GraphPattern::Values { variables: vec![variable.clone()], bindings: terms.into_iter().map(|term| vec![Some(term)]).collect() }
+    GraphPattern::Values {
+        variables: vec![variable.clone()],
+        bindings: terms.into_iter().map(|term| vec![Some(term)]).collect(),
+    }
 }
 
 /// Alternatives.
 fn union(patterns: Vec<GraphPattern>) -> GraphPattern {
-    let union = patterns.into_iter().reduce(|left, right| GraphPattern::Union { left: Box::new(left), right: Box::new(right) });
+    let union = patterns
+        .into_iter()
+        .reduce(|left, right| GraphPattern::Union {
+            left: Box::new(left),
+            right: Box::new(right),
+        });
     union.unwrap_or_else(algebra::nothing)
 }
 

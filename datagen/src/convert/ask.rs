@@ -49,14 +49,20 @@ enum Against {
 
 /// Compiles the group of an ASK.
 pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
-    if !group.unions.is_empty() || !group.choices.is_empty() || group.ordered.len() > 1 || !group.differ.is_empty() {
+    if !group.unions.is_empty()
+        || !group.choices.is_empty()
+        || group.ordered.len() > 1
+        || !group.differ.is_empty()
+    {
         return Err(Refusal::Unsupported);
     }
     if !View::new(group, compiler.topics, None).closing.is_empty() {
         return Err(Refusal::Cycle);
     }
-    let mut judged: Vec<Judged> =
-        (0..group.edges.len()).rev().filter_map(|i| judged(compiler, group, i).transpose()).collect::<Result<_, _>>()?;
+    let mut judged: Vec<Judged> = (0..group.edges.len())
+        .rev()
+        .filter_map(|i| judged(compiler, group, i).transpose())
+        .collect::<Result<_, _>>()?;
     judged.extend(existing(compiler, group)?);
     // Constants first: a set on the right side has to be a single value. Existence last.
     judged.sort_by_key(|last| match last.value {
@@ -66,7 +72,11 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
         Against::Nothing => 3,
     });
     if judged.is_empty() {
-        return if group.edges.is_empty() { of_class(compiler, group) } else { Err(Refusal::Unsupported) };
+        return if group.edges.is_empty() {
+            of_class(compiler, group)
+        } else {
+            Err(Refusal::Unsupported)
+        };
     }
     let mut reason = Refusal::Disconnected;
     for last in judged {
@@ -79,13 +89,26 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
             Ok((mut set, mut value)) => {
                 let held = held(group, &last, &value);
                 if let (Against::Within(_), Some(other)) = (&last.value, &last.other) {
-                    let leading = compiler.along(Tool::GetHeadEntity, &value, vec![Arg::Name(last.relation.clone())]);
+                    let leading = compiler.along(
+                        Tool::GetHeadEntity,
+                        &value,
+                        vec![Arg::Name(last.relation.clone())],
+                    );
                     set = compiler.emit(Tool::Intersect, vec![set, leading]);
                     value = other.clone();
                 }
-                let truth = compiler.along(Tool::Judge, &set, vec![Arg::Name(last.relation), Arg::Op(last.op), value]);
+                let truth = compiler.along(
+                    Tool::Judge,
+                    &set,
+                    vec![Arg::Name(last.relation), Arg::Op(last.op), value],
+                );
                 if let Some(held) = held {
-                    compiler.checks.push(Check { input: set, output: truth.clone(), relation: last.iri, held });
+                    compiler.checks.push(Check {
+                        input: set,
+                        output: truth.clone(),
+                        relation: last.iri,
+                        held,
+                    });
                 }
                 return Ok(truth);
             }
@@ -102,7 +125,9 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
 
 /// Whether something that the query names is of a class: along the relation to classes, which no list shows but `judge` takes.
 fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
-    let [(node, relation, class)] = group.typed.as_slice() else { return Err(Refusal::HiddenRelation) };
+    let [(node, relation, class)] = group.typed.as_slice() else {
+        return Err(Refusal::HiddenRelation);
+    };
     let mut rest = group.clone();
     rest.typed.clear();
     rest.classes.clear();
@@ -116,43 +141,93 @@ fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> 
     };
     let (relation, name) = (compiler.names.iri(relation)?, compiler.names.iri(class)?);
     compiler.classes.push(Term::Iri(class.clone()));
-    Ok(compiler.along(Tool::Judge, &set, vec![Arg::Name(relation), Arg::Op(Op::Eq), Arg::Name(name)]))
+    Ok(compiler.along(
+        Tool::Judge,
+        &set,
+        vec![Arg::Name(relation), Arg::Op(Op::Eq), Arg::Name(name)],
+    ))
 }
 
 /// The judgements that something is there: a tail, or one within a set.
 fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refusal> {
-    let entity = group.edges.iter().flat_map(|edge| [&edge.subject, &edge.object]).find_map(|node| match node {
-        Node::Entity(iri) => Some(iri),
-        Node::Var(_) | Node::Literal(_) => None,
-    });
-    let Some(entity) = entity else { return Ok(Vec::new()) };
+    let entity = group
+        .edges
+        .iter()
+        .flat_map(|edge| [&edge.subject, &edge.object])
+        .find_map(|node| match node {
+            Node::Entity(iri) => Some(iri),
+            Node::Var(_) | Node::Literal(_) => None,
+        });
+    let Some(entity) = entity else {
+        return Ok(Vec::new());
+    };
     let view = View::new(group, &[], None);
     let mut found = Vec::new();
     for (edge, said) in group.edges.iter().enumerate().rev() {
-        let [step] = said.steps.as_slice() else { continue };
-        let (subject, object) = if step.forward { (&said.subject, &said.object) } else { (&said.object, &said.subject) };
+        let [step] = said.steps.as_slice() else {
+            continue;
+        };
+        let (subject, object) = if step.forward {
+            (&said.subject, &said.object)
+        } else {
+            (&said.object, &said.subject)
+        };
         let Node::Var(var) = object else { continue };
-        let spoken = group.comparisons.iter().any(|comparison| comparison.var == *var)
-            || group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var);
+        let spoken = group
+            .comparisons
+            .iter()
+            .any(|comparison| comparison.var == *var)
+            || group
+                .ordered
+                .iter()
+                .any(|ordered| ordered.left == *var || ordered.right == *var);
         if spoken {
             continue;
         }
-        let value = if view.is_leaf(*var) { Against::Nothing } else { Against::Within(*var) };
+        let value = if view.is_leaf(*var) {
+            Against::Nothing
+        } else {
+            Against::Within(*var)
+        };
         // What planners never see, such as a label that is only shown, is judged by nothing.
-        let Ok(relation) = compiler.names.relation(&step.relation) else { continue };
+        let Ok(relation) = compiler.names.relation(&step.relation) else {
+            continue;
+        };
         let other = Some(Arg::Name(compiler.names.iri(entity)?));
-        found.push(Judged { edge, iri: step.relation.clone(), subject: subject.clone(), relation, op: Op::Ne, value, other });
+        found.push(Judged {
+            edge,
+            iri: step.relation.clone(),
+            subject: subject.clone(),
+            relation,
+            op: Op::Ne,
+            value,
+            other,
+        });
     }
     Ok(found)
 }
 
 /// The comparison that an edge is, if it is one.
 fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option<Judged>, Refusal> {
-    let Edge { subject, object, steps, .. } = &group.edges[index];
-    let [step] = steps.as_slice() else { return Ok(None) };
-    let (subject, object) = if step.forward { (subject, object) } else { (object, subject) };
+    let Edge {
+        subject,
+        object,
+        steps,
+        ..
+    } = &group.edges[index];
+    let [step] = steps.as_slice() else {
+        return Ok(None);
+    };
+    let (subject, object) = if step.forward {
+        (subject, object)
+    } else {
+        (object, subject)
+    };
     let (op, value) = match object {
-        Node::Entity(iri) => (Op::Eq, Against::Constant(Arg::Name(compiler.names.iri(iri)?))),
+        Node::Entity(iri) => (
+            Op::Eq,
+            Against::Constant(Arg::Name(compiler.names.iri(iri)?)),
+        ),
         Node::Literal(literal) => (Op::Eq, Against::Constant(compiler.literal(literal))),
         Node::Var(var) => match against(compiler, group, *var) {
             Some(found) => found,
@@ -160,30 +235,63 @@ fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option
         },
     };
     let relation = compiler.names.relation(&step.relation)?;
-    Ok(Some(Judged { edge: index, iri: step.relation.clone(), subject: subject.clone(), relation, op, value, other: None }))
+    Ok(Some(Judged {
+        edge: index,
+        iri: step.relation.clone(),
+        subject: subject.clone(),
+        relation,
+        op,
+        value,
+        other: None,
+    }))
 }
 
 /// What the query says of the judgement; nothing where entities are compared.
 fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
     if last.other.is_some() {
         // Any tail will do.
-        return Some(Held::Tests { tests: Vec::new(), others: Vec::new() });
+        return Some(Held::Tests {
+            tests: Vec::new(),
+            others: Vec::new(),
+        });
     }
     let edge = &group.edges[last.edge];
-    let object = if edge.steps.first()?.forward { &edge.object } else { &edge.subject };
+    let object = if edge.steps.first()?.forward {
+        &edge.object
+    } else {
+        &edge.subject
+    };
     match object {
         Node::Entity(_) => None,
         Node::Literal(literal) => Some(Held::Term(Term::Literal(literal.clone()))),
         Node::Var(var) => {
-            let mut tests: Vec<_> =
-                group.comparisons.iter().filter(|comparison| comparison.var == *var).map(|c| algebra::of_tail(&c.test, *var)).collect();
+            let mut tests: Vec<_> = group
+                .comparisons
+                .iter()
+                .filter(|comparison| comparison.var == *var)
+                .map(|c| algebra::of_tail(&c.test, *var))
+                .collect();
             let mut others = Vec::new();
-            for ordered in group.ordered.iter().filter(|ordered| ordered.left == *var || ordered.right == *var) {
+            for ordered in group
+                .ordered
+                .iter()
+                .filter(|ordered| ordered.left == *var || ordered.right == *var)
+            {
                 tests.push(algebra::of_tail(&ordered.test, *var));
-                others.push((if ordered.left == *var { ordered.right } else { ordered.left }, value.clone()));
+                others.push((
+                    if ordered.left == *var {
+                        ordered.right
+                    } else {
+                        ordered.left
+                    },
+                    value.clone(),
+                ));
             }
             if tests.is_empty() {
-                let (one, other) = (Box::new(algebra::tail().into()), Box::new(algebra::variable(*var).into()));
+                let (one, other) = (
+                    Box::new(algebra::tail().into()),
+                    Box::new(algebra::variable(*var).into()),
+                );
                 tests.push(Expression::SameTerm(one, other));
                 others.push((*var, value.clone()));
             }
@@ -194,12 +302,25 @@ fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
 
 /// What the rest of the query says an attribute is to be compared with.
 fn against(compiler: &Compiler<'_>, group: &Group, var: Var) -> Option<(Op, Against)> {
-    let mut comparisons = group.comparisons.iter().filter(|comparison| comparison.var == var);
+    let mut comparisons = group
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.var == var);
     let leaf = View::new(group, &[], None).is_leaf(var);
-    match (comparisons.next(), comparisons.next(), group.ordered.first()) {
-        (Some(only), None, None) if leaf => Some((only.op, Against::Constant(compiler.literal(&only.value)))),
-        (None, None, Some(ordered)) if leaf && ordered.left == var => Some((ordered.op, Against::Set(ordered.right))),
-        (None, None, Some(ordered)) if leaf && ordered.right == var => Some((mirrored(ordered.op), Against::Set(ordered.left))),
+    match (
+        comparisons.next(),
+        comparisons.next(),
+        group.ordered.first(),
+    ) {
+        (Some(only), None, None) if leaf => {
+            Some((only.op, Against::Constant(compiler.literal(&only.value))))
+        }
+        (None, None, Some(ordered)) if leaf && ordered.left == var => {
+            Some((ordered.op, Against::Set(ordered.right)))
+        }
+        (None, None, Some(ordered)) if leaf && ordered.right == var => {
+            Some((mirrored(ordered.op), Against::Set(ordered.left)))
+        }
         (None, None, None) if !leaf => Some((Op::Eq, Against::Set(var))),
         _ => None,
     }
@@ -211,25 +332,37 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
     let gone = rest.edges.remove(last.edge);
     rest.ordered.clear();
     let compared = [gone.subject.var(), gone.object.var()];
-    rest.comparisons.retain(|comparison| !compared.contains(&Some(comparison.var)));
+    rest.comparisons
+        .retain(|comparison| !compared.contains(&Some(comparison.var)));
     let view = View::new(&rest, compiler.topics, None);
     let mut here = std::collections::BTreeSet::new();
     let mut value = None;
     if let Against::Set(var) | Against::Within(var) = &last.value {
         here = view.component(*var);
-        if last.subject.var().is_some_and(|subject| here.contains(&subject)) {
+        if last
+            .subject
+            .var()
+            .is_some_and(|subject| here.contains(&subject))
+        {
             return Err(Refusal::Cycle);
         }
         value = Some(*var);
     }
-    here.extend(last.subject.var().into_iter().flat_map(|subject| view.component(subject)));
+    here.extend(
+        last.subject
+            .var()
+            .into_iter()
+            .flat_map(|subject| view.component(subject)),
+    );
     let mut facts = Vec::new();
     for (index, edge) in rest.edges.iter().enumerate() {
         if edge.subject.var().or(edge.object.var()).is_none() {
             facts.push(index);
         }
     }
-    if !view.variables().is_subset(&here) || rest.classes.iter().any(|(node, _)| node.var().is_none()) {
+    if !view.variables().is_subset(&here)
+        || rest.classes.iter().any(|(node, _)| node.var().is_none())
+    {
         return Err(Refusal::Disconnected);
     }
     let value = match (&last.value, value) {
@@ -244,9 +377,17 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
             // Facts about the entity: all but the last as constraints on it.
             let mut set = Arg::Name(compiler.names.iri(iri)?);
             for index in facts {
-                let other = judged(compiler, &rest, index)?.filter(|other| other.subject == last.subject).ok_or(Refusal::Disconnected)?;
-                let Against::Constant(value) = other.value else { return Err(Refusal::Disconnected) };
-                set = compiler.along(Tool::GetEntityByConstraint, &set, vec![Arg::Name(other.relation), Arg::Op(other.op), value]);
+                let other = judged(compiler, &rest, index)?
+                    .filter(|other| other.subject == last.subject)
+                    .ok_or(Refusal::Disconnected)?;
+                let Against::Constant(value) = other.value else {
+                    return Err(Refusal::Disconnected);
+                };
+                set = compiler.along(
+                    Tool::GetEntityByConstraint,
+                    &set,
+                    vec![Arg::Name(other.relation), Arg::Op(other.op), value],
+                );
             }
             set
         }

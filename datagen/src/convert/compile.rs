@@ -83,7 +83,12 @@ pub(super) struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    pub(super) fn new(names: Names<'a>, topics: &'a [Term], without: &'a BTreeSet<Spare>, answer: Option<Var>) -> Self {
+    pub(super) fn new(
+        names: Names<'a>,
+        topics: &'a [Term],
+        without: &'a BTreeSet<Spare>,
+        answer: Option<Var>,
+    ) -> Self {
         Self {
             names,
             topics,
@@ -114,7 +119,8 @@ impl<'a> Compiler<'a> {
 
     /// A call that walks or compares along a relation, behind the relation list of its set.
     pub(super) fn along(&mut self, tool: Tool, set: &Arg, rest: Vec<Arg>) -> Arg {
-        self.calls.push(Call::new(Tool::GetRelation, vec![set.clone()], self.next));
+        self.calls
+            .push(Call::new(Tool::GetRelation, vec![set.clone()], self.next));
         let mut args = vec![set.clone()];
         args.extend(rest);
         self.emit(tool, args)
@@ -125,7 +131,11 @@ impl<'a> Compiler<'a> {
         let mut sets = sets.into_iter();
         let mut chunk: Vec<Arg> = sets.by_ref().take(MAX_SET_ARGS).collect();
         loop {
-            let joined = if chunk.len() == 1 { chunk.remove(0) } else { self.emit(tool, chunk) };
+            let joined = if chunk.len() == 1 {
+                chunk.remove(0)
+            } else {
+                self.emit(tool, chunk)
+            };
             let rest: Vec<Arg> = sets.by_ref().take(MAX_SET_ARGS - 1).collect();
             if rest.is_empty() {
                 return joined;
@@ -136,7 +146,11 @@ impl<'a> Compiler<'a> {
 
     /// A literal to compare with.
     pub(super) fn literal(&self, literal: &Literal) -> Arg {
-        Arg::Literal(if self.verbatim { literal.clone() } else { bare(literal) })
+        Arg::Literal(if self.verbatim {
+            literal.clone()
+        } else {
+            bare(literal)
+        })
     }
 
     fn intersect(&mut self, a: Arg, b: Arg) -> Arg {
@@ -146,7 +160,11 @@ impl<'a> Compiler<'a> {
     fn walk(&mut self, set: &Arg, steps: &[Step], from_subject: bool) -> Result<Arg, Refusal> {
         let mut results = Vec::new();
         for step in steps {
-            let tool = if step.forward == from_subject { Tool::GetTailEntity } else { Tool::GetHeadEntity };
+            let tool = if step.forward == from_subject {
+                Tool::GetTailEntity
+            } else {
+                Tool::GetHeadEntity
+            };
             let relation = self.names.relation(&step.relation)?;
             results.push(self.along(tool, set, vec![Arg::name(relation)]));
         }
@@ -154,7 +172,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// The answer's set of a group.
-    pub(super) fn select(&mut self, group: &Group, answer: Var, extreme: Option<(Var, Extreme)>) -> Result<Arg, Refusal> {
+    pub(super) fn select(
+        &mut self,
+        group: &Group,
+        answer: Var,
+        extreme: Option<(Var, Extreme)>,
+    ) -> Result<Arg, Refusal> {
         let view = View::new(group, self.topics, None);
         self.check(&view, answer)?;
         let Some((attribute, wanted)) = extreme else {
@@ -163,9 +186,14 @@ impl<'a> Compiler<'a> {
             return Ok(set);
         };
         self.extreme = extreme;
-        let [edge] = view.edges_at(attribute, &[])[..] else { return Err(Refusal::OrderBy) };
-        let (owner, relation) = match (view.far(edge, attribute), view.edge(edge).steps.as_slice()) {
-            (Node::Var(owner), [step]) if step.forward == view.is_subject(edge, *owner) => (*owner, step.relation.as_str()),
+        let [edge] = view.edges_at(attribute, &[])[..] else {
+            return Err(Refusal::OrderBy);
+        };
+        let (owner, relation) = match (view.far(edge, attribute), view.edge(edge).steps.as_slice())
+        {
+            (Node::Var(owner), [step]) if step.forward == view.is_subject(edge, *owner) => {
+                (*owner, step.relation.as_str())
+            }
             _ => return Err(Refusal::Extreme),
         };
         if !view.is_leaf(attribute) {
@@ -176,20 +204,53 @@ impl<'a> Compiler<'a> {
         self.all_closed(&view)?;
         let iri = relation.to_owned();
         let relation = self.names.relation(relation)?;
-        let mut set = self.along(Tool::GetEntityByConstraint, &all, vec![Arg::name(relation), Arg::Extreme(wanted)]);
-        let tests =
-            view.group.comparisons.iter().filter(|comparison| comparison.var == attribute).map(|comparison| comparison.test.clone());
-        let either = view.group.choices.iter().filter(|(known, _)| *known == attribute).map(|(_, either)| algebra::any(either));
-        let tests: Vec<_> = tests.chain(either).map(|test| algebra::of_tail(&test, attribute)).collect();
+        let mut set = self.along(
+            Tool::GetEntityByConstraint,
+            &all,
+            vec![Arg::name(relation), Arg::Extreme(wanted)],
+        );
+        let tests = view
+            .group
+            .comparisons
+            .iter()
+            .filter(|comparison| comparison.var == attribute)
+            .map(|comparison| comparison.test.clone());
+        let either = view
+            .group
+            .choices
+            .iter()
+            .filter(|(known, _)| *known == attribute)
+            .map(|(_, either)| algebra::any(either));
+        let tests: Vec<_> = tests
+            .chain(either)
+            .map(|test| algebra::of_tail(&test, attribute))
+            .collect();
         let asked = answer == attribute;
         let held = if self.aggregated {
-            Held::Aggregate { extreme: wanted, tests, asked }
+            Held::Aggregate {
+                extreme: wanted,
+                tests,
+                asked,
+            }
         } else {
-            let key = self.key.as_ref().map(|key| algebra::of_tail(key, attribute));
-            Held::Extreme { extreme: wanted, key, tests, asked }
+            let key = self
+                .key
+                .as_ref()
+                .map(|key| algebra::of_tail(key, attribute));
+            Held::Extreme {
+                extreme: wanted,
+                key,
+                tests,
+                asked,
+            }
         };
         let check = self.checks.len();
-        self.checks.push(Check { input: all, output: set.clone(), relation: iri, held });
+        self.checks.push(Check {
+            input: all,
+            output: set.clone(),
+            relation: iri,
+            held,
+        });
         let path = view.path(owner, answer).ok_or(Refusal::Disconnected)?;
         for (i, (edge, node)) in path.iter().enumerate() {
             let from_subject = !view.is_subject(*edge, *node);
@@ -227,7 +288,13 @@ impl<'a> Compiler<'a> {
             }
         }
         // A union at a variable that nothing else joins would be lost.
-        let anchored = |branches: &Vec<Group>| here.iter().any(|&var| branches.iter().any(|branch| crate::graph::uses(branch, var)));
+        let anchored = |branches: &Vec<Group>| {
+            here.iter().any(|&var| {
+                branches
+                    .iter()
+                    .any(|branch| crate::graph::uses(branch, var))
+            })
+        };
         if !view.group.unions.iter().all(anchored) {
             return Err(Refusal::Disconnected);
         }
@@ -235,11 +302,20 @@ impl<'a> Compiler<'a> {
     }
 
     fn all_closed(&self, view: &View<'_>) -> Result<(), Refusal> {
-        if view.closing.iter().all(|edge| self.closed.contains(edge)) { Ok(()) } else { Err(Refusal::Cycle) }
+        if view.closing.iter().all(|edge| self.closed.contains(edge)) {
+            Ok(())
+        } else {
+            Err(Refusal::Cycle)
+        }
     }
 
     /// The set of a node: all values that everything but the edge `via` allows.
-    pub(super) fn set(&mut self, view: &View<'_>, node: Var, via: Option<usize>) -> Result<Arg, Refusal> {
+    pub(super) fn set(
+        &mut self,
+        view: &View<'_>,
+        node: Var,
+        via: Option<usize>,
+    ) -> Result<Arg, Refusal> {
         let start = view.best(node, via).ok_or(Refusal::NoStart)?;
         let set = self.enter(view, node, &start)?;
         let mut without: Vec<usize> = via.into_iter().collect();
@@ -266,7 +342,11 @@ impl<'a> Compiler<'a> {
                 self.walk(&base, &view.edge(edge).steps, !view.is_subject(edge, node))
             }
             Entry::Values(i) => {
-                let names = view.group.values[i].1.iter().map(|term| self.names.node(term).map(Arg::Name)).collect::<Result<_, _>>()?;
+                let names = view.group.values[i]
+                    .1
+                    .iter()
+                    .map(|term| self.names.node(term).map(Arg::Name))
+                    .collect::<Result<_, _>>()?;
                 Ok(self.combine(Tool::Union, names))
             }
             Entry::Label(i) => self.labelled(&view.group.labels[i].1),
@@ -299,21 +379,33 @@ impl<'a> Compiler<'a> {
     /// The entities with a label: themselves where a graph knows them, else the candidates for the mention.
     fn labelled(&mut self, label: &Literal) -> Result<Arg, Refusal> {
         if let Some(kg) = self.names.kg {
-            let literal = kg.find(&Term::Literal(label.clone())).ok_or(Refusal::UnknownConstant)?;
-            let mut nodes: Vec<_> =
-                kg.schema().label_relations.iter().flat_map(|&relation| kg.heads(relation, literal).into_owned()).collect();
+            let literal = kg
+                .find(&Term::Literal(label.clone()))
+                .ok_or(Refusal::UnknownConstant)?;
+            let mut nodes: Vec<_> = kg
+                .schema()
+                .label_relations
+                .iter()
+                .flat_map(|&relation| kg.heads(relation, literal).into_owned())
+                .collect();
             nodes.sort_unstable();
             nodes.dedup();
             match nodes.len() {
                 0 => return Err(Refusal::UnknownConstant),
                 _ => {
                     self.found.extend(nodes.iter().map(|&node| kg.term(node)));
-                    let names = nodes.into_iter().map(|node| Arg::Name(kg.name(node))).collect();
+                    let names = nodes
+                        .into_iter()
+                        .map(|node| Arg::Name(kg.name(node)))
+                        .collect();
                     return Ok(self.combine(Tool::Union, names));
                 }
             }
         }
-        Ok(self.emit(Tool::GetCandidateEntity, vec![Arg::Literal(Literal::plain(label.lexical.clone()))]))
+        Ok(self.emit(
+            Tool::GetCandidateEntity,
+            vec![Arg::Literal(Literal::plain(label.lexical.clone()))],
+        ))
     }
 
     /// Narrows a node's set by all that is local there, but for what it came from and the edges `without`. Where only the way back
@@ -328,13 +420,19 @@ impl<'a> Compiler<'a> {
         inner: bool,
     ) -> Result<Arg, Refusal> {
         let mut set = reached.clone();
-        let mut branches: Vec<Start> = view.own_entity_starts(node).into_iter().filter(|start| Some(start.entry) != used).collect();
+        let mut branches: Vec<Start> = view
+            .own_entity_starts(node)
+            .into_iter()
+            .filter(|start| Some(start.entry) != used)
+            .collect();
         let (mut compared, mut outward) = (Vec::new(), Vec::new());
         for edge in view.edges_at(node, without) {
             match (view.start_over(edge, node), view.far(edge, node)) {
                 (Some(start), _) if start.kind == StartKind::Entity => branches.push(start),
                 (_, Node::Literal(_)) => compared.push(edge),
-                (_, Node::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => compared.push(edge),
+                (_, Node::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => {
+                    compared.push(edge)
+                }
                 _ => outward.push(edge),
             }
         }
@@ -345,14 +443,34 @@ impl<'a> Compiler<'a> {
         for edge in compared {
             set = self.attribute(view, node, &set, edge)?;
         }
-        for interval in view.group.intervals.iter().filter(|interval| interval.node.var() == Some(node)) {
-            let rest = vec![Arg::Name(self.names.interval(interval)?), Arg::Op(Op::Eq), Arg::Literal(interval.value.clone())];
+        for interval in view
+            .group
+            .intervals
+            .iter()
+            .filter(|interval| interval.node.var() == Some(node))
+        {
+            let rest = vec![
+                Arg::Name(self.names.interval(interval)?),
+                Arg::Op(Op::Eq),
+                Arg::Literal(interval.value.clone()),
+            ];
             let held = Held::Interval(Box::new(interval.clone()));
             let kept = self.along(Tool::GetEntityByConstraint, &set, rest);
-            self.checks.push(Check { input: set, output: kept.clone(), relation: interval.from.clone(), held });
+            self.checks.push(Check {
+                input: set,
+                output: kept.clone(),
+                relation: interval.from.clone(),
+                held,
+            });
             set = kept;
         }
-        for (i, (_, class)) in view.group.classes.iter().enumerate().filter(|(_, (at, _))| at.var() == Some(node)) {
+        for (i, (_, class)) in view
+            .group
+            .classes
+            .iter()
+            .enumerate()
+            .filter(|(_, (at, _))| at.var() == Some(node))
+        {
             self.spares.push(Spare::Class(node, class.clone()));
             if used != Some(Entry::Class(i)) {
                 let members = self.class(class)?;

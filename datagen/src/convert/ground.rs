@@ -15,7 +15,10 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
     collect(&graph.group, &mut open);
     for (i, var) in open.iter().enumerate() {
         // A predicate that is asked for, compared, or shared between edges is no mere wildcard.
-        if asked.contains(&Some(*var)) || open[i + 1..].contains(var) || spoken_of(&graph.group, *var) {
+        if asked.contains(&Some(*var))
+            || open[i + 1..].contains(var)
+            || spoken_of(&graph.group, *var)
+        {
             return Err(Refusal::VariablePredicate);
         }
     }
@@ -28,8 +31,14 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
 /// Drops intervals of which the graph holds neither end: they keep every node.
 pub(super) fn intervals(group: &mut Group, kg: &dyn Kg) {
     let absent = |iri: &String| kg.find(&Term::Iri(iri.clone())).is_none();
-    group.intervals.retain(|interval| !(absent(&interval.from) && absent(&interval.to)));
-    group.unions.iter_mut().flatten().for_each(|branch| intervals(branch, kg));
+    group
+        .intervals
+        .retain(|interval| !(absent(&interval.from) && absent(&interval.to)));
+    group
+        .unions
+        .iter_mut()
+        .flatten()
+        .for_each(|branch| intervals(branch, kg));
 }
 
 /// Drops alternatives that the graph cannot hold, where another one is left: their sets are empty.
@@ -41,7 +50,9 @@ pub(super) fn alternatives(group: &mut Group, kg: &dyn Kg) {
         }
     }
     for branches in &mut group.unions {
-        branches.iter_mut().for_each(|branch| alternatives(branch, kg));
+        branches
+            .iter_mut()
+            .for_each(|branch| alternatives(branch, kg));
         if branches.iter().any(|branch| holds(branch, &known)) {
             branches.retain(|branch| holds(branch, &known));
         }
@@ -54,14 +65,27 @@ fn holds(group: &Group, known: &dyn Fn(&str) -> bool) -> bool {
         Node::Entity(iri) => known(iri),
         Node::Var(_) | Node::Literal(_) => true,
     };
-    group.edges.iter().all(|edge| node(&edge.subject) && node(&edge.object) && edge.steps.iter().all(|step| known(&step.relation)))
-        && group.classes.iter().all(|(at, class)| node(at) && known(class))
-        && group.unions.iter().all(|branches| branches.iter().any(|branch| holds(branch, known)))
+    group.edges.iter().all(|edge| {
+        node(&edge.subject)
+            && node(&edge.object)
+            && edge.steps.iter().all(|step| known(&step.relation))
+    }) && group
+        .classes
+        .iter()
+        .all(|(at, class)| node(at) && known(class))
+        && group
+            .unions
+            .iter()
+            .all(|branches| branches.iter().any(|branch| holds(branch, known)))
 }
 
 fn collect(group: &Group, into: &mut Vec<Var>) {
     into.extend(group.edges.iter().filter_map(|edge| edge.predicate));
-    group.unions.iter().flatten().for_each(|branch| collect(branch, into));
+    group
+        .unions
+        .iter()
+        .flatten()
+        .for_each(|branch| collect(branch, into));
 }
 
 fn spoken_of(group: &Group, var: Var) -> bool {
@@ -72,29 +96,48 @@ fn spoken_of(group: &Group, var: Var) -> bool {
 
 fn ground(group: &mut Group, kg: &dyn Kg) -> Result<(), Refusal> {
     let step = |relation: &RelId| match kg.term(relation.node()) {
-        Term::Iri(relation) => Some(Step { relation, forward: true }),
+        Term::Iri(relation) => Some(Step {
+            relation,
+            forward: true,
+        }),
         Term::Blank(_) | Term::Literal(_) => None,
     };
     for edge in &mut group.edges {
         if edge.predicate.take().is_some() {
             edge.steps = steps(edge, kg)?;
-            group.unseen.push((edge.order, kg.schema().hidden.iter().filter_map(step).collect()));
+            group.unseen.push((
+                edge.order,
+                kg.schema().hidden.iter().filter_map(step).collect(),
+            ));
         }
     }
     group.unseen.retain(|(_, steps)| !steps.is_empty());
-    group.unions.iter_mut().flatten().try_for_each(|branch| ground(branch, kg))
+    group
+        .unions
+        .iter_mut()
+        .flatten()
+        .try_for_each(|branch| ground(branch, kg))
 }
 
 fn steps(edge: &Edge, kg: &dyn Kg) -> Result<Vec<Step>, Refusal> {
-    let find = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).ok_or(Refusal::UnknownConstant);
+    let find = |iri: &str| {
+        kg.find(&Term::Iri(iri.to_owned()))
+            .ok_or(Refusal::UnknownConstant)
+    };
     let mut relations: Vec<(usize, RelId)> = match (&edge.subject, &edge.object) {
         (Node::Entity(subject), Node::Var(_)) => {
             let node = find(subject)?;
-            kg.out_relations(node).into_iter().map(|relation| (kg.tails(node, relation).len(), relation)).collect()
+            kg.out_relations(node)
+                .into_iter()
+                .map(|relation| (kg.tails(node, relation).len(), relation))
+                .collect()
         }
         (Node::Var(_), Node::Entity(object)) => {
             let node = find(object)?;
-            kg.in_relations(node).into_iter().map(|relation| (kg.heads(relation, node).len(), relation)).collect()
+            kg.in_relations(node)
+                .into_iter()
+                .map(|relation| (kg.heads(relation, node).len(), relation))
+                .collect()
         }
         _ => return Err(Refusal::VariablePredicate),
     };
@@ -102,9 +145,14 @@ fn steps(edge: &Edge, kg: &dyn Kg) -> Result<Vec<Step>, Refusal> {
         return Err(Refusal::VariablePredicate);
     }
     relations.sort_by_key(|&(support, relation)| (std::cmp::Reverse(support), relation));
-    let iris = relations.into_iter().map(|(_, relation)| match kg.term(relation.node()) {
-        Term::Iri(relation) => Ok(Step { relation, forward: true }),
-        Term::Blank(_) | Term::Literal(_) => Err(Refusal::VariablePredicate),
-    });
+    let iris = relations
+        .into_iter()
+        .map(|(_, relation)| match kg.term(relation.node()) {
+            Term::Iri(relation) => Ok(Step {
+                relation,
+                forward: true,
+            }),
+            Term::Blank(_) | Term::Literal(_) => Err(Refusal::VariablePredicate),
+        });
     iris.collect()
 }

@@ -22,7 +22,9 @@ use exact::Check;
 use names::Names;
 use residue::Residue;
 use toolbox::call::{Arg, Call, Tool};
-use toolbox::exec::{EntSet, Exclude, ExcludeWhen, ExecOptions, Observation, Session, Value, run_program};
+use toolbox::exec::{
+    EntSet, Exclude, ExcludeWhen, ExecOptions, Observation, Session, Value, run_program,
+};
 use toolbox::kg::{Kg, spargebra};
 use toolbox::limits::MAX_STEPS;
 use toolbox::link::Linked;
@@ -71,13 +73,27 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     let unlimited = context.kg.and_then(|kg| limit::unlimited(kg, query));
     let query = unlimited.as_ref().unwrap_or(query);
     let graph = graph_in(query, context, &vocabulary)?;
-    let names = Names { kg: context.kg, vocabulary: &vocabulary };
+    let names = Names {
+        kg: context.kg,
+        vocabulary: &vocabulary,
+    };
     let mut without = BTreeSet::new();
     let strict = program(&graph, context, names, &without, false);
-    let Some(kg) = context.kg else { return strict.and_then(|made| checked(made.program)) };
-    let mut trial = Trial { kg, graph: &graph, context, names, verbatim: false };
+    let Some(kg) = context.kg else {
+        return strict.and_then(|made| checked(made.program));
+    };
+    let mut trial = Trial {
+        kg,
+        graph: &graph,
+        context,
+        names,
+        verbatim: false,
+    };
     let mut best = strict?;
-    let Some(mut result) = trial.run(&best.program).or_else(|| trial.repair(&mut best, &mut without)) else {
+    let Some(mut result) = trial
+        .run(&best.program)
+        .or_else(|| trial.repair(&mut best, &mut without))
+    else {
         return checked(best.program);
     };
     if !result.holds(kg, &best.checks)? {
@@ -91,15 +107,29 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     }
     // What is left out, or dropped on the way, makes sets smaller than what the query says.
     let whole = without.is_empty() && context.exclude != ExcludeWhen::EveryStep;
-    let passed = if whole { passed(kg, &best, &result) } else { Vec::new() };
-    let residue = Residue { kg, vocabulary: &vocabulary, graph: &graph, exclude: context.exclude, passed };
+    let passed = if whole {
+        passed(kg, &best, &result)
+    } else {
+        Vec::new()
+    };
+    let residue = Residue {
+        kg,
+        vocabulary: &vocabulary,
+        graph: &graph,
+        exclude: context.exclude,
+        passed,
+    };
     let exclude = residue.check(&best.alternatives, &result.value)?;
     if let Some(counted) = &graph.rows
         && !rows::differ_in_nothing(kg, query, counted)?
     {
         return Err(Refusal::Aggregate);
     }
-    let Made { program: mut best, spares, .. } = best;
+    let Made {
+        program: mut best,
+        spares,
+        ..
+    } = best;
     if spares.iter().any(|spare| !without.contains(spare)) {
         trial.shorten(&mut best, &result.value, without, spares);
     }
@@ -114,22 +144,43 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
 /// The sets that a program passed at variables of its query. Each holds whatever the variable is in a solution, and with alternatives one
 /// variable has several.
 fn passed(kg: &dyn Kg, made: &Made, ran: &Ran) -> Vec<(Var, EntSet)> {
-    if made.alternatives.len() != 1 || made.alternatives.iter().any(|group| !group.unions.is_empty()) {
+    if made.alternatives.len() != 1
+        || made
+            .alternatives
+            .iter()
+            .any(|group| !group.unions.is_empty())
+    {
         return Vec::new();
     }
-    let set = |arg: &Arg| exact::Run { kg, variables: &ran.variables }.set(arg);
-    made.sets.iter().filter_map(|(var, arg)| Some((*var, set(arg)?))).collect()
+    let set = |arg: &Arg| {
+        exact::Run {
+            kg,
+            variables: &ran.variables,
+        }
+        .set(arg)
+    };
+    made.sets
+        .iter()
+        .filter_map(|(var, arg)| Some((*var, set(arg)?)))
+        .collect()
 }
 
 /// The graph of a gold query as programs are made from it: predicates grounded, and without what says nothing on the graph at hand.
 ///
 /// # Errors
 /// The reason for which there is none.
-pub(crate) fn graph_of(query: &spargebra::Query, context: &Context<'_>) -> Result<QueryGraph, Refusal> {
+pub(crate) fn graph_of(
+    query: &spargebra::Query,
+    context: &Context<'_>,
+) -> Result<QueryGraph, Refusal> {
     graph_in(query, context, &Vocabulary::new(context.kg))
 }
 
-fn graph_in(query: &spargebra::Query, context: &Context<'_>, vocabulary: &Vocabulary) -> Result<QueryGraph, Refusal> {
+fn graph_in(
+    query: &spargebra::Query,
+    context: &Context<'_>,
+    vocabulary: &Vocabulary,
+) -> Result<QueryGraph, Refusal> {
     let mut graph = read_query(query, vocabulary)?;
     ground::predicates(&mut graph, context.kg)?;
     if let Some(kg) = context.kg {
@@ -170,25 +221,52 @@ struct Ran {
 
 impl Ran {
     fn holds(&self, kg: &dyn Kg, checks: &[Check]) -> Result<bool, Refusal> {
-        exact::Run { kg, variables: &self.variables }.holds(checks)
+        exact::Run {
+            kg,
+            variables: &self.variables,
+        }
+        .holds(checks)
     }
 }
 
 impl Trial<'_> {
     /// What a program gives, relation lists skipped.
     fn run(&self, program: &GoldProgram) -> Option<Ran> {
-        let calls: Vec<Call> = program.calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
+        let calls: Vec<Call> = program
+            .calls
+            .iter()
+            .filter(|call| call.tool != Tool::GetRelation)
+            .cloned()
+            .collect();
         // What stands outside of the answer only is left to verification; what is dropped at every step changes the sets on the way.
-        let nodes = program.exclude.iter().filter(|_| self.context.exclude == ExcludeWhen::EveryStep).filter_map(|term| self.kg.find(term));
-        let exclude = Exclude { nodes: nodes.collect(), when: self.context.exclude };
-        let options = ExecOptions { max_steps: calls.len(), lists: false, exclude, ..ExecOptions::default() };
+        let nodes = program
+            .exclude
+            .iter()
+            .filter(|_| self.context.exclude == ExcludeWhen::EveryStep)
+            .filter_map(|term| self.kg.find(term));
+        let exclude = Exclude {
+            nodes: nodes.collect(),
+            when: self.context.exclude,
+        };
+        let options = ExecOptions {
+            max_steps: calls.len(),
+            lists: false,
+            exclude,
+            ..ExecOptions::default()
+        };
         let mut session = Session::new(self.kg, "", Linked::default(), &[], options);
         let value = run_program(&mut session, &calls).ok()?;
-        let assigned = session.steps().iter().filter_map(|step| match &step.observation {
-            Observation::Value(value) => Some(value.clone()),
-            Observation::Relations(_) | Observation::Answer(_) => None,
-        });
-        Some(Ran { value, variables: assigned.collect() })
+        let assigned = session
+            .steps()
+            .iter()
+            .filter_map(|step| match &step.observation {
+                Observation::Value(value) => Some(value.clone()),
+                Observation::Relations(_) | Observation::Answer(_) => None,
+            });
+        Some(Ran {
+            value,
+            variables: assigned.collect(),
+        })
     }
 
     fn program(&self, without: &BTreeSet<Spare>) -> Option<Made> {
@@ -204,7 +282,14 @@ impl Trial<'_> {
             // What a judgement needs one value of may have several: another one of the query's edges may do, or narrowing first.
             let mut fewer = BTreeSet::new();
             for kind in [JudgementKind::Compared, JudgementKind::Within] {
-                let orders: Vec<usize> = self.graph.group.edges.iter().map(|edge| edge.order).rev().collect();
+                let orders: Vec<usize> = self
+                    .graph
+                    .group
+                    .edges
+                    .iter()
+                    .map(|edge| edge.order)
+                    .rev()
+                    .collect();
                 for order in orders {
                     fewer.insert(Spare::Judgement(order, kind));
                     if let Some(made) = self.program(&fewer)
@@ -232,14 +317,27 @@ impl Trial<'_> {
     }
 
     /// Leaves out what does not change the result, beginning with `spares`.
-    fn shorten(&self, best: &mut GoldProgram, result: &Value, mut without: BTreeSet<Spare>, spares: Vec<Spare>) {
+    fn shorten(
+        &self,
+        best: &mut GoldProgram,
+        result: &Value,
+        mut without: BTreeSet<Spare>,
+        spares: Vec<Spare>,
+    ) {
         // Everything at once is the common case; leaving something out can bring up more to leave out.
         let mut all: BTreeSet<Spare> = without.iter().cloned().chain(spares).collect();
-        while let Some(Made { program: shorter, spares, .. }) = self.program(&all) {
+        while let Some(Made {
+            program: shorter,
+            spares,
+            ..
+        }) = self.program(&all)
+        {
             let before = all.len();
             all.extend(spares);
             if all.len() == before {
-                if shorter.calls.len() < best.calls.len() && self.run(&shorter).is_some_and(|ran| ran.value == *result) {
+                if shorter.calls.len() < best.calls.len()
+                    && self.run(&shorter).is_some_and(|ran| ran.value == *result)
+                {
                     *best = shorter;
                     return;
                 }
@@ -248,12 +346,22 @@ impl Trial<'_> {
         }
         let mut tried = without.clone();
         loop {
-            let Some(made) = self.program(&without) else { return };
-            let Some(spare) = made.spares.into_iter().find(|spare| tried.insert(spare.clone())) else { return };
+            let Some(made) = self.program(&without) else {
+                return;
+            };
+            let Some(spare) = made
+                .spares
+                .into_iter()
+                .find(|spare| tried.insert(spare.clone()))
+            else {
+                return;
+            };
             without.insert(spare.clone());
             match self.program(&without) {
-                Some(Made { program: shorter, .. })
-                    if shorter.calls.len() < best.calls.len() && self.run(&shorter).is_some_and(|ran| ran.value == *result) =>
+                Some(Made {
+                    program: shorter, ..
+                }) if shorter.calls.len() < best.calls.len()
+                    && self.run(&shorter).is_some_and(|ran| ran.value == *result) =>
                 {
                     *best = shorter;
                 }
@@ -268,9 +376,19 @@ impl Trial<'_> {
 /// Alternatives and intervals of a group.
 fn dispensable(group: &Group, into: &mut Vec<Spare>) {
     for edge in group.edges.iter().filter(|edge| edge.steps.len() > 1) {
-        into.extend(edge.steps.iter().map(|step| Spare::Step(edge.order, step.clone())));
+        into.extend(
+            edge.steps
+                .iter()
+                .map(|step| Spare::Step(edge.order, step.clone())),
+        );
     }
-    into.extend(group.intervals.iter().filter_map(|interval| interval.node.var()).map(Spare::Interval));
+    into.extend(
+        group
+            .intervals
+            .iter()
+            .filter_map(|interval| interval.node.var())
+            .map(Spare::Interval),
+    );
     for branch in group.unions.iter().flatten() {
         into.extend(branch.edges.first().map(|edge| Spare::Branch(edge.order)));
         dispensable(branch, into);
@@ -278,7 +396,11 @@ fn dispensable(group: &Group, into: &mut Vec<Spare>) {
 }
 
 fn checked(program: GoldProgram) -> Result<GoldProgram, Refusal> {
-    if program.calls.len() > MAX_STEPS { Err(Refusal::TooLong) } else { Ok(program) }
+    if program.calls.len() > MAX_STEPS {
+        Err(Refusal::TooLong)
+    } else {
+        Ok(program)
+    }
 }
 
 /// One program, strict but for what it is to do without.
@@ -301,17 +423,28 @@ fn program(
     let result = match graph.form {
         Form::Ask => ask::ask(&mut compiler, &group)?,
         Form::Select(var) | Form::Count(var) => {
-            alternatives = union::multiply(group.clone(), answer, graph.extreme.map(|(var, _)| var), context.topics)?;
+            alternatives = union::multiply(
+                group.clone(),
+                answer,
+                graph.extreme.map(|(var, _)| var),
+                context.topics,
+            )?;
             unions |= alternatives.len() > 1;
             let mut sets = Vec::new();
             for alternative in &alternatives {
-                if matches!(graph.form, Form::Count(_)) && !union::is_connected(alternative, var, context.topics) {
+                if matches!(graph.form, Form::Count(_))
+                    && !union::is_connected(alternative, var, context.topics)
+                {
                     return Err(Refusal::Disconnected);
                 }
                 sets.push(compiler.select(alternative, var, graph.extreme)?);
             }
             let set = compiler.combine(Tool::Union, sets);
-            if matches!(graph.form, Form::Count(_)) { compiler.emit(Tool::Count, vec![set]) } else { set }
+            if matches!(graph.form, Form::Count(_)) {
+                compiler.emit(Tool::Count, vec![set])
+            } else {
+                set
+            }
         }
     };
     compiler.emit(Tool::End, vec![result]);
@@ -325,33 +458,74 @@ fn program(
             constants.push(term);
         }
     }
-    let hops = answer.and_then(|var| View::new(&group, context.topics, None).best(var, None)).map_or(1, |start| start.distance);
-    let exclude = group.differ.iter().filter(|(var, _)| Some(*var) == answer).map(|(_, term)| term.clone()).collect();
+    let hops = answer
+        .and_then(|var| View::new(&group, context.topics, None).best(var, None))
+        .map_or(1, |start| start.distance);
+    let exclude = group
+        .differ
+        .iter()
+        .filter(|(var, _)| Some(*var) == answer)
+        .map(|(_, term)| term.clone())
+        .collect();
     let shape = shape(graph, &group, &calls, unions).to_owned();
     let hops = u32::try_from(hops).unwrap_or(u32::MAX);
-    let program = GoldProgram { calls, exclude, shape, hops, constants, literals, classes };
-    Ok(Made { program, spares, checks, alternatives, sets })
+    let program = GoldProgram {
+        calls,
+        exclude,
+        shape,
+        hops,
+        constants,
+        literals,
+        classes,
+    };
+    Ok(Made {
+        program,
+        spares,
+        checks,
+        alternatives,
+        sets,
+    })
 }
 
 fn prune(group: &mut Group, without: &BTreeSet<Spare>) {
     if without.is_empty() {
         return;
     }
-    group.classes.retain(|(node, class)| node.var().is_none_or(|var| !without.contains(&Spare::Class(var, class.clone()))));
-    group.intervals.retain(|interval| interval.node.var().is_none_or(|var| !without.contains(&Spare::Interval(var))));
+    group.classes.retain(|(node, class)| {
+        node.var()
+            .is_none_or(|var| !without.contains(&Spare::Class(var, class.clone())))
+    });
+    group.intervals.retain(|interval| {
+        interval
+            .node
+            .var()
+            .is_none_or(|var| !without.contains(&Spare::Interval(var)))
+    });
     for edge in &mut group.edges {
         let order = edge.order;
-        edge.steps.retain(|step| !without.contains(&Spare::Step(order, step.clone())));
+        edge.steps
+            .retain(|step| !without.contains(&Spare::Step(order, step.clone())));
     }
     for branches in &mut group.unions {
-        branches.retain(|branch| branch.edges.first().is_none_or(|edge| !without.contains(&Spare::Branch(edge.order))));
-        branches.iter_mut().for_each(|branch| prune(branch, without));
+        branches.retain(|branch| {
+            branch
+                .edges
+                .first()
+                .is_none_or(|edge| !without.contains(&Spare::Branch(edge.order)))
+        });
+        branches
+            .iter_mut()
+            .for_each(|branch| prune(branch, without));
     }
 }
 
 fn literals(calls: &[Call]) -> Vec<Literal> {
     let mut found = Vec::new();
-    for arg in calls.iter().filter(|call| call.tool != Tool::GetCandidateEntity).flat_map(|call| &call.args) {
+    for arg in calls
+        .iter()
+        .filter(|call| call.tool != Tool::GetCandidateEntity)
+        .flat_map(|call| &call.args)
+    {
         if let Arg::Literal(literal) = arg
             && !found.contains(literal)
         {
@@ -382,7 +556,11 @@ fn constants(group: &Group) -> Vec<Term> {
     // Stable, so that values keep their order behind the edges.
     placed.sort_by_key(|(order, _)| *order);
     let mut seen = BTreeSet::new();
-    placed.into_iter().filter(|(_, iri)| seen.insert(iri.clone())).map(|(_, iri)| Term::Iri(iri)).collect()
+    placed
+        .into_iter()
+        .filter(|(_, iri)| seen.insert(iri.clone()))
+        .map(|(_, iri)| Term::Iri(iri))
+        .collect()
 }
 
 fn shape(graph: &QueryGraph, group: &Group, calls: &[Call], unions: bool) -> &'static str {
@@ -391,12 +569,16 @@ fn shape(graph: &QueryGraph, group: &Group, calls: &[Call], unions: bool) -> &'s
     match (graph.form, graph.extreme) {
         (Form::Ask, _) => "ask",
         (Form::Count(_), _) => "count",
-        (Form::Select(var), Some(_)) if group.values.iter().any(|(known, _)| *known == var) => "compare",
+        (Form::Select(var), Some(_)) if group.values.iter().any(|(known, _)| *known == var) => {
+            "compare"
+        }
         (Form::Select(_), Some((_, Extreme::Max))) => "argmax",
         (Form::Select(_), Some((_, Extreme::Min))) => "argmin",
         (Form::Select(_), None) if unions || uses(Tool::Union) => "union",
         (Form::Select(_), None) if !group.intervals.is_empty() => "interval",
-        (Form::Select(_), None) if !group.comparisons.is_empty() || !group.ordered.is_empty() => "filter",
+        (Form::Select(_), None) if !group.comparisons.is_empty() || !group.ordered.is_empty() => {
+            "filter"
+        }
         (Form::Select(_), None) if constants(group).len() > 1 => "star",
         (Form::Select(_), None) if constants(group).is_empty() => "class",
         (Form::Select(_), None) => "chain",

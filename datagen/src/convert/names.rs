@@ -33,7 +33,10 @@ impl Names<'_> {
     /// An entity, class or literal node.
     pub(super) fn node(&self, term: &Term) -> Result<String, Refusal> {
         match (self.kg, term) {
-            (Some(kg), term) => kg.find(term).map(|node| kg.name(node)).ok_or(Refusal::UnknownConstant),
+            (Some(kg), term) => kg
+                .find(term)
+                .map(|node| kg.name(node))
+                .ok_or(Refusal::UnknownConstant),
             (None, Term::Iri(iri)) => Ok(short(iri)),
             (None, term) => Ok(term.to_string()),
         }
@@ -54,25 +57,49 @@ impl Names<'_> {
         if self.vocabulary.is_type(iri) || self.vocabulary.is_label(iri) {
             return Err(Refusal::HiddenRelation);
         }
-        let Some(kg) = self.kg else { return Ok(short(iri)) };
-        let node = kg.find(&Term::Iri(iri.to_owned())).ok_or(Refusal::UnknownConstant)?;
-        if kg.schema().hidden.contains(&node.relation()) { Err(Refusal::HiddenRelation) } else { Ok(kg.name(node)) }
+        let Some(kg) = self.kg else {
+            return Ok(short(iri));
+        };
+        let node = kg
+            .find(&Term::Iri(iri.to_owned()))
+            .ok_or(Refusal::UnknownConstant)?;
+        if kg.schema().hidden.contains(&node.relation()) {
+            Err(Refusal::HiddenRelation)
+        } else {
+            Ok(kg.name(node))
+        }
     }
 
     /// The derived relation of an interval (rule R11).
     pub(super) fn interval(&self, interval: &Interval) -> Result<String, Refusal> {
         let Some(kg) = self.kg else {
-            let stem = interval.from.rsplit_once('.').map_or(interval.from.as_str(), |(stem, _)| stem);
+            let stem = interval
+                .from
+                .rsplit_once('.')
+                .map_or(interval.from.as_str(), |(stem, _)| stem);
             return Ok(format!("{}.from_to", short(stem)));
         };
-        let id = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).map(toolbox::term::NodeId::relation).ok_or(Refusal::UnknownConstant);
+        let id = |iri: &str| {
+            kg.find(&Term::Iri(iri.to_owned()))
+                .map(toolbox::term::NodeId::relation)
+                .ok_or(Refusal::UnknownConstant)
+        };
         let (from, to) = (id(&interval.from)?, id(&interval.to)?);
-        let found = kg.schema().intervals.iter().find(|known| known.from == from && known.to == to);
-        found.map(|known| known.name.clone()).ok_or(Refusal::UnknownConstant)
+        let found = kg
+            .schema()
+            .intervals
+            .iter()
+            .find(|known| known.from == from && known.to == to);
+        found
+            .map(|known| known.name.clone())
+            .ok_or(Refusal::UnknownConstant)
     }
 }
 
 fn short(iri: &str) -> String {
-    let known = NAMESPACES.iter().find_map(|(namespace, prefix)| iri.strip_prefix(namespace).map(|local| format!("{prefix}{local}")));
+    let known = NAMESPACES.iter().find_map(|(namespace, prefix)| {
+        iri.strip_prefix(namespace)
+            .map(|local| format!("{prefix}{local}"))
+    });
     known.unwrap_or_else(|| iri.to_owned())
 }

@@ -29,7 +29,11 @@ impl Residue<'_> {
     ///
     /// Gives the terms that have to be kept out of the answer beyond the query's own constants: what a variable has to differ from where it is
     /// one term only.
-    pub(super) fn check(&self, alternatives: &[Group], result: &Value) -> Result<Vec<Term>, Refusal> {
+    pub(super) fn check(
+        &self,
+        alternatives: &[Group],
+        result: &Value,
+    ) -> Result<Vec<Term>, Refusal> {
         let group = &self.graph.group;
         let mut exclude = Vec::new();
         self.group(group, Some(result), &mut exclude)?;
@@ -49,31 +53,54 @@ impl Residue<'_> {
         let view = View::new(group, &[], None);
         let answer = self.graph.form.answer();
         let mut said = group.clone();
-        said.differ.retain(|(var, _)| Some(*var) != answer && view.is_leaf(*var));
+        said.differ
+            .retain(|(var, _)| Some(*var) != answer && view.is_leaf(*var));
         said.edges.retain(|edge| !self.is_shown_label(&view, edge));
-        said.unions.iter_mut().flatten().for_each(|branch| *branch = self.said(branch));
+        said.unions
+            .iter_mut()
+            .flatten()
+            .for_each(|branch| *branch = self.said(branch));
         said
     }
 
     /// Whether an edge only fetches a label to show.
     fn is_shown_label(&self, view: &View<'_>, edge: &Edge) -> bool {
-        let label = !edge.steps.is_empty() && edge.steps.iter().all(|step| self.vocabulary.is_label(&step.relation));
-        label && edge.object.var().is_some_and(|var| view.is_leaf(var) && Some(var) != self.graph.form.answer())
+        let label = !edge.steps.is_empty()
+            && edge
+                .steps
+                .iter()
+                .all(|step| self.vocabulary.is_label(&step.relation));
+        label
+            && edge
+                .object
+                .var()
+                .is_some_and(|var| view.is_leaf(var) && Some(var) != self.graph.form.answer())
     }
 
-    fn group(&self, group: &Group, result: Option<&Value>, exclude: &mut Vec<Term>) -> Result<(), Refusal> {
+    fn group(
+        &self,
+        group: &Group,
+        result: Option<&Value>,
+        exclude: &mut Vec<Term>,
+    ) -> Result<(), Refusal> {
         let view = View::new(group, &[], None);
         let answer = self.graph.form.answer();
         let pattern = algebra::pattern(self.kg, &self.said(group));
-        let only_answer = |test: &Expression| answer.is_some_and(|answer| algebra::variables(test) == [answer]);
+        let only_answer =
+            |test: &Expression| answer.is_some_and(|answer| algebra::variables(test) == [answer]);
         for test in &group.tests {
-            if let (Some(answer), Some(Value::Set(set)), true) = (answer, result, only_answer(test)) {
+            if let (Some(answer), Some(Value::Set(set)), true) = (answer, result, only_answer(test))
+            {
                 let resources = self.kg.resources();
                 if holds_of_resources(test) && set.iter().all(|node| resources.contains(&node.0)) {
                     continue;
                 }
-                let run = Run { kg: self.kg, variables: &[] };
-                let passing = run.passing(set.iter().copied(), &[algebra::of_tail(test, answer)])?;
+                let run = Run {
+                    kg: self.kg,
+                    variables: &[],
+                };
+                let passing =
+                    run.passing(set.iter().copied(), &[algebra::of_tail(test, answer)])?;
                 if passing.len() == set.len() {
                     continue;
                 }
@@ -83,24 +110,43 @@ impl Residue<'_> {
         }
         for (var, term) in &group.differ {
             let kept_out = Some(*var) == answer && self.plain() && result.is_some();
-            if kept_out || (Some(*var) != answer && view.is_leaf(*var)) || self.everywhere(group, term) {
+            if kept_out
+                || (Some(*var) != answer && view.is_leaf(*var))
+                || self.everywhere(group, term)
+            {
                 continue;
             }
             let term = algebra::constant(term).ok_or(Refusal::OddTerm)?;
-            self.holds(&pattern, algebra::differs(algebra::variable(*var).into(), term), Refusal::Filter)?;
+            self.holds(
+                &pattern,
+                algebra::differs(algebra::variable(*var).into(), term),
+                Refusal::Filter,
+            )?;
         }
         for &(a, b) in &group.unequal {
             self.unequal(&pattern, (a, b), result.is_some(), exclude)?;
         }
         if self.kg.schema().type_relations.len() > 1 {
             for (node, relation, class) in &group.typed {
-                let step = Step { relation: relation.clone(), forward: true };
-                let edge =
-                    Edge { subject: node.clone(), object: Node::Entity(class.clone()), steps: vec![step], predicate: None, order: 0 };
+                let step = Step {
+                    relation: relation.clone(),
+                    forward: true,
+                };
+                let edge = Edge {
+                    subject: node.clone(),
+                    object: Node::Entity(class.clone()),
+                    steps: vec![step],
+                    predicate: None,
+                    order: 0,
+                };
                 self.holds(&pattern, present(&edge), Refusal::HiddenRelation)?;
             }
         }
-        for edge in group.edges.iter().filter(|edge| self.is_shown_label(&view, edge)) {
+        for edge in group
+            .edges
+            .iter()
+            .filter(|edge| self.is_shown_label(&view, edge))
+        {
             self.holds(&pattern, present(edge), Refusal::HiddenRelation)?;
         }
         for (class, relation) in &group.above {
@@ -111,7 +157,11 @@ impl Residue<'_> {
         }
         for (order, steps) in &group.unseen {
             let mut other = self.said(group);
-            other.edges.iter_mut().filter(|edge| edge.order == *order).for_each(|edge| edge.steps.clone_from(steps));
+            other
+                .edges
+                .iter_mut()
+                .filter(|edge| edge.order == *order)
+                .for_each(|edge| edge.steps.clone_from(steps));
             if exists(self.kg, algebra::pattern(self.kg, &other))? {
                 return Err(Refusal::VariablePredicate);
             }
@@ -124,26 +174,54 @@ impl Residue<'_> {
 
     /// Whether a term that no variable may be is dropped from every set.
     fn everywhere(&self, group: &Group, term: &Term) -> bool {
-        let ruled_out = |node: &Node| node.var().is_none_or(|var| group.differ.contains(&(var, term.clone())));
+        let ruled_out = |node: &Node| {
+            node.var()
+                .is_none_or(|var| group.differ.contains(&(var, term.clone())))
+        };
         self.exclude == ExcludeWhen::EveryStep
-            && self.graph.form.answer().is_some_and(|answer| group.differ.contains(&(answer, term.clone())))
-            && group.edges.iter().all(|edge| ruled_out(&edge.subject) && ruled_out(&edge.object))
+            && self
+                .graph
+                .form
+                .answer()
+                .is_some_and(|answer| group.differ.contains(&(answer, term.clone())))
+            && group
+                .edges
+                .iter()
+                .all(|edge| ruled_out(&edge.subject) && ruled_out(&edge.object))
     }
 
     /// Every solution of a pattern has to pass the test.
-    fn holds(&self, pattern: &GraphPattern, test: Expression, reason: Refusal) -> Result<(), Refusal> {
+    fn holds(
+        &self,
+        pattern: &GraphPattern,
+        test: Expression,
+        reason: Refusal,
+    ) -> Result<(), Refusal> {
         let never: Expression = algebra::rdf_literal(&Literal::xsd("false", "boolean")).into();
         let fails = Expression::Not(Box::new(Expression::Coalesce(vec![test, never])));
-        if exists(self.kg, algebra::filter(pattern.clone(), fails))? { Err(reason) } else { Ok(()) }
+        if exists(self.kg, algebra::filter(pattern.clone(), fails))? {
+            Err(reason)
+        } else {
+            Ok(())
+        }
     }
 
     /// `?a != ?b`: never equal, or the answer on one side and one term on the other.
-    fn unequal(&self, pattern: &GraphPattern, (a, b): (Var, Var), outer: bool, exclude: &mut Vec<Term>) -> Result<(), Refusal> {
+    fn unequal(
+        &self,
+        pattern: &GraphPattern,
+        (a, b): (Var, Var),
+        outer: bool,
+        exclude: &mut Vec<Term>,
+    ) -> Result<(), Refusal> {
         let differ = algebra::differs(algebra::variable(a).into(), algebra::variable(b).into());
         if outer && self.are_apart(a, b) {
             return Ok(());
         }
-        if self.holds(pattern, differ, Refusal::VariableComparison).is_ok() {
+        if self
+            .holds(pattern, differ, Refusal::VariableComparison)
+            .is_ok()
+        {
             return Ok(());
         }
         let answer = self.graph.form.answer();
@@ -165,17 +243,27 @@ impl Residue<'_> {
     /// Whether two variables have no value in common, as far as the sets show that the program passed. Of resources that is all there is to
     /// being unequal; literals may be equal without being the same.
     fn are_apart(&self, a: Var, b: Var) -> bool {
-        let passed = |var: Var| self.passed.iter().find(|(known, _)| *known == var).map(|(_, set)| set);
-        let (Some(a), Some(b)) = (passed(a), passed(b)) else { return false };
+        let passed = |var: Var| {
+            self.passed
+                .iter()
+                .find(|(known, _)| *known == var)
+                .map(|(_, set)| set)
+        };
+        let (Some(a), Some(b)) = (passed(a), passed(b)) else {
+            return false;
+        };
         let resources = self.kg.resources();
         let (few, many) = if a.len() <= b.len() { (a, b) } else { (b, a) };
-        few.iter().all(|node| resources.contains(&node.0) && many.binary_search(node).is_err())
+        few.iter()
+            .all(|node| resources.contains(&node.0) && many.binary_search(node).is_err())
     }
 
     /// `type/subclass*`: instances are listed by their own class, so no class below may have any.
     fn has_no_instances_below(&self, class: &str, relation: &str) -> Result<(), Refusal> {
         let find = |iri: &str| self.kg.find(&Term::Iri(iri.to_owned()));
-        let (Some(class), Some(relation)) = (find(class), find(relation)) else { return Ok(()) };
+        let (Some(class), Some(relation)) = (find(class), find(relation)) else {
+            return Ok(());
+        };
         let mut seen: BTreeSet<NodeId> = BTreeSet::from([class]);
         let mut open = vec![class];
         while let Some(class) = open.pop() {
@@ -197,11 +285,22 @@ impl Residue<'_> {
         let one = [a, b];
         let at = |node: &Node| node.var().is_some_and(|var| one.contains(&var));
         let mut datatypes: BTreeSet<Option<String>> = BTreeSet::new();
-        for step in group.edges.iter().filter(|edge| at(&edge.object)).flat_map(|edge| &edge.steps).filter(|step| step.forward) {
-            let Some(relation) = self.kg.find(&Term::Iri(step.relation.clone())) else { continue };
+        for step in group
+            .edges
+            .iter()
+            .filter(|edge| at(&edge.object))
+            .flat_map(|edge| &edge.steps)
+            .filter(|step| step.forward)
+        {
+            let Some(relation) = self.kg.find(&Term::Iri(step.relation.clone())) else {
+                continue;
+            };
             let step = algebra::along(
                 algebra::variable(0).into(),
-                &[Step { relation: step.relation.clone(), forward: true }],
+                &[Step {
+                    relation: step.relation.clone(),
+                    forward: true,
+                }],
                 algebra::variable(1).into(),
             );
             let _ = relation;
@@ -212,12 +311,18 @@ impl Residue<'_> {
             }
         }
         // Texts are equal where they are the same; numbers and times need not be.
-        if datatypes.iter().all(Option::is_none) { Ok(()) } else { Err(Refusal::VariableComparison) }
+        if datatypes.iter().all(Option::is_none) {
+            Ok(())
+        } else {
+            Err(Refusal::VariableComparison)
+        }
     }
 
     /// Parts that nothing joins with the answer have to hold by themselves.
     fn apart(&self, group: &Group) -> Result<(), Refusal> {
-        let Some(answer) = self.graph.form.answer() else { return Ok(()) };
+        let Some(answer) = self.graph.form.answer() else {
+            return Ok(());
+        };
         let view = View::new(group, &[], None);
         let mut here = view.component(answer);
         for ordered in &group.ordered {
@@ -226,10 +331,12 @@ impl Residue<'_> {
         }
         let there = |node: &Node| node.var().is_none_or(|var| !here.contains(&var));
         let mut rest = self.said(group);
-        rest.edges.retain(|edge| there(&edge.subject) && there(&edge.object));
+        rest.edges
+            .retain(|edge| there(&edge.subject) && there(&edge.object));
         rest.classes.retain(|(node, _)| there(node));
         rest.intervals.retain(|interval| there(&interval.node));
-        rest.comparisons.retain(|comparison| !here.contains(&comparison.var));
+        rest.comparisons
+            .retain(|comparison| !here.contains(&comparison.var));
         rest.choices.retain(|(var, _)| !here.contains(var));
         rest.values.retain(|(var, _)| !here.contains(var));
         rest.labels.retain(|(var, _)| !here.contains(var));
@@ -237,7 +344,11 @@ impl Residue<'_> {
         rest.unions.clear();
         rest.ordered.clear();
         let pattern = algebra::pattern(self.kg, &rest);
-        if pattern == algebra::nothing() || exists(self.kg, pattern)? { Ok(()) } else { Err(Refusal::Disconnected) }
+        if pattern == algebra::nothing() || exists(self.kg, pattern)? {
+            Ok(())
+        } else {
+            Err(Refusal::Disconnected)
+        }
     }
 
     /// An edge that closes a cycle is an intersection of sets: enough where it holds anyway, or where one of its ends is one node.
@@ -252,7 +363,8 @@ impl Residue<'_> {
         let pattern = algebra::pattern(self.kg, &tree);
         for edge in closing {
             let single = |node: &Node| match node.var() {
-                Some(var) => select(self.kg, pattern.clone(), algebra::variable(var)).map(|values| values.len() <= 1),
+                Some(var) => select(self.kg, pattern.clone(), algebra::variable(var))
+                    .map(|values| values.len() <= 1),
                 None => Ok(true),
             };
             if !single(&edge.subject)? && !single(&edge.object)? {

@@ -12,16 +12,49 @@ use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
 use crate::refusal::Refusal;
 
 /// Whether the counting query has as many solutions as there are values of `counted`.
-pub(super) fn differ_in_nothing(kg: &dyn Kg, query: &Query, counted: &str) -> Result<bool, Refusal> {
-    let Query::Select { pattern, .. } = query else { return Ok(true) };
-    let Some((inner, aggregate)) = counting(pattern) else { return Err(Refusal::Aggregate) };
+pub(super) fn differ_in_nothing(
+    kg: &dyn Kg,
+    query: &Query,
+    counted: &str,
+) -> Result<bool, Refusal> {
+    let Query::Select { pattern, .. } = query else {
+        return Ok(true);
+    };
+    let Some((inner, aggregate)) = counting(pattern) else {
+        return Err(Refusal::Aggregate);
+    };
     let counted = Variable::new(counted).map_err(|_| Refusal::Aggregate)?;
-    let different = AggregateExpression::FunctionCall { name: AggregateFunction::Count, expr: counted.into(), distinct: true };
-    let names = [Variable::new_unchecked("all"), Variable::new_unchecked("different")];
-    let aggregates = names.iter().cloned().zip([aggregate.clone(), different]).collect();
-    let group = GraphPattern::Group { inner: Box::new(inner.clone()), variables: Vec::new(), aggregates };
-    let pattern = GraphPattern::Project { inner: Box::new(group), variables: names.to_vec() };
-    match kg.query(&Query::Select { dataset: None, pattern, base_iri: None }, QueryLimits::default()) {
+    let different = AggregateExpression::FunctionCall {
+        name: AggregateFunction::Count,
+        expr: counted.into(),
+        distinct: true,
+    };
+    let names = [
+        Variable::new_unchecked("all"),
+        Variable::new_unchecked("different"),
+    ];
+    let aggregates = names
+        .iter()
+        .cloned()
+        .zip([aggregate.clone(), different])
+        .collect();
+    let group = GraphPattern::Group {
+        inner: Box::new(inner.clone()),
+        variables: Vec::new(),
+        aggregates,
+    };
+    let pattern = GraphPattern::Project {
+        inner: Box::new(group),
+        variables: names.to_vec(),
+    };
+    match kg.query(
+        &Query::Select {
+            dataset: None,
+            pattern,
+            base_iri: None,
+        },
+        QueryLimits::default(),
+    ) {
         Ok(QueryAnswer::Rows { rows, .. }) => Ok(rows.iter().all(|row| row.first() == row.get(1))),
         Ok(QueryAnswer::Bool(_)) | Err(_) => Err(Refusal::QueryFailed),
     }
@@ -30,7 +63,9 @@ pub(super) fn differ_in_nothing(kg: &dyn Kg, query: &Query, counted: &str) -> Re
 /// The pattern and the aggregate of the count, behind the modifiers of a SELECT.
 fn counting(pattern: &GraphPattern) -> Option<(&GraphPattern, &AggregateExpression)> {
     match pattern {
-        GraphPattern::Group { inner, aggregates, .. } => Some((inner, &aggregates.first()?.1)),
+        GraphPattern::Group {
+            inner, aggregates, ..
+        } => Some((inner, &aggregates.first()?.1)),
         GraphPattern::Slice { inner, .. }
         | GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }

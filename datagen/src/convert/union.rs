@@ -15,25 +15,43 @@ const MAX_ALTERNATIVES: usize = 8;
 pub(super) fn hoist(group: &mut Group) {
     for branches in &mut group.unions {
         branches.iter_mut().for_each(hoist);
-        let Some((first, rest)) = branches.split_first() else { continue };
-        let shared: Vec<(Var, Term)> =
-            first.differ.iter().filter(|differ| rest.iter().all(|branch| branch.differ.contains(differ))).cloned().collect();
-        branches.iter_mut().for_each(|branch| branch.differ.retain(|differ| !shared.contains(differ)));
+        let Some((first, rest)) = branches.split_first() else {
+            continue;
+        };
+        let shared: Vec<(Var, Term)> = first
+            .differ
+            .iter()
+            .filter(|differ| rest.iter().all(|branch| branch.differ.contains(differ)))
+            .cloned()
+            .collect();
+        branches
+            .iter_mut()
+            .for_each(|branch| branch.differ.retain(|differ| !shared.contains(differ)));
         group.differ.extend(shared);
     }
 }
 
 /// Keeps the unions that are one node's alternatives, each with a start of its own, and multiplies the others out.
-pub(super) fn multiply(group: Group, answer: Option<Var>, extreme: Option<Var>, topics: &[Term]) -> Result<Vec<Group>, Refusal> {
+pub(super) fn multiply(
+    group: Group,
+    answer: Option<Var>,
+    extreme: Option<Var>,
+    topics: &[Term],
+) -> Result<Vec<Group>, Refusal> {
     let index = (0..group.unions.len()).find(|&i| !is_local(&group, i, answer, extreme, topics));
-    let Some(index) = index else { return Ok(vec![group]) };
+    let Some(index) = index else {
+        return Ok(vec![group]);
+    };
     if extreme.is_some() {
         return Err(Refusal::Extreme);
     }
     let mut rest = group;
     let branches = rest.unions.remove(index);
     // What only one branch keeps out of the answer cannot be kept out of the whole.
-    if branches.iter().any(|branch| branch.differ.iter().any(|(var, _)| Some(*var) == answer)) {
+    if branches
+        .iter()
+        .any(|branch| branch.differ.iter().any(|(var, _)| Some(*var) == answer))
+    {
         return Err(Refusal::Filter);
     }
     let mut all = Vec::new();
@@ -49,7 +67,13 @@ pub(super) fn multiply(group: Group, answer: Option<Var>, extreme: Option<Var>, 
 }
 
 /// Whether a union shares one variable with the rest and every branch can be walked from a start of its own to it.
-fn is_local(group: &Group, index: usize, answer: Option<Var>, extreme: Option<Var>, topics: &[Term]) -> bool {
+fn is_local(
+    group: &Group,
+    index: usize,
+    answer: Option<Var>,
+    extreme: Option<Var>,
+    topics: &[Term],
+) -> bool {
     let branches = &group.unions[index];
     let mut rest = group.clone();
     rest.unions.remove(index);
@@ -60,13 +84,20 @@ fn is_local(group: &Group, index: usize, answer: Option<Var>, extreme: Option<Va
     let shared: Vec<Var> = inside.intersection(&outside).copied().collect();
     let [var] = shared[..] else { return false };
     branches.iter().all(|branch| {
-        branch.differ.is_empty() && is_connected(branch, var, topics) && View::new(branch, topics, None).best(var, None).is_some()
+        branch.differ.is_empty()
+            && is_connected(branch, var, topics)
+            && View::new(branch, topics, None).best(var, None).is_some()
     })
 }
 
 fn variables(group: &Group) -> BTreeSet<Var> {
     let mut vars = View::new(group, &[], None).variables();
-    vars.extend(group.ordered.iter().flat_map(|ordered| [ordered.left, ordered.right]));
+    vars.extend(
+        group
+            .ordered
+            .iter()
+            .flat_map(|ordered| [ordered.left, ordered.right]),
+    );
     vars.extend(group.unions.iter().flatten().flat_map(variables));
     vars
 }
@@ -75,7 +106,17 @@ fn variables(group: &Group) -> BTreeSet<Var> {
 pub(super) fn is_connected(group: &Group, var: Var, topics: &[Term]) -> bool {
     let view = View::new(group, topics, None);
     let here = view.component(var);
-    let compared = |var: &Var| group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var);
-    view.variables().iter().all(|other| here.contains(other) || compared(other))
-        && group.edges.iter().all(|edge| edge.subject.var().or(edge.object.var()).is_some())
+    let compared = |var: &Var| {
+        group
+            .ordered
+            .iter()
+            .any(|ordered| ordered.left == *var || ordered.right == *var)
+    };
+    view.variables()
+        .iter()
+        .all(|other| here.contains(other) || compared(other))
+        && group
+            .edges
+            .iter()
+            .all(|edge| edge.subject.var().or(edge.object.var()).is_some())
 }

@@ -45,7 +45,13 @@ pub(super) struct Start {
 impl Start {
     /// Topic entities first, then the longest path, then the order of mention (spec A.2.3).
     fn key(&self) -> (StartKind, bool, Reverse<usize>, usize, usize) {
-        (self.kind, self.topic == usize::MAX, Reverse(self.distance), self.topic, self.order)
+        (
+            self.kind,
+            self.topic == usize::MAX,
+            Reverse(self.distance),
+            self.topic,
+            self.order,
+        )
     }
 
     /// Order among the constraints of one node: the order of mention.
@@ -67,7 +73,13 @@ pub(super) struct View<'g> {
 impl<'g> View<'g> {
     /// The view of a group, one edge taken out where a later call stands for it.
     pub(super) fn new(group: &'g Group, topics: &'g [Term], removed: Option<usize>) -> Self {
-        let mut view = Self { group, topics, incident: BTreeMap::new(), closing: Vec::new(), removed };
+        let mut view = Self {
+            group,
+            topics,
+            incident: BTreeMap::new(),
+            closing: Vec::new(),
+            removed,
+        };
         let mut joined: BTreeMap<Var, Var> = BTreeMap::new();
         let find = |joined: &BTreeMap<Var, Var>, mut var: Var| {
             while let Some(&next) = joined.get(&var) {
@@ -76,7 +88,10 @@ impl<'g> View<'g> {
             var
         };
         for (i, edge) in group.edges.iter().enumerate() {
-            let said = |other: &Edge| (&other.subject, &other.object, &other.steps) == (&edge.subject, &edge.object, &edge.steps);
+            let said = |other: &Edge| {
+                (&other.subject, &other.object, &other.steps)
+                    == (&edge.subject, &edge.object, &edge.steps)
+            };
             if removed == Some(i) || group.edges[..i].iter().any(said) {
                 continue;
             }
@@ -88,7 +103,10 @@ impl<'g> View<'g> {
                 }
                 joined.insert(root_a, root_b);
             }
-            for var in [edge.subject.var(), edge.object.var()].into_iter().flatten() {
+            for var in [edge.subject.var(), edge.object.var()]
+                .into_iter()
+                .flatten()
+            {
                 view.incident.entry(var).or_default().push(i);
             }
         }
@@ -101,13 +119,23 @@ impl<'g> View<'g> {
 
     /// Edges at a variable, but for the one it was reached over.
     pub(super) fn edges_at(&self, var: Var, without: &[usize]) -> Vec<usize> {
-        self.incident.get(&var).map_or_else(Vec::new, |edges| edges.iter().copied().filter(|edge| !without.contains(edge)).collect())
+        self.incident.get(&var).map_or_else(Vec::new, |edges| {
+            edges
+                .iter()
+                .copied()
+                .filter(|edge| !without.contains(edge))
+                .collect()
+        })
     }
 
     /// The far end of an edge.
     pub(super) fn far(&self, edge: usize, var: Var) -> &'g Node {
         let edge = self.edge(edge);
-        if edge.subject == Node::Var(var) { &edge.object } else { &edge.subject }
+        if edge.subject == Node::Var(var) {
+            &edge.object
+        } else {
+            &edge.subject
+        }
     }
 
     /// Whether `var` is the edge's subject.
@@ -120,17 +148,30 @@ impl<'g> View<'g> {
         let plain = |node: &Node| node.var() != Some(var);
         self.edges_at(var, &[]).len() == 1
             && self.group.classes.iter().all(|(node, _)| plain(node))
-            && self.group.intervals.iter().all(|interval| plain(&interval.node))
+            && self
+                .group
+                .intervals
+                .iter()
+                .all(|interval| plain(&interval.node))
             && self.group.values.iter().all(|(known, _)| *known != var)
             && self.group.labels.iter().all(|(known, _)| *known != var)
             && self.unions_at(var).is_empty()
-            && self.closing.iter().all(|&edge| plain(&self.edge(edge).subject) && plain(&self.edge(edge).object))
+            && self
+                .closing
+                .iter()
+                .all(|&edge| plain(&self.edge(edge).subject) && plain(&self.edge(edge).object))
     }
 
     /// Unions that speak of a variable.
     pub(super) fn unions_at(&self, var: Var) -> Vec<usize> {
-        let speaks = |branches: &Vec<Group>| branches.iter().any(|branch| crate::graph::uses(branch, var));
-        (0..self.group.unions.len()).filter(|&i| speaks(&self.group.unions[i])).collect()
+        let speaks = |branches: &Vec<Group>| {
+            branches
+                .iter()
+                .any(|branch| crate::graph::uses(branch, var))
+        };
+        (0..self.group.unions.len())
+            .filter(|&i| speaks(&self.group.unions[i]))
+            .collect()
     }
 
     /// Variables joined with `var` by edges.
@@ -152,10 +193,22 @@ impl<'g> View<'g> {
     /// Every variable that the group speaks of, unions apart.
     pub(super) fn variables(&self) -> BTreeSet<Var> {
         let group = self.group;
-        let edges = group.edges.iter().enumerate().filter(|(i, _)| self.removed != Some(*i));
-        let mut vars: BTreeSet<Var> = edges.flat_map(|(_, edge)| [edge.subject.var(), edge.object.var()]).flatten().collect();
+        let edges = group
+            .edges
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| self.removed != Some(*i));
+        let mut vars: BTreeSet<Var> = edges
+            .flat_map(|(_, edge)| [edge.subject.var(), edge.object.var()])
+            .flatten()
+            .collect();
         vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
-        vars.extend(group.intervals.iter().filter_map(|interval| interval.node.var()));
+        vars.extend(
+            group
+                .intervals
+                .iter()
+                .filter_map(|interval| interval.node.var()),
+        );
         vars.extend(group.comparisons.iter().map(|comparison| comparison.var));
         vars.extend(group.choices.iter().map(|(var, _)| *var));
         vars.extend(group.values.iter().map(|(var, _)| *var));
@@ -172,16 +225,21 @@ impl<'g> View<'g> {
         if from == to {
             return Some(Vec::new());
         }
-        self.edges_at(from, via.as_slice()).into_iter().find_map(|edge| {
-            let far = self.far(edge, from).var()?;
-            let mut rest = self.path_without(far, to, Some(edge))?;
-            rest.insert(0, (edge, far));
-            Some(rest)
-        })
+        self.edges_at(from, via.as_slice())
+            .into_iter()
+            .find_map(|edge| {
+                let far = self.far(edge, from).var()?;
+                let mut rest = self.path_without(far, to, Some(edge))?;
+                rest.insert(0, (edge, far));
+                Some(rest)
+            })
     }
 
     fn topic(&self, term: &Term) -> usize {
-        self.topics.iter().position(|topic| topic == term).unwrap_or(usize::MAX)
+        self.topics
+            .iter()
+            .position(|topic| topic == term)
+            .unwrap_or(usize::MAX)
     }
 
     /// How a set can come over one edge.
@@ -189,13 +247,27 @@ impl<'g> View<'g> {
         let order = self.edge(edge).order;
         let entry = Entry::Edge(edge);
         match self.far(edge, var) {
-            Node::Entity(iri) => {
-                Some(Start { kind: StartKind::Entity, topic: self.topic(&Term::Iri(iri.clone())), distance: 1, order, entry })
-            }
-            Node::Literal(_) => Some(Start { kind: StartKind::Literal, topic: usize::MAX, distance: 1, order, entry }),
+            Node::Entity(iri) => Some(Start {
+                kind: StartKind::Entity,
+                topic: self.topic(&Term::Iri(iri.clone())),
+                distance: 1,
+                order,
+                entry,
+            }),
+            Node::Literal(_) => Some(Start {
+                kind: StartKind::Literal,
+                topic: usize::MAX,
+                distance: 1,
+                order,
+                entry,
+            }),
             Node::Var(far) => {
                 let start = self.best(*far, Some(edge))?;
-                Some(Start { distance: start.distance + 1, entry, ..start })
+                Some(Start {
+                    distance: start.distance + 1,
+                    entry,
+                    ..start
+                })
             }
         }
     }
@@ -203,35 +275,75 @@ impl<'g> View<'g> {
     /// Starts at the node itself.
     fn own_starts(&self, var: Var) -> Vec<Start> {
         let group = self.group;
-        let start = |kind, topic, entry| Start { kind, topic, distance: 0, order: usize::MAX, entry };
-        let values = group.values.iter().enumerate().filter(|(_, (known, _))| *known == var).map(|(i, (_, terms))| {
-            let topic = terms.iter().map(|term| self.topic(term)).min().unwrap_or(usize::MAX);
-            start(StartKind::Entity, topic, Entry::Values(i))
-        });
-        let labels = group.labels.iter().enumerate().filter(|(_, (known, _))| *known == var);
+        let start = |kind, topic, entry| Start {
+            kind,
+            topic,
+            distance: 0,
+            order: usize::MAX,
+            entry,
+        };
+        let values = group
+            .values
+            .iter()
+            .enumerate()
+            .filter(|(_, (known, _))| *known == var)
+            .map(|(i, (_, terms))| {
+                let topic = terms
+                    .iter()
+                    .map(|term| self.topic(term))
+                    .min()
+                    .unwrap_or(usize::MAX);
+                start(StartKind::Entity, topic, Entry::Values(i))
+            });
+        let labels = group
+            .labels
+            .iter()
+            .enumerate()
+            .filter(|(_, (known, _))| *known == var);
         let labels = labels.map(|(i, _)| start(StartKind::Entity, usize::MAX, Entry::Label(i)));
         let unions = self.unions_at(var).into_iter().filter_map(|i| {
-            let kinds: Option<Vec<Start>> =
-                group.unions[i].iter().map(|branch| View::new(branch, self.topics, None).best(var, None)).collect();
+            let kinds: Option<Vec<Start>> = group.unions[i]
+                .iter()
+                .map(|branch| View::new(branch, self.topics, None).best(var, None))
+                .collect();
             let kinds = kinds?;
             let distance = kinds.iter().map(|start| start.distance).max()?;
             let topic = kinds.iter().map(|start| start.topic).min()?;
             let order = kinds.iter().map(|start| start.order).min()?;
-            Some(Start { kind: kinds.iter().map(|start| start.kind).max()?, topic, distance, order, entry: Entry::Union(i) })
+            Some(Start {
+                kind: kinds.iter().map(|start| start.kind).max()?,
+                topic,
+                distance,
+                order,
+                entry: Entry::Union(i),
+            })
         });
-        let classes = group.classes.iter().enumerate().filter(|(_, (node, _))| node.var() == Some(var));
+        let classes = group
+            .classes
+            .iter()
+            .enumerate()
+            .filter(|(_, (node, _))| node.var() == Some(var));
         let classes = classes.map(|(i, _)| start(StartKind::Class, usize::MAX, Entry::Class(i)));
         values.chain(labels).chain(unions).chain(classes).collect()
     }
 
     /// The best start for a node's set.
     pub(super) fn best(&self, var: Var, via: Option<usize>) -> Option<Start> {
-        let over = self.edges_at(var, via.as_slice()).into_iter().filter_map(|edge| self.start_over(edge, var));
-        self.own_starts(var).into_iter().chain(over).min_by_key(Start::key)
+        let over = self
+            .edges_at(var, via.as_slice())
+            .into_iter()
+            .filter_map(|edge| self.start_over(edge, var));
+        self.own_starts(var)
+            .into_iter()
+            .chain(over)
+            .min_by_key(Start::key)
     }
 
     /// Entity starts at the node itself, in order.
     pub(super) fn own_entity_starts(&self, var: Var) -> Vec<Start> {
-        self.own_starts(var).into_iter().filter(|start| !matches!(start.entry, Entry::Class(_))).collect()
+        self.own_starts(var)
+            .into_iter()
+            .filter(|start| !matches!(start.entry, Entry::Class(_)))
+            .collect()
     }
 }

@@ -9,12 +9,20 @@ use crate::example::Message;
 
 pub(super) fn encode(line: &Line) -> Result<Value, String> {
     let (system, mut pairs) = line.pairs()?;
-    let results = pairs.iter().skip(1).all(|(given, _)| given.role == Role::Tool);
+    let results = pairs
+        .iter()
+        .skip(1)
+        .all(|(given, _)| given.role == Role::Tool);
     if !results || pairs[0].0.role != Role::User {
         return Err("a question behind the first turn, or a tool result as the first; this layout cannot tell them apart".to_owned());
     }
-    let Some((given, call)) = pairs.pop() else { return Err("the conversation has no call".to_owned()) };
-    let history: Vec<[&str; 2]> = pairs.iter().map(|(given, call)| [given.content.as_str(), call.content.as_str()]).collect();
+    let Some((given, call)) = pairs.pop() else {
+        return Err("the conversation has no call".to_owned());
+    };
+    let history: Vec<[&str; 2]> = pairs
+        .iter()
+        .map(|(given, call)| [given.content.as_str(), call.content.as_str()])
+        .collect();
     Ok(json!({
         "instruction": given.content, "input": "", "output": call.content, "system": system, "history": history,
         "id": line.get("id"), "dataset": line.get("source"), "question": line.get("question"),
@@ -25,7 +33,12 @@ pub(super) fn encode(line: &Line) -> Result<Value, String> {
 pub(super) fn decode(record: &Value) -> Option<Vec<Message>> {
     let text = |key: &str| record.get(key)?.as_str();
     let mut messages: Vec<Message> = Vec::new();
-    let mut add = |role: Role, content: &str| messages.push(Message { role, content: content.to_owned() });
+    let mut add = |role: Role, content: &str| {
+        messages.push(Message {
+            role,
+            content: content.to_owned(),
+        })
+    };
     if let Some(system) = text("system").filter(|system| !system.is_empty()) {
         add(Role::System, system);
     }

@@ -59,30 +59,59 @@ pub fn export(data: &Path, format: ExportFormat, out: &Path) -> Result<Exported,
 ///
 /// # Errors
 /// As [`export`].
-pub fn export_with(data: &Path, format: ExportFormat, out: &Path, beside: &[(&str, String)]) -> Result<Exported, Error> {
+pub fn export_with(
+    data: &Path,
+    format: ExportFormat,
+    out: &Path,
+    beside: &[(&str, String)],
+) -> Result<Exported, Error> {
     let folder = Folder::new(out, &[MARK])?;
     let mut done = Exported::default();
     for (part, name) in [("train", "train.jsonl"), ("valid", "valid.jsonl")] {
-        let source = Lines { path: data.join(name) };
+        let source = Lines {
+            path: data.join(name),
+        };
         let count = match format {
-            ExportFormat::ShareGpt => json_lines(&source, &folder, name, sharegpt::encode, sharegpt::decode)?,
-            ExportFormat::ShareGptTurns => json_lines(&source, &folder, name, sharegpt::encode_turns, sharegpt::decode)?,
-            ExportFormat::Alpaca => json_lines(&source, &folder, name, alpaca::encode, alpaca::decode)?,
+            ExportFormat::ShareGpt => {
+                json_lines(&source, &folder, name, sharegpt::encode, sharegpt::decode)?
+            }
+            ExportFormat::ShareGptTurns => json_lines(
+                &source,
+                &folder,
+                name,
+                sharegpt::encode_turns,
+                sharegpt::decode,
+            )?,
+            ExportFormat::Alpaca => {
+                json_lines(&source, &folder, name, alpaca::encode, alpaca::decode)?
+            }
             #[cfg(feature = "parquet")]
             ExportFormat::Parquet => parquet::write(&source, &folder, part)?,
         };
-        *(if part == "train" { &mut done.train } else { &mut done.valid }) = count;
+        *(if part == "train" {
+            &mut done.train
+        } else {
+            &mut done.valid
+        }) = count;
         if count > 0 {
             done.files.push(match format {
-                ExportFormat::ShareGpt | ExportFormat::ShareGptTurns | ExportFormat::Alpaca => name.to_owned(),
+                ExportFormat::ShareGpt | ExportFormat::ShareGptTurns | ExportFormat::Alpaca => {
+                    name.to_owned()
+                }
                 #[cfg(feature = "parquet")]
                 ExportFormat::Parquet => parquet::file_name(part),
             });
         }
     }
     match format {
-        ExportFormat::ShareGpt => folder.json("dataset_info.json", &dataset_info(&sharegpt::info(), &done.files))?,
-        ExportFormat::Alpaca => folder.json("dataset_info.json", &dataset_info(&alpaca::info(), &done.files))?,
+        ExportFormat::ShareGpt => folder.json(
+            "dataset_info.json",
+            &dataset_info(&sharegpt::info(), &done.files),
+        )?,
+        ExportFormat::Alpaca => folder.json(
+            "dataset_info.json",
+            &dataset_info(&alpaca::info(), &done.files),
+        )?,
         // Its configuration says what the fields are; LLaMA-Factory would not take the turns.
         ExportFormat::ShareGptTurns => {}
         #[cfg(feature = "parquet")]
@@ -108,7 +137,10 @@ fn dataset_info(entry: &Value, files: &[String]) -> Value {
     for file in files {
         let mut entry = entry.clone();
         entry["file_name"] = json!(file);
-        sets.insert(format!("kgagent_{}", file.trim_end_matches(".jsonl")), entry);
+        sets.insert(
+            format!("kgagent_{}", file.trim_end_matches(".jsonl")),
+            entry,
+        );
     }
     Value::Object(sets)
 }
@@ -117,10 +149,16 @@ fn dataset_info(entry: &Value, files: &[String]) -> Value {
 fn card(data: &Path, files: &[String]) -> Result<String, Error> {
     let path = data.join("README.md");
     let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
-    let text = text.replace("path: train.jsonl", "path: data/train-*").replace("path: valid.jsonl", "path: data/validation-*");
+    let text = text
+        .replace("path: train.jsonl", "path: data/train-*")
+        .replace("path: valid.jsonl", "path: data/validation-*");
     // A split without a file would make the hub's viewer fail.
     let empty = "  - split: validation\n    path: data/validation-*\n";
-    Ok(if files.iter().any(|file| file.contains("validation")) { text } else { text.replace(empty, "") })
+    Ok(if files.iter().any(|file| file.contains("validation")) {
+        text
+    } else {
+        text.replace(empty, "")
+    })
 }
 
 /// A line of a data set: its conversation and everything else it says.
@@ -141,7 +179,11 @@ struct Turn {
 impl Turn {
     /// No layout but parquet says of a call that it is only shown.
     fn must_be_trained_on(&self) -> Result<(), String> {
-        if self.train == Some(false) { Err("a call that is not to be trained on; this layout cannot say so".to_owned()) } else { Ok(()) }
+        if self.train == Some(false) {
+            Err("a call that is not to be trained on; this layout cannot say so".to_owned())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -150,7 +192,13 @@ type Pair<'a> = (&'a Turn, &'a Turn);
 
 impl Line {
     fn conversation(&self) -> Vec<Message> {
-        self.messages.iter().map(|turn| Message { role: turn.role, content: turn.content.clone() }).collect()
+        self.messages
+            .iter()
+            .map(|turn| Message {
+                role: turn.role,
+                content: turn.content.clone(),
+            })
+            .collect()
     }
 
     fn get(&self, key: &str) -> Value {
@@ -172,7 +220,10 @@ impl Line {
         let mut pairs = Vec::new();
         for (i, pair) in turns.chunks(2).enumerate() {
             let [given, call] = pair else {
-                return Err("the conversation does not end with a call; calls stand at even places".to_owned());
+                return Err(
+                    "the conversation does not end with a call; calls stand at even places"
+                        .to_owned(),
+                );
             };
             if !matches!(given.role, Role::User | Role::Tool) || call.role != Role::Assistant {
                 let place = 2 * i + 1;
@@ -187,7 +238,11 @@ impl Line {
             call.must_be_trained_on()?;
             pairs.push((given, call));
         }
-        if pairs.is_empty() { Err("the conversation has no call".to_owned()) } else { Ok((system, pairs)) }
+        if pairs.is_empty() {
+            Err("the conversation has no call".to_owned())
+        } else {
+            Ok((system, pairs))
+        }
     }
 }
 
@@ -205,7 +260,8 @@ impl Lines {
             let line = line.map_err(Error::io(&self.path))?;
             count += 1;
             let read = serde_json::from_str(&line).map_err(|error| error.to_string());
-            read.and_then(&mut each).map_err(|message| Error::line(&self.path, count, message))?;
+            read.and_then(&mut each)
+                .map_err(|message| Error::line(&self.path, count, message))?;
         }
         Ok(count)
     }
@@ -240,9 +296,16 @@ fn json_lines(
     let path = folder.path(name);
     let mut written = BufReader::new(File::open(&path).map_err(Error::io(&path))?).lines();
     source.each(|line| {
-        let record = written.next().and_then(Result::ok).and_then(|text| serde_json::from_str::<Value>(&text).ok());
+        let record = written
+            .next()
+            .and_then(Result::ok)
+            .and_then(|text| serde_json::from_str::<Value>(&text).ok());
         let back = record.as_ref().and_then(&decode);
-        if back.as_deref() == Some(&line.conversation()[..]) { Ok(()) } else { Err("it does not read back as it was written".to_owned()) }
+        if back.as_deref() == Some(&line.conversation()[..]) {
+            Ok(())
+        } else {
+            Err("it does not read back as it was written".to_owned())
+        }
     })?;
     Ok(count)
 }

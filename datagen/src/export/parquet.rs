@@ -62,7 +62,11 @@ const COLUMNS: [&str; 13] = [
 ];
 
 pub(super) fn file_name(part: &str) -> String {
-    let split = if part == "train" { "train" } else { "validation" };
+    let split = if part == "train" {
+        "train"
+    } else {
+        "validation"
+    };
     format!("data/{split}-00000-of-00001.parquet")
 }
 
@@ -73,9 +77,12 @@ pub(super) fn write(source: &Lines, folder: &Folder, part: &str) -> Result<usize
     std::fs::create_dir_all(&parent).map_err(Error::io(&parent))?;
     let wrong = |error: ParquetError| Error::file(&path, error.to_string());
     let schema = parse_message_type(SCHEMA).map_err(wrong)?;
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
     let file = File::create(&path).map_err(Error::io(&path))?;
-    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).map_err(wrong)?;
+    let mut writer =
+        SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).map_err(wrong)?;
     let mut rows: Vec<Line> = Vec::with_capacity(ROWS);
     let mut failed = Ok(());
     let count = source.each(|line| {
@@ -97,13 +104,20 @@ pub(super) fn write(source: &Lines, folder: &Folder, part: &str) -> Result<usize
         return Ok(0);
     }
 
-    let reader = SerializedFileReader::new(File::open(&path).map_err(Error::io(&path))?).map_err(wrong)?;
+    let reader =
+        SerializedFileReader::new(File::open(&path).map_err(Error::io(&path))?).map_err(wrong)?;
     let mut back = reader.get_row_iter(None).map_err(wrong)?;
     source.each(|line| {
         let row = back.next().and_then(Result::ok);
-        let same = row
-            .is_some_and(|row| conversation(&row).as_deref() == Some(&line.conversation()[..]) && rest(&row).as_ref() == Some(&line.rest));
-        if same { Ok(()) } else { Err("it does not read back from parquet as it was written".to_owned()) }
+        let same = row.is_some_and(|row| {
+            conversation(&row).as_deref() == Some(&line.conversation()[..])
+                && rest(&row).as_ref() == Some(&line.rest)
+        });
+        if same {
+            Ok(())
+        } else {
+            Err("it does not read back from parquet as it was written".to_owned())
+        }
     })?;
     Ok(count)
 }
@@ -119,7 +133,10 @@ struct Column {
 
 impl Column {
     fn texts<T: AsRef<str>>(values: impl Iterator<Item = T>) -> Self {
-        Self { texts: values.map(|text| text.as_ref().into()).collect(), ..Self::default() }
+        Self {
+            texts: values.map(|text| text.as_ref().into()).collect(),
+            ..Self::default()
+        }
     }
 
     /// Lists of texts: an empty list is one entry that is not defined.
@@ -136,28 +153,54 @@ impl Column {
                 repeated.push(i16::from(i > 0));
             }
         }
-        Self { texts, levels: Some((defined, repeated)), ..Self::default() }
+        Self {
+            texts,
+            levels: Some((defined, repeated)),
+            ..Self::default()
+        }
     }
 }
 
 /// Writes the rows as a row group.
 fn group(writer: &mut SerializedFileWriter<File>, rows: &[Line]) -> Result<(), ParquetError> {
     let text = |key: &'static str| {
-        Column::texts(rows.iter().map(move |line| line.rest.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()))
+        Column::texts(rows.iter().map(move |line| {
+            line.rest
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        }))
     };
     let number = |key: &'static str| Column {
         numbers: rows
             .iter()
-            .map(|line| line.rest.get(key).and_then(Value::as_i64).and_then(|n| i32::try_from(n).ok()).unwrap_or(0))
+            .map(|line| {
+                line.rest
+                    .get(key)
+                    .and_then(Value::as_i64)
+                    .and_then(|n| i32::try_from(n).ok())
+                    .unwrap_or(0)
+            })
             .collect(),
         ..Column::default()
     };
     let truth = |key: &'static str| Column {
-        truths: rows.iter().map(|line| line.rest.get(key).and_then(Value::as_bool).unwrap_or(false)).collect(),
+        truths: rows
+            .iter()
+            .map(|line| line.rest.get(key).and_then(Value::as_bool).unwrap_or(false))
+            .collect(),
         ..Column::default()
     };
     let calls = |line: &'_ Line| -> Vec<String> {
-        line.rest.get("program").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+        line.rest
+            .get("program")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
     };
     let programs: Vec<Vec<String>> = rows.iter().map(calls).collect();
     let more = |line: &Line| {
@@ -166,12 +209,26 @@ fn group(writer: &mut SerializedFileWriter<File>, rows: &[Line]) -> Result<(), P
         Value::Object(rest).to_string()
     };
     let columns = [
-        Column::lists(rows.iter().map(|line| line.messages.iter().map(|turn| role_name(turn.role)).collect())),
-        Column::lists(rows.iter().map(|line| line.messages.iter().map(|turn| turn.content.as_str()).collect())),
+        Column::lists(rows.iter().map(|line| {
+            line.messages
+                .iter()
+                .map(|turn| role_name(turn.role))
+                .collect()
+        })),
+        Column::lists(rows.iter().map(|line| {
+            line.messages
+                .iter()
+                .map(|turn| turn.content.as_str())
+                .collect()
+        })),
         text("id"),
         text("source"),
         text("question"),
-        Column::lists(programs.iter().map(|program| program.iter().map(String::as_str).collect())),
+        Column::lists(
+            programs
+                .iter()
+                .map(|program| program.iter().map(String::as_str).collect()),
+        ),
         Column::texts(rows.iter().map(|line| line.get("answer").to_string())),
         text("layout"),
         text("agent"),
@@ -186,14 +243,29 @@ fn group(writer: &mut SerializedFileWriter<File>, rows: &[Line]) -> Result<(), P
     let mut group = writer.next_row_group()?;
     for column in &columns {
         let Some(mut written) = group.next_column()? else {
-            return Err(ParquetError::General("more columns than the schema has".to_owned()));
+            return Err(ParquetError::General(
+                "more columns than the schema has".to_owned(),
+            ));
         };
-        let (defined, repeated) = column.levels.as_ref().map_or((None, None), |(d, r)| (Some(&d[..]), Some(&r[..])));
+        let (defined, repeated) = column
+            .levels
+            .as_ref()
+            .map_or((None, None), |(d, r)| (Some(&d[..]), Some(&r[..])));
         match written.untyped() {
-            ColumnWriter::ByteArrayColumnWriter(writer) => writer.write_batch(&column.texts, defined, repeated)?,
-            ColumnWriter::Int32ColumnWriter(writer) => writer.write_batch(&column.numbers, defined, repeated)?,
-            ColumnWriter::BoolColumnWriter(writer) => writer.write_batch(&column.truths, defined, repeated)?,
-            _ => return Err(ParquetError::General("a column of a type that the schema does not have".to_owned())),
+            ColumnWriter::ByteArrayColumnWriter(writer) => {
+                writer.write_batch(&column.texts, defined, repeated)?
+            }
+            ColumnWriter::Int32ColumnWriter(writer) => {
+                writer.write_batch(&column.numbers, defined, repeated)?
+            }
+            ColumnWriter::BoolColumnWriter(writer) => {
+                writer.write_batch(&column.truths, defined, repeated)?
+            }
+            _ => {
+                return Err(ParquetError::General(
+                    "a column of a type that the schema does not have".to_owned(),
+                ));
+            }
         };
         written.close()?;
     }
@@ -216,7 +288,10 @@ fn conversation(row: &Row) -> Option<Vec<Message>> {
         use parquet::record::ListAccessor;
         let turn = list.get_group(i).ok()?;
         let role = serde_json::from_value(Value::String(turn.get_string(0).ok()?.clone())).ok()?;
-        Some(Message { role, content: turn.get_string(1).ok()?.clone() })
+        Some(Message {
+            role,
+            content: turn.get_string(1).ok()?.clone(),
+        })
     };
     (0..list.len()).map(message).collect()
 }
@@ -224,7 +299,10 @@ fn conversation(row: &Row) -> Option<Vec<Message>> {
 /// Everything but the conversation, put together again.
 fn rest(row: &Row) -> Option<serde_json::Map<String, Value>> {
     use parquet::record::ListAccessor;
-    let mut all = serde_json::from_str::<serde_json::Map<String, Value>>(row.get_string(COLUMNS.len() + 1).ok()?).ok()?;
+    let mut all = serde_json::from_str::<serde_json::Map<String, Value>>(
+        row.get_string(COLUMNS.len() + 1).ok()?,
+    )
+    .ok()?;
     for (i, key) in COLUMNS.iter().enumerate() {
         let at = i + 1;
         let value = match *key {
@@ -237,7 +315,11 @@ fn rest(row: &Row) -> Option<serde_json::Map<String, Value>> {
             "program" => {
                 let list = row.get_list(at).ok()?;
                 (0..list.len())
-                    .map(|i| list.get_string(i).ok().map(|call| Value::from(call.clone())))
+                    .map(|i| {
+                        list.get_string(i)
+                            .ok()
+                            .map(|call| Value::from(call.clone()))
+                    })
                     .collect::<Option<Vec<Value>>>()?
                     .into()
             }

@@ -10,7 +10,11 @@ use crate::example::Message;
 
 pub(super) fn encode(line: &Line) -> Result<Value, String> {
     let (system, pairs) = line.pairs()?;
-    record(line, system, pairs.into_iter().flat_map(|(given, call)| [given, call]))
+    record(
+        line,
+        system,
+        pairs.into_iter().flat_map(|(given, call)| [given, call]),
+    )
 }
 
 /// As [`encode`], with whatever order the turns have.
@@ -25,23 +29,42 @@ pub(super) fn encode_turns(line: &Line) -> Result<Value, String> {
     record(line, system, turns)
 }
 
-fn record<'t>(line: &Line, system: &str, turns: impl IntoIterator<Item = &'t Turn>) -> Result<Value, String> {
+fn record<'t>(
+    line: &Line,
+    system: &str,
+    turns: impl IntoIterator<Item = &'t Turn>,
+) -> Result<Value, String> {
     let said = |turn: &Turn| {
         let from = match turn.role {
             Role::User => "human",
             Role::Tool => "observation",
             Role::Assistant => "gpt",
-            Role::System => return Err("a system turn behind the first; this layout has one system text".to_owned()),
+            Role::System => {
+                return Err(
+                    "a system turn behind the first; this layout has one system text".to_owned(),
+                );
+            }
         };
         Ok(json!({ "from": from, "value": turn.content }))
     };
     let turns: Vec<Value> = turns.into_iter().map(said).collect::<Result<_, _>>()?;
-    Ok(json!({ "conversations": turns, "system": system, "id": line.get("id"), "source": line.get("source") }))
+    Ok(
+        json!({ "conversations": turns, "system": system, "id": line.get("id"), "source": line.get("source") }),
+    )
 }
 
 pub(super) fn decode(record: &Value) -> Option<Vec<Message>> {
-    let system = record.get("system")?.as_str().filter(|system| !system.is_empty());
-    let mut messages: Vec<Message> = system.map(|text| Message { role: Role::System, content: text.to_owned() }).into_iter().collect();
+    let system = record
+        .get("system")?
+        .as_str()
+        .filter(|system| !system.is_empty());
+    let mut messages: Vec<Message> = system
+        .map(|text| Message {
+            role: Role::System,
+            content: text.to_owned(),
+        })
+        .into_iter()
+        .collect();
     for turn in record.get("conversations")?.as_array()? {
         let role = match turn.get("from")?.as_str()? {
             "human" => Role::User,
@@ -49,7 +72,10 @@ pub(super) fn decode(record: &Value) -> Option<Vec<Message>> {
             "gpt" => Role::Assistant,
             _ => return None,
         };
-        messages.push(Message { role, content: turn.get("value")?.as_str()?.to_owned() });
+        messages.push(Message {
+            role,
+            content: turn.get("value")?.as_str()?.to_owned(),
+        });
     }
     Some(messages)
 }

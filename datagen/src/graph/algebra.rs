@@ -2,7 +2,10 @@
 //! cannot say takes anything away there.
 
 use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
-use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::spargebra::term::{
+    GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
+    Variable,
+};
 use toolbox::kg::{Kg, Schema};
 use toolbox::term::{Literal, RelId, Term};
 
@@ -17,7 +20,10 @@ pub(crate) fn variable(var: Var) -> Variable {
 
 /// The number of a variable that [`variable`] made.
 fn number(variable: &Variable) -> Option<Var> {
-    variable.as_str().strip_prefix('v').and_then(|digits| digits.parse().ok())
+    variable
+        .as_str()
+        .strip_prefix('v')
+        .and_then(|digits| digits.parse().ok())
 }
 
 /// The one variable of a comparison with a constant, wherever it stands apart.
@@ -26,7 +32,10 @@ pub(crate) fn tail() -> Variable {
 }
 
 /// Replaces every variable of an expression, patterns of EXISTS apart.
-pub(crate) fn replace(expression: &Expression, with: &mut dyn FnMut(&Variable) -> Expression) -> Expression {
+pub(crate) fn replace(
+    expression: &Expression,
+    with: &mut dyn FnMut(&Variable) -> Expression,
+) -> Expression {
     use Expression as E;
     let mut one = |e: &Expression| Box::new(replace(e, with));
     match expression {
@@ -50,19 +59,29 @@ pub(crate) fn replace(expression: &Expression, with: &mut dyn FnMut(&Variable) -
         E::If(a, b, c) => E::If(one(a), one(b), one(c)),
         E::In(a, list) => E::In(one(a), list.iter().map(|e| *one(e)).collect()),
         E::Coalesce(list) => E::Coalesce(list.iter().map(|e| *one(e)).collect()),
-        E::FunctionCall(function, list) => E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect()),
+        E::FunctionCall(function, list) => {
+            E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect())
+        }
     }
 }
 
 /// Renames the numbered variables of an expression.
 pub(crate) fn renumber(expression: &Expression, rename: &dyn Fn(Var) -> Var) -> Expression {
-    replace(expression, &mut |old| number(old).map_or_else(|| old.clone().into(), |var| variable(rename(var)).into()))
+    replace(expression, &mut |old| {
+        number(old).map_or_else(|| old.clone().into(), |var| variable(rename(var)).into())
+    })
 }
 
 /// The expression with the tail's variable in place of a numbered one.
 pub(crate) fn of_tail(expression: &Expression, var: Var) -> Expression {
     let wanted = variable(var);
-    replace(expression, &mut |old| if *old == wanted { tail().into() } else { old.clone().into() })
+    replace(expression, &mut |old| {
+        if *old == wanted {
+            tail().into()
+        } else {
+            old.clone().into()
+        }
+    })
 }
 
 /// The numbered variables of an expression.
@@ -97,12 +116,17 @@ pub(crate) fn constant(term: &Term) -> Option<Expression> {
 
 /// The unit of joining: no pattern at all.
 pub(crate) fn nothing() -> GraphPattern {
-    GraphPattern::Bgp { patterns: Vec::new() }
+    GraphPattern::Bgp {
+        patterns: Vec::new(),
+    }
 }
 
 /// A pattern behind a filter.
 pub(crate) fn filter(inner: GraphPattern, expr: Expression) -> GraphPattern {
-    GraphPattern::Filter { expr, inner: Box::new(inner) }
+    GraphPattern::Filter {
+        expr,
+        inner: Box::new(inner),
+    }
 }
 
 fn end(node: &Node) -> TermPattern {
@@ -117,20 +141,35 @@ fn end(node: &Node) -> TermPattern {
 pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -> GraphPattern {
     let named = |step: &Step| NamedNode::new_unchecked(&step.relation);
     let triple = |subject, predicate: NamedNode, object| GraphPattern::Bgp {
-        patterns: vec![TriplePattern { subject, predicate: NamedNodePattern::NamedNode(predicate), object }],
+        patterns: vec![TriplePattern {
+            subject,
+            predicate: NamedNodePattern::NamedNode(predicate),
+            object,
+        }],
     };
     match steps {
         [step] if step.forward => triple(subject, named(step), object),
         // A literal cannot stand as a subject, so the step is turned round only where the ends allow it.
-        [step] if !matches!(object, TermPattern::Literal(_)) => triple(object, named(step), subject),
+        [step] if !matches!(object, TermPattern::Literal(_)) => {
+            triple(object, named(step), subject)
+        }
         _ => {
             let paths = steps.iter().map(|step| {
                 let path = PropertyPathExpression::NamedNode(named(step));
-                if step.forward { path } else { PropertyPathExpression::Reverse(Box::new(path)) }
+                if step.forward {
+                    path
+                } else {
+                    PropertyPathExpression::Reverse(Box::new(path))
+                }
             });
-            let path = paths.reduce(|a, b| PropertyPathExpression::Alternative(Box::new(a), Box::new(b)));
+            let path =
+                paths.reduce(|a, b| PropertyPathExpression::Alternative(Box::new(a), Box::new(b)));
             match path {
-                Some(path) => GraphPattern::Path { subject, path, object },
+                Some(path) => GraphPattern::Path {
+                    subject,
+                    path,
+                    object,
+                },
                 None => nothing(),
             }
         }
@@ -139,22 +178,38 @@ pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -
 
 /// Steps along any of some relations of a graph.
 pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<Step> {
-    let iris = relations.iter().filter_map(|relation| match kg.term(relation.node()) {
-        Term::Iri(relation) => Some(Step { relation, forward: true }),
-        Term::Blank(_) | Term::Literal(_) => None,
-    });
+    let iris = relations
+        .iter()
+        .filter_map(|relation| match kg.term(relation.node()) {
+            Term::Iri(relation) => Some(Step {
+                relation,
+                forward: true,
+            }),
+            Term::Blank(_) | Term::Literal(_) => None,
+        });
     iris.collect()
 }
 
 /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?t FILTER(test on ?t)}`, for both ends of an interval.
 fn interval(interval: &Interval) -> Expression {
     let side = |relation: &str, test: &Expression| {
-        let step = [Step { relation: relation.to_owned(), forward: true }];
+        let step = [Step {
+            relation: relation.to_owned(),
+            forward: true,
+        }];
         let pattern = along(end(&interval.node), &step, tail().into());
         let present = Expression::Exists(Box::new(filter(pattern.clone(), test.clone())));
-        Expression::Or(Box::new(Expression::Not(Box::new(Expression::Exists(Box::new(pattern))))), Box::new(present))
+        Expression::Or(
+            Box::new(Expression::Not(Box::new(Expression::Exists(Box::new(
+                pattern,
+            ))))),
+            Box::new(present),
+        )
     };
-    Expression::And(Box::new(side(&interval.from, &interval.starts)), Box::new(side(&interval.to, &interval.ends)))
+    Expression::And(
+        Box::new(side(&interval.from, &interval.starts)),
+        Box::new(side(&interval.to, &interval.ends)),
+    )
 }
 
 /// What a program of the group says, as a pattern over numbered variables: everything but inequalities between variables and the tests of
@@ -167,19 +222,34 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
     }
     let typed = any_of(kg, &schema.type_relations);
     for (node, class) in &group.classes {
-        whole = join(whole, along(end(node), &typed, NamedNode::new_unchecked(class).into()));
+        whole = join(
+            whole,
+            along(end(node), &typed, NamedNode::new_unchecked(class).into()),
+        );
     }
     let labelled = any_of(kg, &schema.label_relations);
     for (var, label) in &group.labels {
-        whole = join(whole, along(variable(*var).into(), &labelled, rdf_literal(label).into()));
+        whole = join(
+            whole,
+            along(variable(*var).into(), &labelled, rdf_literal(label).into()),
+        );
     }
     for (var, terms) in &group.values {
         let bindings = terms.iter().map(|term| vec![ground(term)]).collect();
-        whole = join(whole, GraphPattern::Values { variables: vec![variable(*var)], bindings });
+        whole = join(
+            whole,
+            GraphPattern::Values {
+                variables: vec![variable(*var)],
+                bindings,
+            },
+        );
     }
     for branches in &group.unions {
         let branches = branches.iter().map(|branch| pattern(kg, branch));
-        let union = branches.reduce(|left, right| GraphPattern::Union { left: Box::new(left), right: Box::new(right) });
+        let union = branches.reduce(|left, right| GraphPattern::Union {
+            left: Box::new(left),
+            right: Box::new(right),
+        });
         whole = join(whole, union.unwrap_or_else(nothing));
     }
     for interval_ in &group.intervals {
@@ -189,7 +259,13 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
         whole = match same_literal(&comparison.test) {
             Some(literal) => {
                 let bindings = vec![vec![Some(literal.clone().into())]];
-                join(whole, GraphPattern::Values { variables: vec![variable(comparison.var)], bindings })
+                join(
+                    whole,
+                    GraphPattern::Values {
+                        variables: vec![variable(comparison.var)],
+                        bindings,
+                    },
+                )
             }
             None => filter(whole, comparison.test.clone()),
         };
@@ -228,7 +304,9 @@ pub(crate) fn differs(a: Expression, b: Expression) -> Expression {
 pub(crate) fn any(either: &[Comparison]) -> Expression {
     let tests = either.iter().map(|comparison| comparison.test.clone());
     let never = || rdf_literal(&Literal::xsd("false", "boolean")).into();
-    tests.reduce(|a, b| Expression::Or(Box::new(a), Box::new(b))).unwrap_or_else(never)
+    tests
+        .reduce(|a, b| Expression::Or(Box::new(a), Box::new(b)))
+        .unwrap_or_else(never)
 }
 
 /// One edge as a pattern.

@@ -17,22 +17,47 @@ pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool 
         && inner.values.len() == outer.values.len()
         && inner.labels.len() == outer.labels.len();
     // Anything else in either group is beyond a plain repetition.
-    let plain = |group: &Group| group.unions.is_empty() && group.ordered.is_empty() && group.halves.is_empty();
+    let plain = |group: &Group| {
+        group.unions.is_empty() && group.ordered.is_empty() && group.halves.is_empty()
+    };
     // What no tool says has to be said of both or of the outer one only, where a graph shows that it takes nothing away.
     let said = |group: &Group| group.tests.len() + group.unequal.len() + group.differ.len();
     let same_sizes = same_sizes && (said(inner) == 0 || said(inner) == said(outer));
-    same_sizes && plain(inner) && plain(outer) && edges(inner, outer, 0, &mut vec![false; outer.edges.len()], &HashMap::from([(from, to)]))
+    same_sizes
+        && plain(inner)
+        && plain(outer)
+        && edges(
+            inner,
+            outer,
+            0,
+            &mut vec![false; outer.edges.len()],
+            &HashMap::from([(from, to)]),
+        )
 }
 
-fn edges(inner: &Group, outer: &Group, at: usize, used: &mut Vec<bool>, map: &HashMap<Var, Var>) -> bool {
-    let Some(edge) = inner.edges.get(at) else { return annotations(inner, outer, map) };
+fn edges(
+    inner: &Group,
+    outer: &Group,
+    at: usize,
+    used: &mut Vec<bool>,
+    map: &HashMap<Var, Var>,
+) -> bool {
+    let Some(edge) = inner.edges.get(at) else {
+        return annotations(inner, outer, map);
+    };
     for i in 0..outer.edges.len() {
         let candidate = &outer.edges[i];
-        if used[i] || candidate.steps != edge.steps || edge.predicate.is_some() || candidate.predicate.is_some() {
+        if used[i]
+            || candidate.steps != edge.steps
+            || edge.predicate.is_some()
+            || candidate.predicate.is_some()
+        {
             continue;
         }
         let mut longer = map.clone();
-        if node(&edge.subject, &candidate.subject, &mut longer) && node(&edge.object, &candidate.object, &mut longer) {
+        if node(&edge.subject, &candidate.subject, &mut longer)
+            && node(&edge.object, &candidate.object, &mut longer)
+        {
             used[i] = true;
             if edges(inner, outer, at + 1, used, &longer) {
                 return true;
@@ -64,17 +89,21 @@ fn annotations(inner: &Group, outer: &Group, map: &HashMap<Var, Var>) -> bool {
         Node::Var(var) => renamed(*var).map(Node::Var),
         other => Some(other.clone()),
     };
-    inner.classes.iter().all(|(at, class)| renamed_node(at).is_some_and(|at| outer.classes.contains(&(at, class.clone()))))
-        && inner
+    inner.classes.iter().all(|(at, class)| {
+        renamed_node(at).is_some_and(|at| outer.classes.contains(&(at, class.clone())))
+    }) && inner.comparisons.iter().all(|c| {
+        outer
             .comparisons
             .iter()
-            .all(|c| outer.comparisons.iter().any(|o| Some(o.var) == renamed(c.var) && o.op == c.op && o.value == c.value))
-        && inner.intervals.iter().all(|c| {
-            outer
-                .intervals
-                .iter()
-                .any(|o| Some(&o.node) == renamed_node(&c.node).as_ref() && (&o.from, &o.to, &o.value) == (&c.from, &c.to, &c.value))
+            .any(|o| Some(o.var) == renamed(c.var) && o.op == c.op && o.value == c.value)
+    }) && inner.intervals.iter().all(|c| {
+        outer.intervals.iter().any(|o| {
+            Some(&o.node) == renamed_node(&c.node).as_ref()
+                && (&o.from, &o.to, &o.value) == (&c.from, &c.to, &c.value)
         })
-        && inner.values.iter().all(|(var, terms)| renamed(*var).is_some_and(|var| outer.values.contains(&(var, terms.clone()))))
-        && inner.labels.iter().all(|(var, label)| renamed(*var).is_some_and(|var| outer.labels.contains(&(var, label.clone()))))
+    }) && inner.values.iter().all(|(var, terms)| {
+        renamed(*var).is_some_and(|var| outer.values.contains(&(var, terms.clone())))
+    }) && inner.labels.iter().all(|(var, label)| {
+        renamed(*var).is_some_and(|var| outer.labels.contains(&(var, label.clone())))
+    })
 }

@@ -13,7 +13,11 @@ use crate::refusal::Refusal;
 
 impl Reader<'_> {
     /// Adds a filter to a group.
-    pub(super) fn filter(&mut self, expression: &Expression, group: &mut Group) -> Result<(), Refusal> {
+    pub(super) fn filter(
+        &mut self,
+        expression: &Expression,
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         if is_language_test(expression) {
             let test = self.numbered(expression);
             group.tests.push(test);
@@ -26,12 +30,16 @@ impl Reader<'_> {
             }
             Expression::Or(left, right) => self.or(expression, left, right, group),
             Expression::Not(inner) => self.not(inner, group),
-            Expression::Equal(left, right) | Expression::SameTerm(left, right) => self.compare(left, Op::Eq, right, group),
+            Expression::Equal(left, right) | Expression::SameTerm(left, right) => {
+                self.compare(left, Op::Eq, right, group)
+            }
             Expression::Greater(left, right) => self.compare(left, Op::Gt, right, group),
             Expression::GreaterOrEqual(left, right) => self.compare(left, Op::Ge, right, group),
             Expression::Less(left, right) => self.compare(left, Op::Lt, right, group),
             Expression::LessOrEqual(left, right) => self.compare(left, Op::Le, right, group),
-            Expression::In(left, values) if values.len() == 1 => self.compare(left, Op::Eq, &values[0], group),
+            Expression::In(left, values) if values.len() == 1 => {
+                self.compare(left, Op::Eq, &values[0], group)
+            }
             Expression::In(left, values) => {
                 let terms = values.iter().map(constant).collect::<Result<Vec<_>, _>>()?;
                 if terms.iter().all(|term| matches!(term, Term::Iri(_))) {
@@ -39,14 +47,22 @@ impl Reader<'_> {
                     group.values.push((var, terms));
                     return Ok(());
                 }
-                let equal = values.iter().map(|value| Expression::Equal(left.clone(), Box::new(value.clone())));
+                let equal = values
+                    .iter()
+                    .map(|value| Expression::Equal(left.clone(), Box::new(value.clone())));
                 self.choice(&equal.collect::<Vec<_>>(), group)
             }
             Expression::Bound(variable) => {
                 let var = self.var(variable.as_str());
-                if group.optional.contains(&var) { Err(Refusal::OptionalAnswer) } else { Ok(()) }
+                if group.optional.contains(&var) {
+                    Err(Refusal::OptionalAnswer)
+                } else {
+                    Ok(())
+                }
             }
-            Expression::FunctionCall(Function::Regex, arguments) => self.begins_with_year(expression, arguments, group),
+            Expression::FunctionCall(Function::Regex, arguments) => {
+                self.begins_with_year(expression, arguments, group)
+            }
             // A positive EXISTS keeps the solutions that the pattern joins with: as sets, the join itself.
             Expression::Exists(pattern) => self.pattern(pattern, group),
             _ => Err(Refusal::Filter),
@@ -55,14 +71,33 @@ impl Reader<'_> {
 
     /// `regex(?date, "^1950")`: the dates of a year, which is what comparing with the year means (rule R10). A graph shows whether the
     /// attribute's values are dates.
-    fn begins_with_year(&mut self, whole: &Expression, arguments: &[Expression], group: &mut Group) -> Result<(), Refusal> {
-        let [of, Expression::Literal(pattern)] = arguments else { return Err(Refusal::Filter) };
-        let year = pattern.value().strip_prefix('^').map(|rest| rest.strip_suffix('-').unwrap_or(rest));
-        let year = year.filter(|year| year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit())).ok_or(Refusal::Filter)?;
-        let Operand::Var(variable) = operand(of)? else { return Err(Refusal::Filter) };
+    fn begins_with_year(
+        &mut self,
+        whole: &Expression,
+        arguments: &[Expression],
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
+        let [of, Expression::Literal(pattern)] = arguments else {
+            return Err(Refusal::Filter);
+        };
+        let year = pattern
+            .value()
+            .strip_prefix('^')
+            .map(|rest| rest.strip_suffix('-').unwrap_or(rest));
+        let year = year
+            .filter(|year| year.len() == 4 && year.bytes().all(|byte| byte.is_ascii_digit()))
+            .ok_or(Refusal::Filter)?;
+        let Operand::Var(variable) = operand(of)? else {
+            return Err(Refusal::Filter);
+        };
         let var = self.var(variable.as_str());
         let test = self.numbered(whole);
-        group.comparisons.push(Comparison { var, op: Op::Eq, value: Literal::xsd(year, "gYear"), test });
+        group.comparisons.push(Comparison {
+            var,
+            op: Op::Eq,
+            value: Literal::xsd(year, "gYear"),
+            test,
+        });
         Ok(())
     }
 
@@ -75,27 +110,36 @@ impl Reader<'_> {
 
     fn not(&mut self, inner: &Expression, group: &mut Group) -> Result<(), Refusal> {
         match inner {
-            Expression::Equal(left, right) | Expression::SameTerm(left, right) => self.compare(left, Op::Ne, right, group),
+            Expression::Equal(left, right) | Expression::SameTerm(left, right) => {
+                self.compare(left, Op::Ne, right, group)
+            }
             Expression::Or(left, right) => {
                 self.not(left, group)?;
                 self.not(right, group)
             }
             Expression::Not(inner) => self.filter(inner, group),
-            Expression::In(left, values) => values.iter().try_for_each(|value| self.compare(left, Op::Ne, value, group)),
+            Expression::In(left, values) => values
+                .iter()
+                .try_for_each(|value| self.compare(left, Op::Ne, value, group)),
             Expression::Exists(_) | Expression::Bound(_) => Err(Refusal::Minus),
             _ => Err(Refusal::Filter),
         }
     }
 
     /// A disjunction: half of a from/to pair, or several values of one variable.
-    fn or(&mut self, whole: &Expression, left: &Expression, right: &Expression, group: &mut Group) -> Result<(), Refusal> {
+    fn or(
+        &mut self,
+        whole: &Expression,
+        left: &Expression,
+        right: &Expression,
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         let half = match (left, right) {
-            (Expression::Not(absent), Expression::Exists(present)) | (Expression::Exists(present), Expression::Not(absent)) => {
-                match absent.as_ref() {
-                    Expression::Exists(absent) => self.half(absent, present),
-                    _ => None,
-                }
-            }
+            (Expression::Not(absent), Expression::Exists(present))
+            | (Expression::Exists(present), Expression::Not(absent)) => match absent.as_ref() {
+                Expression::Exists(absent) => self.half(absent, present),
+                _ => None,
+            },
             _ => None,
         };
         if let Some(half) = half {
@@ -123,7 +167,11 @@ impl Reader<'_> {
         }
         let mut values: Option<(Var, Vec<Term>)> = None;
         for (left, right) in equal {
-            let (variable, value) = if constant(right).is_ok() { (left, right) } else { (right, left) };
+            let (variable, value) = if constant(right).is_ok() {
+                (left, right)
+            } else {
+                (right, left)
+            };
             let (var, term) = (self.plain_variable(variable).ok()?, constant(value).ok()?);
             match &mut values {
                 _ if !matches!(term, Term::Iri(_)) => return None,
@@ -141,7 +189,11 @@ impl Reader<'_> {
         for expression in either {
             let mut branch = Group::default();
             self.filter(expression, &mut branch)?;
-            let plain = Group { comparisons: branch.comparisons.clone(), values: branch.values.clone(), ..Group::default() };
+            let plain = Group {
+                comparisons: branch.comparisons.clone(),
+                values: branch.values.clone(),
+                ..Group::default()
+            };
             // A branch that takes solutions away by anything but a comparison cannot be said once by once.
             if branch != plain {
                 return Err(Refusal::Filter);
@@ -154,21 +206,29 @@ impl Reader<'_> {
 
     /// The expression over numbered variables.
     pub(super) fn numbered(&mut self, expression: &Expression) -> Expression {
-        replace(expression, &mut |old| variable(self.var(old.as_str())).into())
+        replace(expression, &mut |old| {
+            variable(self.var(old.as_str())).into()
+        })
     }
 
     /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?b . FILTER(?b op date)}`.
     fn half(&mut self, absent: &GraphPattern, present: &GraphPattern) -> Option<Half> {
         let (node, relation, _) = single(absent)?;
-        let GraphPattern::Filter { expr, inner } = present else { return None };
+        let GraphPattern::Filter { expr, inner } = present else {
+            return None;
+        };
         let (other_node, other_relation, tail) = single(inner)?;
         if node != other_node || relation != other_relation {
             return None;
         }
         let (left, op, right) = comparison(expr)?;
         let (op, value) = match (operand(left).ok()?, operand(right).ok()?) {
-            (Operand::Var(variable), Operand::Literal(value)) if variable.as_str() == tail => (op, value),
-            (Operand::Literal(value), Operand::Var(variable)) if variable.as_str() == tail => (mirrored(op), value),
+            (Operand::Var(variable), Operand::Literal(value)) if variable.as_str() == tail => {
+                (op, value)
+            }
+            (Operand::Literal(value), Operand::Var(variable)) if variable.as_str() == tail => {
+                (mirrored(op), value)
+            }
             _ => return None,
         };
         let node = match node {
@@ -177,14 +237,29 @@ impl Reader<'_> {
             _ => return None,
         };
         let test = replace(expr, &mut |_| algebra::tail().into());
-        Some(Half { node, relation: relation.to_owned(), op, value, test })
+        Some(Half {
+            node,
+            relation: relation.to_owned(),
+            op,
+            value,
+            test,
+        })
     }
 
-    fn compare(&mut self, left: &Expression, op: Op, right: &Expression, group: &mut Group) -> Result<(), Refusal> {
+    fn compare(
+        &mut self,
+        left: &Expression,
+        op: Op,
+        right: &Expression,
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         let (left, right) = (self.expanded(left), self.expanded(right));
         let test = crate::algebra::compare(left.clone(), op, right.clone());
         let (left, op, right) = match (operand(&left)?, operand(&right)?) {
-            (a @ (Operand::Iri(_) | Operand::Literal(_)), b @ (Operand::Var(_) | Operand::Year(_))) => (b, mirrored(op), a),
+            (
+                a @ (Operand::Iri(_) | Operand::Literal(_)),
+                b @ (Operand::Var(_) | Operand::Year(_)),
+            ) => (b, mirrored(op), a),
             (a, b) => (a, op, b),
         };
         match (left, right) {
@@ -200,7 +275,12 @@ impl Reader<'_> {
             (Operand::Var(variable) | Operand::Year(variable), Operand::Literal(value)) => {
                 let var = self.var(variable.as_str());
                 let test = self.numbered(&test);
-                group.comparisons.push(Comparison { var, op, value, test });
+                group.comparisons.push(Comparison {
+                    var,
+                    op,
+                    value,
+                    test,
+                });
             }
             (Operand::Var(a), Operand::Var(b)) => {
                 let (left, right) = (self.var(a.as_str()), self.var(b.as_str()));
@@ -212,7 +292,12 @@ impl Reader<'_> {
                     Op::Ne => group.unequal.push((left, right)),
                     _ => {
                         let test = self.numbered(&test);
-                        group.ordered.push(Ordered { left, op, right, test });
+                        group.ordered.push(Ordered {
+                            left,
+                            op,
+                            right,
+                            test,
+                        });
                     }
                 }
             }
@@ -226,7 +311,10 @@ impl Reader<'_> {
         match expression {
             Expression::Variable(variable) => {
                 let var = self.var(variable.as_str());
-                self.derived.get(&var).cloned().unwrap_or_else(|| expression.clone())
+                self.derived
+                    .get(&var)
+                    .cloned()
+                    .unwrap_or_else(|| expression.clone())
             }
             other => other.clone(),
         }
@@ -267,7 +355,9 @@ fn disjuncts(expression: &Expression, into: &mut Vec<Expression>) {
 
 /// The one triple of a pattern: subject, relation, name of the object's variable.
 fn single(pattern: &GraphPattern) -> Option<(&TermPattern, &str, &str)> {
-    let GraphPattern::Bgp { patterns } = pattern else { return None };
+    let GraphPattern::Bgp { patterns } = pattern else {
+        return None;
+    };
     match patterns.as_slice() {
         [triple] => match (&triple.predicate, &triple.object) {
             (NamedNodePattern::NamedNode(relation), TermPattern::Variable(object)) => {
@@ -288,7 +378,10 @@ fn constant(expression: &Expression) -> Result<Term, Refusal> {
 }
 
 /// The sides of `a = b || c = d || …`.
-fn equalities<'e>(expression: &'e Expression, into: &mut Vec<(&'e Expression, &'e Expression)>) -> bool {
+fn equalities<'e>(
+    expression: &'e Expression,
+    into: &mut Vec<(&'e Expression, &'e Expression)>,
+) -> bool {
     match expression {
         Expression::Or(left, right) => equalities(left, into) && equalities(right, into),
         Expression::Equal(left, right) | Expression::SameTerm(left, right) => {
@@ -301,14 +394,26 @@ fn equalities<'e>(expression: &'e Expression, into: &mut Vec<(&'e Expression, &'
 
 /// Whether an expression only asks for a language, or whether something is a literal or an IRI.
 fn is_language_test(expression: &Expression) -> bool {
-    let of_variable = |arguments: &[Expression]| arguments.first().is_some_and(|first| matches!(operand(first), Ok(Operand::Var(_))));
+    let of_variable = |arguments: &[Expression]| {
+        arguments
+            .first()
+            .is_some_and(|first| matches!(operand(first), Ok(Operand::Var(_))))
+    };
     match expression {
-        Expression::And(left, right) | Expression::Or(left, right) => is_language_test(left) && is_language_test(right),
+        Expression::And(left, right) | Expression::Or(left, right) => {
+            is_language_test(left) && is_language_test(right)
+        }
         Expression::Not(inner) => is_language_test(inner),
-        Expression::Equal(left, right) => is_lang(left) && is_text(right) || is_text(left) && is_lang(right),
+        Expression::Equal(left, right) => {
+            is_lang(left) && is_text(right) || is_text(left) && is_lang(right)
+        }
         Expression::In(left, values) => is_lang(left) && values.iter().all(is_text),
-        Expression::FunctionCall(Function::LangMatches, arguments) => arguments.first().is_some_and(is_lang),
-        Expression::FunctionCall(Function::IsLiteral | Function::IsIri, arguments) => of_variable(arguments),
+        Expression::FunctionCall(Function::LangMatches, arguments) => {
+            arguments.first().is_some_and(is_lang)
+        }
+        Expression::FunctionCall(Function::IsLiteral | Function::IsIri, arguments) => {
+            of_variable(arguments)
+        }
         _ => false,
     }
 }

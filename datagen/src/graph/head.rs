@@ -1,6 +1,8 @@
 //! What stands around the WHERE clause of a SELECT: the modifiers that become the form, the extreme and the count.
 
-use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::algebra::{
+    AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
+};
 use toolbox::value::Extreme;
 
 use super::read::{Operand, operand};
@@ -55,24 +57,36 @@ impl<'q> Head<'q> {
                 GraphPattern::OrderBy { inner, expression } => {
                     if one {
                         extreme = Some(order(expression)?);
-                        key = expression.first().map(|(OrderExpression::Asc(key) | OrderExpression::Desc(key))| key);
+                        key = expression
+                            .first()
+                            .map(|(OrderExpression::Asc(key) | OrderExpression::Desc(key))| key);
                         key = key.filter(|key| !matches!(key, Expression::Variable(_)));
                         one = false;
                     }
                     at = inner;
                 }
-                GraphPattern::Extend { inner, variable, expression } if answer.as_deref() == Some(variable.as_str()) => {
+                GraphPattern::Extend {
+                    inner,
+                    variable,
+                    expression,
+                } if answer.as_deref() == Some(variable.as_str()) => {
                     match expression {
                         Expression::Variable(inner) => answer = Some(inner.as_str().to_owned()),
                         _ => return Err(Refusal::Filter),
                     }
                     at = inner;
                 }
-                GraphPattern::Group { inner, variables, aggregates } => {
+                GraphPattern::Group {
+                    inner,
+                    variables,
+                    aggregates,
+                } => {
                     if !variables.is_empty() {
                         return Err(Refusal::GroupBy);
                     }
-                    let [(_, aggregate)] = aggregates.as_slice() else { return Err(Refusal::Aggregate) };
+                    let [(_, aggregate)] = aggregates.as_slice() else {
+                        return Err(Refusal::Aggregate);
+                    };
                     if one {
                         // One row is all there is: the limit says nothing.
                         one = false;
@@ -83,28 +97,50 @@ impl<'q> Head<'q> {
                             rows = true;
                             answer = None;
                         }
-                        AggregateExpression::FunctionCall { name, expr, distinct } => {
+                        AggregateExpression::FunctionCall {
+                            name,
+                            expr,
+                            distinct,
+                        } => {
                             rows = !distinct;
                             aggregated = !matches!(name, AggregateFunction::Count);
                             // What is cast before it is counted or compared is no longer a term of the graph.
-                            let Expression::Variable(variable) = expr else { return Err(Refusal::Aggregate) };
+                            let Expression::Variable(variable) = expr else {
+                                return Err(Refusal::Aggregate);
+                            };
                             answer = Some(variable.as_str().to_owned());
                             match name {
                                 AggregateFunction::Count => count = true,
-                                AggregateFunction::Max => extreme = Some((variable.as_str().to_owned(), Extreme::Max)),
-                                AggregateFunction::Min => extreme = Some((variable.as_str().to_owned(), Extreme::Min)),
+                                AggregateFunction::Max => {
+                                    extreme = Some((variable.as_str().to_owned(), Extreme::Max))
+                                }
+                                AggregateFunction::Min => {
+                                    extreme = Some((variable.as_str().to_owned(), Extreme::Min))
+                                }
                                 _ => return Err(Refusal::Aggregate),
                             }
                         }
                     }
                     at = inner;
                 }
-                GraphPattern::Filter { inner, .. } if matches!(**inner, GraphPattern::Group { .. }) => return Err(Refusal::GroupBy),
+                GraphPattern::Filter { inner, .. }
+                    if matches!(**inner, GraphPattern::Group { .. }) =>
+                {
+                    return Err(Refusal::GroupBy);
+                }
                 body => {
                     if one {
                         return Err(Refusal::Limit);
                     }
-                    return Ok(Self { answer, count, extreme, key, aggregated, rows: rows && count, body });
+                    return Ok(Self {
+                        answer,
+                        count,
+                        extreme,
+                        key,
+                        aggregated,
+                        rows: rows && count,
+                        body,
+                    });
                 }
             }
         }
@@ -114,7 +150,9 @@ impl<'q> Head<'q> {
 /// The pattern behind modifiers that change no set.
 pub(super) fn unwrapped(pattern: &GraphPattern) -> &GraphPattern {
     match pattern {
-        GraphPattern::Project { inner, .. } | GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } => unwrapped(inner),
+        GraphPattern::Project { inner, .. }
+        | GraphPattern::Distinct { inner }
+        | GraphPattern::Reduced { inner } => unwrapped(inner),
         other => other,
     }
 }
@@ -127,19 +165,37 @@ fn order(keys: &[OrderExpression]) -> Result<(String, Extreme), Refusal> {
         _ => return Err(Refusal::OrderBy),
     };
     match operand(expression) {
-        Ok(Operand::Var(variable) | Operand::Year(variable)) => Ok((variable.as_str().to_owned(), extreme)),
+        Ok(Operand::Var(variable) | Operand::Year(variable)) => {
+            Ok((variable.as_str().to_owned(), extreme))
+        }
         _ => Err(Refusal::OrderBy),
     }
 }
 
 /// `SELECT (MAX(?b) AS ?n) WHERE …`: output and input variable, which end, the pattern.
-pub(super) fn aggregate(pattern: &GraphPattern) -> Option<(String, String, Extreme, &GraphPattern)> {
+pub(super) fn aggregate(
+    pattern: &GraphPattern,
+) -> Option<(String, String, Extreme, &GraphPattern)> {
     let (renamed, group) = match pattern {
-        GraphPattern::Extend { inner, variable, expression: Expression::Variable(of) } => (Some((variable, of)), inner.as_ref()),
+        GraphPattern::Extend {
+            inner,
+            variable,
+            expression: Expression::Variable(of),
+        } => (Some((variable, of)), inner.as_ref()),
         other => (None, other),
     };
-    let GraphPattern::Group { inner, variables, aggregates } = group else { return None };
-    let [(output, AggregateExpression::FunctionCall { name, expr, .. })] = aggregates.as_slice() else { return None };
+    let GraphPattern::Group {
+        inner,
+        variables,
+        aggregates,
+    } = group
+    else {
+        return None;
+    };
+    let [(output, AggregateExpression::FunctionCall { name, expr, .. })] = aggregates.as_slice()
+    else {
+        return None;
+    };
     let output = match renamed {
         Some((variable, of)) if of == output => variable,
         Some(_) => return None,
@@ -151,9 +207,12 @@ pub(super) fn aggregate(pattern: &GraphPattern) -> Option<(String, String, Extre
         _ => return None,
     };
     match expr {
-        Expression::Variable(input) if variables.is_empty() => {
-            Some((output.as_str().to_owned(), input.as_str().to_owned(), extreme, unwrapped(inner)))
-        }
+        Expression::Variable(input) if variables.is_empty() => Some((
+            output.as_str().to_owned(),
+            input.as_str().to_owned(),
+            extreme,
+            unwrapped(inner),
+        )),
         _ => None,
     }
 }

@@ -8,13 +8,23 @@ use toolbox::term::{Literal, Term, XSD};
 use toolbox::value::Op;
 
 use super::read::Reader;
-use super::{Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, Vocabulary, algebra, block};
+use super::{
+    Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, Vocabulary,
+    algebra, block,
+};
 use crate::refusal::Refusal;
 
 /// Ends of the names of the two relations of an interval (rule R11).
-const INTERVAL_ENDS: &[(&str, &str)] = &[(".from", ".to"), (".from_date", ".to_date"), (".start_date", ".end_date")];
+const INTERVAL_ENDS: &[(&str, &str)] = &[
+    (".from", ".to"),
+    (".from_date", ".to_date"),
+    (".start_date", ".end_date"),
+];
 
-pub(super) fn normalise(reader: &mut Reader<'_>, mut graph: QueryGraph) -> Result<QueryGraph, Refusal> {
+pub(super) fn normalise(
+    reader: &mut Reader<'_>,
+    mut graph: QueryGraph,
+) -> Result<QueryGraph, Refusal> {
     let aliases = representatives(&reader.aliases);
     let rename = |var: Var| aliases.get(&var).copied().unwrap_or(var);
     graph.form = match graph.form {
@@ -25,23 +35,42 @@ pub(super) fn normalise(reader: &mut Reader<'_>, mut graph: QueryGraph) -> Resul
     graph.extreme = graph.extreme.map(|(var, extreme)| (rename(var), extreme));
     graph.key = graph.key.map(|key| algebra::renumber(&key, &rename));
     let keep = graph.form.answer();
-    fold(&mut graph.group, &rename, keep, &keep.into_iter().collect(), reader.vocabulary)?;
+    fold(
+        &mut graph.group,
+        &rename,
+        keep,
+        &keep.into_iter().collect(),
+        reader.vocabulary,
+    )?;
     for inner in std::mem::take(&mut graph.group.blocks) {
         let mut repeated = inner.group;
         let inner_var = rename(inner.inner);
-        fold(&mut repeated, &rename, None, &BTreeSet::new(), reader.vocabulary)?;
+        fold(
+            &mut repeated,
+            &rename,
+            None,
+            &BTreeSet::new(),
+            reader.vocabulary,
+        )?;
         let outer_var = rename(inner.var);
-        if graph.extreme.is_some() || !block::repeats(&repeated, &graph.group, inner_var, outer_var) {
+        if graph.extreme.is_some() || !block::repeats(&repeated, &graph.group, inner_var, outer_var)
+        {
             return Err(Refusal::Aggregate);
         }
         graph.extreme = Some((outer_var, inner.extreme));
         graph.aggregated = true;
     }
     let unconstrained = |var: &Var| reader.derived.contains_key(var);
-    if keep.is_some_and(|var| unconstrained(&var)) || graph.extreme.is_some_and(|(var, _)| unconstrained(&var)) {
+    if keep.is_some_and(|var| unconstrained(&var))
+        || graph.extreme.is_some_and(|(var, _)| unconstrained(&var))
+    {
         return Err(Refusal::Filter);
     }
-    let used = |var: Var| uses(&graph.group, var) || keep == Some(var) || graph.extreme.is_some_and(|(extreme, _)| extreme == var);
+    let used = |var: Var| {
+        uses(&graph.group, var)
+            || keep == Some(var)
+            || graph.extreme.is_some_and(|(extreme, _)| extreme == var)
+    };
     if optional(&graph.group).into_iter().map(rename).any(used) {
         return Err(Refusal::OptionalAnswer);
     }
@@ -82,11 +111,18 @@ fn fold(
 ) -> Result<(), Refusal> {
     rename_group(group, rename);
     let mut unions = std::mem::take(&mut group.unions);
-    unions.iter_mut().flatten().for_each(|branch| rename_group(branch, rename));
+    unions
+        .iter_mut()
+        .flatten()
+        .for_each(|branch| rename_group(branch, rename));
     for i in 0..unions.len() {
         let mut outside = shared.clone();
         outside.extend(spoken_of(group));
-        let others = unions.iter().enumerate().filter(|(j, _)| *j != i).flat_map(|(_, branches)| branches);
+        let others = unions
+            .iter()
+            .enumerate()
+            .filter(|(j, _)| *j != i)
+            .flat_map(|(_, branches)| branches);
         outside.extend(others.flat_map(spoken_of));
         for branch in &mut unions[i] {
             fold(branch, rename, keep, &outside, vocabulary)?;
@@ -99,9 +135,16 @@ fn fold(
     let literals = take_literal_values(group)?;
     group.comparisons.extend(literals);
     // A literal that the answer must not be is kept out as an entity is.
-    let kept_out = |comparison: &Comparison| Some(comparison.var) == keep && comparison.op == Op::Ne;
-    for comparison in group.comparisons.iter().filter(|comparison| kept_out(comparison)) {
-        group.differ.push((comparison.var, Term::Literal(comparison.value.clone())));
+    let kept_out =
+        |comparison: &Comparison| Some(comparison.var) == keep && comparison.op == Op::Ne;
+    for comparison in group
+        .comparisons
+        .iter()
+        .filter(|comparison| kept_out(comparison))
+    {
+        group
+            .differ
+            .push((comparison.var, Term::Literal(comparison.value.clone())));
     }
     group.comparisons.retain(|comparison| !kept_out(comparison));
     let constants = single_values(group, shared);
@@ -110,9 +153,19 @@ fn fold(
     let said_twice = |var: &Var| {
         group.values.iter().any(|(known, _)| known == var)
             || group.labels.iter().any(|(known, _)| known == var)
-            || group.comparisons.iter().any(|comparison| comparison.var == *var)
-            || group.ordered.iter().any(|ordered| ordered.left == *var || ordered.right == *var)
-            || group.unions.iter().flatten().any(|branch| uses(branch, *var))
+            || group
+                .comparisons
+                .iter()
+                .any(|comparison| comparison.var == *var)
+            || group
+                .ordered
+                .iter()
+                .any(|ordered| ordered.left == *var || ordered.right == *var)
+            || group
+                .unions
+                .iter()
+                .flatten()
+                .any(|branch| uses(branch, *var))
     };
     if constants.keys().any(said_twice) {
         return Err(Refusal::Unsupported);
@@ -145,21 +198,51 @@ fn rename_group(group: &mut Group, rename: &dyn Fn(Var) -> Var) {
         edge.predicate = edge.predicate.map(rename);
     }
     group.classes.iter_mut().for_each(|(at, _)| node(at));
-    group.intervals.iter_mut().for_each(|interval| node(&mut interval.node));
-    group.halves.iter_mut().for_each(|half| node(&mut half.node));
-    group.comparisons.iter_mut().for_each(|comparison| comparison.var = rename(comparison.var));
-    group.values.iter_mut().for_each(|(var, _)| *var = rename(*var));
-    group.labels.iter_mut().for_each(|(var, _)| *var = rename(*var));
-    group.differ.iter_mut().for_each(|(var, _)| *var = rename(*var));
-    group.unequal.iter_mut().for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
+    group
+        .intervals
+        .iter_mut()
+        .for_each(|interval| node(&mut interval.node));
+    group
+        .halves
+        .iter_mut()
+        .for_each(|half| node(&mut half.node));
+    group
+        .comparisons
+        .iter_mut()
+        .for_each(|comparison| comparison.var = rename(comparison.var));
+    group
+        .values
+        .iter_mut()
+        .for_each(|(var, _)| *var = rename(*var));
+    group
+        .labels
+        .iter_mut()
+        .for_each(|(var, _)| *var = rename(*var));
+    group
+        .differ
+        .iter_mut()
+        .for_each(|(var, _)| *var = rename(*var));
+    group
+        .unequal
+        .iter_mut()
+        .for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
     for ordered in &mut group.ordered {
         (ordered.left, ordered.right) = (rename(ordered.left), rename(ordered.right));
         ordered.test = algebra::renumber(&ordered.test, rename);
     }
-    group.comparisons.iter_mut().for_each(|comparison| comparison.test = algebra::renumber(&comparison.test, rename));
-    group.tests.iter_mut().for_each(|test| *test = algebra::renumber(test, rename));
+    group
+        .comparisons
+        .iter_mut()
+        .for_each(|comparison| comparison.test = algebra::renumber(&comparison.test, rename));
+    group
+        .tests
+        .iter_mut()
+        .for_each(|test| *test = algebra::renumber(test, rename));
     group.typed.iter_mut().for_each(|(at, _, _)| node(at));
-    group.same.iter_mut().for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
+    group
+        .same
+        .iter_mut()
+        .for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
 }
 
 /// A variable that can be one literal only is compared with it; lists of literals are beyond a comparison.
@@ -169,10 +252,20 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
     for (var, terms) in std::mem::take(&mut group.values) {
         match terms.as_slice() {
             [Term::Literal(value)] => {
-                let (left, right) = (Box::new(algebra::variable(var).into()), Box::new(algebra::rdf_literal(value).into()));
-                comparisons.push(Comparison { var, op: Op::Eq, value: value.clone(), test: Expression::SameTerm(left, right) });
+                let (left, right) = (
+                    Box::new(algebra::variable(var).into()),
+                    Box::new(algebra::rdf_literal(value).into()),
+                );
+                comparisons.push(Comparison {
+                    var,
+                    op: Op::Eq,
+                    value: value.clone(),
+                    test: Expression::SameTerm(left, right),
+                });
             }
-            terms if terms.iter().all(|term| matches!(term, Term::Iri(_))) => kept.push((var, terms.to_vec())),
+            terms if terms.iter().all(|term| matches!(term, Term::Iri(_))) => {
+                kept.push((var, terms.to_vec()))
+            }
             _ => return Err(Refusal::Filter),
         }
     }
@@ -182,15 +275,29 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
 
 /// Variables that edges and annotations of a group speak of.
 fn spoken_of(group: &Group) -> BTreeSet<Var> {
-    let mut vars: BTreeSet<Var> =
-        group.edges.iter().flat_map(|edge| [edge.subject.var(), edge.object.var(), edge.predicate]).flatten().collect();
+    let mut vars: BTreeSet<Var> = group
+        .edges
+        .iter()
+        .flat_map(|edge| [edge.subject.var(), edge.object.var(), edge.predicate])
+        .flatten()
+        .collect();
     vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
-    vars.extend(group.intervals.iter().filter_map(|interval| interval.node.var()));
+    vars.extend(
+        group
+            .intervals
+            .iter()
+            .filter_map(|interval| interval.node.var()),
+    );
     vars.extend(group.halves.iter().filter_map(|half| half.node.var()));
     vars.extend(group.comparisons.iter().map(|comparison| comparison.var));
     vars.extend(group.values.iter().map(|(var, _)| *var));
     vars.extend(group.labels.iter().map(|(var, _)| *var));
-    vars.extend(group.ordered.iter().flat_map(|ordered| [ordered.left, ordered.right]));
+    vars.extend(
+        group
+            .ordered
+            .iter()
+            .flat_map(|ordered| [ordered.left, ordered.right]),
+    );
     vars.extend(group.unions.iter().flatten().flat_map(spoken_of));
     vars
 }
@@ -224,13 +331,23 @@ fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
         node(&mut edge.object);
     }
     group.classes.iter_mut().for_each(|(at, _)| node(at));
-    group.intervals.iter_mut().for_each(|interval| node(&mut interval.node));
-    group.halves.iter_mut().for_each(|half| node(&mut half.node));
+    group
+        .intervals
+        .iter_mut()
+        .for_each(|interval| node(&mut interval.node));
+    group
+        .halves
+        .iter_mut()
+        .for_each(|half| node(&mut half.node));
     group.typed.iter_mut().for_each(|(at, _, _)| node(at));
     for test in &mut group.tests {
         *test = algebra::replace(test, &mut |old| {
-            let known = constants.iter().find(|(var, _)| algebra::variable(**var) == *old);
-            known.and_then(|(_, term)| algebra::constant(term)).unwrap_or_else(|| old.clone().into())
+            let known = constants
+                .iter()
+                .find(|(var, _)| algebra::variable(**var) == *old);
+            known
+                .and_then(|(_, term)| algebra::constant(term))
+                .unwrap_or_else(|| old.clone().into())
         });
     }
     for branch in group.unions.iter_mut().flatten() {
@@ -241,14 +358,16 @@ fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
 /// Edges whose end turned out to be a class.
 fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
     let (mut classes, mut typed) = (Vec::new(), Vec::new());
-    group.edges.retain(|edge| match (edge.steps.as_slice(), &edge.object) {
-        ([step], Node::Entity(class)) if step.forward && vocabulary.is_type(&step.relation) => {
-            classes.push((edge.subject.clone(), class.clone()));
-            typed.push((edge.subject.clone(), step.relation.clone(), class.clone()));
-            false
-        }
-        _ => true,
-    });
+    group
+        .edges
+        .retain(|edge| match (edge.steps.as_slice(), &edge.object) {
+            ([step], Node::Entity(class)) if step.forward && vocabulary.is_type(&step.relation) => {
+                classes.push((edge.subject.clone(), class.clone()));
+                typed.push((edge.subject.clone(), step.relation.clone(), class.clone()));
+                false
+            }
+            _ => true,
+        });
     group.classes.extend(classes);
     group.typed.extend(typed);
 }
@@ -257,13 +376,31 @@ fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
 fn fold_halves(group: &mut Group) -> Result<(), Refusal> {
     let mut halves = std::mem::take(&mut group.halves);
     while let Some(half) = halves.pop() {
-        let place = halves.iter().position(|other| other.node == half.node && pair(&half, other).is_some());
-        let Some(other) = place.map(|place| halves.remove(place)) else { return Err(Refusal::Minus) };
-        let Some((from, to)) = pair(&half, &other) else { return Err(Refusal::Minus) };
-        let Some(value) = span(&from.value, &to.value) else { return Err(Refusal::Filter) };
+        let place = halves
+            .iter()
+            .position(|other| other.node == half.node && pair(&half, other).is_some());
+        let Some(other) = place.map(|place| halves.remove(place)) else {
+            return Err(Refusal::Minus);
+        };
+        let Some((from, to)) = pair(&half, &other) else {
+            return Err(Refusal::Minus);
+        };
+        let Some(value) = span(&from.value, &to.value) else {
+            return Err(Refusal::Filter);
+        };
         let (starts, ends) = (from.test.clone(), to.test.clone());
         let (from, to) = (from.relation.clone(), to.relation.clone());
-        group.intervals.insert(0, Interval { node: half.node.clone(), from, to, value, starts, ends });
+        group.intervals.insert(
+            0,
+            Interval {
+                node: half.node.clone(),
+                from,
+                to,
+                value,
+                starts,
+                ends,
+            },
+        );
     }
     Ok(())
 }
@@ -274,8 +411,15 @@ fn pair<'h>(a: &'h Half, b: &'h Half) -> Option<(&'h Half, &'h Half)> {
         (Op::Ge, Op::Le) => (b, a),
         _ => return None,
     };
-    let stem = |ends: &&(&str, &str)| from.relation.strip_suffix(ends.0).is_some_and(|stem| to.relation.strip_suffix(ends.1) == Some(stem));
-    INTERVAL_ENDS.iter().any(|ends| stem(&ends)).then_some((from, to))
+    let stem = |ends: &&(&str, &str)| {
+        from.relation
+            .strip_suffix(ends.0)
+            .is_some_and(|stem| to.relation.strip_suffix(ends.1) == Some(stem))
+    };
+    INTERVAL_ENDS
+        .iter()
+        .any(|ends| stem(&ends))
+        .then_some((from, to))
 }
 
 /// The year, month or day that lasts from `start` (compared with the end) to `end` (compared with the start).
@@ -288,7 +432,9 @@ fn span(end: &Literal, start: &Literal) -> Option<Literal> {
     if end == format!("{year}-12-31") && start == format!("{year}-01-01") {
         return Some(Literal::plain(year));
     }
-    let last = ["28", "29", "30", "31"].iter().any(|last| end == format!("{month}-{last}"));
+    let last = ["28", "29", "30", "31"]
+        .iter()
+        .any(|last| end == format!("{month}-{last}"));
     (last && start.ends_with("-01")).then(|| Literal::plain(month))
 }
 
@@ -297,7 +443,9 @@ fn day(lexical: &str) -> Option<String> {
     let date = lexical.split('T').next()?;
     let digits: Vec<&str> = date.rsplitn(3, '-').collect();
     match digits.as_slice() {
-        [day, month, year] if day.len() == 2 && month.len() == 2 && year.len() >= 4 => Some(date.to_owned()),
+        [day, month, year] if day.len() == 2 && month.len() == 2 && year.len() >= 4 => {
+            Some(date.to_owned())
+        }
         _ => None,
     }
 }
@@ -321,14 +469,24 @@ fn take_choices(group: &mut Group) {
     let choice = |branches: &Vec<Group>| {
         let mut comparisons = Vec::new();
         for branch in branches {
-            let [comparison] = branch.comparisons.as_slice() else { return None };
-            if *branch != (Group { comparisons: branch.comparisons.clone(), ..Group::default() }) {
+            let [comparison] = branch.comparisons.as_slice() else {
+                return None;
+            };
+            if *branch
+                != (Group {
+                    comparisons: branch.comparisons.clone(),
+                    ..Group::default()
+                })
+            {
                 return None;
             }
             comparisons.push(comparison.clone());
         }
         let var = comparisons.first()?.var;
-        comparisons.iter().all(|comparison| comparison.var == var).then_some((var, comparisons))
+        comparisons
+            .iter()
+            .all(|comparison| comparison.var == var)
+            .then_some((var, comparisons))
     };
     group.choices.extend(group.unions.iter().filter_map(choice));
     group.unions.retain(|branches| choice(branches).is_none());
@@ -337,8 +495,16 @@ fn take_choices(group: &mut Group) {
 fn alternatives(branches: &[Group]) -> Option<Edge> {
     let mut whole: Option<Edge> = None;
     for branch in branches {
-        let [edge] = branch.edges.as_slice() else { return None };
-        if edge.predicate.is_some() || *branch != (Group { edges: branch.edges.clone(), ..Group::default() }) {
+        let [edge] = branch.edges.as_slice() else {
+            return None;
+        };
+        if edge.predicate.is_some()
+            || *branch
+                != (Group {
+                    edges: branch.edges.clone(),
+                    ..Group::default()
+                })
+        {
             return None;
         }
         match &mut whole {
@@ -347,7 +513,10 @@ fn alternatives(branches: &[Group]) -> Option<Edge> {
                 whole.steps.extend(edge.steps.iter().cloned());
             }
             Some(whole) if (&whole.subject, &whole.object) == (&edge.object, &edge.subject) => {
-                whole.steps.extend(edge.steps.iter().map(|step| Step { relation: step.relation.clone(), forward: !step.forward }));
+                whole.steps.extend(edge.steps.iter().map(|step| Step {
+                    relation: step.relation.clone(),
+                    forward: !step.forward,
+                }));
             }
             Some(_) => return None,
         }
@@ -358,15 +527,28 @@ fn alternatives(branches: &[Group]) -> Option<Edge> {
 /// Whether the group says anything about a variable.
 pub(crate) fn uses(group: &Group, var: Var) -> bool {
     let node = |node: &Node| node.var() == Some(var);
-    group.edges.iter().any(|edge| node(&edge.subject) || node(&edge.object) || edge.predicate == Some(var))
-        || group.comparisons.iter().any(|comparison| comparison.var == var)
+    group
+        .edges
+        .iter()
+        .any(|edge| node(&edge.subject) || node(&edge.object) || edge.predicate == Some(var))
+        || group
+            .comparisons
+            .iter()
+            .any(|comparison| comparison.var == var)
         || group.choices.iter().any(|(known, _)| *known == var)
         || group.intervals.iter().any(|interval| node(&interval.node))
         || group.classes.iter().any(|(at, _)| node(at))
         || group.values.iter().any(|(known, _)| *known == var)
         || group.labels.iter().any(|(known, _)| *known == var)
-        || group.ordered.iter().any(|ordered| ordered.left == var || ordered.right == var)
-        || group.unions.iter().flatten().any(|branch| uses(branch, var))
+        || group
+            .ordered
+            .iter()
+            .any(|ordered| ordered.left == var || ordered.right == var)
+        || group
+            .unions
+            .iter()
+            .flatten()
+            .any(|branch| uses(branch, var))
 }
 
 fn optional(group: &Group) -> Vec<Var> {
@@ -377,10 +559,17 @@ fn optional(group: &Group) -> Vec<Var> {
 /// A literal as calls write it: numbers and dates bare, everything else as plain text.
 #[must_use]
 pub(crate) fn bare(literal: &Literal) -> Literal {
-    let local = literal.datatype.as_deref().and_then(|iri| iri.strip_prefix(XSD));
+    let local = literal
+        .datatype
+        .as_deref()
+        .and_then(|iri| iri.strip_prefix(XSD));
     let lexical = match local {
         Some("date" | "dateTime" | "gYear" | "gYearMonth" | "dateTimeStamp") => {
-            let date = literal.lexical.split('T').next().unwrap_or(&literal.lexical);
+            let date = literal
+                .lexical
+                .split('T')
+                .next()
+                .unwrap_or(&literal.lexical);
             without_zone(date)
         }
         _ => &literal.lexical,
@@ -391,8 +580,16 @@ pub(crate) fn bare(literal: &Literal) -> Literal {
 /// A date without its time zone, `-08:00` or `Z`.
 fn without_zone(date: &str) -> &str {
     let date = date.strip_suffix('Z').unwrap_or(date);
-    match date.len().checked_sub(6).and_then(|at| date.get(at..).map(|zone| (at, zone))) {
-        Some((at, zone)) if zone.starts_with(['-', '+']) && zone.as_bytes().get(3) == Some(&b':') => &date[..at],
+    match date
+        .len()
+        .checked_sub(6)
+        .and_then(|at| date.get(at..).map(|zone| (at, zone)))
+    {
+        Some((at, zone))
+            if zone.starts_with(['-', '+']) && zone.as_bytes().get(3) == Some(&b':') =>
+        {
+            &date[..at]
+        }
         _ => date,
     }
 }

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use toolbox::kg::spargebra::Query;
 use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern, PropertyPathExpression};
-use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::spargebra::term::{
+    GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable,
+};
 use toolbox::term::{Literal, Term, XSD};
 
 use super::head::{Head, aggregate, unwrapped};
@@ -27,17 +29,47 @@ pub fn read_query(query: &Query, vocabulary: &Vocabulary) -> Result<QueryGraph, 
                 // `COUNT(*)` counts what there is to count, where that is one thing.
                 None => reader.counted(&group)?,
             };
-            let form = if head.count { Form::Count(answer) } else { Form::Select(answer) };
-            let extreme = head.extreme.map(|(name, extreme)| (reader.var(&name), extreme));
+            let form = if head.count {
+                Form::Count(answer)
+            } else {
+                Form::Select(answer)
+            };
+            let extreme = head
+                .extreme
+                .map(|(name, extreme)| (reader.var(&name), extreme));
             let key = head.key.map(|key| reader.numbered(key));
             let aggregated = head.aggregated;
-            let name = reader.names.iter().find(|(_, var)| **var == answer).map(|(name, _)| name.clone());
+            let name = reader
+                .names
+                .iter()
+                .find(|(_, var)| **var == answer)
+                .map(|(name, _)| name.clone());
             let rows = name.filter(|_| head.rows);
-            normal::normalise(&mut reader, QueryGraph { form, group, extreme, key, aggregated, rows })
+            normal::normalise(
+                &mut reader,
+                QueryGraph {
+                    form,
+                    group,
+                    extreme,
+                    key,
+                    aggregated,
+                    rows,
+                },
+            )
         }
         Query::Ask { pattern, .. } => {
             reader.pattern(unwrapped(pattern), &mut group)?;
-            normal::normalise(&mut reader, QueryGraph { form: Form::Ask, group, extreme: None, key: None, aggregated: false, rows: None })
+            normal::normalise(
+                &mut reader,
+                QueryGraph {
+                    form: Form::Ask,
+                    group,
+                    extreme: None,
+                    key: None,
+                    aggregated: false,
+                    rows: None,
+                },
+            )
         }
         Query::Construct { .. } | Query::Describe { .. } => Err(Refusal::NotSelectOrAsk),
     }
@@ -56,7 +88,14 @@ pub(super) struct Reader<'v> {
 
 impl<'v> Reader<'v> {
     fn new(vocabulary: &'v Vocabulary) -> Self {
-        Self { vocabulary, names: HashMap::new(), next: 0, order: 0, aliases: Vec::new(), derived: HashMap::new() }
+        Self {
+            vocabulary,
+            names: HashMap::new(),
+            next: 0,
+            order: 0,
+            aliases: Vec::new(),
+            derived: HashMap::new(),
+        }
     }
 
     pub(super) fn var(&mut self, name: &str) -> Var {
@@ -78,7 +117,12 @@ impl<'v> Reader<'v> {
     fn counted(&self, group: &Group) -> Result<Var, Refusal> {
         let mut vars: Vec<Var> = self.names.values().copied().collect();
         if vars.len() > 1 && self.vocabulary.has_graph() {
-            vars.retain(|var| group.edges.iter().all(|edge| edge.object.var() != Some(*var)));
+            vars.retain(|var| {
+                group
+                    .edges
+                    .iter()
+                    .all(|edge| edge.object.var() != Some(*var))
+            });
         }
         match vars[..] {
             [only] => Ok(only),
@@ -87,10 +131,20 @@ impl<'v> Reader<'v> {
     }
 
     /// Adds a pattern to a group.
-    pub(super) fn pattern(&mut self, pattern: &GraphPattern, group: &mut Group) -> Result<(), Refusal> {
+    pub(super) fn pattern(
+        &mut self,
+        pattern: &GraphPattern,
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         match pattern {
-            GraphPattern::Bgp { patterns } => patterns.iter().try_for_each(|triple| self.triple(triple, group)),
-            GraphPattern::Path { subject, path, object } => {
+            GraphPattern::Bgp { patterns } => patterns
+                .iter()
+                .try_for_each(|triple| self.triple(triple, group)),
+            GraphPattern::Path {
+                subject,
+                path,
+                object,
+            } => {
                 let (subject, object) = (self.node(subject)?, self.node(object)?);
                 self.path(subject, path, object, group)
             }
@@ -119,12 +173,20 @@ impl<'v> Reader<'v> {
                 for side in [left, right] {
                     let mut branch = Group::default();
                     self.pattern(side, &mut branch)?;
-                    if branch.is_only_a_union() { branches.extend(branch.unions.remove(0)) } else { branches.push(branch) }
+                    if branch.is_only_a_union() {
+                        branches.extend(branch.unions.remove(0))
+                    } else {
+                        branches.push(branch)
+                    }
                 }
                 group.unions.push(branches);
                 Ok(())
             }
-            GraphPattern::Extend { inner, variable, expression } => {
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression,
+            } => {
                 self.pattern(inner, group)?;
                 let var = self.var(variable.as_str());
                 match operand(expression) {
@@ -140,22 +202,40 @@ impl<'v> Reader<'v> {
                 Ok(())
             }
             GraphPattern::Minus { .. } => Err(Refusal::Minus),
-            GraphPattern::Values { variables, bindings } => self.values(variables, bindings, group),
-            GraphPattern::OrderBy { inner, .. } | GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } => {
-                self.pattern(inner, group)
-            }
+            GraphPattern::Values {
+                variables,
+                bindings,
+            } => self.values(variables, bindings, group),
+            GraphPattern::OrderBy { inner, .. }
+            | GraphPattern::Distinct { inner }
+            | GraphPattern::Reduced { inner } => self.pattern(inner, group),
             GraphPattern::Project { inner, variables } => self.sub_select(inner, variables, group),
-            GraphPattern::Slice { start, .. } => Err(if *start > 0 { Refusal::Offset } else { Refusal::Limit }),
-            GraphPattern::Group { variables, .. } => Err(if variables.is_empty() { Refusal::Aggregate } else { Refusal::GroupBy }),
+            GraphPattern::Slice { start, .. } => Err(if *start > 0 {
+                Refusal::Offset
+            } else {
+                Refusal::Limit
+            }),
+            GraphPattern::Group { variables, .. } => Err(if variables.is_empty() {
+                Refusal::Aggregate
+            } else {
+                Refusal::GroupBy
+            }),
             // GRAPH and SERVICE, and what features of the parser may add.
             _ => Err(Refusal::Unsupported),
         }
     }
 
     /// A nested SELECT: its own variables get numbers of their own; an extreme over it becomes a block.
-    fn sub_select(&mut self, inner: &GraphPattern, variables: &[Variable], group: &mut Group) -> Result<(), Refusal> {
-        let shared: Vec<(String, Var)> =
-            variables.iter().map(|variable| (variable.as_str().to_owned(), self.var(variable.as_str()))).collect();
+    fn sub_select(
+        &mut self,
+        inner: &GraphPattern,
+        variables: &[Variable],
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
+        let shared: Vec<(String, Var)> = variables
+            .iter()
+            .map(|variable| (variable.as_str().to_owned(), self.var(variable.as_str())))
+            .collect();
         let outside = std::mem::take(&mut self.names);
         let result = match aggregate(inner) {
             Some((output, input, extreme, body)) => {
@@ -163,9 +243,17 @@ impl<'v> Reader<'v> {
                 let mut block = Group::default();
                 self.pattern(body, &mut block).map(|()| {
                     let inner = self.var(&input);
-                    let var = shared.iter().find(|(name, _)| *name == output).map(|(_, var)| *var);
+                    let var = shared
+                        .iter()
+                        .find(|(name, _)| *name == output)
+                        .map(|(_, var)| *var);
                     if let Some(var) = var {
-                        group.blocks.push(Block { var, inner, extreme, group: block });
+                        group.blocks.push(Block {
+                            var,
+                            inner,
+                            extreme,
+                            group: block,
+                        });
                     }
                     var
                 })
@@ -183,7 +271,12 @@ impl<'v> Reader<'v> {
         }
     }
 
-    fn values(&mut self, variables: &[Variable], bindings: &[Vec<Option<GroundTerm>>], group: &mut Group) -> Result<(), Refusal> {
+    fn values(
+        &mut self,
+        variables: &[Variable],
+        bindings: &[Vec<Option<GroundTerm>>],
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         if variables.len() > 1 && bindings.len() > 1 {
             return Err(Refusal::Unsupported);
         }
@@ -193,7 +286,9 @@ impl<'v> Reader<'v> {
             for row in bindings {
                 terms.push(match row.get(column) {
                     Some(Some(GroundTerm::NamedNode(iri))) => Term::Iri(iri.as_str().to_owned()),
-                    Some(Some(GroundTerm::Literal(literal))) => Term::Literal(term_literal(literal)),
+                    Some(Some(GroundTerm::Literal(literal))) => {
+                        Term::Literal(term_literal(literal))
+                    }
                     _ => return Err(Refusal::Unsupported),
                 });
             }
@@ -217,7 +312,9 @@ impl<'v> Reader<'v> {
     fn triple(&mut self, triple: &TriplePattern, group: &mut Group) -> Result<(), Refusal> {
         let (subject, object) = (self.node(&triple.subject)?, self.node(&triple.object)?);
         match &triple.predicate {
-            NamedNodePattern::NamedNode(predicate) => self.fact(subject, predicate.as_str(), object, group),
+            NamedNodePattern::NamedNode(predicate) => {
+                self.fact(subject, predicate.as_str(), object, group)
+            }
             NamedNodePattern::Variable(variable) => {
                 let predicate = Some(self.var(variable.as_str()));
                 self.edge(subject, Vec::new(), predicate, object, group)
@@ -225,11 +322,19 @@ impl<'v> Reader<'v> {
         }
     }
 
-    fn fact(&mut self, subject: Node, predicate: &str, object: Node, group: &mut Group) -> Result<(), Refusal> {
+    fn fact(
+        &mut self,
+        subject: Node,
+        predicate: &str,
+        object: Node,
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         if self.vocabulary.is_type(predicate)
             && let Node::Entity(class) = &object
         {
-            group.typed.push((subject.clone(), predicate.to_owned(), class.clone()));
+            group
+                .typed
+                .push((subject.clone(), predicate.to_owned(), class.clone()));
             group.classes.push((subject, class.clone()));
             return Ok(());
         }
@@ -239,36 +344,73 @@ impl<'v> Reader<'v> {
             group.labels.push((*var, label.clone()));
             return Ok(());
         }
-        self.edge(subject, vec![Step { relation: predicate.to_owned(), forward: true }], None, object, group)
+        self.edge(
+            subject,
+            vec![Step {
+                relation: predicate.to_owned(),
+                forward: true,
+            }],
+            None,
+            object,
+            group,
+        )
     }
 
-    fn edge(&mut self, subject: Node, steps: Vec<Step>, predicate: Option<Var>, object: Node, group: &mut Group) -> Result<(), Refusal> {
+    fn edge(
+        &mut self,
+        subject: Node,
+        steps: Vec<Step>,
+        predicate: Option<Var>,
+        object: Node,
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         if matches!(subject, Node::Literal(_)) {
             return Err(Refusal::OddTerm);
         }
-        group.edges.push(Edge { subject, object, steps, predicate, order: self.order });
+        group.edges.push(Edge {
+            subject,
+            object,
+            steps,
+            predicate,
+            order: self.order,
+        });
         self.order += 1;
         Ok(())
     }
 
     /// Property paths of fixed length: sequence, inverse, alternative.
-    fn path(&mut self, subject: Node, path: &PropertyPathExpression, object: Node, group: &mut Group) -> Result<(), Refusal> {
+    fn path(
+        &mut self,
+        subject: Node,
+        path: &PropertyPathExpression,
+        object: Node,
+        group: &mut Group,
+    ) -> Result<(), Refusal> {
         match path {
-            PropertyPathExpression::NamedNode(iri) => self.fact(subject, iri.as_str(), object, group),
+            PropertyPathExpression::NamedNode(iri) => {
+                self.fact(subject, iri.as_str(), object, group)
+            }
             PropertyPathExpression::Reverse(inner) => match inner.as_ref() {
-                PropertyPathExpression::NamedNode(iri) => self.fact(object, iri.as_str(), subject, group),
+                PropertyPathExpression::NamedNode(iri) => {
+                    self.fact(object, iri.as_str(), subject, group)
+                }
                 inner => self.path(object, inner, subject, group),
             },
             PropertyPathExpression::Sequence(first, second) => {
                 // `P31/P279*`: a class and those above it. Instances are listed by their own class only, so a graph has to judge.
-                if let (PropertyPathExpression::NamedNode(first), PropertyPathExpression::ZeroOrMore(above), Node::Entity(class)) =
-                    (first.as_ref(), second.as_ref(), &object)
+                if let (
+                    PropertyPathExpression::NamedNode(first),
+                    PropertyPathExpression::ZeroOrMore(above),
+                    Node::Entity(class),
+                ) = (first.as_ref(), second.as_ref(), &object)
                     && let PropertyPathExpression::NamedNode(above) = above.as_ref()
                     && self.vocabulary.is_type(first.as_str())
                     && self.vocabulary.has_graph()
                 {
                     group.above.push((class.clone(), above.as_str().to_owned()));
-                    group.typed.push((subject.clone(), first.as_str().to_owned(), class.clone()));
+                    group
+                        .typed
+                        .push((subject.clone(), first.as_str().to_owned(), class.clone()));
                     group.classes.push((subject, class.clone()));
                     return Ok(());
                 }
@@ -300,7 +442,12 @@ impl<'v> Reader<'v> {
 
 impl Group {
     fn is_only_a_union(&self) -> bool {
-        self.unions.len() == 1 && *self == Self { unions: self.unions.clone(), ..Self::default() }
+        self.unions.len() == 1
+            && *self
+                == Self {
+                    unions: self.unions.clone(),
+                    ..Self::default()
+                }
     }
 }
 
@@ -308,11 +455,16 @@ impl Group {
 fn alternatives(path: &PropertyPathExpression, forward: bool, steps: &mut Vec<Step>) -> bool {
     match path {
         PropertyPathExpression::NamedNode(iri) => {
-            steps.push(Step { relation: iri.as_str().to_owned(), forward });
+            steps.push(Step {
+                relation: iri.as_str().to_owned(),
+                forward,
+            });
             true
         }
         PropertyPathExpression::Reverse(inner) => alternatives(inner, !forward, steps),
-        PropertyPathExpression::Alternative(a, b) => alternatives(a, forward, steps) && alternatives(b, forward, steps),
+        PropertyPathExpression::Alternative(a, b) => {
+            alternatives(a, forward, steps) && alternatives(b, forward, steps)
+        }
         _ => false,
     }
 }
@@ -333,7 +485,10 @@ pub(super) fn operand(expression: &Expression) -> Result<Operand<'_>, Refusal> {
         Expression::Literal(literal) => Ok(Operand::Literal(term_literal(literal))),
         Expression::UnaryPlus(inner) => operand(inner),
         Expression::UnaryMinus(inner) => match operand(inner)? {
-            Operand::Literal(literal) => Ok(Operand::Literal(Literal { lexical: format!("-{}", literal.lexical), ..literal })),
+            Operand::Literal(literal) => Ok(Operand::Literal(Literal {
+                lexical: format!("-{}", literal.lexical),
+                ..literal
+            })),
             _ => Err(Refusal::Filter),
         },
         Expression::FunctionCall(function, arguments) => match (function, arguments.as_slice()) {
@@ -353,10 +508,18 @@ pub(super) fn operand(expression: &Expression) -> Result<Operand<'_>, Refusal> {
 pub(crate) fn term_literal(literal: &RdfLiteral) -> Literal {
     let lexical = literal.value().to_owned();
     match literal.language() {
-        Some(lang) => Literal { lexical, datatype: None, lang: Some(lang.to_ascii_lowercase()) },
+        Some(lang) => Literal {
+            lexical,
+            datatype: None,
+            lang: Some(lang.to_ascii_lowercase()),
+        },
         None => match literal.datatype().as_str() {
             iri if iri.strip_prefix(XSD) == Some("string") => Literal::plain(lexical),
-            iri => Literal { lexical, datatype: Some(iri.to_owned()), lang: None },
+            iri => Literal {
+                lexical,
+                datatype: Some(iri.to_owned()),
+                lang: None,
+            },
         },
     }
 }

@@ -6,9 +6,17 @@ use toolbox::term::{RDF_TYPE, RDFS_LABEL, Term};
 /// Relations to a class in the published sets, by IRI.
 const TYPES: &[&str] = &[RDF_TYPE, "http://www.wikidata.org/prop/direct/P31"];
 /// Relations to a class, by local name in any namespace (Freebase, KQA Pro).
-const TYPE_LOCALS: &[&str] = &["type.object.type", "common.topic.notable_types", "instance_of"];
+const TYPE_LOCALS: &[&str] = &[
+    "type.object.type",
+    "common.topic.notable_types",
+    "instance_of",
+];
 /// Relations to a name, by IRI.
-const LABELS: &[&str] = &[RDFS_LABEL, "http://www.w3.org/2004/02/skos/core#prefLabel", "http://xmlns.com/foaf/0.1/name"];
+const LABELS: &[&str] = &[
+    RDFS_LABEL,
+    "http://www.w3.org/2004/02/skos/core#prefLabel",
+    "http://xmlns.com/foaf/0.1/name",
+];
 /// Relations to a name, by local name in any namespace.
 const LABEL_LOCALS: &[&str] = &["type.object.name"];
 
@@ -30,7 +38,14 @@ impl Vocabulary {
                 })
                 .collect()
         };
-        Self { known: kg.map(|kg| (iris(kg, &kg.schema().type_relations), iris(kg, &kg.schema().label_relations))) }
+        Self {
+            known: kg.map(|kg| {
+                (
+                    iris(kg, &kg.schema().type_relations),
+                    iris(kg, &kg.schema().label_relations),
+                )
+            }),
+        }
     }
 
     /// Whether a graph is at hand, so that what only a run can judge may be tried.

@@ -13,13 +13,19 @@ use crate::algebra::{iri, join, values};
 
 /// The nodes that bear exactly this name.
 pub(super) fn named(kg: &dyn Kg, name: &str) -> Vec<Term> {
-    kg.by_label(name).into_iter().filter(|&node| kg.label(node).as_deref() == Some(name)).map(|node| kg.term(node)).collect()
+    kg.by_label(name)
+        .into_iter()
+        .filter(|&node| kg.label(node).as_deref() == Some(name))
+        .map(|node| kg.term(node))
+        .collect()
 }
 
 /// Replaces label triples by the nodes that bear the label: a variable with one name and one node is that node everywhere, any other is given
 /// its nodes by VALUES. Names that nothing bears stay, and are refused later.
 pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
-    let (Some(kg), Query::Select { pattern, .. } | Query::Ask { pattern, .. }) = (kg, query) else { return };
+    let (Some(kg), Query::Select { pattern, .. } | Query::Ask { pattern, .. }) = (kg, query) else {
+        return;
+    };
     let mut seen = Seen::default();
     walk(pattern, &mut |part| seen.look(part));
     let mut nodes: BTreeMap<&str, Vec<Term>> = BTreeMap::new();
@@ -36,7 +42,9 @@ pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
         }
     }
     walk(pattern, &mut |part| {
-        let GraphPattern::Bgp { patterns } = part else { return };
+        let GraphPattern::Bgp { patterns } = part else {
+            return;
+        };
         let mut given = Vec::new();
         patterns.retain(|triple| match label(triple) {
             Some((variable, _)) if fixed.contains_key(variable) => false,
@@ -55,7 +63,12 @@ pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
                 }
             }
         }
-        let rest = std::mem::replace(part, GraphPattern::Bgp { patterns: Vec::new() });
+        let rest = std::mem::replace(
+            part,
+            GraphPattern::Bgp {
+                patterns: Vec::new(),
+            },
+        );
         *part = given.into_iter().fold(rest, join);
     });
 }
@@ -63,11 +76,11 @@ pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
 /// The variable and the label of a label triple.
 fn label(triple: &TriplePattern) -> Option<(&str, &str)> {
     match (&triple.subject, &triple.predicate, &triple.object) {
-        (TermPattern::Variable(variable), NamedNodePattern::NamedNode(relation), TermPattern::Literal(name))
-            if relation.as_str() == RDFS_LABEL =>
-        {
-            Some((variable.as_str(), name.value()))
-        }
+        (
+            TermPattern::Variable(variable),
+            NamedNodePattern::NamedNode(relation),
+            TermPattern::Literal(name),
+        ) if relation.as_str() == RDFS_LABEL => Some((variable.as_str(), name.value())),
         _ => None,
     }
 }
@@ -85,10 +98,17 @@ impl Seen {
         match part {
             GraphPattern::Bgp { patterns } => {
                 for (variable, name) in patterns.iter().filter_map(label) {
-                    self.names.entry(variable.to_owned()).or_default().insert(name.to_owned());
+                    self.names
+                        .entry(variable.to_owned())
+                        .or_default()
+                        .insert(name.to_owned());
                 }
             }
-            GraphPattern::Project { variables, .. } => self.kept.extend(variables.iter().map(|variable| variable.as_str().to_owned())),
+            GraphPattern::Project { variables, .. } => self.kept.extend(
+                variables
+                    .iter()
+                    .map(|variable| variable.as_str().to_owned()),
+            ),
             GraphPattern::Group { aggregates, .. } => {
                 use toolbox::kg::spargebra::algebra::AggregateExpression;
                 for (_, aggregate) in aggregates {
@@ -130,12 +150,16 @@ pub(super) fn variables(expression: &Expression, each: &mut dyn FnMut(&str)) {
             variables(a, each);
             variables(b, each);
         }
-        Expression::Not(a) | Expression::UnaryPlus(a) | Expression::UnaryMinus(a) => variables(a, each),
+        Expression::Not(a) | Expression::UnaryPlus(a) | Expression::UnaryMinus(a) => {
+            variables(a, each)
+        }
         Expression::In(a, list) => {
             variables(a, each);
             list.iter().for_each(|item| variables(item, each));
         }
-        Expression::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| variables(argument, each)),
+        Expression::FunctionCall(_, arguments) => arguments
+            .iter()
+            .for_each(|argument| variables(argument, each)),
         _ => {}
     }
 }

@@ -33,11 +33,19 @@ pub fn program(program: &Value, kg: Option<&dyn Kg>) -> Result<Query, String> {
 #[must_use]
 pub fn topics(program: &Value, kg: Option<&dyn Kg>) -> Vec<(String, String)> {
     let mut topics = Vec::new();
-    for name in program::steps(program).map(|steps| program::found(&steps)).unwrap_or_default() {
-        match kg
-            .map(|kg| ground::named(kg, &name).into_iter().filter_map(|term| kg.find(&term).map(|node| kg.name(node))).collect::<Vec<_>>())
-        {
-            Some(ids) if !ids.is_empty() => topics.extend(ids.into_iter().map(|id| (id, name.clone()))),
+    for name in program::steps(program)
+        .map(|steps| program::found(&steps))
+        .unwrap_or_default()
+    {
+        match kg.map(|kg| {
+            ground::named(kg, &name)
+                .into_iter()
+                .filter_map(|term| kg.find(&term).map(|node| kg.name(node)))
+                .collect::<Vec<_>>()
+        }) {
+            Some(ids) if !ids.is_empty() => {
+                topics.extend(ids.into_iter().map(|id| (id, name.clone())))
+            }
             _ => topics.push((name.clone(), name)),
         }
     }
@@ -56,7 +64,9 @@ pub fn answer(published: &str) -> String {
     }
     let (amount, unit) = published.split_once(' ').unwrap_or((&published, ""));
     match amount.parse::<f64>() {
-        Ok(value) if value.is_finite() && amount.contains('.') => format!("{} {unit}", number(value)).trim_end().to_owned(),
+        Ok(value) if value.is_finite() && amount.contains('.') => {
+            format!("{} {unit}", number(value)).trim_end().to_owned()
+        }
         _ => published,
     }
 }

@@ -3,9 +3,13 @@
 
 use serde_json::Value;
 use toolbox::kg::Kg;
-use toolbox::kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};
+use toolbox::kg::kqapro::{
+    DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text,
+};
 use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern, OrderExpression};
+use toolbox::kg::spargebra::algebra::{
+    AggregateFunction, Expression, GraphPattern, OrderExpression,
+};
 use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use toolbox::term::{Literal, RDFS_LABEL};
 use toolbox::value::{Extreme, Op};
@@ -15,7 +19,13 @@ use super::value::{Constant, End, Wanted, guess, quantity_of, time_of};
 use crate::algebra::{aggregate, ask, distinct, filter, join, literal, select, triple, variable};
 
 /// Functions that join the last two branches, where a program does not say its dependencies.
-const TWO: [&str; 5] = ["And", "Or", "SelectBetween", "QueryRelation", "QueryRelationQualifier"];
+const TWO: [&str; 5] = [
+    "And",
+    "Or",
+    "SelectBetween",
+    "QueryRelation",
+    "QueryRelationQualifier",
+];
 
 /// A step: function, the steps it works on, its inputs.
 pub(super) struct Step {
@@ -31,12 +41,21 @@ pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
     let mut branches: Vec<usize> = Vec::new();
     for (i, step) in list.iter().enumerate() {
         let wrong = |what: &str| format!("step {} of `program`: {what}", i + 1);
-        let function = step.get("function").and_then(Value::as_str).ok_or_else(|| wrong("no `function`"))?.to_owned();
+        let function = step
+            .get("function")
+            .and_then(Value::as_str)
+            .ok_or_else(|| wrong("no `function`"))?
+            .to_owned();
         let inputs = match step.get("inputs") {
             None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(inputs)) => {
-                inputs.iter().map(|input| input.as_str().map_or_else(|| input.to_string(), str::to_owned)).collect()
-            }
+            Some(Value::Array(inputs)) => inputs
+                .iter()
+                .map(|input| {
+                    input
+                        .as_str()
+                        .map_or_else(|| input.to_string(), str::to_owned)
+                })
+                .collect(),
             Some(_) => return Err(wrong("`inputs` is no list")),
         };
         let inferred = match function.as_str() {
@@ -46,7 +65,9 @@ pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
             }
             name if TWO.contains(&name) => {
                 let (second, first) = (branches.pop(), branches.pop());
-                let both = first.zip(second).ok_or_else(|| wrong("two sets are needed"))?;
+                let both = first
+                    .zip(second)
+                    .ok_or_else(|| wrong("two sets are needed"))?;
                 branches.push(i);
                 vec![both.0, both.1]
             }
@@ -59,16 +80,35 @@ pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
         let on = match step.get("dependencies").and_then(Value::as_array) {
             None => inferred,
             Some(list) => {
-                let at = |one: &Value| one.as_u64().and_then(|at| usize::try_from(at).ok()).filter(|at| *at < i);
-                list.iter().map(at).collect::<Option<Vec<_>>>().ok_or_else(|| wrong("`dependencies` are steps before it"))?
+                let at = |one: &Value| {
+                    one.as_u64()
+                        .and_then(|at| usize::try_from(at).ok())
+                        .filter(|at| *at < i)
+                };
+                list.iter()
+                    .map(at)
+                    .collect::<Option<Vec<_>>>()
+                    .ok_or_else(|| wrong("`dependencies` are steps before it"))?
             }
         };
         if on.len() != inferred_len(&function) {
-            return Err(wrong(&format!("`{function}` works on {} steps, not {}", inferred_len(&function), on.len())));
+            return Err(wrong(&format!(
+                "`{function}` works on {} steps, not {}",
+                inferred_len(&function),
+                on.len()
+            )));
         }
-        steps.push(Step { function, on, inputs });
+        steps.push(Step {
+            function,
+            on,
+            inputs,
+        });
     }
-    if steps.is_empty() { Err("`program` is empty".to_owned()) } else { Ok(steps) }
+    if steps.is_empty() {
+        Err("`program` is empty".to_owned())
+    } else {
+        Ok(steps)
+    }
 }
 
 fn inferred_len(function: &str) -> usize {
@@ -81,7 +121,11 @@ fn inferred_len(function: &str) -> usize {
 
 /// The names that the program begins with.
 pub(super) fn found(steps: &[Step]) -> Vec<String> {
-    steps.iter().filter(|step| step.function == "Find").filter_map(|step| step.inputs.first().map(|name| text(name))).collect()
+    steps
+        .iter()
+        .filter(|step| step.function == "Find")
+        .filter_map(|step| step.inputs.first().map(|name| text(name)))
+        .collect()
 }
 
 /// The query that a program says.
@@ -99,7 +143,9 @@ struct Builder<'p> {
 }
 
 fn nothing() -> GraphPattern {
-    GraphPattern::Bgp { patterns: Vec::new() }
+    GraphPattern::Bgp {
+        patterns: Vec::new(),
+    }
 }
 
 fn bgp(patterns: Vec<TriplePattern>) -> GraphPattern {
@@ -113,7 +159,11 @@ impl<'p> Builder<'p> {
     }
 
     fn wrong<T>(&self, at: usize, what: &str) -> Result<T, String> {
-        Err(format!("step {} of `program`, `{}`: {what}", at + 1, self.steps[at].function))
+        Err(format!(
+            "step {} of `program`, `{}`: {what}",
+            at + 1,
+            self.steps[at].function
+        ))
     }
 
     fn input(&self, at: usize, number: usize) -> Result<&'p str, String> {
@@ -138,28 +188,56 @@ impl<'p> Builder<'p> {
             }
             "Count" => {
                 let set = self.set(self.on(at, 0), "e", &[])?;
-                Ok(select(aggregate(set, AggregateFunction::Count, true, "e", "count")))
+                Ok(select(aggregate(
+                    set,
+                    AggregateFunction::Count,
+                    true,
+                    "e",
+                    "count",
+                )))
             }
             "SelectAmong" | "SelectBetween" => {
                 let mut set = self.set(self.on(at, 0), "e", &[])?;
                 if function == "SelectBetween" {
                     let other = self.set(self.on(at, 1), "e", &[])?;
-                    set = GraphPattern::Union { left: Box::new(set), right: Box::new(other) };
+                    set = GraphPattern::Union {
+                        left: Box::new(set),
+                        right: Box::new(other),
+                    };
                 }
                 let extreme = match self.input(at, 1)? {
                     "largest" | "greater" => Extreme::Max,
                     "smallest" | "less" => Extreme::Min,
-                    other => return self.wrong(at, &format!("`{other}` is none of largest, smallest, greater, less")),
+                    other => {
+                        return self.wrong(
+                            at,
+                            &format!("`{other}` is none of largest, smallest, greater, less"),
+                        );
+                    }
                 };
                 let value = self.fresh("v");
                 let key = relation(DIRECT, self.input(at, 0)?);
                 let by = Expression::Variable(variable(&value));
                 let ordered = GraphPattern::OrderBy {
-                    inner: Box::new(join(set, bgp(vec![triple(variable("e"), &key, variable(&value))]))),
-                    expression: vec![if extreme == Extreme::Max { OrderExpression::Desc(by) } else { OrderExpression::Asc(by) }],
+                    inner: Box::new(join(
+                        set,
+                        bgp(vec![triple(variable("e"), &key, variable(&value))]),
+                    )),
+                    expression: vec![if extreme == Extreme::Max {
+                        OrderExpression::Desc(by)
+                    } else {
+                        OrderExpression::Asc(by)
+                    }],
                 };
-                let project = GraphPattern::Project { inner: Box::new(ordered), variables: vec![variable("e")] };
-                Ok(select(GraphPattern::Slice { inner: Box::new(project), start: 0, length: Some(1) }))
+                let project = GraphPattern::Project {
+                    inner: Box::new(ordered),
+                    variables: vec![variable("e")],
+                };
+                Ok(select(GraphPattern::Slice {
+                    inner: Box::new(project),
+                    start: 0,
+                    length: Some(1),
+                }))
             }
             "VerifyStr" | "VerifyNum" | "VerifyYear" | "VerifyDate" => {
                 let wanted = self.wanted(at, function.trim_start_matches("Verify"), 0)?;
@@ -168,15 +246,24 @@ impl<'p> Builder<'p> {
                 Ok(ask(filter(value, condition.into_iter().collect())))
             }
             "QueryRelation" => {
-                let (first, second) = (self.set(self.on(at, 0), "e1", &[])?, self.set(self.on(at, 1), "e2", &[])?);
+                let (first, second) = (
+                    self.set(self.on(at, 0), "e1", &[])?,
+                    self.set(self.on(at, 1), "e2", &[])?,
+                );
                 let link = TriplePattern {
                     subject: variable("e1").into(),
                     predicate: NamedNodePattern::Variable(variable("p")),
                     object: variable("e2").into(),
                 };
-                Ok(select(distinct(join(join(first, second), bgp(vec![link])), "p")))
+                Ok(select(distinct(
+                    join(join(first, second), bgp(vec![link])),
+                    "p",
+                )))
             }
-            "QueryAttr" | "QueryAttrUnderCondition" | "QueryAttrQualifier" | "QueryRelationQualifier" => {
+            "QueryAttr"
+            | "QueryAttrUnderCondition"
+            | "QueryAttrQualifier"
+            | "QueryRelationQualifier" => {
                 let value = self.value(at, &variable("v").into())?;
                 Ok(select(distinct(value, "v")))
             }
@@ -191,9 +278,15 @@ impl<'p> Builder<'p> {
     /// What the inputs of a filter ask for, by the kind in its name.
     fn wanted(&mut self, at: usize, kind: &str, value_at: usize) -> Result<Wanted, String> {
         let value = self.input(at, value_at)?;
-        let op = match self.steps[at].inputs.get(value_at + 1).filter(|_| kind != "Str") {
+        let op = match self.steps[at]
+            .inputs
+            .get(value_at + 1)
+            .filter(|_| kind != "Str")
+        {
             None => Op::Eq,
-            Some(op) => op.parse::<Op>().or_else(|error| self.wrong(at, &error.to_string()))?,
+            Some(op) => op
+                .parse::<Op>()
+                .or_else(|error| self.wrong(at, &error.to_string()))?,
         };
         let value = match kind {
             "Str" => Some(Constant::Literal(Literal::plain(text(value)))),
@@ -208,7 +301,13 @@ impl<'p> Builder<'p> {
     }
 
     /// A fact: the plain edge, or a statement where qualifiers are asked for.
-    fn fact(&mut self, head: TermPattern, key: &str, tail: TermPattern, qualifiers: &[(String, End)]) -> GraphPattern {
+    fn fact(
+        &mut self,
+        head: TermPattern,
+        key: &str,
+        tail: TermPattern,
+        qualifiers: &[(String, End)],
+    ) -> GraphPattern {
         if qualifiers.is_empty() {
             return bgp(vec![triple(head, &relation(DIRECT, key), tail)]);
         }
@@ -217,16 +316,30 @@ impl<'p> Builder<'p> {
             triple(head, &relation(STATEMENT, key), variable(&statement)),
             triple(variable(&statement), &relation(STATEMENT_VALUE, key), tail),
         ];
-        let ends = qualifiers.iter().map(|(key, (end, _))| triple(variable(&statement), &relation(QUALIFIER, key), end.clone()));
+        let ends = qualifiers.iter().map(|(key, (end, _))| {
+            triple(variable(&statement), &relation(QUALIFIER, key), end.clone())
+        });
         triples.extend(ends);
-        filter(bgp(triples), qualifiers.iter().filter_map(|(_, (_, condition))| condition.clone()).collect())
+        filter(
+            bgp(triples),
+            qualifiers
+                .iter()
+                .filter_map(|(_, (_, condition))| condition.clone())
+                .collect(),
+        )
     }
 
     /// Everything that a step says of the variable `of`, and of the fact that leads there.
-    fn set(&mut self, at: usize, of: &str, qualifiers: &[(String, End)]) -> Result<GraphPattern, String> {
+    fn set(
+        &mut self,
+        at: usize,
+        of: &str,
+        qualifiers: &[(String, End)],
+    ) -> Result<GraphPattern, String> {
         let function = self.steps[at].function.as_str();
-        let bears_facts =
-            function.starts_with("Filter") && function != "FilterConcept" || function.starts_with("QFilter") || function == "Relate";
+        let bears_facts = function.starts_with("Filter") && function != "FilterConcept"
+            || function.starts_with("QFilter")
+            || function == "Relate";
         if !qualifiers.is_empty() && !bears_facts {
             return self.wrong(at, "its facts cannot be filtered by qualifiers");
         }
@@ -239,13 +352,18 @@ impl<'p> Builder<'p> {
             "FilterConcept" => {
                 let concept = self.fresh("c");
                 let name = literal(&Literal::plain(text(self.input(at, 0)?)));
-                let own = bgp(vec![triple(variable(of), INSTANCE_OF, variable(&concept)), triple(variable(&concept), RDFS_LABEL, name)]);
+                let own = bgp(vec![
+                    triple(variable(of), INSTANCE_OF, variable(&concept)),
+                    triple(variable(&concept), RDFS_LABEL, name),
+                ]);
                 Ok(join(self.set(self.on(at, 0), of, &[])?, own))
             }
             "FilterStr" | "FilterNum" | "FilterYear" | "FilterDate" => {
                 let key = self.input(at, 0)?;
                 let value = self.fresh("v");
-                let (end, condition) = self.wanted(at, function.trim_start_matches("Filter"), 1)?.end(&value);
+                let (end, condition) = self
+                    .wanted(at, function.trim_start_matches("Filter"), 1)?
+                    .end(&value);
                 let fact = self.fact(variable(of).into(), key, end, qualifiers);
                 let own = filter(fact, condition.into_iter().collect());
                 Ok(join(self.set(self.on(at, 0), of, &[])?, own))
@@ -253,27 +371,42 @@ impl<'p> Builder<'p> {
             "QFilterStr" | "QFilterNum" | "QFilterYear" | "QFilterDate" => {
                 let key = self.input(at, 0)?.to_owned();
                 let value = self.fresh("q");
-                let end = self.wanted(at, function.trim_start_matches("QFilter"), 1)?.end(&value);
+                let end = self
+                    .wanted(at, function.trim_start_matches("QFilter"), 1)?
+                    .end(&value);
                 let mut more = qualifiers.to_vec();
                 more.push((key, end));
                 self.set(self.on(at, 0), of, &more)
             }
             "Relate" => {
                 let from = self.fresh("e");
-                let (start, end): (TermPattern, TermPattern) = (variable(&from).into(), variable(of).into());
+                let (start, end): (TermPattern, TermPattern) =
+                    (variable(&from).into(), variable(of).into());
                 let (head, tail) = match self.input(at, 1)? {
                     "forward" => (start, end),
                     "backward" => (end, start),
-                    other => return self.wrong(at, &format!("`{other}` is neither forward nor backward")),
+                    other => {
+                        return self
+                            .wrong(at, &format!("`{other}` is neither forward nor backward"));
+                    }
                 };
                 let key = self.input(at, 0)?;
                 let own = self.fact(head, key, tail, qualifiers);
                 Ok(join(self.set(self.on(at, 0), &from, &[])?, own))
             }
-            "And" => Ok(join(self.set(self.on(at, 0), of, &[])?, self.set(self.on(at, 1), of, &[])?)),
+            "And" => Ok(join(
+                self.set(self.on(at, 0), of, &[])?,
+                self.set(self.on(at, 1), of, &[])?,
+            )),
             "Or" => {
-                let (left, right) = (self.set(self.on(at, 0), of, &[])?, self.set(self.on(at, 1), of, &[])?);
-                Ok(GraphPattern::Union { left: Box::new(left), right: Box::new(right) })
+                let (left, right) = (
+                    self.set(self.on(at, 0), of, &[])?,
+                    self.set(self.on(at, 1), of, &[])?,
+                );
+                Ok(GraphPattern::Union {
+                    left: Box::new(left),
+                    right: Box::new(right),
+                })
             }
             _ => self.wrong(at, "it gives no set"),
         }
@@ -292,22 +425,40 @@ impl<'p> Builder<'p> {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
                 let value = guess(self.kg, &relation(QUALIFIER, qualifier), self.input(at, 2)?);
                 let condition = Wanted { op: Op::Eq, value }.end(&self.fresh("q"));
-                let own = self.fact(subject, key, end.clone(), &[(qualifier.to_owned(), condition)]);
+                let own = self.fact(
+                    subject,
+                    key,
+                    end.clone(),
+                    &[(qualifier.to_owned(), condition)],
+                );
                 Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
             }
             "QueryAttrQualifier" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 2)?);
                 let value = guess(self.kg, &relation(DIRECT, key), self.input(at, 1)?);
                 let (tail, condition) = Wanted { op: Op::Eq, value }.end(&self.fresh("v"));
-                let fact = self.fact(subject, key, tail, &[(qualifier.to_owned(), (end.clone(), None))]);
+                let fact = self.fact(
+                    subject,
+                    key,
+                    tail,
+                    &[(qualifier.to_owned(), (end.clone(), None))],
+                );
                 let own = filter(fact, condition.into_iter().collect());
                 Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
             }
             "QueryRelationQualifier" => {
                 let other = self.fresh("e");
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
-                let own = self.fact(subject, key, variable(&other).into(), &[(qualifier.to_owned(), (end.clone(), None))]);
-                let both = join(self.set(self.on(at, 0), &head, &[])?, self.set(self.on(at, 1), &other, &[])?);
+                let own = self.fact(
+                    subject,
+                    key,
+                    variable(&other).into(),
+                    &[(qualifier.to_owned(), (end.clone(), None))],
+                );
+                let both = join(
+                    self.set(self.on(at, 0), &head, &[])?,
+                    self.set(self.on(at, 1), &other, &[])?,
+                );
                 Ok(join(both, own))
             }
             _ => self.wrong(at, "it gives no value"),

@@ -4,10 +4,14 @@
 use std::collections::BTreeMap;
 
 use toolbox::kg::Kg;
-use toolbox::kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, date, quantity, text};
+use toolbox::kg::kqapro::{
+    DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, date, quantity, text,
+};
 use toolbox::kg::normalise;
 use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
-use toolbox::kg::spargebra::term::{Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::spargebra::term::{
+    Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable,
+};
 use toolbox::kg::spargebra::{Query, SparqlParser};
 use toolbox::term::{Literal, RDFS_LABEL, XSD};
 use toolbox::value::Op;
@@ -62,9 +66,19 @@ struct Reader {
 pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal, String)> {
     let syntax = |message: String| (Refusal::Syntax, message);
     let normal = normalise(sparql).map_err(|error| syntax(error.to_string()))?;
-    let parser = SparqlParser::new().with_base_iri(BASE).map_err(|error| syntax(error.to_string()))?;
-    let mut query = parser.parse_query(&normal).map_err(|error| syntax(error.to_string()))?;
-    let (Query::Select { pattern, base_iri, .. } | Query::Ask { pattern, base_iri, .. }) = &mut query else {
+    let parser = SparqlParser::new()
+        .with_base_iri(BASE)
+        .map_err(|error| syntax(error.to_string()))?;
+    let mut query = parser
+        .parse_query(&normal)
+        .map_err(|error| syntax(error.to_string()))?;
+    let (Query::Select {
+        pattern, base_iri, ..
+    }
+    | Query::Ask {
+        pattern, base_iri, ..
+    }) = &mut query
+    else {
         return Err((Refusal::NotSelectOrAsk, String::new()));
     };
     *base_iri = None;
@@ -102,28 +116,52 @@ fn amount(value: &RdfLiteral) -> Option<f64> {
         .as_str()
         .strip_prefix(XSD)
         .is_some_and(|local| matches!(local, "double" | "decimal" | "integer" | "float" | "int"));
-    if numeric { value.value().parse().ok() } else { None }
+    if numeric {
+        value.value().parse().ok()
+    } else {
+        None
+    }
 }
 
 fn as_quantity(value: &RdfLiteral, unit: &str) -> Literal {
-    amount(value).map_or_else(|| Literal::plain(text(value.value())), |number| quantity(number, unit))
+    amount(value).map_or_else(
+        || Literal::plain(text(value.value())),
+        |number| quantity(number, unit),
+    )
 }
 
 impl Reader {
     fn collect(&mut self, part: &GraphPattern) {
-        let GraphPattern::Bgp { patterns } = part else { return };
+        let GraphPattern::Bgp { patterns } = part else {
+            return;
+        };
         for triple in patterns {
-            let (NamedNodePattern::NamedNode(relation), Some(subject)) = (&triple.predicate, name(&triple.subject)) else { continue };
+            let (NamedNodePattern::NamedNode(relation), Some(subject)) =
+                (&triple.predicate, name(&triple.subject))
+            else {
+                continue;
+            };
             let object = triple.object.clone();
             match relation.as_str() {
-                "pred:value" => self.packed.entry(subject.to_owned()).or_default().value = Some(object),
-                "pred:unit" => {
-                    self.packed.entry(subject.to_owned()).or_default().unit = constant(&object).map(|unit| unit.value().to_owned());
+                "pred:value" => {
+                    self.packed.entry(subject.to_owned()).or_default().value = Some(object)
                 }
-                "pred:year" => self.packed.entry(subject.to_owned()).or_default().year = Some(object),
-                "pred:date" => self.packed.entry(subject.to_owned()).or_default().date = Some(object),
-                "pred:fact_h" => self.facts.entry(subject.to_owned()).or_default().head = Some(object),
-                "pred:fact_t" => self.facts.entry(subject.to_owned()).or_default().tail = Some(object),
+                "pred:unit" => {
+                    self.packed.entry(subject.to_owned()).or_default().unit =
+                        constant(&object).map(|unit| unit.value().to_owned());
+                }
+                "pred:year" => {
+                    self.packed.entry(subject.to_owned()).or_default().year = Some(object)
+                }
+                "pred:date" => {
+                    self.packed.entry(subject.to_owned()).or_default().date = Some(object)
+                }
+                "pred:fact_h" => {
+                    self.facts.entry(subject.to_owned()).or_default().head = Some(object)
+                }
+                "pred:fact_t" => {
+                    self.facts.entry(subject.to_owned()).or_default().tail = Some(object)
+                }
                 "pred:fact_r" => {
                     if let TermPattern::NamedNode(relation) = &object {
                         self.facts.entry(subject.to_owned()).or_default().relation =
@@ -153,9 +191,16 @@ impl Reader {
     fn fixed(&self, node: &TermPattern) -> Option<Literal> {
         let packed = self.packed.get(name(node)?)?;
         if let Some(value) = packed.value.as_ref().and_then(constant) {
-            return Some(as_quantity(value, packed.unit.as_deref().unwrap_or_default()));
+            return Some(as_quantity(
+                value,
+                packed.unit.as_deref().unwrap_or_default(),
+            ));
         }
-        packed.date.as_ref().and_then(constant).and_then(|value| date(value.value()))
+        packed
+            .date
+            .as_ref()
+            .and_then(constant)
+            .and_then(|value| date(value.value()))
     }
 
     fn end(&self, node: &TermPattern) -> TermPattern {
@@ -199,7 +244,10 @@ impl Reader {
                     if let (Some(node), Some(value)) = (subject, constant(&one.object)) {
                         match value.value().parse() {
                             Ok(year) => {
-                                let wanted = Wanted { op: Op::Eq, value: Constant::Year(year) };
+                                let wanted = Wanted {
+                                    op: Op::Eq,
+                                    value: Constant::Year(year),
+                                };
                                 conditions.push(wanted.condition(&Variable::new_unchecked(node)));
                             }
                             Err(_) => self.odd = Some(format!("`{}` is no year", value.value())),
@@ -207,23 +255,47 @@ impl Reader {
                     }
                 }
                 "pred:fact_h" => match subject.and_then(|subject| self.facts.get(subject)) {
-                    Some(Fact { head: Some(head), relation: Some(relation), tail: Some(tail) }) => {
-                        made.push(triple(head.clone(), &format!("{STATEMENT}{relation}"), one.subject.clone()));
-                        made.push(triple(one.subject.clone(), &format!("{STATEMENT_VALUE}{relation}"), self.end(tail)));
+                    Some(Fact {
+                        head: Some(head),
+                        relation: Some(relation),
+                        tail: Some(tail),
+                    }) => {
+                        made.push(triple(
+                            head.clone(),
+                            &format!("{STATEMENT}{relation}"),
+                            one.subject.clone(),
+                        ));
+                        made.push(triple(
+                            one.subject.clone(),
+                            &format!("{STATEMENT_VALUE}{relation}"),
+                            self.end(tail),
+                        ));
                     }
                     _ => self.odd = Some("a fact without head, relation or tail".to_owned()),
                 },
                 "pred:name" => match &one.object {
                     TermPattern::Literal(name) => {
-                        made.push(triple(one.subject.clone(), RDFS_LABEL, RdfLiteral::new_simple_literal(text(name.value()))));
+                        made.push(triple(
+                            one.subject.clone(),
+                            RDFS_LABEL,
+                            RdfLiteral::new_simple_literal(text(name.value())),
+                        ));
                     }
                     _ => made.push(triple(one.subject.clone(), RDFS_LABEL, one.object.clone())),
                 },
-                "pred:instance_of" => made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone())),
+                "pred:instance_of" => {
+                    made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone()))
+                }
                 other => match other.strip_prefix(BASE) {
                     None => self.odd = Some(format!("the predicate <{other}>")),
-                    Some(key) if subject.is_some_and(|subject| self.facts.contains_key(subject)) => {
-                        made.push(triple(one.subject.clone(), &format!("{QUALIFIER}{key}"), self.end(&one.object)));
+                    Some(key)
+                        if subject.is_some_and(|subject| self.facts.contains_key(subject)) =>
+                    {
+                        made.push(triple(
+                            one.subject.clone(),
+                            &format!("{QUALIFIER}{key}"),
+                            self.end(&one.object),
+                        ));
                     }
                     // The statement says it.
                     Some(key)
@@ -232,7 +304,11 @@ impl Reader {
                                 && fact.head.as_ref() == Some(&one.subject)
                                 && fact.tail.as_ref() == Some(&one.object)
                         }) => {}
-                    Some(key) => made.push(triple(one.subject.clone(), &format!("{DIRECT}{key}"), self.end(&one.object))),
+                    Some(key) => made.push(triple(
+                        one.subject.clone(),
+                        &format!("{DIRECT}{key}"),
+                        self.end(&one.object),
+                    )),
                 },
             }
         }
@@ -241,7 +317,8 @@ impl Reader {
 
     /// An expression over values instead of their parts.
     fn expression(&self, expression: &Expression) -> Expression {
-        let pair = |a: &Expression, b: &Expression| (Box::new(self.side(a, b)), Box::new(self.side(b, a)));
+        let pair =
+            |a: &Expression, b: &Expression| (Box::new(self.side(a, b)), Box::new(self.side(b, a)));
         match expression {
             Expression::Equal(a, b) => {
                 let (a, b) = pair(a, b);
@@ -263,8 +340,12 @@ impl Reader {
                 let (a, b) = pair(a, b);
                 Expression::LessOrEqual(a, b)
             }
-            Expression::And(a, b) => Expression::And(Box::new(self.expression(a)), Box::new(self.expression(b))),
-            Expression::Or(a, b) => Expression::Or(Box::new(self.expression(a)), Box::new(self.expression(b))),
+            Expression::And(a, b) => {
+                Expression::And(Box::new(self.expression(a)), Box::new(self.expression(b)))
+            }
+            Expression::Or(a, b) => {
+                Expression::Or(Box::new(self.expression(a)), Box::new(self.expression(b)))
+            }
             Expression::Not(a) => Expression::Not(Box::new(self.expression(a))),
             other => self.side(other, other),
         }
@@ -279,11 +360,15 @@ impl Reader {
         let whole = |node: &str| Expression::Variable(Variable::new_unchecked(node));
         match (side, part(side), part(other)) {
             (_, Some(Part::Amount(node, _) | Part::Date(node)), _) => whole(node),
-            (_, Some(Part::Year(node)), _) => Expression::FunctionCall(Function::Year, vec![whole(node)]),
-            (Expression::Literal(value), None, Some(Part::Amount(_, unit))) => Expression::Literal(literal(&as_quantity(value, unit))),
-            (Expression::Literal(value), None, Some(Part::Date(_))) => {
-                Expression::Literal(date(value.value()).map_or_else(|| value.clone(), |date| literal(&date)))
+            (_, Some(Part::Year(node)), _) => {
+                Expression::FunctionCall(Function::Year, vec![whole(node)])
             }
+            (Expression::Literal(value), None, Some(Part::Amount(_, unit))) => {
+                Expression::Literal(literal(&as_quantity(value, unit)))
+            }
+            (Expression::Literal(value), None, Some(Part::Date(_))) => Expression::Literal(
+                date(value.value()).map_or_else(|| value.clone(), |date| literal(&date)),
+            ),
             _ => side.clone(),
         }
     }

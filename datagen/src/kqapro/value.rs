@@ -48,7 +48,11 @@ impl Wanted {
             Constant::Literal(value) => compare(left, self.op, Expression::Literal(literal(value))),
             Constant::Year(value) => {
                 let value = Literal::xsd(value.to_string(), "integer");
-                compare(Expression::FunctionCall(Function::Year, vec![left]), self.op, Expression::Literal(literal(&value)))
+                compare(
+                    Expression::FunctionCall(Function::Year, vec![left]),
+                    self.op,
+                    Expression::Literal(literal(&value)),
+                )
             }
         }
     }
@@ -57,23 +61,35 @@ impl Wanted {
 /// A quantity as programs write it: `1.7 metre`, `100`.
 pub(super) fn quantity_of(value: &str) -> Option<Literal> {
     let (number, unit) = value.split_once(char::is_whitespace).unwrap_or((value, ""));
-    number.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| quantity(number, unit))
+    number
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite())
+        .map(|number| quantity(number, unit))
 }
 
 /// A year or a date as programs write it.
 pub(super) fn time_of(value: &str) -> Option<Constant> {
-    date(value).map(Constant::Literal).or_else(|| value.parse().ok().map(Constant::Year))
+    date(value)
+        .map(Constant::Literal)
+        .or_else(|| value.parse().ok().map(Constant::Year))
 }
 
 /// A constant whose type the program does not say: what the relation leads to in the graph, and without one what it looks like.
 pub(super) fn guess(kg: Option<&dyn Kg>, relation: &str, value: &str) -> Constant {
     let plain = Literal::plain(text(value));
-    let candidates = [Some(plain.clone()), quantity_of(value), date(value), value.parse().ok().map(year)];
+    let candidates = [
+        Some(plain.clone()),
+        quantity_of(value),
+        date(value),
+        value.parse().ok().map(year),
+    ];
     if let Some(kg) = kg
         && let Some(relation) = kg.find(&Term::Iri(relation.to_owned()))
     {
         let leads = |candidate: &Literal| {
-            kg.find(&Term::Literal(candidate.clone())).is_some_and(|node| !kg.heads(relation.relation(), node).is_empty())
+            kg.find(&Term::Literal(candidate.clone()))
+                .is_some_and(|node| !kg.heads(relation.relation(), node).is_empty())
         };
         if let Some(found) = candidates.into_iter().flatten().find(leads) {
             return match value.parse() {

@@ -33,7 +33,9 @@ impl Reader for Creak {
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "creak*.json", |name| name.starts_with("creak") && name.ends_with(".json"))
+        file::of_set(path, "creak*.json", |name| {
+            name.starts_with("creak") && name.ends_with(".json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
@@ -42,17 +44,31 @@ impl Reader for Creak {
 }
 
 fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
-    let sentence = record.get("sentence").and_then(Value::as_str).map(str::trim).ok_or_else(|| missing(&["sentence"]))?;
-    let label = get(record, &["label"]).map(plain).ok_or_else(|| missing(&["label"]))?.to_ascii_lowercase();
+    let sentence = record
+        .get("sentence")
+        .and_then(Value::as_str)
+        .map(str::trim)
+        .ok_or_else(|| missing(&["sentence"]))?;
+    let label = get(record, &["label"])
+        .map(plain)
+        .ok_or_else(|| missing(&["label"]))?
+        .to_ascii_lowercase();
     if !matches!(label.as_str(), "true" | "false") {
         return Err(format!("`label` is `{label}`; it is `true` or `false`"));
     }
     Ok(GoldQuestion {
         question: sentence.to_owned(),
-        query: GoldQuery::AnswersOnly { aliases: Vec::new() },
-        topics: get(record, &["topic_entity"]).map(topics).unwrap_or_default(),
+        query: GoldQuery::AnswersOnly {
+            aliases: Vec::new(),
+        },
+        topics: get(record, &["topic_entity"])
+            .map(topics)
+            .unwrap_or_default(),
         answers: Some(vec![label]),
         kind: Some("claim".to_owned()),
-        ..blank(FORMAT.name, get(record, &["ex_id"]).map_or_else(|| format!("creak-{number}"), plain))
+        ..blank(
+            FORMAT.name,
+            get(record, &["ex_id"]).map_or_else(|| format!("creak-{number}"), plain),
+        )
     })
 }

@@ -27,10 +27,21 @@ const QUERY: [&str; 2] = ["sparql", "query"];
 
 /// The character between fields, and the fields of a header.
 fn header(line: &str) -> Option<(u8, Vec<String>)> {
-    let delimiter = [b',', b'\t', b';'].into_iter().max_by_key(|delimiter| line.bytes().filter(|byte| byte == delimiter).count())?;
-    let mut reader = ::csv::ReaderBuilder::new().has_headers(false).delimiter(delimiter).from_reader(line.as_bytes());
+    let delimiter = [b',', b'\t', b';']
+        .into_iter()
+        .max_by_key(|delimiter| line.bytes().filter(|byte| byte == delimiter).count())?;
+    let mut reader = ::csv::ReaderBuilder::new()
+        .has_headers(false)
+        .delimiter(delimiter)
+        .from_reader(line.as_bytes());
     let record = reader.records().next()?.ok()?;
-    Some((delimiter, record.iter().map(|name| name.trim().to_ascii_lowercase()).collect()))
+    Some((
+        delimiter,
+        record
+            .iter()
+            .map(|name| name.trim().to_ascii_lowercase())
+            .collect(),
+    ))
 }
 
 impl Reader for Csv {
@@ -42,7 +53,8 @@ impl Reader for Csv {
         let named = |fields: &[String], name: &str| fields.iter().any(|field| field == name);
         let is_one = sample.form == Form::Text
             && header(&sample.line).is_some_and(|(_, fields)| {
-                named(&fields, "question") && (QUERY.iter().any(|name| named(&fields, name)) || named(&fields, "answers"))
+                named(&fields, "question")
+                    && (QUERY.iter().any(|name| named(&fields, name)) || named(&fields, "answers"))
             });
         Likeness::of(is_one, is_one)
     }
@@ -53,12 +65,24 @@ impl Reader for Csv {
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let sample = Sample::read(from.path)?;
-        let (delimiter, names) = header(&sample.line).ok_or_else(|| Error::file(from.path, "no header line"))?;
+        let (delimiter, names) =
+            header(&sample.line).ok_or_else(|| Error::file(from.path, "no header line"))?;
         let column = |name: &str| names.iter().position(|field| field == name);
         let query = QUERY.iter().find_map(|name| column(name));
-        let columns = [column("id"), column("question"), query, column("topic"), column("answers"), column("hops"), column("shape")];
-        let mut reader =
-            ::csv::ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(file::open(from.path)?);
+        let columns = [
+            column("id"),
+            column("question"),
+            query,
+            column("topic"),
+            column("answers"),
+            column("hops"),
+            column("shape"),
+        ];
+        let mut reader = ::csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(delimiter)
+            .from_reader(file::open(from.path)?);
         let mut record = ::csv::StringRecord::new();
         let mut number = 0;
         loop {
@@ -67,7 +91,12 @@ impl Reader for Csv {
                 Ok(false) => return Ok(()),
                 Ok(true) => {}
                 Err(error) => match error.into_kind() {
-                    ::csv::ErrorKind::Io(source) => return Err(Error::Io { path: from.path.to_owned(), source }),
+                    ::csv::ErrorKind::Io(source) => {
+                        return Err(Error::Io {
+                            path: from.path.to_owned(),
+                            source,
+                        });
+                    }
                     kind => {
                         number += 1;
                         each(bad(FORMAT.name, number, &format!("line {line}: {kind:?}")))?;
@@ -79,34 +108,76 @@ impl Reader for Csv {
             // The header is the first line that is not blank.
             if blank_line
                 || number == 0
-                    && record.iter().map(|field| field.trim_start_matches('\u{feff}').trim().to_ascii_lowercase()).eq(names.iter().cloned())
+                    && record
+                        .iter()
+                        .map(|field| {
+                            field
+                                .trim_start_matches('\u{feff}')
+                                .trim()
+                                .to_ascii_lowercase()
+                        })
+                        .eq(names.iter().cloned())
             {
                 continue;
             }
             number += 1;
-            let get = |at: Option<usize>| at.and_then(|at| record.get(at)).map(str::trim).filter(|text| !text.is_empty());
+            let get = |at: Option<usize>| {
+                at.and_then(|at| record.get(at))
+                    .map(str::trim)
+                    .filter(|text| !text.is_empty())
+            };
             let made = match (record.len() == names.len(), get(columns[1])) {
-                (false, _) => {
-                    bad(FORMAT.name, number, &format!("line {line}: {} fields where the header has {}", record.len(), names.len()))
-                }
-                (true, None) => bad(FORMAT.name, number, &format!("line {line}: `question` is empty")),
+                (false, _) => bad(
+                    FORMAT.name,
+                    number,
+                    &format!(
+                        "line {line}: {} fields where the header has {}",
+                        record.len(),
+                        names.len()
+                    ),
+                ),
+                (true, None) => bad(
+                    FORMAT.name,
+                    number,
+                    &format!("line {line}: `question` is empty"),
+                ),
                 (true, Some(question)) => {
                     let [id, _, sparql, topic, answers, hops, shape] = columns.map(get);
-                    let list =
-                        |text: &str| text.split('|').map(str::trim).filter(|one| !one.is_empty()).map(str::to_owned).collect::<Vec<_>>();
+                    let list = |text: &str| {
+                        text.split('|')
+                            .map(str::trim)
+                            .filter(|one| !one.is_empty())
+                            .map(str::to_owned)
+                            .collect::<Vec<_>>()
+                    };
                     GoldQuestion {
                         question: question.to_owned(),
                         query: match sparql {
                             Some(sparql) => GoldQuery::Text(sparql.to_owned()),
-                            None if answers.is_some() => GoldQuery::AnswersOnly { aliases: Vec::new() },
-                            None => GoldQuery::Missing(Refusal::NoQuery, "`sparql` is empty".to_owned()),
+                            None if answers.is_some() => GoldQuery::AnswersOnly {
+                                aliases: Vec::new(),
+                            },
+                            None => {
+                                GoldQuery::Missing(Refusal::NoQuery, "`sparql` is empty".to_owned())
+                            }
                         },
-                        topics: topic.map(list).unwrap_or_default().into_iter().map(|name| Topic { name, label: String::new() }).collect(),
+                        topics: topic
+                            .map(list)
+                            .unwrap_or_default()
+                            .into_iter()
+                            .map(|name| Topic {
+                                name,
+                                label: String::new(),
+                            })
+                            .collect(),
                         answers: answers.map(list),
                         hops: hops.and_then(|hops| hops.parse().ok()),
                         kind: shape.map(str::to_owned),
                         exclude: ExcludeWhen::Others,
-                        ..blank(FORMAT.name, id.map_or_else(|| format!("csv-{number}"), str::to_owned))
+                        ..blank(
+                            FORMAT.name,
+                            id.map_or_else(|| format!("csv-{number}"), str::to_owned),
+                        )
                     }
                 }
             };

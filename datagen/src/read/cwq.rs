@@ -40,11 +40,16 @@ impl Reader for Cwq {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        FIELDS.likeness(sample, &["compositionality_type", "webqsp_ID", "machine_question"])
+        FIELDS.likeness(
+            sample,
+            &["compositionality_type", "webqsp_ID", "machine_question"],
+        )
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "ComplexWebQuestions_*.json", |name| name.starts_with("complexwebquestions") && name.ends_with(".json"))
+        file::of_set(path, "ComplexWebQuestions_*.json", |name| {
+            name.starts_with("complexwebquestions") && name.ends_with(".json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {

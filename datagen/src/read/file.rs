@@ -13,47 +13,85 @@ use crate::{Error, limits};
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, Error> {
     let io = Error::io(path);
     if path.is_dir() {
-        return Err(Error::file(path, "this is a folder; this format is read from a file"));
+        return Err(Error::file(
+            path,
+            "this is a folder; this format is read from a file",
+        ));
     }
     let mut reader = BufReader::new(File::open(path).map_err(&io)?);
     let gzip = reader.fill_buf().map_err(&io)?.starts_with(&[0x1f, 0x8b]);
-    Ok(if gzip { Box::new(BufReader::new(MultiGzDecoder::new(reader))) } else { Box::new(reader) })
+    Ok(if gzip {
+        Box::new(BufReader::new(MultiGzDecoder::new(reader)))
+    } else {
+        Box::new(reader)
+    })
 }
 
 /// The text of a file without a byte order mark.
 pub(super) fn text(path: &Path) -> Result<String, Error> {
     let mut bytes = Vec::new();
-    open(path)?.take(limits::FILE_BYTES + 1).read_to_end(&mut bytes).map_err(Error::io(path))?;
+    open(path)?
+        .take(limits::FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(Error::io(path))?;
     if bytes.len() as u64 > limits::FILE_BYTES {
-        return Err(Error::file(path, format!("more than {} bytes; split the file, or give it as JSON Lines", limits::FILE_BYTES)));
+        return Err(Error::file(
+            path,
+            format!(
+                "more than {} bytes; split the file, or give it as JSON Lines",
+                limits::FILE_BYTES
+            ),
+        ));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line = error.as_bytes()[..at]
+            .iter()
+            .filter(|&&byte| byte == b'\n')
+            .count()
+            + 1;
         Error::line(path, line, "not UTF-8 text")
     })?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    Ok(text
+        .strip_prefix('\u{feff}')
+        .map(str::to_owned)
+        .unwrap_or(text))
 }
 
 /// The lines that are not blank, with their numbers from 1.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    text.lines().enumerate().map(|(i, line)| (i + 1, line)).filter(|(_, line)| !line.trim().is_empty())
+    text.lines()
+        .enumerate()
+        .map(|(i, line)| (i + 1, line))
+        .filter(|(_, line)| !line.trim().is_empty())
 }
 
 /// Hands over a file's lines that are not blank, with their numbers from 1, without ever holding more than one: for files of any size.
-pub(super) fn each_line(path: &Path, each: &mut dyn FnMut(usize, &str) -> Result<(), Error>) -> Result<(), Error> {
+pub(super) fn each_line(
+    path: &Path,
+    each: &mut dyn FnMut(usize, &str) -> Result<(), Error>,
+) -> Result<(), Error> {
     let mut reader = open(path)?;
     let mut bytes = Vec::new();
     for number in 1.. {
         bytes.clear();
-        let read = reader.by_ref().take(limits::LINE_BYTES + 1).read_until(b'\n', &mut bytes).map_err(Error::io(path))?;
+        let read = reader
+            .by_ref()
+            .take(limits::LINE_BYTES + 1)
+            .read_until(b'\n', &mut bytes)
+            .map_err(Error::io(path))?;
         if read == 0 {
             break;
         }
         if read as u64 > limits::LINE_BYTES {
-            return Err(Error::line(path, number, format!("a line of more than {} bytes", limits::LINE_BYTES)));
+            return Err(Error::line(
+                path,
+                number,
+                format!("a line of more than {} bytes", limits::LINE_BYTES),
+            ));
         }
-        let line = std::str::from_utf8(&bytes).map_err(|_| Error::line(path, number, "not UTF-8 text"))?;
+        let line =
+            std::str::from_utf8(&bytes).map_err(|_| Error::line(path, number, "not UTF-8 text"))?;
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         if !line.trim().is_empty() {
             each(number, line.trim_end_matches(['\n', '\r']))?;
@@ -64,14 +102,21 @@ pub(super) fn each_line(path: &Path, each: &mut dyn FnMut(usize, &str) -> Result
 
 /// The file of this name, or with `.gz`.
 pub(super) fn plain_or_gz(folder: &Path, name: &str) -> Option<PathBuf> {
-    [folder.join(name), folder.join(format!("{name}.gz"))].into_iter().find(|path| path.is_file())
+    [folder.join(name), folder.join(format!("{name}.gz"))]
+        .into_iter()
+        .find(|path| path.is_file())
 }
 
 /// The name of a file without folders and extensions.
 pub(super) fn stem(path: &Path) -> String {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem).to_owned()
+    name.rsplit_once('.')
+        .map_or(name, |(stem, _)| stem)
+        .to_owned()
 }
 
 /// The entries of a folder, sorted.
@@ -89,18 +134,31 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 const DATA_FOLDERS: [&str; 3] = ["data", "dataset", "questions"];
 
 /// The files meant by a path: the file itself, or of a folder (and its `data`, `dataset` or `questions`) those whose name `is_one`.
-pub(super) fn of_set(path: &Path, names: &str, is_one: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Error> {
+pub(super) fn of_set(
+    path: &Path,
+    names: &str,
+    is_one: impl Fn(&str) -> bool,
+) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let inner = DATA_FOLDERS.map(|name| path.join(name));
-    for folder in std::iter::once(path).chain(inner.iter().map(PathBuf::as_path)).filter(|folder| folder.is_dir()) {
+    for folder in std::iter::once(path)
+        .chain(inner.iter().map(PathBuf::as_path))
+        .filter(|folder| folder.is_dir())
+    {
         let mut found: Vec<PathBuf> = Vec::new();
         for entry in entries(folder)? {
-            let name = entry.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+            let name = entry
+                .file_name()
+                .map(|name| name.to_string_lossy().to_ascii_lowercase())
+                .unwrap_or_default();
             let plain = name.strip_suffix(".gz").unwrap_or(&name);
             // The same file with and without .gz is one file.
-            let twice = found.last().is_some_and(|last| last.file_name().is_some_and(|last| last.eq_ignore_ascii_case(plain)));
+            let twice = found.last().is_some_and(|last| {
+                last.file_name()
+                    .is_some_and(|last| last.eq_ignore_ascii_case(plain))
+            });
             if entry.is_file() && is_one(plain) && !twice {
                 found.push(entry);
             }
@@ -109,5 +167,8 @@ pub(super) fn of_set(path: &Path, names: &str, is_one: impl Fn(&str) -> bool) ->
             return Ok(found);
         }
     }
-    Err(Error::file(path, format!("this folder holds none of {names} (each also .gz); give the file itself")))
+    Err(Error::file(
+        path,
+        format!("this folder holds none of {names} (each also .gz); give the file itself"),
+    ))
 }

@@ -32,8 +32,15 @@ impl Format {
     /// Whether the format has an option of this name.
     #[must_use]
     pub fn takes(&self, option: &str) -> bool {
-        let language = || (2..=8).contains(&option.len()) && option.chars().all(|c| c.is_ascii_alphabetic() || c == '-' || c == '_');
-        self.options.iter().any(|(name, _)| *name == option || *name == LANGUAGE && language())
+        let language = || {
+            (2..=8).contains(&option.len())
+                && option
+                    .chars()
+                    .all(|c| c.is_ascii_alphabetic() || c == '-' || c == '_')
+        };
+        self.options
+            .iter()
+            .any(|(name, _)| *name == option || *name == LANGUAGE && language())
     }
 
     /// The options in words.
@@ -42,7 +49,14 @@ impl Format {
         match self.options {
             [] => format!("{} takes no option", self.name),
             options => {
-                format!("write one of {}", options.iter().map(|(name, about)| format!("`{name}` ({about})")).collect::<Vec<_>>().join(", "))
+                format!(
+                    "write one of {}",
+                    options
+                        .iter()
+                        .map(|(name, about)| format!("`{name}` ({about})"))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                )
             }
         }
     }
@@ -61,9 +75,22 @@ pub fn page() -> String {
     let all = readers(&ReadOptions::default());
     // Writing to a string cannot fail.
     for format in all.iter().map(|reader| reader.format()) {
-        let options = format.options.iter().map(|(name, about)| format!("`:{name}` {about}")).collect::<Vec<_>>().join("; ");
-        let queries = if format.queries { "yes" } else { "no: for `eval` only" };
-        let _ = writeln!(page, "| [`{}`](#{}) | {} | {options} | {queries} |", format.name, format.name, format.about);
+        let options = format
+            .options
+            .iter()
+            .map(|(name, about)| format!("`:{name}` {about}"))
+            .collect::<Vec<_>>()
+            .join("; ");
+        let queries = if format.queries {
+            "yes"
+        } else {
+            "no: for `eval` only"
+        };
+        let _ = writeln!(
+            page,
+            "| [`{}`](#{}) | {} | {options} | {queries} |",
+            format.name, format.name, format.about
+        );
     }
     for format in all.iter().map(|reader| reader.format()) {
         let _ = write!(

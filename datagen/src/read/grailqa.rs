@@ -20,7 +20,10 @@ const FORMAT: Format = Format {
     needs: "a JSON array of `question` and `sparql_query`, with `qid`, `s_expression`, `graph_query`, `level`",
     folder: "grailqa_*.json",
     example: r#"{"qid": 1, "question": "…", "sparql_query": "…", "s_expression": "(AND biology.gene (JOIN biology.gene.locus m.01))", "graph_query": {"nodes": [], "edges": []}, "level": "zero-shot"}"#,
-    options: &[("sexpr", "the query is made from `s_expression`"), ("graph", "the query is made from `graph_query`")],
+    options: &[
+        ("sexpr", "the query is made from `s_expression`"),
+        ("graph", "the query is made from `graph_query`"),
+    ],
     fronts: &["sexpr", "graph"],
     queries: true,
 };
@@ -44,29 +47,51 @@ impl Reader for GrailQa {
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let needed = sample.array_of(&[&["qid"], FIELDS.question]) && !sample.has("sentence");
-        Likeness::of(needed, needed && ["graph_query", "s_expression", "sparql_query"].iter().any(|field| sample.has(field)))
+        Likeness::of(
+            needed,
+            needed
+                && ["graph_query", "s_expression", "sparql_query"]
+                    .iter()
+                    .any(|field| sample.has(field)),
+        )
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "grailqa_*.json", |name| name.starts_with("grailqa") && name.ends_with(".json"))
+        file::of_set(path, "grailqa_*.json", |name| {
+            name.starts_with("grailqa") && name.ends_with(".json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, None, FIELDS.format, each, &mut |record, number| {
-            let query = match from.option {
-                Some("sexpr") => from_field(record, "s_expression", |value| {
-                    sexpr(value.as_str().ok_or("`s_expression` is no text")?).map_err(|error| error.to_string())
-                }),
-                Some("graph") => from_field(record, "graph_query", graph_query),
-                _ => return question(record, &FIELDS, number),
-            };
-            Ok(GoldQuestion { query, ..question(record, &FIELDS, number)? })
-        })
+        read_records(
+            from.path,
+            None,
+            FIELDS.format,
+            each,
+            &mut |record, number| {
+                let query = match from.option {
+                    Some("sexpr") => from_field(record, "s_expression", |value| {
+                        sexpr(value.as_str().ok_or("`s_expression` is no text")?)
+                            .map_err(|error| error.to_string())
+                    }),
+                    Some("graph") => from_field(record, "graph_query", graph_query),
+                    _ => return question(record, &FIELDS, number),
+                };
+                Ok(GoldQuestion {
+                    query,
+                    ..question(record, &FIELDS, number)?
+                })
+            },
+        )
     }
 }
 
 /// The query that a field other than the SPARQL says.
-fn from_field(record: &Value, name: &str, read: impl Fn(&Value) -> Result<Query, String>) -> GoldQuery {
+fn from_field(
+    record: &Value,
+    name: &str,
+    read: impl Fn(&Value) -> Result<Query, String>,
+) -> GoldQuery {
     match record.get(name).filter(|value| !value.is_null()).map(read) {
         None => GoldQuery::Missing(Refusal::NoQuery, format!("`{name}` is missing")),
         Some(Ok(query)) => GoldQuery::Algebra(Box::new(query)),

@@ -34,7 +34,9 @@ impl Fields {
 
 /// Reads a JSON array of records.
 pub(super) fn read_array(path: &Path, fields: &Fields, each: &mut Each<'_>) -> Result<(), Error> {
-    read_records(path, None, fields.format, each, &mut |record, number| question(record, fields, number))
+    read_records(path, None, fields.format, each, &mut |record, number| {
+        question(record, fields, number)
+    })
 }
 
 /// Reads the records of a JSON array, or of the list `wrapper` of an object, one at a time. A record that `make` cannot use is refused later;
@@ -59,11 +61,15 @@ pub(super) fn read_records(
         },
     };
     let mut deserializer = serde_json::Deserializer::from_str(&text);
-    let parsed = deserializer.deserialize_any(&mut visit).and_then(|()| deserializer.end());
+    let parsed = deserializer
+        .deserialize_any(&mut visit)
+        .and_then(|()| deserializer.end());
     if let Some(error) = visit.failed {
         return Err(error);
     }
-    let what = wrapper.map_or("a JSON array of questions".to_owned(), |name| format!("a JSON object with a list `{name}`"));
+    let what = wrapper.map_or("a JSON array of questions".to_owned(), |name| {
+        format!("a JSON object with a list `{name}`")
+    });
     parsed.map_err(|error| Error::line(path, error.line(), format!("not {what}: {error}")))?;
     match (visit.found, visit.number) {
         (false, _) => Err(Error::file(path, format!("not {what}"))),
@@ -85,7 +91,11 @@ impl<'de> Visitor<'de> for &mut Visit<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.wrapper.is_some() { "an object" } else { "an array of records" })
+        f.write_str(if self.wrapper.is_some() {
+            "an object"
+        } else {
+            "an array of records"
+        })
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<(), A::Error> {
@@ -101,7 +111,11 @@ impl<'de> Visitor<'de> for &mut Visit<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Some(wrapper) = self.wrapper else { return Err(serde::de::Error::custom("an object where an array of records is expected")) };
+        let Some(wrapper) = self.wrapper else {
+            return Err(serde::de::Error::custom(
+                "an object where an array of records is expected",
+            ));
+        };
         while let Some(name) = map.next_key::<String>()? {
             if name == wrapper && !self.found {
                 map.next_value_seed(List(&mut *self))?;
@@ -126,7 +140,10 @@ impl<'de> serde::de::DeserializeSeed<'de> for List<'_, '_> {
 
 /// A record that is not in its format: read, and refused later.
 pub(super) fn bad(format: &str, number: usize, message: &str) -> GoldQuestion {
-    GoldQuestion { query: GoldQuery::Missing(Refusal::BadRecord, message.to_owned()), ..blank(format, format!("{format}-{number}")) }
+    GoldQuestion {
+        query: GoldQuery::Missing(Refusal::BadRecord, message.to_owned()),
+        ..blank(format, format!("{format}-{number}"))
+    }
 }
 
 /// A question about which nothing is known yet.
@@ -147,7 +164,10 @@ pub(super) fn blank(format: &str, id: String) -> GoldQuestion {
 
 /// The first field of these names that is there and not null.
 pub(super) fn get<'r>(record: &'r Value, names: &[&str]) -> Option<&'r Value> {
-    names.iter().filter_map(|name| record.get(*name)).find(|value| !value.is_null())
+    names
+        .iter()
+        .filter_map(|name| record.get(*name))
+        .find(|value| !value.is_null())
 }
 
 /// Says that one of these fields is missing.
@@ -164,11 +184,17 @@ pub(super) fn query_text(text: Option<&Value>, field: &str) -> GoldQuery {
 }
 
 /// One record; the error says what it lacks.
-pub(super) fn question(record: &Value, fields: &Fields, number: usize) -> Result<GoldQuestion, String> {
+pub(super) fn question(
+    record: &Value,
+    fields: &Fields,
+    number: usize,
+) -> Result<GoldQuestion, String> {
     if !record.is_object() {
         return Err("not a JSON object".to_owned());
     }
-    let wording = get(record, fields.question).and_then(Value::as_str).ok_or_else(|| missing(fields.question))?;
+    let wording = get(record, fields.question)
+        .and_then(Value::as_str)
+        .ok_or_else(|| missing(fields.question))?;
     if !fields.sparql.iter().any(|name| record.get(*name).is_some()) {
         return Err(missing(fields.sparql));
     }
@@ -178,7 +204,9 @@ pub(super) fn question(record: &Value, fields: &Fields, number: usize) -> Result
         query: query_text(get(record, fields.sparql), &fields.sparql.join("` or `")),
         topics: get(record, fields.topic).map(topics).unwrap_or_default(),
         answers: get(record, fields.answers).map(texts),
-        hops: get(record, fields.hops).and_then(Value::as_u64).and_then(|hops| u32::try_from(hops).ok()),
+        hops: get(record, fields.hops)
+            .and_then(Value::as_u64)
+            .and_then(|hops| u32::try_from(hops).ok()),
         kind: get(record, fields.kind).map(plain),
         exclude: fields.exclude,
         ..blank(fields.format, id)
@@ -187,28 +215,55 @@ pub(super) fn question(record: &Value, fields: &Fields, number: usize) -> Result
 
 /// A text or number as text.
 pub(super) fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// `{id: label}`, or a list of ids.
 pub(super) fn topics(value: &Value) -> Vec<Topic> {
     match value {
-        Value::Object(map) => map.iter().map(|(name, label)| Topic { name: name.clone(), label: plain(label) }).collect(),
-        Value::Array(list) => {
-            list.iter().filter_map(Value::as_str).map(|name| Topic { name: name.to_owned(), label: String::new() }).collect()
-        }
+        Value::Object(map) => map
+            .iter()
+            .map(|(name, label)| Topic {
+                name: name.clone(),
+                label: plain(label),
+            })
+            .collect(),
+        Value::Array(list) => list
+            .iter()
+            .filter_map(Value::as_str)
+            .map(|name| Topic {
+                name: name.to_owned(),
+                label: String::new(),
+            })
+            .collect(),
         _ => Vec::new(),
     }
 }
 
 /// Answers in the forms that occur: a text, a number, a list of them, `{id: label}`, or objects with one of the known keys.
 pub(super) fn texts(value: &Value) -> Vec<String> {
-    const KEYS: [&str; 5] = ["answer", "entity_name", "EntityName", "answer_argument", "AnswerArgument"];
+    const KEYS: [&str; 5] = [
+        "answer",
+        "entity_name",
+        "EntityName",
+        "answer_argument",
+        "AnswerArgument",
+    ];
     match value {
         Value::Array(list) => list.iter().flat_map(texts).collect(),
-        Value::Object(map) => match KEYS.iter().filter_map(|key| map.get(*key)).find(|value| !value.is_null()) {
+        Value::Object(map) => match KEYS
+            .iter()
+            .filter_map(|key| map.get(*key))
+            .find(|value| !value.is_null())
+        {
             Some(answer) => vec![plain(answer)],
-            None => map.values().filter(|value| !value.is_array() && !value.is_object()).map(plain).collect(),
+            None => map
+                .values()
+                .filter(|value| !value.is_array() && !value.is_object())
+                .map(plain)
+                .collect(),
         },
         Value::Null => Vec::new(),
         other => vec![plain(other)],

@@ -46,7 +46,10 @@ impl Reader for Jsonl {
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let needed = sample.has_each(&[&["question"], &["sparql", "answers"]]);
-        Likeness::of(needed && sample.form == Form::Array, needed && sample.form == Form::Lines)
+        Likeness::of(
+            needed && sample.form == Form::Array,
+            needed && sample.form == Form::Lines,
+        )
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -73,16 +76,23 @@ impl Reader for Jsonl {
 /// A record with a query, or with answers alone.
 fn record(value: &Value, number: usize) -> Result<GoldQuestion, String> {
     // Tables written as JSON have every field in every record, null or empty where there is nothing to say.
-    let no_query = get(value, FIELDS.sparql).is_none_or(|query| query.as_str().is_some_and(|text| text.trim().is_empty()));
+    let no_query = get(value, FIELDS.sparql)
+        .is_none_or(|query| query.as_str().is_some_and(|text| text.trim().is_empty()));
     let mut made = if no_query && get(value, FIELDS.answers).is_some() {
         let mut with = value.clone();
         with["sparql"] = Value::Null;
-        GoldQuestion { query: GoldQuery::AnswersOnly { aliases: Vec::new() }, ..question(&with, &FIELDS, number)? }
+        GoldQuestion {
+            query: GoldQuery::AnswersOnly {
+                aliases: Vec::new(),
+            },
+            ..question(&with, &FIELDS, number)?
+        }
     } else {
         question(value, &FIELDS, number)?
     };
     if let Some(when) = value.get("exclude").filter(|when| !when.is_null()) {
-        made.exclude = ExcludeWhen::deserialize(when).map_err(|error| format!("`exclude`: {error}"))?;
+        made.exclude =
+            ExcludeWhen::deserialize(when).map_err(|error| format!("`exclude`: {error}"))?;
     }
     Ok(made)
 }

@@ -35,34 +35,52 @@ impl Reader for KqaPro {
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "train.json, val.json", |name| matches!(name, "train.json" | "val.json"))
+        file::of_set(path, "train.json, val.json", |name| {
+            matches!(name, "train.json" | "val.json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let stem = file::stem(from.path);
-        read_records(from.path, None, FORMAT.name, each, &mut |record, number| question(record, from, format!("{stem}-{number}")))
+        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
+            question(record, from, format!("{stem}-{number}"))
+        })
     }
 }
 
 fn question(record: &Value, from: &Request<'_>, id: String) -> Result<GoldQuestion, String> {
-    let wording = record.get("question").and_then(Value::as_str).ok_or_else(|| missing(&["question"]))?;
+    let wording = record
+        .get("question")
+        .and_then(Value::as_str)
+        .ok_or_else(|| missing(&["question"]))?;
     let program = get(record, &["program"]);
     let none = |field: &str| GoldQuery::Missing(Refusal::NoQuery, format!("`{field}` is missing"));
     let algebra = |query| GoldQuery::Algebra(Box::new(query));
-    let query = match (from.option, program, record.get("sparql").and_then(Value::as_str)) {
-        (Some("program"), Some(program), _) => {
-            kqapro::program(program, from.kg).map_or_else(|why| GoldQuery::Missing(Refusal::Syntax, why), algebra)
-        }
+    let query = match (
+        from.option,
+        program,
+        record.get("sparql").and_then(Value::as_str),
+    ) {
+        (Some("program"), Some(program), _) => kqapro::program(program, from.kg)
+            .map_or_else(|why| GoldQuery::Missing(Refusal::Syntax, why), algebra),
         (Some("program"), None, _) => none("program"),
-        (_, _, Some(sparql)) => kqapro::sparql(sparql, from.kg).map_or_else(|(reason, why)| GoldQuery::Missing(reason, why), algebra),
+        (_, _, Some(sparql)) => kqapro::sparql(sparql, from.kg)
+            .map_or_else(|(reason, why)| GoldQuery::Missing(reason, why), algebra),
         (_, _, None) => none("sparql"),
     };
-    let topics = program.map(|program| kqapro::topics(program, from.kg)).unwrap_or_default();
-    let kind = program.and_then(Value::as_array).and_then(|steps| steps.last()?.get("function")?.as_str().map(str::to_owned));
+    let topics = program
+        .map(|program| kqapro::topics(program, from.kg))
+        .unwrap_or_default();
+    let kind = program
+        .and_then(Value::as_array)
+        .and_then(|steps| steps.last()?.get("function")?.as_str().map(str::to_owned));
     Ok(GoldQuestion {
         question: wording.trim().to_owned(),
         query,
-        topics: topics.into_iter().map(|(name, label)| Topic { name, label }).collect(),
+        topics: topics
+            .into_iter()
+            .map(|(name, label)| Topic { name, label })
+            .collect(),
         answers: get(record, &["answer"]).map(|answer| vec![kqapro::answer(&plain(answer))]),
         answers_bind: true,
         kind,

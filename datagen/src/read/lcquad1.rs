@@ -39,11 +39,20 @@ impl Reader for LcQuad1 {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        FIELDS.likeness(sample, &["corrected_question", "intermediary_question", "sparql_template_id"])
+        FIELDS.likeness(
+            sample,
+            &[
+                "corrected_question",
+                "intermediary_question",
+                "sparql_template_id",
+            ],
+        )
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "train-data.json, test-data.json", |name| matches!(name, "train-data.json" | "test-data.json"))
+        file::of_set(path, "train-data.json, test-data.json", |name| {
+            matches!(name, "train-data.json" | "test-data.json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {

@@ -42,11 +42,15 @@ impl Reader for LcQuad2 {
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "train.json, test.json", |name| matches!(name, "train.json" | "test.json"))
+        file::of_set(path, "train.json, test.json", |name| {
+            matches!(name, "train.json" | "test.json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, None, FORMAT.name, each, &mut |record, number| question(record, number, from.option))
+        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
+            question(record, number, from.option)
+        })
     }
 }
 
@@ -57,9 +61,16 @@ fn question(record: &Value, number: usize, option: Option<&str>) -> Result<GoldQ
         _ => WORDINGS,
     };
     let real = |text: &&str| !text.is_empty() && !text.eq_ignore_ascii_case("n/a");
-    let wording =
-        order.iter().filter_map(|name| record.get(*name)?.as_str().map(str::trim)).find(real).ok_or_else(|| missing(&WORDINGS))?;
-    let field = if option == Some("dbpedia") { "sparql_dbpedia18" } else { "sparql_wikidata" };
+    let wording = order
+        .iter()
+        .filter_map(|name| record.get(*name)?.as_str().map(str::trim))
+        .find(real)
+        .ok_or_else(|| missing(&WORDINGS))?;
+    let field = if option == Some("dbpedia") {
+        "sparql_dbpedia18"
+    } else {
+        "sparql_wikidata"
+    };
     if QUERIES.iter().all(|name| record.get(*name).is_none()) {
         return Err(missing(&QUERIES));
     }
@@ -67,7 +78,9 @@ fn question(record: &Value, number: usize, option: Option<&str>) -> Result<GoldQ
     Ok(GoldQuestion {
         question: wording.to_owned(),
         query: query_text(record.get(field), field),
-        answers: get(record, &["answer", "answers"]).map(texts).filter(|answers| !answers.is_empty()),
+        answers: get(record, &["answer", "answers"])
+            .map(texts)
+            .filter(|answers| !answers.is_empty()),
         kind: get(record, &["template_index", "template_id", "template"]).map(plain),
         exclude: ExcludeWhen::Answer,
         ..blank(FORMAT.name, id)

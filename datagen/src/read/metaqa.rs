@@ -29,7 +29,11 @@ impl Reader for MetaQa {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let is_one = sample.form == Form::Text && sample.line.split_once('\t').is_some_and(|(question, _)| topic_of(question).is_some());
+        let is_one = sample.form == Form::Text
+            && sample
+                .line
+                .split_once('\t')
+                .is_some_and(|(question, _)| topic_of(question).is_some());
         Likeness::of(is_one, is_one)
     }
 
@@ -54,8 +58,16 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let is_hop = |folder: &Path| folder.is_dir() && folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with("-hop"));
-    let mut hops: Vec<PathBuf> = file::entries(path)?.into_iter().filter(|entry| is_hop(entry)).collect();
+    let is_hop = |folder: &Path| {
+        folder.is_dir()
+            && folder
+                .file_name()
+                .is_some_and(|name| name.to_string_lossy().ends_with("-hop"))
+    };
+    let mut hops: Vec<PathBuf> = file::entries(path)?
+        .into_iter()
+        .filter(|entry| is_hop(entry))
+        .collect();
     if hops.is_empty() {
         hops.push(path.to_owned());
     }
@@ -70,7 +82,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
         }
     }
     if found.is_empty() {
-        return Err(Error::file(path, "no N-hop/vanilla/qa_SPLIT.txt (or .txt.gz) in this folder"));
+        return Err(Error::file(
+            path,
+            "no N-hop/vanilla/qa_SPLIT.txt (or .txt.gz) in this folder",
+        ));
     }
     Ok(found)
 }
@@ -81,13 +96,30 @@ fn questions_file(qa: &Path) -> Result<Questions, Error> {
     let above = near.parent().unwrap_or(Path::new("."));
     let name = format!("{stem}_qtype.txt");
     let types = file::plain_or_gz(above, &name).or_else(|| file::plain_or_gz(near, &name));
-    let types = types
-        .ok_or_else(|| Error::file(qa, format!("its question types are missing: {} (or .gz) is not there", above.join(&name).display())))?;
-    let folder = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let hop = [near, above].into_iter().filter_map(folder).find(|name| name.ends_with("-hop"));
+    let types = types.ok_or_else(|| {
+        Error::file(
+            qa,
+            format!(
+                "its question types are missing: {} (or .gz) is not there",
+                above.join(&name).display()
+            ),
+        )
+    })?;
+    let folder = |path: &Path| {
+        path.file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+    };
+    let hop = [near, above]
+        .into_iter()
+        .filter_map(folder)
+        .find(|name| name.ends_with("-hop"));
     let split = stem.strip_prefix("qa_").unwrap_or(&stem);
     let name = hop.map_or_else(|| split.to_owned(), |hop| format!("{hop}-{split}"));
-    Ok(Questions { qa: qa.to_owned(), types, name })
+    Ok(Questions {
+        qa: qa.to_owned(),
+        types,
+        name,
+    })
 }
 
 fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
@@ -96,39 +128,77 @@ fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Resul
     let types: Vec<&str> = file::lines(&types).map(|(_, line)| line.trim()).collect();
     let lines: Vec<(usize, &str)> = file::lines(&text).collect();
     if lines.len() != types.len() {
-        let message = format!("{} questions, but {} has {} types", lines.len(), part.types.display(), types.len());
+        let message = format!(
+            "{} questions, but {} has {} types",
+            lines.len(),
+            part.types.display(),
+            types.len()
+        );
         return Err(Error::file(&part.qa, message));
     }
     for (i, (&(number, line), &kind)) in lines.iter().zip(&types).enumerate() {
-        let parsed = line.split_once('\t').and_then(|(question, answers)| Some((question.trim(), topic_of(question)?, answers)));
+        let parsed = line
+            .split_once('\t')
+            .and_then(|(question, answers)| Some((question.trim(), topic_of(question)?, answers)));
         let Some((question, topic, answers)) = parsed else {
             let message = "not `question with [topic]<TAB>answer|answer`";
             if i == 0 {
                 return Err(Error::line(&part.qa, number, message));
             }
-            each(record(part, number, line, Vec::new(), GoldQuery::Missing(Refusal::BadRecord, message.to_owned())))?;
+            each(record(
+                part,
+                number,
+                line,
+                Vec::new(),
+                GoldQuery::Missing(Refusal::BadRecord, message.to_owned()),
+            ))?;
             continue;
         };
-        let topics = vec![Topic { name: topic.to_owned(), label: topic.to_owned() }];
+        let topics = vec![Topic {
+            name: topic.to_owned(),
+            label: topic.to_owned(),
+        }];
         let mut made = match hops(kind) {
             Some(hops) => {
                 let length = u32::try_from(hops.len()).ok();
                 let gold = GoldQuery::Algebra(Box::new(query(from.kg, &[(topic, hops)], true)));
-                GoldQuestion { hops: length, ..record(part, number, question, topics, gold) }
+                GoldQuestion {
+                    hops: length,
+                    ..record(part, number, question, topics, gold)
+                }
             }
             None => {
                 let message = format!("`{kind}` is no path of MetaQA's entity types");
-                record(part, number, question, topics, GoldQuery::Missing(Refusal::BadRecord, message))
+                record(
+                    part,
+                    number,
+                    question,
+                    topics,
+                    GoldQuery::Missing(Refusal::BadRecord, message),
+                )
             }
         };
         made.kind = Some(kind.to_owned());
-        made.answers = Some(answers.split('|').map(str::trim).filter(|answer| !answer.is_empty()).map(str::to_owned).collect());
+        made.answers = Some(
+            answers
+                .split('|')
+                .map(str::trim)
+                .filter(|answer| !answer.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        );
         each(made)?;
     }
     Ok(())
 }
 
-fn record(part: &Questions, number: usize, question: &str, topics: Vec<Topic>, query: GoldQuery) -> GoldQuestion {
+fn record(
+    part: &Questions,
+    number: usize,
+    question: &str,
+    topics: Vec<Topic>,
+    query: GoldQuery,
+) -> GoldQuestion {
     GoldQuestion {
         id: format!("{}-{number}", part.name),
         source: "metaqa".to_owned(),
@@ -146,15 +216,24 @@ fn record(part: &Questions, number: usize, question: &str, topics: Vec<Topic>, q
 fn topic_of(question: &str) -> Option<&str> {
     let start = question.find('[')? + 1;
     let end = question.rfind(']')?;
-    question.get(start..end).map(str::trim).filter(|topic| !topic.is_empty())
+    question
+        .get(start..end)
+        .map(str::trim)
+        .filter(|topic| !topic.is_empty())
 }
 
 /// The path that a question type names: `movie_to_director_to_movie`. Every relation leads from a film to one of its attributes.
 fn hops(kind: &str) -> Option<Vec<Hop<'static>>> {
     let stations: Vec<&str> = kind.split("_to_").collect();
     let hop = |pair: &[&str]| match pair {
-        ["movie", to] => Some(Hop { relation: attribute(to)?, forward: true }),
-        [from, "movie"] => Some(Hop { relation: attribute(from)?, forward: false }),
+        ["movie", to] => Some(Hop {
+            relation: attribute(to)?,
+            forward: true,
+        }),
+        [from, "movie"] => Some(Hop {
+            relation: attribute(from)?,
+            forward: false,
+        }),
         _ => None,
     };
     let hops: Vec<Hop<'static>> = stations.windows(2).map(hop).collect::<Option<_>>()?;
@@ -183,7 +262,11 @@ mod tests {
 
     #[test]
     fn types_are_paths() {
-        let path: Vec<(&str, bool)> = hops("actor_to_movie_to_year").unwrap().iter().map(|hop| (hop.relation, hop.forward)).collect();
+        let path: Vec<(&str, bool)> = hops("actor_to_movie_to_year")
+            .unwrap()
+            .iter()
+            .map(|hop| (hop.relation, hop.forward))
+            .collect();
         assert_eq!(path, [("starred_actors", false), ("release_year", true)]);
         assert!(hops("actor_to_director").is_none() && hops("movie").is_none());
     }

@@ -82,7 +82,10 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { per_template: limits::PER_TEMPLATE, seed: 0 }
+        Self {
+            per_template: limits::PER_TEMPLATE,
+            seed: 0,
+        }
     }
 }
 
@@ -111,7 +114,11 @@ pub fn readers(options: &ReadOptions) -> Vec<Box<dyn Reader>> {
 
 /// The names of all formats.
 fn known(readers: &[Box<dyn Reader>]) -> String {
-    readers.iter().map(|reader| reader.format().name).collect::<Vec<_>>().join(" ")
+    readers
+        .iter()
+        .map(|reader| reader.format().name)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Fails where a file is not of a reader's kind, saying what it looks like instead.
@@ -119,19 +126,38 @@ fn expect(reader: &dyn Reader, all: &[Box<dyn Reader>], path: &Path) -> Result<(
     let sample = Sample::read(path)?;
     let own = reader.likeness(&sample);
     let format = reader.format();
-    let best = all.iter().map(|other| (other.likeness(&sample), other.format())).filter(|(_, other)| other.name != format.name);
-    let best = best.rev().max_by_key(|(likeness, _)| *likeness).filter(|(likeness, _)| *likeness > own);
+    let best = all
+        .iter()
+        .map(|other| (other.likeness(&sample), other.format()))
+        .filter(|(_, other)| other.name != format.name);
+    let best = best
+        .rev()
+        .max_by_key(|(likeness, _)| *likeness)
+        .filter(|(likeness, _)| *likeness > own);
     if own > Likeness::No && best.is_none() {
         return Ok(());
     }
     let advice = match (best, sample.graph()) {
         (_, Some(graph)) => format!("; this looks like {graph}: load it with `kg load`"),
-        (Some((Likeness::Sure, other)), _) => format!("; this looks like {}: try {}={}", other.name, other.name, path.display()),
+        (Some((Likeness::Sure, other)), _) => format!(
+            "; this looks like {}: try {}={}",
+            other.name,
+            other.name,
+            path.display()
+        ),
         (Some((_, other)), _) => format!("; it can be read as {}={}", other.name, path.display()),
         (None, None) => String::new(),
     };
-    let message = format!("no {} file, which is {}; {}{advice}", format.name, format.needs, sample.describe());
-    Err(sample.broken.map_or_else(|| Error::file(path, message.clone()), |(line, _)| Error::line(path, line, message.clone())))
+    let message = format!(
+        "no {} file, which is {}; {}{advice}",
+        format.name,
+        format.needs,
+        sample.describe()
+    );
+    Err(sample.broken.map_or_else(
+        || Error::file(path, message.clone()),
+        |(line, _)| Error::line(path, line, message.clone()),
+    ))
 }
 
 /// A source as written on the command line: `FORMAT=PATH`, `FORMAT:OPTION=PATH`, `FORMAT=PATH#train`, `FORMAT=PATH#heldout:5`.
@@ -152,22 +178,42 @@ impl FromStr for Source {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let all = readers(&ReadOptions::default());
-        let wrong = || Error::Source { given: text.to_owned(), known: known(&all) };
+        let wrong = || Error::Source {
+            given: text.to_owned(),
+            known: known(&all),
+        };
         let (name, path) = text.split_once('=').ok_or_else(wrong)?;
-        let (name, option) = name.split_once(':').map_or((name, None), |(name, option)| (name, Some(option)));
-        let reader = all.iter().find(|reader| reader.format().name == name).ok_or_else(wrong)?;
+        let (name, option) = name
+            .split_once(':')
+            .map_or((name, None), |(name, option)| (name, Some(option)));
+        let reader = all
+            .iter()
+            .find(|reader| reader.format().name == name)
+            .ok_or_else(wrong)?;
         if path.is_empty() {
             return Err(wrong());
         }
         if let Some(option) = option.filter(|option| !reader.format().takes(option)) {
-            return Err(Error::SourceOption { format: name.to_owned(), option: option.to_owned(), known: reader.format().option_list() });
+            return Err(Error::SourceOption {
+                format: name.to_owned(),
+                option: option.to_owned(),
+                known: reader.format().option_list(),
+            });
         }
         // Only a known suffix is a split; any other `#` belongs to the path.
-        let (path, split) = match path.rsplit_once('#').and_then(|(path, suffix)| Some((path, Split::parse(suffix)?))) {
+        let (path, split) = match path
+            .rsplit_once('#')
+            .and_then(|(path, suffix)| Some((path, Split::parse(suffix)?)))
+        {
             Some((path, split)) => (path, split),
             None => (path, Split::default()),
         };
-        Ok(Self { format: name.to_owned(), option: option.map(str::to_owned), path: PathBuf::from(path), split })
+        Ok(Self {
+            format: name.to_owned(),
+            option: option.map(str::to_owned),
+            path: PathBuf::from(path),
+            split,
+        })
     }
 }
 
@@ -176,19 +222,31 @@ impl Source {
     ///
     /// # Errors
     /// See [`Reader::read`]; also whatever `each` returns.
-    pub fn visit(&self, kg: Option<&dyn Kg>, options: &ReadOptions, each: &mut Each<'_>) -> Result<(), Error> {
+    pub fn visit(
+        &self,
+        kg: Option<&dyn Kg>,
+        options: &ReadOptions,
+        each: &mut Each<'_>,
+    ) -> Result<(), Error> {
         let all = readers(options);
         let reader = all
             .iter()
             .find(|reader| reader.format().name == self.format)
-            .ok_or_else(|| Error::Source { given: self.format.clone(), known: known(&all) })?;
+            .ok_or_else(|| Error::Source {
+                given: self.format.clone(),
+                known: known(&all),
+            })?;
         let files = reader.files(&self.path)?;
         let several = files.len() > 1;
         let mut ids: HashSet<String> = HashSet::new();
         let mut all_questions = Vec::new();
         for path in &files {
             expect(reader.as_ref(), &all, path)?;
-            let request = Request { path, kg, option: self.option.as_deref() };
+            let request = Request {
+                path,
+                kg,
+                option: self.option.as_deref(),
+            };
             reader.read(&request, &mut |mut question| {
                 // Splits of one set may count from 1 again.
                 if several && !ids.insert(question.id.clone()) {
@@ -210,7 +268,11 @@ impl Source {
     ///
     /// # Errors
     /// See [`Reader::read`].
-    pub fn read(&self, kg: Option<&dyn Kg>, options: &ReadOptions) -> Result<Vec<GoldQuestion>, Error> {
+    pub fn read(
+        &self,
+        kg: Option<&dyn Kg>,
+        options: &ReadOptions,
+    ) -> Result<Vec<GoldQuestion>, Error> {
         let mut questions = Vec::new();
         self.visit(kg, options, &mut |question| {
             questions.push(question);
@@ -229,16 +291,34 @@ mod tests {
     #[test]
     fn sources_are_format_path_and_part() {
         let source: Source = "metaqa=a/b#heldout:5".parse().unwrap();
-        assert_eq!((source.path, source.split.part, source.split.percent), (PathBuf::from("a/b"), Part::HeldOut, 5));
+        assert_eq!(
+            (source.path, source.split.part, source.split.percent),
+            (PathBuf::from("a/b"), Part::HeldOut, 5)
+        );
         let source: Source = "jsonl=a#1.jsonl".parse().unwrap();
-        assert_eq!((source.path, source.split.part), (PathBuf::from("a#1.jsonl"), Part::All));
+        assert_eq!(
+            (source.path, source.split.part),
+            (PathBuf::from("a#1.jsonl"), Part::All)
+        );
         let source: Source = "qald:de=a:b=c.json#train".parse().unwrap();
-        assert_eq!((source.option.as_deref(), source.path), (Some("de"), PathBuf::from("a:b=c.json")));
+        assert_eq!(
+            (source.option.as_deref(), source.path),
+            (Some("de"), PathBuf::from("a:b=c.json"))
+        );
         let error = "webqps=x".parse::<Source>().unwrap_err().to_string();
-        assert!(error.contains("webqps=x") && error.contains("metaqa"), "{error}");
+        assert!(
+            error.contains("webqps=x") && error.contains("metaqa"),
+            "{error}"
+        );
         assert!("metaqa".parse::<Source>().is_err() && "qald=".parse::<Source>().is_err());
-        let error = "lcquad2:german=x".parse::<Source>().unwrap_err().to_string();
-        assert!(error.contains("german") && error.contains("dbpedia"), "{error}");
+        let error = "lcquad2:german=x"
+            .parse::<Source>()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("german") && error.contains("dbpedia"),
+            "{error}"
+        );
         let error = "cwq:de=x".parse::<Source>().unwrap_err().to_string();
         assert!(error.contains("takes no option"), "{error}");
     }

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use toolbox::kg::spargebra::Query;
 use toolbox::kg::spargebra::algebra::{Expression, GraphPattern};
-use toolbox::kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::spargebra::term::{
+    NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
+};
 use toolbox::kg::{Kg, TEXT_NAMESPACE};
 use toolbox::term::Term;
 
@@ -52,12 +54,27 @@ pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: 
         let topic = iri(kg, topic);
         let mut at = TermPattern::NamedNode(topic.clone());
         for (i, hop) in hops.iter().enumerate() {
-            let variable = if i + 1 == hops.len() { answer.clone() } else { Variable::new_unchecked(format!("p{number}n{i}")) };
+            let variable = if i + 1 == hops.len() {
+                answer.clone()
+            } else {
+                Variable::new_unchecked(format!("p{number}n{i}"))
+            };
             let next = TermPattern::Variable(variable.clone());
-            let (subject, object) = if hop.forward { (at, next.clone()) } else { (next.clone(), at) };
-            patterns.push(TriplePattern { subject, predicate: NamedNodePattern::NamedNode(iri(kg, hop.relation)), object });
+            let (subject, object) = if hop.forward {
+                (at, next.clone())
+            } else {
+                (next.clone(), at)
+            };
+            patterns.push(TriplePattern {
+                subject,
+                predicate: NamedNodePattern::NamedNode(iri(kg, hop.relation)),
+                object,
+            });
             if apart {
-                let equal = Expression::Equal(Box::new(Expression::Variable(variable)), Box::new(Expression::NamedNode(topic.clone())));
+                let equal = Expression::Equal(
+                    Box::new(Expression::Variable(variable)),
+                    Box::new(Expression::NamedNode(topic.clone())),
+                );
                 let differs = Expression::Not(Box::new(equal));
                 filter = Some(match filter {
                     None => differs,
@@ -69,10 +86,22 @@ pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: 
     }
     let mut inner = GraphPattern::Bgp { patterns };
     if let Some(expr) = filter {
-        inner = GraphPattern::Filter { expr, inner: Box::new(inner) };
+        inner = GraphPattern::Filter {
+            expr,
+            inner: Box::new(inner),
+        };
     }
-    let project = GraphPattern::Project { inner: Box::new(inner), variables: vec![answer] };
-    Query::Select { dataset: None, pattern: GraphPattern::Distinct { inner: Box::new(project) }, base_iri: None }
+    let project = GraphPattern::Project {
+        inner: Box::new(inner),
+        variables: vec![answer],
+    };
+    Query::Select {
+        dataset: None,
+        pattern: GraphPattern::Distinct {
+            inner: Box::new(project),
+        },
+        base_iri: None,
+    }
 }
 
 #[cfg(test)]
@@ -81,10 +110,25 @@ mod tests {
 
     #[test]
     fn a_path_is_a_query() {
-        let hops = vec![Hop { relation: "directed_by", forward: true }, Hop { relation: "directed_by", forward: false }];
+        let hops = vec![
+            Hop {
+                relation: "directed_by",
+                forward: true,
+            },
+            Hop {
+                relation: "directed_by",
+                forward: false,
+            },
+        ];
         let text = query(None, &[("Kismet \"2\"", hops)], true).to_string();
-        assert!(text.contains("<urn:kgagent:Kismet%20%222%22> <urn:kgagent:directed_by> ?p0n0"), "{text}");
-        assert!(text.contains("?x <urn:kgagent:directed_by> ?p0n0"), "{text}");
+        assert!(
+            text.contains("<urn:kgagent:Kismet%20%222%22> <urn:kgagent:directed_by> ?p0n0"),
+            "{text}"
+        );
+        assert!(
+            text.contains("?x <urn:kgagent:directed_by> ?p0n0"),
+            "{text}"
+        );
         assert!(text.contains("SELECT DISTINCT ?x"), "{text}");
     }
 }

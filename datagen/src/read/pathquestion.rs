@@ -35,12 +35,24 @@ impl Reader for PathQuestion {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let path = sample.line.split('\t').nth(2).is_some_and(|path| path.matches('#').count() >= 2);
-        Likeness::of(sample.form == Form::Text && path, sample.form == Form::Text && path)
+        let path = sample
+            .line
+            .split('\t')
+            .nth(2)
+            .is_some_and(|path| path.matches('#').count() >= 2);
+        Likeness::of(
+            sample.form == Form::Text && path,
+            sample.form == Form::Text && path,
+        )
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        let is_one = |name: &str| ["pq-", "pql-", "wc-"].iter().any(|start| name.starts_with(start)) && name.ends_with(".txt");
+        let is_one = |name: &str| {
+            ["pq-", "pql-", "wc-"]
+                .iter()
+                .any(|start| name.starts_with(start))
+                && name.ends_with(".txt")
+        };
         file::of_set(path, "PQ-*.txt, PQL-*.txt, WC-*.txt", is_one)
     }
 
@@ -53,7 +65,11 @@ impl Reader for PathQuestion {
             match parse(line, from.kg) {
                 Some(question) => each(GoldQuestion { id, ..question }),
                 None if first => Err(Error::line(from.path, number, SHAPE)),
-                None => each(record(line, GoldQuery::Missing(Refusal::BadRecord, SHAPE.to_owned()), id)),
+                None => each(record(
+                    line,
+                    GoldQuery::Missing(Refusal::BadRecord, SHAPE.to_owned()),
+                    id,
+                )),
             }
         })
     }
@@ -76,27 +92,63 @@ fn record(question: &str, query: GoldQuery, id: String) -> GoldQuestion {
 
 fn parse(line: &str, kg: Option<&dyn Kg>) -> Option<GoldQuestion> {
     let fields: Vec<&str> = line.split('\t').map(str::trim).collect();
-    let [question, answer, path, ..] = fields[..] else { return None };
+    let [question, answer, path, ..] = fields[..] else {
+        return None;
+    };
     let mut paths: Vec<(&str, Vec<Hop<'_>>)> = Vec::new();
     let mut tail = "";
     for one in path.split('*') {
-        let stations: Vec<&str> = one.split('#').take_while(|station| *station != END).collect();
+        let stations: Vec<&str> = one
+            .split('#')
+            .take_while(|station| *station != END)
+            .collect();
         let (head, rest) = stations.split_first()?;
-        if rest.is_empty() || rest.len() % 2 != 0 || stations.iter().any(|station| station.is_empty()) {
+        if rest.is_empty()
+            || rest.len() % 2 != 0
+            || stations.iter().any(|station| station.is_empty())
+        {
             return None;
         }
         tail = rest.last()?;
-        paths.push((head, rest.iter().step_by(2).map(|relation| Hop { relation, forward: true }).collect()));
+        paths.push((
+            head,
+            rest.iter()
+                .step_by(2)
+                .map(|relation| Hop {
+                    relation,
+                    forward: true,
+                })
+                .collect(),
+        ));
     }
     let answers = match fields.get(3) {
         // WorldCup2014 lists all answers in a column of their own.
         Some(all) => all.trim_end_matches('/'),
-        None => answer.strip_prefix(tail)?.strip_prefix('(')?.strip_suffix(')')?.trim_end_matches('/'),
+        None => answer
+            .strip_prefix(tail)?
+            .strip_prefix('(')?
+            .strip_suffix(')')?
+            .trim_end_matches('/'),
     };
     let hops = paths.iter().map(|(_, hops)| hops.len()).max()?;
-    let mut made = record(question, GoldQuery::Algebra(Box::new(query(kg, &paths, false))), String::new());
-    made.topics = paths.iter().map(|(head, _)| Topic { name: (*head).to_owned(), label: head.replace('_', " ") }).collect();
-    made.answers = Some(answers.split('/').map(|answer| answer.trim().to_owned()).collect());
+    let mut made = record(
+        question,
+        GoldQuery::Algebra(Box::new(query(kg, &paths, false))),
+        String::new(),
+    );
+    made.topics = paths
+        .iter()
+        .map(|(head, _)| Topic {
+            name: (*head).to_owned(),
+            label: head.replace('_', " "),
+        })
+        .collect();
+    made.answers = Some(
+        answers
+            .split('/')
+            .map(|answer| answer.trim().to_owned())
+            .collect(),
+    );
     made.hops = u32::try_from(hops).ok();
     Some(made)
 }

@@ -20,7 +20,10 @@ const FORMAT: Format = Format {
     needs: "a JSON object with a list `questions` of `question` (wordings by language) and `query`",
     folder: "qald*.json (one of the Wikidata and DBpedia files of QALD-9-plus has to be named)",
     example: r#"{"questions": [{"id": "1", "question": [{"language": "en", "string": "…"}], "query": {"sparql": "SELECT …"}, "answers": [{"head": {"vars": ["x"]}, "results": {"bindings": []}}]}]}"#,
-    options: &[(LANGUAGE, "the wordings in that language (`de`, `pt_BR`, …); English, else the first, without it")],
+    options: &[(
+        LANGUAGE,
+        "the wordings in that language (`de`, `pt_BR`, …); English, else the first, without it",
+    )],
     fronts: &[],
     queries: true,
 };
@@ -31,16 +34,27 @@ impl Reader for Qald {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let questions = sample.form == Form::Object && sample.wrapper.as_deref() == Some("questions");
+        let questions =
+            sample.form == Form::Object && sample.wrapper.as_deref() == Some("questions");
         Likeness::of(questions, questions && sample.has("question"))
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        let found = file::of_set(path, "qald*.json", |name| (name.contains("qald") || name.contains("yago")) && name.ends_with(".json"))?;
-        let of = |graph: &str| found.iter().find(|file| file.to_string_lossy().to_ascii_lowercase().contains(graph));
+        let found = file::of_set(path, "qald*.json", |name| {
+            (name.contains("qald") || name.contains("yago")) && name.ends_with(".json")
+        })?;
+        let of = |graph: &str| {
+            found
+                .iter()
+                .find(|file| file.to_string_lossy().to_ascii_lowercase().contains(graph))
+        };
         match (of("wikidata.json"), of("dbpedia.json")) {
             (Some(a), Some(b)) => {
-                let message = format!("this folder holds queries for two graphs; give {} or {}", a.display(), b.display());
+                let message = format!(
+                    "this folder holds queries for two graphs; give {} or {}",
+                    a.display(),
+                    b.display()
+                );
                 Err(Error::file(path, message))
             }
             _ => Ok(found),
@@ -48,27 +62,45 @@ impl Reader for Qald {
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, Some("questions"), FORMAT.name, each, &mut |record, number| question(record, number, from.option))
+        read_records(
+            from.path,
+            Some("questions"),
+            FORMAT.name,
+            each,
+            &mut |record, number| question(record, number, from.option),
+        )
     }
 }
 
 fn question(record: &Value, number: usize, language: Option<&str>) -> Result<GoldQuestion, String> {
-    let wordings = record.get("question").and_then(Value::as_array).ok_or("`question` is no list of wordings")?;
+    let wordings = record
+        .get("question")
+        .and_then(Value::as_array)
+        .ok_or("`question` is no list of wordings")?;
     let in_language = |language: Option<&str>| {
         let fits = |wording: &&Value| {
             let own = wording.get("language").and_then(Value::as_str);
-            language.is_none_or(|language| own.is_some_and(|own| own.eq_ignore_ascii_case(language)))
+            language
+                .is_none_or(|language| own.is_some_and(|own| own.eq_ignore_ascii_case(language)))
         };
         let wordings = wordings.iter().filter(fits);
-        wordings.filter_map(|wording| wording.get("string").and_then(Value::as_str)).map(str::trim).find(|text| !text.is_empty())
+        wordings
+            .filter_map(|wording| wording.get("string").and_then(Value::as_str))
+            .map(str::trim)
+            .find(|text| !text.is_empty())
     };
-    let any = in_language(Some("en")).or_else(|| in_language(None)).ok_or("no wording carries a `string`")?;
+    let any = in_language(Some("en"))
+        .or_else(|| in_language(None))
+        .ok_or("no wording carries a `string`")?;
     let query = query_text(record.pointer("/query/sparql"), "query.sparql");
     let (wording, query) = match language {
         None => (any, query),
         Some(language) => match in_language(Some(language)) {
             Some(wording) => (wording, query),
-            None => (any, GoldQuery::Missing(Refusal::NoWording, format!("no wording in `{language}`"))),
+            None => (
+                any,
+                GoldQuery::Missing(Refusal::NoWording, format!("no wording in `{language}`")),
+            ),
         },
     };
     let id = record.get("id").map_or_else(|| number.to_string(), plain);
@@ -76,7 +108,10 @@ fn question(record: &Value, number: usize, language: Option<&str>) -> Result<Gol
         question: wording.to_owned(),
         query,
         answers: record.get("answers").map(answers),
-        kind: record.get("answertype").and_then(Value::as_str).map(str::to_owned),
+        kind: record
+            .get("answertype")
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         exclude: ExcludeWhen::Answer,
         ..blank(FORMAT.name, format!("qald-{id}"))
     })
@@ -89,8 +124,16 @@ fn answers(results: &Value) -> Vec<String> {
         if let Some(truth) = result.get("boolean") {
             texts.push(plain(truth));
         }
-        for binding in result.pointer("/results/bindings").and_then(Value::as_array).into_iter().flatten() {
-            let values = binding.as_object().into_iter().flat_map(|binding| binding.values());
+        for binding in result
+            .pointer("/results/bindings")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            let values = binding
+                .as_object()
+                .into_iter()
+                .flat_map(|binding| binding.values());
             texts.extend(values.filter_map(|value| value.get("value")).map(plain));
         }
     }

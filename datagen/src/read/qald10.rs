@@ -39,12 +39,20 @@ impl Reader for Qald10 {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let own = !sample.has("compositionality_type") && !sample.has("qid") && sample.has("topic_entity");
-        if own { FIELDS.likeness(sample, &["topic_entity"]) } else { FIELDS.likeness(sample, &[]) }
+        let own = !sample.has("compositionality_type")
+            && !sample.has("qid")
+            && sample.has("topic_entity");
+        if own {
+            FIELDS.likeness(sample, &["topic_entity"])
+        } else {
+            FIELDS.likeness(sample, &[])
+        }
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "qald_10*.json", |name| name.starts_with("qald_10") && name.ends_with(".json"))
+        file::of_set(path, "qald_10*.json", |name| {
+            name.starts_with("qald_10") && name.ends_with(".json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {

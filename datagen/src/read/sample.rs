@@ -68,7 +68,10 @@ impl Sample {
     /// When the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let mut bytes = Vec::new();
-        file::open(path)?.take(limits::SAMPLE_BYTES).read_to_end(&mut bytes).map_err(Error::io(path))?;
+        file::open(path)?
+            .take(limits::SAMPLE_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(Error::io(path))?;
         Ok(Self::of(&String::from_utf8_lossy(&bytes)))
     }
 
@@ -76,31 +79,55 @@ impl Sample {
     #[must_use]
     pub fn of(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let line = file::lines(text).next().map_or("", |(_, line)| line.trim()).to_owned();
-        let plain = |form, record| Self { form, wrapper: None, record, line: line.clone(), broken: None };
+        let line = file::lines(text)
+            .next()
+            .map_or("", |(_, line)| line.trim())
+            .to_owned();
+        let plain = |form, record| Self {
+            form,
+            wrapper: None,
+            record,
+            line: line.clone(),
+            broken: None,
+        };
         if !line.starts_with(['{', '[']) {
             return plain(Form::Text, None);
         }
         let peek = Peek::default();
         // An error of ours is how the peek stops; any other breaks the file.
-        let stopped = serde::Deserializer::deserialize_any(&mut serde_json::Deserializer::from_str(text), Outer(&peek)).err();
+        let stopped = serde::Deserializer::deserialize_any(
+            &mut serde_json::Deserializer::from_str(text),
+            Outer(&peek),
+        )
+        .err();
         let (wrapper, record) = (peek.wrapper.into_inner(), peek.record.into_inner());
-        let broken = stopped.filter(|error| !error.is_data() && record.is_none()).map(|error| (error.line(), error.to_string()));
+        let broken = stopped
+            .filter(|error| !error.is_data() && record.is_none())
+            .map(|error| (error.line(), error.to_string()));
         if line.starts_with('[') {
-            return Self { broken, ..plain(Form::Array, record) };
+            return Self {
+                broken,
+                ..plain(Form::Array, record)
+            };
         }
         // A first line that is an object by itself: records a line, unless it is alone and holds the list of a published set.
         let alone = file::lines(text).nth(1).is_none();
         match serde_json::from_str::<Map<String, Value>>(&line) {
             Ok(own) if !(alone && is_wrapper(wrapper.as_deref())) => plain(Form::Lines, Some(own)),
-            _ => Self { wrapper, broken, ..plain(Form::Object, record) },
+            _ => Self {
+                wrapper,
+                broken,
+                ..plain(Form::Object, record)
+            },
         }
     }
 
     /// Whether the first record has a field.
     #[must_use]
     pub fn has(&self, field: &str) -> bool {
-        self.record.as_ref().is_some_and(|record| record.contains_key(field))
+        self.record
+            .as_ref()
+            .is_some_and(|record| record.contains_key(field))
     }
 
     /// Whether the file is a JSON array of records that have one of each group of fields.
@@ -112,7 +139,10 @@ impl Sample {
     /// Whether the first record has one of each group of fields.
     #[must_use]
     pub fn has_each(&self, groups: &[&[&str]]) -> bool {
-        self.record.is_some() && groups.iter().all(|names| names.iter().any(|name| self.has(name)))
+        self.record.is_some()
+            && groups
+                .iter()
+                .all(|names| names.iter().any(|name| self.has(name)))
     }
 
     /// The layout and fields in words, for messages.
@@ -120,14 +150,34 @@ impl Sample {
     pub fn describe(&self) -> String {
         let form = match self.form {
             _ if self.line.is_empty() => return "the file is empty".to_owned(),
-            _ if let Some((_, reason)) = &self.broken => return format!("it begins like JSON and breaks: {reason}"),
+            _ if let Some((_, reason)) = &self.broken => {
+                return format!("it begins like JSON and breaks: {reason}");
+            }
             Form::Array => "a JSON array".to_owned(),
             Form::Lines => "JSON Lines".to_owned(),
-            Form::Object => self.wrapper.as_ref().map_or("a JSON object".to_owned(), |name| format!("a JSON object with a list `{name}`")),
-            Form::Text => return format!("it begins with `{}`", self.line.chars().take(60).collect::<String>()),
+            Form::Object => self
+                .wrapper
+                .as_ref()
+                .map_or("a JSON object".to_owned(), |name| {
+                    format!("a JSON object with a list `{name}`")
+                }),
+            Form::Text => {
+                return format!(
+                    "it begins with `{}`",
+                    self.line.chars().take(60).collect::<String>()
+                );
+            }
         };
         match &self.record {
-            Some(record) => format!("it is {form} of {}", record.keys().take(8).map(String::as_str).collect::<Vec<_>>().join(", ")),
+            Some(record) => format!(
+                "it is {form} of {}",
+                record
+                    .keys()
+                    .take(8)
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
             None => format!("it is {form} without records"),
         }
     }
@@ -265,21 +315,53 @@ mod tests {
     #[test]
     fn layouts_are_told_apart() {
         for (text, form, wrapper, field) in [
-            ("[{\"a\": 1, \"b\": [1, 2]}, {\"a\": 2}]", Form::Array, None, Some("b")),
-            ("[\n  {\n    \"a\": 1\n  },\n  {\n    \"a", Form::Array, None, Some("a")),
+            (
+                "[{\"a\": 1, \"b\": [1, 2]}, {\"a\": 2}]",
+                Form::Array,
+                None,
+                Some("b"),
+            ),
+            (
+                "[\n  {\n    \"a\": 1\n  },\n  {\n    \"a",
+                Form::Array,
+                None,
+                Some("a"),
+            ),
             ("{\"a\": 1}\n{\"a\": 2}\n", Form::Lines, None, Some("a")),
             ("{\"a\": 1}\n", Form::Lines, None, Some("a")),
-            ("{\"topics\": [{\"x\": 1}], \"a\": 1}\n", Form::Lines, None, Some("a")),
-            ("{\"dataset\": {\"id\": \"x\"}, \"questions\": [{\"id\": 1}", Form::Object, Some("questions"), Some("id")),
-            ("{\n\"Version\": \"1\",\n\"Questions\": [{\"QuestionId\": 1}]}", Form::Object, Some("Questions"), Some("QuestionId")),
+            (
+                "{\"topics\": [{\"x\": 1}], \"a\": 1}\n",
+                Form::Lines,
+                None,
+                Some("a"),
+            ),
+            (
+                "{\"dataset\": {\"id\": \"x\"}, \"questions\": [{\"id\": 1}",
+                Form::Object,
+                Some("questions"),
+                Some("id"),
+            ),
+            (
+                "{\n\"Version\": \"1\",\n\"Questions\": [{\"QuestionId\": 1}]}",
+                Form::Object,
+                Some("Questions"),
+                Some("QuestionId"),
+            ),
             ("{\"questions\": []}", Form::Object, Some("questions"), None),
             ("\u{feff}\n[ ]", Form::Array, None, None),
             ("a,b\n", Form::Text, None, None),
             ("", Form::Text, None, None),
         ] {
             let sample = Sample::of(text);
-            assert_eq!((sample.form, sample.wrapper.as_deref()), (form, wrapper), "{text}");
-            assert!(field.is_none_or(|field| sample.has(field)), "{text}: {sample:?}");
+            assert_eq!(
+                (sample.form, sample.wrapper.as_deref()),
+                (form, wrapper),
+                "{text}"
+            );
+            assert!(
+                field.is_none_or(|field| sample.has(field)),
+                "{text}: {sample:?}"
+            );
         }
     }
 }

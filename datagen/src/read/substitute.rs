@@ -1,8 +1,12 @@
 //! Puts constants for variables into a query's algebra, so that a template is filled without ever touching SPARQL text.
 
 use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
-use toolbox::kg::spargebra::term::{GroundTerm, Literal, NamedNode, NamedNodePattern, TermPattern, Variable};
+use toolbox::kg::spargebra::algebra::{
+    AggregateExpression, Expression, GraphPattern, OrderExpression,
+};
+use toolbox::kg::spargebra::term::{
+    GroundTerm, Literal, NamedNode, NamedNodePattern, TermPattern, Variable,
+};
 use toolbox::term::Term;
 
 /// The query with constants in the place of variables, by name. `None` where a constant cannot stand (a literal as a subject, a blank node
@@ -14,11 +18,19 @@ pub fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> 
         .map(|(name, term)| {
             let constant = match term {
                 Term::Iri(iri) => Constant::Iri(NamedNode::new_unchecked(iri.clone())),
-                Term::Literal(literal) => Constant::Literal(match (&literal.lang, &literal.datatype) {
-                    (Some(lang), _) => Literal::new_language_tagged_literal_unchecked(literal.lexical.clone(), lang.clone()),
-                    (None, Some(iri)) => Literal::new_typed_literal(literal.lexical.clone(), NamedNode::new_unchecked(iri.clone())),
-                    (None, None) => Literal::new_simple_literal(literal.lexical.clone()),
-                }),
+                Term::Literal(literal) => {
+                    Constant::Literal(match (&literal.lang, &literal.datatype) {
+                        (Some(lang), _) => Literal::new_language_tagged_literal_unchecked(
+                            literal.lexical.clone(),
+                            lang.clone(),
+                        ),
+                        (None, Some(iri)) => Literal::new_typed_literal(
+                            literal.lexical.clone(),
+                            NamedNode::new_unchecked(iri.clone()),
+                        ),
+                        (None, None) => Literal::new_simple_literal(literal.lexical.clone()),
+                    })
+                }
                 Term::Blank(_) => return None,
             };
             Some((name.clone(), constant))
@@ -42,7 +54,10 @@ struct Constants(Vec<(String, Constant)>);
 
 impl Constants {
     fn get(&self, variable: &Variable) -> Option<&Constant> {
-        self.0.iter().find(|(name, _)| name == variable.as_str()).map(|(_, constant)| constant)
+        self.0
+            .iter()
+            .find(|(name, _)| name == variable.as_str())
+            .map(|(_, constant)| constant)
     }
 
     fn subject(&self, term: &mut TermPattern) -> Option<()> {
@@ -90,7 +105,9 @@ impl Constants {
                     self.object(&mut triple.object);
                 }
             }
-            GraphPattern::Path { subject, object, .. } => {
+            GraphPattern::Path {
+                subject, object, ..
+            } => {
                 self.subject(subject)?;
                 self.object(object);
             }
@@ -101,7 +118,11 @@ impl Constants {
                 self.pattern(left)?;
                 self.pattern(right)?;
             }
-            GraphPattern::LeftJoin { left, right, expression } => {
+            GraphPattern::LeftJoin {
+                left,
+                right,
+                expression,
+            } => {
                 self.pattern(left)?;
                 self.pattern(right)?;
                 if let Some(expression) = expression {
@@ -120,14 +141,21 @@ impl Constants {
                 self.name(name)?;
                 self.pattern(inner)?;
             }
-            GraphPattern::Extend { inner, variable, expression } => {
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression,
+            } => {
                 if self.get(variable).is_some() {
                     return None;
                 }
                 self.expression(expression)?;
                 self.pattern(inner)?;
             }
-            GraphPattern::Values { variables, bindings } => self.values(variables, bindings),
+            GraphPattern::Values {
+                variables,
+                bindings,
+            } => self.values(variables, bindings),
             GraphPattern::OrderBy { inner, expression } => {
                 for key in expression {
                     let (OrderExpression::Asc(key) | OrderExpression::Desc(key)) = key;
@@ -139,10 +167,16 @@ impl Constants {
                 self.keep_free(variables);
                 self.pattern(inner)?;
             }
-            GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } | GraphPattern::Slice { inner, .. } => {
+            GraphPattern::Distinct { inner }
+            | GraphPattern::Reduced { inner }
+            | GraphPattern::Slice { inner, .. } => {
                 self.pattern(inner)?;
             }
-            GraphPattern::Group { inner, variables, aggregates } => {
+            GraphPattern::Group {
+                inner,
+                variables,
+                aggregates,
+            } => {
                 self.keep_free(variables);
                 for (variable, aggregate) in aggregates {
                     if self.get(variable).is_some() {
@@ -175,7 +209,11 @@ impl Constants {
             return;
         }
         // An unbound cell (UNDEF) agrees with everything.
-        bindings.retain(|row| fixed.iter().all(|(column, term)| row[*column].as_ref().is_none_or(|cell| cell == term)));
+        bindings.retain(|row| {
+            fixed
+                .iter()
+                .all(|(column, term)| row[*column].as_ref().is_none_or(|cell| cell == term))
+        });
         let is_fixed = |column: usize| fixed.iter().any(|(fixed, _)| *fixed == column);
         for row in &mut *bindings {
             let mut column = 0;
@@ -215,7 +253,9 @@ impl Constants {
                 self.expression(a)?;
                 self.expression(b)?;
             }
-            Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => self.expression(a)?,
+            Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => {
+                self.expression(a)?
+            }
             Expression::In(a, list) => {
                 self.expression(a)?;
                 for item in list {
@@ -246,7 +286,10 @@ mod tests {
     use super::*;
 
     fn filled(query: &str, constants: &[(&str, Term)]) -> Option<String> {
-        let constants: Vec<(String, Term)> = constants.iter().map(|(name, term)| ((*name).to_owned(), term.clone())).collect();
+        let constants: Vec<(String, Term)> = constants
+            .iter()
+            .map(|(name, term)| ((*name).to_owned(), term.clone()))
+            .collect();
         substitute(&parse_query(query).unwrap(), &constants).map(|query| query.to_string())
     }
 
@@ -262,22 +305,39 @@ mod tests {
         )
         .unwrap();
         assert!(!text.contains("?f") && !text.contains("a:g"), "{text}");
-        assert!(text.contains("?x <a:p> <a:f>") && text.contains("<a:y>"), "{text}");
+        assert!(
+            text.contains("?x <a:p> <a:f>") && text.contains("<a:y>"),
+            "{text}"
+        );
     }
 
     #[test]
     fn what_cannot_be_written_is_no_question() {
         let year = Term::Literal(toolbox::term::Literal::xsd("1990", "gYear"));
         assert!(filled("SELECT ?x { ?f <a:p> ?x }", &[("f", year.clone())]).is_none());
-        assert!(filled("SELECT ?x { ?x <a:p> ?f }", &[("f", year.clone())]).unwrap().contains("1990"));
+        assert!(
+            filled("SELECT ?x { ?x <a:p> ?f }", &[("f", year.clone())])
+                .unwrap()
+                .contains("1990")
+        );
         assert!(filled("SELECT ?x { ?x <a:p> ?y BIND(?y AS ?f) }", &[("f", year)]).is_none());
-        assert!(filled("SELECT ?x { ?x <a:p> ?f }", &[("f", Term::Blank("b".to_owned()))]).is_none());
+        assert!(
+            filled(
+                "SELECT ?x { ?x <a:p> ?f }",
+                &[("f", Term::Blank("b".to_owned()))]
+            )
+            .is_none()
+        );
     }
 
     #[test]
     fn constants_are_data_whatever_they_hold() {
         let text = "\" } ; DROP ALL #";
-        let filled = filled("SELECT ?x { ?x <a:p> ?f }", &[("f", Term::Literal(toolbox::term::Literal::plain(text)))]).unwrap();
+        let filled = filled(
+            "SELECT ?x { ?x <a:p> ?f }",
+            &[("f", Term::Literal(toolbox::term::Literal::plain(text)))],
+        )
+        .unwrap();
         assert!(parse_query(&filled).is_ok(), "{filled}");
     }
 }

@@ -61,7 +61,8 @@ impl Reader for Templates {
         let kg = from.kg.ok_or(Error::NeedsGraph("templates"))?;
         file::each_line(from.path, &mut |number, line| {
             let wrong = |message: String| Error::line(from.path, number, message);
-            let template: Template = serde_json::from_str(line).map_err(|error| wrong(format!("no template: {error}")))?;
+            let template: Template = serde_json::from_str(line)
+                .map_err(|error| wrong(format!("no template: {error}")))?;
             let mut questions = Vec::new();
             self.fill(&template, kg, &mut questions).map_err(wrong)?;
             questions.into_iter().try_for_each(&mut *each)
@@ -73,19 +74,35 @@ impl Reader for Templates {
 type Row = Vec<(String, Term)>;
 
 impl Templates {
-    fn fill(&self, template: &Template, kg: &dyn Kg, questions: &mut Vec<GoldQuestion>) -> Result<(), String> {
-        let parse = |field: &str, text: &str| parse_query(text).map_err(|error| format!("`{field}` of {}: {error}", template.id));
-        let (sparql, bind) = (parse("sparql", &template.sparql)?, parse("bind", &template.bind)?);
+    fn fill(
+        &self,
+        template: &Template,
+        kg: &dyn Kg,
+        questions: &mut Vec<GoldQuestion>,
+    ) -> Result<(), String> {
+        let parse = |field: &str, text: &str| {
+            parse_query(text).map_err(|error| format!("`{field}` of {}: {error}", template.id))
+        };
+        let (sparql, bind) = (
+            parse("sparql", &template.sparql)?,
+            parse("bind", &template.bind)?,
+        );
         if template.wordings.is_empty() {
             return Err(format!("{} has no wordings", template.id));
         }
-        let (slots, mut rows) = rows(kg, &bind).map_err(|message| format!("`bind` of {}: {message}", template.id))?;
+        let (slots, mut rows) =
+            rows(kg, &bind).map_err(|message| format!("`bind` of {}: {message}", template.id))?;
         let wordings: Vec<Vec<Piece<'_>>> = template
             .wordings
             .iter()
             .map(|wording| pieces(wording, &slots))
             .collect::<Result<_, _>>()
-            .map_err(|slot| format!("a wording of {} has {{{slot}}}, which `bind` does not select", template.id))?;
+            .map_err(|slot| {
+                format!(
+                    "a wording of {} has {{{slot}}}, which `bind` does not select",
+                    template.id
+                )
+            })?;
         let seed = self.options.seed;
         // A seeded order that does not depend on how many rows there are: a larger cap keeps the questions of a smaller one.
         rows.sort_by_cached_key(|row| {
@@ -96,26 +113,41 @@ impl Templates {
         let first = hash::number(seed, "wording", &template.id) as usize % wordings.len();
         // Rows come again, each in another wording, until there are as many questions as may be: what few things have is asked as often as
         // what many have.
-        let turns = (0..wordings.len()).flat_map(|round| rows.iter().enumerate().map(move |(i, row)| (i + round, row)));
+        let turns = (0..wordings.len()).flat_map(|round| {
+            rows.iter()
+                .enumerate()
+                .map(move |(i, row)| (i + round, row))
+        });
         let made = turns.filter_map(|(turn, row)| {
             let wording = &wordings[(first + turn) % wordings.len()];
             instance(template, kg, &sparql, row, wording)
         });
-        questions.extend(
-            made.take(self.options.per_template)
-                .enumerate()
-                .map(|(index, question)| GoldQuestion { id: format!("{}-{index}", template.id), ..question }),
-        );
+        questions.extend(made.take(self.options.per_template).enumerate().map(
+            |(index, question)| GoldQuestion {
+                id: format!("{}-{index}", template.id),
+                ..question
+            },
+        ));
         Ok(())
     }
 }
 
 /// Runs `bind`: the slots and their rows, without rows that leave a slot open.
 fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<Row>), String> {
-    match kg.query(bind, QueryLimits::default()).map_err(|error| error.to_string())? {
+    match kg
+        .query(bind, QueryLimits::default())
+        .map_err(|error| error.to_string())?
+    {
         QueryAnswer::Bool(_) => Err("an ASK binds no slot".to_owned()),
         QueryAnswer::Rows { variables, rows } => {
-            let named = |row: Vec<Option<Term>>| variables.iter().cloned().zip(row).map(|(name, term)| Some((name, term?))).collect();
+            let named = |row: Vec<Option<Term>>| {
+                variables
+                    .iter()
+                    .cloned()
+                    .zip(row)
+                    .map(|(name, term)| Some((name, term?)))
+                    .collect()
+            };
             let rows = rows.into_iter().filter_map(named).collect();
             Ok((variables, rows))
         }
@@ -133,7 +165,9 @@ fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a 
     let mut pieces = Vec::new();
     let mut rest = wording;
     while let Some((before, after)) = rest.split_once('{') {
-        let Some((slot, after)) = after.split_once('}') else { break };
+        let Some((slot, after)) = after.split_once('}') else {
+            break;
+        };
         if !slots.iter().any(|known| known == slot) {
             return Err(slot);
         }
@@ -146,17 +180,28 @@ fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a 
 }
 
 /// One question, or nothing where a constant has no label or cannot stand in the query.
-fn instance(template: &Template, kg: &dyn Kg, sparql: &Query, row: &Row, wording: &[Piece<'_>]) -> Option<GoldQuestion> {
+fn instance(
+    template: &Template,
+    kg: &dyn Kg,
+    sparql: &Query,
+    row: &Row,
+    wording: &[Piece<'_>],
+) -> Option<GoldQuestion> {
     let query = substitute(sparql, row)?;
     let mut question = String::new();
     for piece in wording {
         match piece {
             Piece::Text(text) => question.push_str(text),
-            Piece::Slot(slot) => question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?),
+            Piece::Slot(slot) => {
+                question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?)
+            }
         }
     }
     let entity = |term: &Term| match term {
-        Term::Iri(iri) => Some(Topic { name: iri.clone(), label: label(kg, term).unwrap_or_default() }),
+        Term::Iri(iri) => Some(Topic {
+            name: iri.clone(),
+            label: label(kg, term).unwrap_or_default(),
+        }),
         Term::Blank(_) | Term::Literal(_) => None,
     };
     Some(GoldQuestion {

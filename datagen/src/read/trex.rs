@@ -32,29 +32,51 @@ impl Reader for TRex {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let needed = sample.array_of(&[&["input"], &["answer"]]) && !sample.has("template_questions");
-        let own = sample.record.as_ref().and_then(|record| record.get("input")?.as_str()).is_some_and(|input| input.contains(SEPARATOR));
+        let needed =
+            sample.array_of(&[&["input"], &["answer"]]) && !sample.has("template_questions");
+        let own = sample
+            .record
+            .as_ref()
+            .and_then(|record| record.get("input")?.as_str())
+            .is_some_and(|input| input.contains(SEPARATOR));
         Likeness::of(needed, needed && own)
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "T-REX*.json", |name| (name.starts_with("t-rex") || name.starts_with("trex")) && name.ends_with(".json"))
+        file::of_set(path, "T-REX*.json", |name| {
+            (name.starts_with("t-rex") || name.starts_with("trex")) && name.ends_with(".json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, None, FORMAT.name, each, &mut |record, number| slot(record, FORMAT.name, number))
+        read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
+            slot(record, FORMAT.name, number)
+        })
     }
 }
 
 /// A slot to fill: the question is the input as published, its kind the relation.
 pub(super) fn slot(record: &Value, format: &str, number: usize) -> Result<GoldQuestion, String> {
-    let input = record.get("input").and_then(Value::as_str).map(str::trim).ok_or_else(|| missing(&["input"]))?;
-    let answer = record.get("answer").filter(|answer| !answer.is_null()).ok_or_else(|| missing(&["answer"]))?;
-    let relation = input.split_once(SEPARATOR).map(|(_, relation)| relation.trim().to_owned());
+    let input = record
+        .get("input")
+        .and_then(Value::as_str)
+        .map(str::trim)
+        .ok_or_else(|| missing(&["input"]))?;
+    let answer = record
+        .get("answer")
+        .filter(|answer| !answer.is_null())
+        .ok_or_else(|| missing(&["answer"]))?;
+    let relation = input
+        .split_once(SEPARATOR)
+        .map(|(_, relation)| relation.trim().to_owned());
     Ok(GoldQuestion {
         question: input.to_owned(),
-        query: GoldQuery::AnswersOnly { aliases: get(record, &["alias"]).map(texts).unwrap_or_default() },
-        topics: get(record, &["topic_entity", "topic_entity_ids"]).map(topics).unwrap_or_default(),
+        query: GoldQuery::AnswersOnly {
+            aliases: get(record, &["alias"]).map(texts).unwrap_or_default(),
+        },
+        topics: get(record, &["topic_entity", "topic_entity_ids"])
+            .map(topics)
+            .unwrap_or_default(),
         answers: Some(texts(answer)),
         kind: relation,
         ..blank(format, format!("{format}-{number}"))

@@ -35,7 +35,8 @@ impl Reader for WebQsp {
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let questions = sample.form == Form::Object && sample.wrapper.as_deref() == Some("Questions");
+        let questions =
+            sample.form == Form::Object && sample.wrapper.as_deref() == Some("Questions");
         Likeness::of(questions, questions && sample.has("Parses"))
     }
 
@@ -47,20 +48,49 @@ impl Reader for WebQsp {
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_records(from.path, Some("Questions"), FORMAT.name, each, &mut question)
+        read_records(
+            from.path,
+            Some("Questions"),
+            FORMAT.name,
+            each,
+            &mut question,
+        )
     }
 }
 
 fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
-    let wording = get(record, &WORDINGS).and_then(Value::as_str).ok_or_else(|| missing(&WORDINGS))?;
-    let parses = record.get("Parses").and_then(Value::as_array).ok_or("`Parses` is no list")?;
-    let quality = |parse: &Value| parse.pointer("/AnnotatorComment/ParseQuality").and_then(Value::as_str).map(str::to_ascii_lowercase);
+    let wording = get(record, &WORDINGS)
+        .and_then(Value::as_str)
+        .ok_or_else(|| missing(&WORDINGS))?;
+    let parses = record
+        .get("Parses")
+        .and_then(Value::as_array)
+        .ok_or("`Parses` is no list")?;
+    let quality = |parse: &Value| {
+        parse
+            .pointer("/AnnotatorComment/ParseQuality")
+            .and_then(Value::as_str)
+            .map(str::to_ascii_lowercase)
+    };
     let complete = |parse: &&Value| quality(parse).is_none_or(|quality| quality == "complete");
     let none = Value::Null;
-    let parse = parses.iter().find(complete).or_else(|| parses.first()).unwrap_or(&none);
-    let chain = parse.get("InferentialChain").and_then(Value::as_array).filter(|chain| !chain.is_empty());
-    let constraints = parse.get("Constraints").and_then(Value::as_array).map_or(0, Vec::len);
-    let manual = parse.get("Sparql").and_then(Value::as_str).is_some_and(|text| text.trim_start().starts_with(MANUAL));
+    let parse = parses
+        .iter()
+        .find(complete)
+        .or_else(|| parses.first())
+        .unwrap_or(&none);
+    let chain = parse
+        .get("InferentialChain")
+        .and_then(Value::as_array)
+        .filter(|chain| !chain.is_empty());
+    let constraints = parse
+        .get("Constraints")
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len);
+    let manual = parse
+        .get("Sparql")
+        .and_then(Value::as_str)
+        .is_some_and(|text| text.trim_start().starts_with(MANUAL));
     let kind = match (manual, complete(&parse), chain) {
         (true, ..) => "hand-written",
         (_, false, _) => "partial",
@@ -68,16 +98,34 @@ fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
         (.., Some(_)) => "chain",
         (.., None) => "other",
     };
-    let label = || get(parse, &["TopicEntityName", "PotentialTopicEntityMention"]).map(plain).unwrap_or_default();
-    let topic = parse.get("TopicEntityMid").and_then(Value::as_str).filter(|mid| !mid.is_empty());
+    let label = || {
+        get(parse, &["TopicEntityName", "PotentialTopicEntityMention"])
+            .map(plain)
+            .unwrap_or_default()
+    };
+    let topic = parse
+        .get("TopicEntityMid")
+        .and_then(Value::as_str)
+        .filter(|mid| !mid.is_empty());
     Ok(GoldQuestion {
         question: wording.trim().to_owned(),
         query: query_text(parse.get("Sparql"), "Parses[].Sparql"),
-        topics: topic.map(|mid| Topic { name: mid.to_owned(), label: label() }).into_iter().collect(),
+        topics: topic
+            .map(|mid| Topic {
+                name: mid.to_owned(),
+                label: label(),
+            })
+            .into_iter()
+            .collect(),
         answers: parse.get("Answers").map(texts),
-        hops: chain.and_then(|chain| u32::try_from(chain.len()).ok()).filter(|_| !manual),
+        hops: chain
+            .and_then(|chain| u32::try_from(chain.len()).ok())
+            .filter(|_| !manual),
         kind: Some(kind.to_owned()),
         exclude: ExcludeWhen::Answer,
-        ..blank(FORMAT.name, get(record, &["QuestionId"]).map_or_else(|| format!("webqsp-{number}"), plain))
+        ..blank(
+            FORMAT.name,
+            get(record, &["QuestionId"]).map_or_else(|| format!("webqsp-{number}"), plain),
+        )
     })
 }

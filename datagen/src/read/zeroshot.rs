@@ -33,13 +33,18 @@ impl Reader for ZeroShotRe {
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "Zero_Shot_RE*.json", |name| name.replace(['_', '-'], "").starts_with("zeroshot") && name.ends_with(".json"))
+        file::of_set(path, "Zero_Shot_RE*.json", |name| {
+            name.replace(['_', '-'], "").starts_with("zeroshot") && name.ends_with(".json")
+        })
     }
 
     fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             let mut made = slot(record, FORMAT.name, number)?;
-            if let Some(wording) = record.pointer("/template_questions/0").and_then(Value::as_str) {
+            if let Some(wording) = record
+                .pointer("/template_questions/0")
+                .and_then(Value::as_str)
+            {
                 made.question = wording.trim().to_owned();
             }
             Ok(made)

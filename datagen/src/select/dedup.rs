@@ -27,13 +27,21 @@ impl FromStr for Dedup {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let share = |text: &str| text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+        let share = |text: &str| {
+            text.parse()
+                .ok()
+                .filter(|share| (0.0..=1.0).contains(share))
+        };
         match text.split_once(':').unwrap_or((text, "0.8")) {
             ("off", _) => Ok(Self::Off),
             ("exact", _) => Ok(Self::Exact),
             ("masked", _) => Ok(Self::Masked),
-            ("near", text) if share(text).is_some_and(|share| share > 0.0) => Ok(Self::Near(share(text).unwrap_or_default())),
-            _ => Err(format!("`{text}` is none of off, exact, masked, near and near:SHARE with a share above 0 and up to 1")),
+            ("near", text) if share(text).is_some_and(|share| share > 0.0) => {
+                Ok(Self::Near(share(text).unwrap_or_default()))
+            }
+            _ => Err(format!(
+                "`{text}` is none of off, exact, masked, near and near:SHARE with a share above 0 and up to 1"
+            )),
         }
     }
 }
@@ -54,7 +62,10 @@ pub(super) fn first_of_each(items: &[Item<'_>], dedup: Dedup) -> Vec<bool> {
     let mut seen = HashSet::new();
     match dedup {
         Dedup::Off => vec![true; items.len()],
-        Dedup::Exact => items.iter().map(|item| seen.insert((item.sketch.wording, item.sketch.program))).collect(),
+        Dedup::Exact => items
+            .iter()
+            .map(|item| seen.insert((item.sketch.wording, item.sketch.program)))
+            .collect(),
         Dedup::Masked => masked(items),
         Dedup::Near(share) => near(items, share),
     }
@@ -62,7 +73,10 @@ pub(super) fn first_of_each(items: &[Item<'_>], dedup: Dedup) -> Vec<bool> {
 
 fn masked(items: &[Item<'_>]) -> Vec<bool> {
     let mut seen = HashSet::new();
-    items.iter().map(|item| seen.insert((item.sketch.masked.as_str(), item.sketch.shape))).collect()
+    items
+        .iter()
+        .map(|item| seen.insert((item.sketch.masked.as_str(), item.sketch.shape)))
+        .collect()
 }
 
 /// What is kept of one program so far, by the shingles in it.
@@ -74,8 +88,17 @@ struct Kept<'a> {
 
 fn near<'a>(items: &[Item<'a>], share: f64) -> Vec<bool> {
     let mut programs: HashMap<u64, Kept<'_>> = HashMap::new();
-    let mut is_new = |item: &Item<'a>| programs.entry(item.sketch.shape).or_default().is_new(&item.sketch.masked, share);
-    items.iter().zip(masked(items)).map(|(item, first)| first && is_new(item)).collect()
+    let mut is_new = |item: &Item<'a>| {
+        programs
+            .entry(item.sketch.shape)
+            .or_default()
+            .is_new(&item.sketch.masked, share)
+    };
+    items
+        .iter()
+        .zip(masked(items))
+        .map(|(item, first)| first && is_new(item))
+        .collect()
 }
 
 impl<'a> Kept<'a> {
@@ -83,7 +106,11 @@ impl<'a> Kept<'a> {
     fn is_new(&mut self, wording: &'a str, share: f64) -> bool {
         let shingles = shingles(wording);
         let mut common: HashMap<usize, usize> = HashMap::new();
-        for &other in shingles.iter().filter_map(|shingle| self.with.get(shingle)).flatten() {
+        for &other in shingles
+            .iter()
+            .filter_map(|shingle| self.with.get(shingle))
+            .flatten()
+        {
             *common.entry(other).or_default() += 1;
         }
         let alike = |(&other, &common): (&usize, &usize)| {
@@ -105,5 +132,8 @@ impl<'a> Kept<'a> {
 /// Neighbouring words, with a mark before the first.
 fn shingles(text: &str) -> HashSet<(&str, &str)> {
     let words: Vec<&str> = std::iter::once("").chain(text.split(' ')).collect();
-    words.windows(SHINGLE).map(|pair| (pair[0], pair[1])).collect()
+    words
+        .windows(SHINGLE)
+        .map(|pair| (pair[0], pair[1]))
+        .collect()
 }

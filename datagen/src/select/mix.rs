@@ -30,7 +30,11 @@ impl FromStr for Mix {
     fn from_str(text: &str) -> Result<Self, String> {
         let mut ratios = BTreeMap::new();
         for part in text.split(',') {
-            let wrong = || format!("`{part}` is no part of a mixture; write SOURCE=NUMBER, such as webqsp=1,cwq=10");
+            let wrong = || {
+                format!(
+                    "`{part}` is no part of a mixture; write SOURCE=NUMBER, such as webqsp=1,cwq=10"
+                )
+            };
             let (source, ratio) = part.split_once('=').ok_or_else(wrong)?;
             let ratio = ratio.trim().parse().map_err(|_| wrong())?;
             if ratios.insert(source.trim().to_owned(), ratio).is_some() {
@@ -46,7 +50,11 @@ impl FromStr for Mix {
 
 impl fmt::Display for Mix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let parts: Vec<String> = self.0.iter().map(|(source, ratio)| format!("{source}={ratio}")).collect();
+        let parts: Vec<String> = self
+            .0
+            .iter()
+            .map(|(source, ratio)| format!("{source}={ratio}"))
+            .collect();
         f.write_str(&parts.join(","))
     }
 }
@@ -68,39 +76,63 @@ impl Draw {
     /// # Errors
     /// [`Error::Mix`] names the source that one of the two lacks.
     pub(crate) fn check<'s>(&self, sources: impl Iterator<Item = &'s str>) -> Result<(), Error> {
-        let Some(Mix(ratios)) = &self.mix else { return Ok(()) };
+        let Some(Mix(ratios)) = &self.mix else {
+            return Ok(());
+        };
         let sources: std::collections::BTreeSet<&str> = sources.collect();
         if let Some(missing) = sources.iter().find(|source| !ratios.contains_key(**source)) {
-            return Err(Error::Mix(format!("the mixture has no number for the source {missing}; {missing}=0 leaves it out")));
+            return Err(Error::Mix(format!(
+                "the mixture has no number for the source {missing}; {missing}=0 leaves it out"
+            )));
         }
-        match ratios.iter().find(|(source, ratio)| **ratio > 0 && !sources.contains(source.as_str())) {
-            Some((unknown, _)) => Err(Error::Mix(format!("the mixture names {unknown}, which is none of the sources ({sources:?})"))),
+        match ratios
+            .iter()
+            .find(|(source, ratio)| **ratio > 0 && !sources.contains(source.as_str()))
+        {
+            Some((unknown, _)) => Err(Error::Mix(format!(
+                "the mixture names {unknown}, which is none of the sources ({sources:?})"
+            ))),
             None => Ok(()),
         }
     }
 }
 
 /// Chooses among `unique`; the result is in order of reading.
-pub(super) fn draw(items: &[Item<'_>], unique: &[usize], draw: &Draw, seed: u64) -> Result<Vec<usize>, Error> {
+pub(super) fn draw(
+    items: &[Item<'_>],
+    unique: &[usize],
+    draw: &Draw,
+    seed: u64,
+) -> Result<Vec<usize>, Error> {
     let size = |i: usize| match draw.unit {
         Unit::Question => 1,
         Unit::Step => items[i].steps,
     };
     let mut sources: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for &i in unique {
-        let source = draw.mix.as_ref().map_or("", |_| items[i].question.source.as_str());
+        let source = draw
+            .mix
+            .as_ref()
+            .map_or("", |_| items[i].question.source.as_str());
         sources.entry(source).or_default().push(i);
     }
-    let available: BTreeMap<&str, usize> = sources.iter().map(|(source, list)| (*source, list.iter().map(|&i| size(i)).sum())).collect();
+    let available: BTreeMap<&str, usize> = sources
+        .iter()
+        .map(|(source, list)| (*source, list.iter().map(|&i| size(i)).sum()))
+        .collect();
     let quotas = match (&draw.mix, draw.count) {
         (None, None) => return Ok(unique.to_vec()),
         (None, Some(count)) => BTreeMap::from([("", count)]),
         (Some(Mix(ratios)), count) => {
             let most = most(ratios, &available);
             if most == 0 {
-                let empty = ratios.iter().find(|(source, ratio)| **ratio > 0 && !available.contains_key(source.as_str()));
+                let empty = ratios.iter().find(|(source, ratio)| {
+                    **ratio > 0 && !available.contains_key(source.as_str())
+                });
                 let source = empty.map_or("", |(source, _)| source);
-                return Err(Error::Mix(format!("no question of {source} is left to mix")));
+                return Err(Error::Mix(format!(
+                    "no question of {source} is left to mix"
+                )));
             }
             apportion(ratios, count.unwrap_or(most))
         }
@@ -108,10 +140,23 @@ pub(super) fn draw(items: &[Item<'_>], unique: &[usize], draw: &Draw, seed: u64)
     for (source, &wanted) in &quotas {
         let there = available.get(source).copied().unwrap_or(0);
         if wanted > there {
-            let unit = if draw.unit == Unit::Step { "steps" } else { "questions" };
-            let of = if source.is_empty() { String::new() } else { format!(" of {source}") };
-            let limit = draw.mix.as_ref().map_or(there, |Mix(ratios)| most(ratios, &available));
-            return Err(Error::Mix(format!("{wanted} {unit}{of} are wanted and {there} are there; --count can be at most {limit}")));
+            let unit = if draw.unit == Unit::Step {
+                "steps"
+            } else {
+                "questions"
+            };
+            let of = if source.is_empty() {
+                String::new()
+            } else {
+                format!(" of {source}")
+            };
+            let limit = draw
+                .mix
+                .as_ref()
+                .map_or(there, |Mix(ratios)| most(ratios, &available));
+            return Err(Error::Mix(format!(
+                "{wanted} {unit}{of} are wanted and {there} are there; --count can be at most {limit}"
+            )));
         }
     }
     let mut drawn = Vec::new();
@@ -133,8 +178,16 @@ pub(super) fn draw(items: &[Item<'_>], unique: &[usize], draw: &Draw, seed: u64)
 fn most(ratios: &BTreeMap<String, u32>, available: &BTreeMap<&str, usize>) -> usize {
     let sum: usize = ratios.values().map(|ratio| *ratio as usize).sum();
     let there = |source: &str| available.get(source).copied().unwrap_or(0);
-    let bound = ratios.iter().filter(|(_, ratio)| **ratio > 0).map(|(source, ratio)| (there(source) + 1) * sum / *ratio as usize).min();
-    let fits = |total: &usize| apportion(ratios, *total).iter().all(|(source, quota)| *quota <= there(source));
+    let bound = ratios
+        .iter()
+        .filter(|(_, ratio)| **ratio > 0)
+        .map(|(source, ratio)| (there(source) + 1) * sum / *ratio as usize)
+        .min();
+    let fits = |total: &usize| {
+        apportion(ratios, *total)
+            .iter()
+            .all(|(source, quota)| *quota <= there(source))
+    };
     // Rounding moves a share by less than one, so the first total that fits is near.
     (0..=bound.unwrap_or(0)).rev().find(fits).unwrap_or(0)
 }
@@ -166,13 +219,31 @@ mod tests {
     fn shares_are_those_of_the_paper() {
         let Mix(ratios) = "webqsp=1,kqapro=5,grailqa=5,cwq=10".parse().unwrap();
         let shares = apportion(&ratios, 10_000);
-        assert_eq!(shares, BTreeMap::from([("webqsp", 476), ("kqapro", 2381), ("grailqa", 2381), ("cwq", 4762)]));
+        assert_eq!(
+            shares,
+            BTreeMap::from([
+                ("webqsp", 476),
+                ("kqapro", 2381),
+                ("grailqa", 2381),
+                ("cwq", 4762)
+            ])
+        );
         for total in 0..200 {
             assert_eq!(apportion(&ratios, total).values().sum::<usize>(), total);
         }
-        let there = BTreeMap::from([("webqsp", 100), ("kqapro", 100), ("grailqa", 38), ("cwq", 1000)]);
+        let there = BTreeMap::from([
+            ("webqsp", 100),
+            ("kqapro", 100),
+            ("grailqa", 38),
+            ("cwq", 1000),
+        ]);
         let total = most(&ratios, &there);
-        assert!(apportion(&ratios, total)["grailqa"] == 38 && apportion(&ratios, total + 1).iter().any(|(source, n)| *n > there[source]));
+        assert!(
+            apportion(&ratios, total)["grailqa"] == 38
+                && apportion(&ratios, total + 1)
+                    .iter()
+                    .any(|(source, n)| *n > there[source])
+        );
     }
 
     #[test]
@@ -180,9 +251,22 @@ mod tests {
         for wrong in ["", "cwq", "cwq=x", "cwq=1,cwq=2", "cwq=0", "cwq=-1"] {
             assert!(wrong.parse::<Mix>().is_err(), "{wrong}");
         }
-        let draw = Draw { mix: Some("a=1,b=2".parse().unwrap()), ..Draw::default() };
+        let draw = Draw {
+            mix: Some("a=1,b=2".parse().unwrap()),
+            ..Draw::default()
+        };
         assert!(draw.check(["a", "b"].into_iter()).is_ok());
-        assert!(draw.check(["a"].into_iter()).unwrap_err().to_string().contains("names b"));
-        assert!(draw.check(["a", "b", "c"].into_iter()).unwrap_err().to_string().contains("c=0"));
+        assert!(
+            draw.check(["a"].into_iter())
+                .unwrap_err()
+                .to_string()
+                .contains("names b")
+        );
+        assert!(
+            draw.check(["a", "b", "c"].into_iter())
+                .unwrap_err()
+                .to_string()
+                .contains("c=0")
+        );
     }
 }

@@ -96,14 +96,28 @@ pub struct Selection {
 }
 
 /// Decides about every verified question, in order.
-pub(crate) fn select(items: &[Item<'_>], kg: &dyn Kg, options: &GenerateOptions) -> Result<(Vec<Fate>, Selection), Error> {
+pub(crate) fn select(
+    items: &[Item<'_>],
+    kg: &dyn Kg,
+    options: &GenerateOptions,
+) -> Result<(Vec<Fate>, Selection), Error> {
     let select = &options.select;
     let first: Vec<bool> = dedup::first_of_each(items, select.dedup);
     let unique: Vec<usize> = (0..items.len()).filter(|&i| first[i]).collect();
     let drawn = mix::draw(items, &unique, &select.draw, options.seed)?;
-    let (held, unseen) = partition::held_out(items, &drawn, select.split, options.valid, options.seed)?;
+    let (held, unseen) =
+        partition::held_out(items, &drawn, select.split, options.valid, options.seed)?;
 
-    let mut fates: Vec<Fate> = first.iter().map(|first| if *first { Fate::NotDrawn } else { Fate::Duplicate }).collect();
+    let mut fates: Vec<Fate> = first
+        .iter()
+        .map(|first| {
+            if *first {
+                Fate::NotDrawn
+            } else {
+                Fate::Duplicate
+            }
+        })
+        .collect();
     let mut selection = Selection {
         dedup: select.dedup.to_string(),
         duplicates: items.len() - unique.len(),
@@ -115,8 +129,16 @@ pub(crate) fn select(items: &[Item<'_>], kg: &dyn Kg, options: &GenerateOptions)
     };
     for (&i, held) in drawn.iter().zip(held) {
         let item = &items[i];
-        selection.drawn.entry(item.question.source.clone()).or_default().add(item);
-        let (part, amount) = if held { (Part::Valid, &mut selection.valid) } else { (Part::Train, &mut selection.train) };
+        selection
+            .drawn
+            .entry(item.question.source.clone())
+            .or_default()
+            .add(item);
+        let (part, amount) = if held {
+            (Part::Valid, &mut selection.valid)
+        } else {
+            (Part::Train, &mut selection.train)
+        };
         amount.add(item);
         fates[i] = Fate::Written(part);
     }

@@ -39,7 +39,11 @@ pub(super) fn held_out(
         SplitKind::ZeroShot => relations(items, drawn, wanted, seed),
     };
     if parts.1.is_empty() {
-        let what = if kind == SplitKind::ZeroShot { "relation" } else { "combination of relations that also occur elsewhere" };
+        let what = if kind == SplitKind::ZeroShot {
+            "relation"
+        } else {
+            "combination of relations that also occur elsewhere"
+        };
         return Err(Error::Split(format!(
             "no {what} is in at most {wanted} of {} questions; a larger --valid would allow one",
             drawn.len()
@@ -48,20 +52,36 @@ pub(super) fn held_out(
     Ok(parts)
 }
 
-fn combinations(items: &[Item<'_>], drawn: &[usize], wanted: usize, seed: u64) -> (Vec<bool>, Vec<String>) {
-    let parts = |i: usize| items[i].sketch.relations.iter().chain(&items[i].sketch.functions);
+fn combinations(
+    items: &[Item<'_>],
+    drawn: &[usize],
+    wanted: usize,
+    seed: u64,
+) -> (Vec<bool>, Vec<String>) {
+    let parts = |i: usize| {
+        items[i]
+            .sketch
+            .relations
+            .iter()
+            .chain(&items[i].sketch.functions)
+    };
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut uses: HashMap<&String, usize> = HashMap::new();
     for (place, &i) in drawn.iter().enumerate() {
-        groups.entry(parts(i).map(String::as_str).collect::<Vec<_>>().join(" + ")).or_default().push(place);
+        groups
+            .entry(parts(i).map(String::as_str).collect::<Vec<_>>().join(" + "))
+            .or_default()
+            .push(place);
         parts(i).for_each(|part| *uses.entry(part).or_default() += 1);
     }
     let mut order: Vec<(&String, &Vec<usize>)> = groups.iter().collect();
-    order.sort_by_cached_key(|(name, _)| (hash::number(seed, "combination", name), (*name).clone()));
+    order
+        .sort_by_cached_key(|(name, _)| (hash::number(seed, "combination", name), (*name).clone()));
     let (mut held, mut unseen, mut taken) = (vec![false; drawn.len()], Vec::new(), 0);
     for (name, group) in order {
         let of = drawn[group[0]];
-        let elsewhere = parts(of).all(|part| uses.get(part).is_some_and(|uses| *uses > group.len()));
+        let elsewhere =
+            parts(of).all(|part| uses.get(part).is_some_and(|uses| *uses > group.len()));
         if taken + group.len() > wanted || parts(of).count() < 2 || !elsewhere {
             continue;
         }
@@ -76,15 +96,25 @@ fn combinations(items: &[Item<'_>], drawn: &[usize], wanted: usize, seed: u64) -
     (held, unseen)
 }
 
-fn relations(items: &[Item<'_>], drawn: &[usize], wanted: usize, seed: u64) -> (Vec<bool>, Vec<String>) {
+fn relations(
+    items: &[Item<'_>],
+    drawn: &[usize],
+    wanted: usize,
+    seed: u64,
+) -> (Vec<bool>, Vec<String>) {
     let mut with: BTreeMap<&String, Vec<usize>> = BTreeMap::new();
     for (place, &i) in drawn.iter().enumerate() {
         for relation in &items[i].sketch.relations {
             with.entry(relation).or_default().push(place);
         }
     }
-    let mut order: Vec<(&String, &Vec<usize>)> = with.iter().map(|(relation, places)| (*relation, places)).collect();
-    order.sort_by_cached_key(|(relation, _)| (hash::number(seed, "unseen", relation), (*relation).clone()));
+    let mut order: Vec<(&String, &Vec<usize>)> = with
+        .iter()
+        .map(|(relation, places)| (*relation, places))
+        .collect();
+    order.sort_by_cached_key(|(relation, _)| {
+        (hash::number(seed, "unseen", relation), (*relation).clone())
+    });
     let (mut held, mut unseen, mut taken) = (vec![false; drawn.len()], Vec::new(), 0);
     for (relation, places) in order {
         let fresh = places.iter().filter(|place| !held[**place]).count();

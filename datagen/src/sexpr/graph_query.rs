@@ -15,14 +15,27 @@ pub fn graph_query(value: &Value) -> Result<Query, String> {
 }
 
 fn pattern(value: &Value) -> Result<Pattern, String> {
-    let list = |name: &str| value.get(name).and_then(Value::as_array).ok_or_else(|| format!("`graph_query.{name}` is no list"));
+    let list = |name: &str| {
+        value
+            .get(name)
+            .and_then(Value::as_array)
+            .ok_or_else(|| format!("`graph_query.{name}` is no list"))
+    };
     let mut pattern = Pattern::default();
     let mut numbers = Vec::new();
     let mut answer = None;
     for (i, node) in list("nodes")?.iter().enumerate() {
-        let text = |name: &str| node.get(name).and_then(Value::as_str).ok_or_else(|| format!("node {i} of `graph_query` has no `{name}`"));
+        let text = |name: &str| {
+            node.get(name)
+                .and_then(Value::as_str)
+                .ok_or_else(|| format!("node {i} of `graph_query` has no `{name}`"))
+        };
         let id = text("id")?;
-        let function = match node.get("function").and_then(Value::as_str).unwrap_or("none") {
+        let function = match node
+            .get("function")
+            .and_then(Value::as_str)
+            .unwrap_or("none")
+        {
             "none" => Function::None,
             "count" => {
                 pattern.count = true;
@@ -30,16 +43,27 @@ fn pattern(value: &Value) -> Result<Pattern, String> {
             }
             "argmax" => Function::Extreme(Extreme::Max),
             "argmin" => Function::Extreme(Extreme::Min),
-            op => Function::Compare(op.parse::<Op>().map_err(|error| format!("node {i} of `graph_query`: {error}"))?),
+            op => Function::Compare(
+                op.parse::<Op>()
+                    .map_err(|error| format!("node {i} of `graph_query`: {error}"))?,
+            ),
         };
         pattern.nodes.push(match (text("node_type")?, function) {
             ("class", Function::None) => Node::Any(vec![id.to_owned()]),
             ("entity", Function::None) => Node::Entity(id.to_owned()),
             ("literal", Function::Extreme(_)) => Node::Value(None, function),
             ("literal", _) => Node::Value(Some(literal_of(id)), function),
-            (kind, _) => return Err(format!("node {i} of `graph_query`: a function on a node of type `{kind}`")),
+            (kind, _) => {
+                return Err(format!(
+                    "node {i} of `graph_query`: a function on a node of type `{kind}`"
+                ));
+            }
         });
-        numbers.push(node.get("nid").and_then(Value::as_u64).ok_or_else(|| format!("node {i} of `graph_query` has no `nid`"))?);
+        numbers.push(
+            node.get("nid")
+                .and_then(Value::as_u64)
+                .ok_or_else(|| format!("node {i} of `graph_query` has no `nid`"))?,
+        );
         if node.get("question_node").and_then(Value::as_u64) == Some(1) {
             answer = Some(i);
         }
@@ -47,11 +71,18 @@ fn pattern(value: &Value) -> Result<Pattern, String> {
     for (i, edge) in list("edges")?.iter().enumerate() {
         let end = |name: &str| {
             let number = edge.get(name).and_then(Value::as_u64);
-            numbers.iter().position(|nid| Some(*nid) == number).ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is no node"))
+            numbers
+                .iter()
+                .position(|nid| Some(*nid) == number)
+                .ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is no node"))
         };
-        let relation =
-            edge.get("relation").and_then(Value::as_str).ok_or_else(|| format!("edge {i} of `graph_query` has no `relation`"))?;
-        pattern.edges.push((end("start")?, relation.to_owned(), end("end")?));
+        let relation = edge
+            .get("relation")
+            .and_then(Value::as_str)
+            .ok_or_else(|| format!("edge {i} of `graph_query` has no `relation`"))?;
+        pattern
+            .edges
+            .push((end("start")?, relation.to_owned(), end("end")?));
     }
     pattern.answer = answer.ok_or("`graph_query` has no question node")?;
     Ok(pattern)

@@ -13,7 +13,9 @@ use toolbox::kg::spargebra::algebra::{AggregateFunction, Expression, GraphPatter
 use toolbox::term::{Literal, Term};
 use toolbox::value::{Extreme, Op};
 
-use crate::algebra::{aggregate, compare, distinct, filter, iri, join, literal, select, triple, values, variable, xsd};
+use crate::algebra::{
+    aggregate, compare, distinct, filter, iri, join, literal, select, triple, values, variable, xsd,
+};
 
 /// Freebase's namespace.
 const NS: &str = "http://rdf.freebase.com/ns/";
@@ -81,14 +83,30 @@ pub fn sexpr(text: &str) -> Result<Query, SexprError> {
 
 /// A literal written `value^^datatype`, in quotes or not; without a datatype a number or a text.
 pub(crate) fn literal_of(text: &str) -> Literal {
-    let (lexical, datatype) =
-        text.rsplit_once("^^").map_or((text, None), |(lexical, datatype)| (lexical, Some(datatype.trim_matches(['<', '>']))));
-    let lexical = lexical.strip_prefix('"').and_then(|inner| inner.strip_suffix('"')).unwrap_or(lexical);
+    let (lexical, datatype) = text
+        .rsplit_once("^^")
+        .map_or((text, None), |(lexical, datatype)| {
+            (lexical, Some(datatype.trim_matches(['<', '>'])))
+        });
+    let lexical = lexical
+        .strip_prefix('"')
+        .and_then(|inner| inner.strip_suffix('"'))
+        .unwrap_or(lexical);
     match datatype {
         Some(datatype) => {
-            let dated = datatype == xsd("date") && !lexical.contains('T') && lexical.len() == "2008-05-08".len();
-            let lexical = if dated { format!("{lexical}{ZONE}") } else { lexical.to_owned() };
-            Literal { lexical, datatype: Some(datatype.to_owned()), lang: None }
+            let dated = datatype == xsd("date")
+                && !lexical.contains('T')
+                && lexical.len() == "2008-05-08".len();
+            let lexical = if dated {
+                format!("{lexical}{ZONE}")
+            } else {
+                lexical.to_owned()
+            };
+            Literal {
+                lexical,
+                datatype: Some(datatype.to_owned()),
+                lang: None,
+            }
         }
         None if lexical.parse::<i64>().is_ok() => Literal::xsd(lexical, "integer"),
         None if lexical.parse::<f64>().is_ok() => Literal::xsd(lexical, "float"),
@@ -101,46 +119,78 @@ impl Pattern {
     pub(crate) fn query(&self) -> Query {
         let mut body = self.body("x");
         if let Some((node, extreme)) = self.extreme() {
-            let inner = aggregate(self.body("y"), function(extreme), false, &format!("y{node}"), &format!("x{node}"));
+            let inner = aggregate(
+                self.body("y"),
+                function(extreme),
+                false,
+                &format!("y{node}"),
+                &format!("x{node}"),
+            );
             body = match body {
                 // The condition that all nodes differ holds for the extreme as well.
-                GraphPattern::Filter { expr, inner: outer } => GraphPattern::Filter { expr, inner: Box::new(join(inner, *outer)) },
+                GraphPattern::Filter { expr, inner: outer } => GraphPattern::Filter {
+                    expr,
+                    inner: Box::new(join(inner, *outer)),
+                },
                 other => join(inner, other),
             };
         }
         let answer = format!("x{}", self.answer);
         let set = distinct(body, &answer);
-        select(if self.count { aggregate(set, AggregateFunction::Count, false, &answer, "value") } else { set })
+        select(if self.count {
+            aggregate(set, AggregateFunction::Count, false, &answer, "value")
+        } else {
+            set
+        })
     }
 
     fn extreme(&self) -> Option<(usize, Extreme)> {
-        self.nodes.iter().enumerate().find_map(|(i, node)| match node {
-            Node::Value(_, Function::Extreme(extreme)) => Some((i, *extreme)),
-            _ => None,
-        })
+        self.nodes
+            .iter()
+            .enumerate()
+            .find_map(|(i, node)| match node {
+                Node::Value(_, Function::Extreme(extreme)) => Some((i, *extreme)),
+                _ => None,
+            })
     }
 
     /// Everything but the extreme, in variables that begin with `letter`.
     fn body(&self, letter: &str) -> GraphPattern {
         let name = |node: usize| format!("{letter}{node}");
         let mut triples = Vec::new();
-        let mut given = GraphPattern::Bgp { patterns: Vec::new() };
+        let mut given = GraphPattern::Bgp {
+            patterns: Vec::new(),
+        };
         let mut conditions = Vec::new();
         for (i, node) in self.nodes.iter().enumerate() {
             match node {
                 Node::Any(classes) => {
-                    triples.extend(classes.iter().map(|class| triple(variable(&name(i)), TYPE, iri(&format!("{NS}{class}")))));
+                    triples.extend(classes.iter().map(|class| {
+                        triple(variable(&name(i)), TYPE, iri(&format!("{NS}{class}")))
+                    }));
                 }
-                Node::Entity(id) => given = join(given, values(&name(i), &[Term::Iri(format!("{NS}{id}"))])),
-                Node::Value(Some(value), Function::None) => given = join(given, values(&name(i), &[Term::Literal(value.clone())])),
+                Node::Entity(id) => {
+                    given = join(given, values(&name(i), &[Term::Iri(format!("{NS}{id}"))]))
+                }
+                Node::Value(Some(value), Function::None) => {
+                    given = join(given, values(&name(i), &[Term::Literal(value.clone())]))
+                }
                 Node::Value(Some(value), Function::Compare(op)) => {
-                    conditions.push(compare(Expression::Variable(variable(&name(i))), *op, Expression::Literal(literal(value))));
+                    conditions.push(compare(
+                        Expression::Variable(variable(&name(i))),
+                        *op,
+                        Expression::Literal(literal(value)),
+                    ));
                 }
                 Node::Value(..) => {}
             }
         }
         for (from, relation, to) in &self.edges {
-            triples.push(triple(variable(&name(*from)), &format!("{NS}{relation}"), variable(&name(*to))));
+            triples.push(triple(
+                variable(&name(*from)),
+                &format!("{NS}{relation}"),
+                variable(&name(*to)),
+            ));
         }
         for a in 0..self.nodes.len() {
             for b in a + 1..self.nodes.len() {
@@ -148,7 +198,10 @@ impl Pattern {
                 conditions.push(compare(of(a), Op::Ne, of(b)));
             }
         }
-        filter(join(GraphPattern::Bgp { patterns: triples }, given), conditions)
+        filter(
+            join(GraphPattern::Bgp { patterns: triples }, given),
+            conditions,
+        )
     }
 }
 

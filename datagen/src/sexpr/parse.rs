@@ -20,7 +20,10 @@ impl Tree {
     }
 
     pub(super) fn wrong(&self, message: impl Into<String>) -> SexprError {
-        SexprError { message: message.into(), at: self.at() }
+        SexprError {
+            message: message.into(),
+            at: self.at(),
+        }
     }
 }
 
@@ -30,46 +33,56 @@ pub(super) fn parse(text: &str) -> Result<Tree, SexprError> {
     let mut done: Option<Tree> = None;
     let mut chars = text.char_indices().enumerate().peekable();
     while let Some((at, (start, c))) = chars.next() {
-        let wrong = |message: &str| SexprError { message: message.to_owned(), at };
-        let tree = match c {
-            c if c.is_whitespace() => continue,
-            _ if done.is_some() => return Err(wrong("text behind the expression")),
-            '(' => {
-                if open.len() == DEPTH {
-                    return Err(wrong("too many lists within lists"));
-                }
-                open.push((Vec::new(), at));
-                continue;
-            }
-            ')' => {
-                let (list, at) = open.pop().ok_or_else(|| wrong("`)` closes nothing"))?;
-                Tree::List(list, at)
-            }
-            _ => {
-                let mut end = start + c.len_utf8();
-                // A text in quotes may hold blanks and parentheses.
-                let mut quoted = c == '"';
-                while let Some((_, (next, c))) =
-                    chars.peek().copied().filter(|(_, (_, c))| quoted || !c.is_whitespace() && !matches!(c, '(' | ')'))
-                {
-                    quoted ^= c == '"';
-                    end = next + c.len_utf8();
-                    chars.next();
-                }
-                if quoted {
-                    return Err(wrong("a text in quotes has no end"));
-                }
-                Tree::Word(text[start..end].to_owned(), at)
-            }
+        let wrong = |message: &str| SexprError {
+            message: message.to_owned(),
+            at,
         };
+        let tree =
+            match c {
+                c if c.is_whitespace() => continue,
+                _ if done.is_some() => return Err(wrong("text behind the expression")),
+                '(' => {
+                    if open.len() == DEPTH {
+                        return Err(wrong("too many lists within lists"));
+                    }
+                    open.push((Vec::new(), at));
+                    continue;
+                }
+                ')' => {
+                    let (list, at) = open.pop().ok_or_else(|| wrong("`)` closes nothing"))?;
+                    Tree::List(list, at)
+                }
+                _ => {
+                    let mut end = start + c.len_utf8();
+                    // A text in quotes may hold blanks and parentheses.
+                    let mut quoted = c == '"';
+                    while let Some((_, (next, c))) = chars.peek().copied().filter(|(_, (_, c))| {
+                        quoted || !c.is_whitespace() && !matches!(c, '(' | ')')
+                    }) {
+                        quoted ^= c == '"';
+                        end = next + c.len_utf8();
+                        chars.next();
+                    }
+                    if quoted {
+                        return Err(wrong("a text in quotes has no end"));
+                    }
+                    Tree::Word(text[start..end].to_owned(), at)
+                }
+            };
         match open.last_mut() {
             Some((list, _)) => list.push(tree),
             None => done = Some(tree),
         }
     }
     match (open.pop(), done) {
-        (Some((_, at)), _) => Err(SexprError { message: "`(` is not closed".to_owned(), at }),
+        (Some((_, at)), _) => Err(SexprError {
+            message: "`(` is not closed".to_owned(),
+            at,
+        }),
         (None, Some(tree)) => Ok(tree),
-        (None, None) => Err(SexprError { message: "there is no expression".to_owned(), at: 0 }),
+        (None, None) => Err(SexprError {
+            message: "there is no expression".to_owned(),
+            at: 0,
+        }),
     }
 }

@@ -7,7 +7,10 @@ use super::{Function, Node, Pattern, SexprError, literal_of};
 
 /// The pattern of a whole expression; its first node is the answer.
 pub(super) fn pattern(tree: &Tree) -> Result<Pattern, SexprError> {
-    let mut pattern = Pattern { nodes: vec![Node::Any(Vec::new())], ..Pattern::default() };
+    let mut pattern = Pattern {
+        nodes: vec![Node::Any(Vec::new())],
+        ..Pattern::default()
+    };
     match call(tree) {
         Some(("COUNT", [set])) => {
             pattern.count = true;
@@ -32,7 +35,8 @@ fn call(tree: &Tree) -> Option<(&str, &[Tree])> {
 /// Holds a node to what an expression says.
 fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprError> {
     if let Tree::Word(word, _) = tree {
-        return atom(pattern, node, word).ok_or_else(|| tree.wrong(format!("`{word}` cannot stand here")));
+        return atom(pattern, node, word)
+            .ok_or_else(|| tree.wrong(format!("`{word}` cannot stand here")));
     }
     match call(tree) {
         Some(("AND", [left, right])) => {
@@ -46,7 +50,11 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
         }
         Some((name @ ("ARGMAX" | "ARGMIN"), [set, path])) => {
             fill(pattern, node, set)?;
-            let extreme = if name == "ARGMAX" { Extreme::Max } else { Extreme::Min };
+            let extreme = if name == "ARGMAX" {
+                Extreme::Max
+            } else {
+                Extreme::Min
+            };
             let value = walk(pattern, node, path)?;
             pattern.nodes[value] = Node::Value(None, Function::Extreme(extreme));
             Ok(())
@@ -62,9 +70,10 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
             pattern.nodes[other] = Node::Value(Some(literal_of(value)), Function::Compare(op));
             Ok(())
         }
-        Some((name, arguments)) => {
-            Err(tree.wrong(format!("`{name}` with {} arguments is no function of these expressions", arguments.len())))
-        }
+        Some((name, arguments)) => Err(tree.wrong(format!(
+            "`{name}` with {} arguments is no function of these expressions",
+            arguments.len()
+        ))),
         None => Err(tree.wrong("a list begins with a function")),
     }
 }
@@ -72,11 +81,17 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
 /// A constant or a class.
 fn atom(pattern: &mut Pattern, node: usize, word: &str) -> Option<()> {
     let entity = (word.starts_with("m.") || word.starts_with("g.")) && !word.contains("^^");
-    let class = word.starts_with(|c: char| c.is_ascii_lowercase()) && word.contains('.') && !word.contains("^^");
+    let class = word.starts_with(|c: char| c.is_ascii_lowercase())
+        && word.contains('.')
+        && !word.contains("^^");
     match &mut pattern.nodes[node] {
-        Node::Any(classes) if entity && classes.is_empty() => pattern.nodes[node] = Node::Entity(word.to_owned()),
+        Node::Any(classes) if entity && classes.is_empty() => {
+            pattern.nodes[node] = Node::Entity(word.to_owned())
+        }
         Node::Any(classes) if class && !entity => classes.push(word.to_owned()),
-        Node::Any(classes) if classes.is_empty() && !entity => pattern.nodes[node] = Node::Value(Some(literal_of(word)), Function::None),
+        Node::Any(classes) if classes.is_empty() && !entity => {
+            pattern.nodes[node] = Node::Value(Some(literal_of(word)), Function::None)
+        }
         _ => return None,
     }
     Some(())
@@ -110,7 +125,11 @@ fn walk(pattern: &mut Pattern, node: usize, path: &Tree) -> Result<usize, SexprE
 fn add(pattern: &mut Pattern, node: usize, relation: &str, forward: bool) -> usize {
     let other = pattern.nodes.len();
     pattern.nodes.push(Node::Any(Vec::new()));
-    let (from, to) = if forward { (node, other) } else { (other, node) };
+    let (from, to) = if forward {
+        (node, other)
+    } else {
+        (other, node)
+    };
     pattern.edges.push((from, relation.to_owned(), to));
     other
 }

@@ -57,32 +57,60 @@ impl Coverage {
         share(self.classes_covered, self.classes_usable)
     }
 
-    pub(super) fn relation(&mut self, name: &str, questions: usize, unusable: Option<&'static str>, failure: Option<&'static str>) {
+    pub(super) fn relation(
+        &mut self,
+        name: &str,
+        questions: usize,
+        unusable: Option<&'static str>,
+        failure: Option<&'static str>,
+    ) {
         let usable = questions > 0 || unusable.is_none();
         self.relations_usable += usize::from(usable);
         self.relations_covered += usize::from(questions > 0);
         if questions == 0 {
-            self.relations_uncovered.push(uncovered(name, unusable, failure));
+            self.relations_uncovered
+                .push(uncovered(name, unusable, failure));
         }
     }
 
-    pub(super) fn class(&mut self, name: &str, questions: usize, unusable: Option<&'static str>, failure: Option<&'static str>) {
+    pub(super) fn class(
+        &mut self,
+        name: &str,
+        questions: usize,
+        unusable: Option<&'static str>,
+        failure: Option<&'static str>,
+    ) {
         let usable = questions > 0 || unusable.is_none();
         self.classes_usable += usize::from(usable);
         self.classes_covered += usize::from(questions > 0);
         if questions == 0 {
-            self.classes_uncovered.push(uncovered(name, unusable, failure));
+            self.classes_uncovered
+                .push(uncovered(name, unusable, failure));
         }
     }
 }
 
 fn share(part: usize, whole: usize) -> f64 {
-    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+    if whole == 0 {
+        1.0
+    } else {
+        part as f64 / whole as f64
+    }
 }
 
-fn uncovered(name: &str, unusable: Option<&'static str>, failure: Option<&'static str>) -> Uncovered {
-    let why = unusable.or(failure).unwrap_or("it was not reached within the count");
-    Uncovered { name: name.to_owned(), usable: unusable.is_none(), why: why.to_owned() }
+fn uncovered(
+    name: &str,
+    unusable: Option<&'static str>,
+    failure: Option<&'static str>,
+) -> Uncovered {
+    let why = unusable
+        .or(failure)
+        .unwrap_or("it was not reached within the count");
+    Uncovered {
+        name: name.to_owned(),
+        usable: unusable.is_none(),
+        why: why.to_owned(),
+    }
 }
 
 /// Why no question can be asked about a relation, if so.
@@ -92,8 +120,9 @@ pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'s
         return Some("it has no edges that planners see");
     }
     let named = |node| profile.is_thing(node) && !profile.is_statement(node);
-    let mut things =
-        relation.sample.iter().filter(|(s, o)| profile.is_thing(*s) && (profile.is_thing(*o) || kg.term(*o).as_literal().is_some()));
+    let mut things = relation.sample.iter().filter(|(s, o)| {
+        profile.is_thing(*s) && (profile.is_thing(*o) || kg.term(*o).as_literal().is_some())
+    });
     if things.clone().next().is_none() {
         return Some("it is about classes and relations only");
     }
@@ -102,16 +131,38 @@ pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'s
         // A literal of a thing with a name, a thing by a thing with a name, or by a statement that such a thing hangs on.
         let reached = |node| {
             named(node)
-                || kg.in_relations(node).iter().any(|&r| kg.heads(r, node).iter().take(20).any(|&other| named(other)))
-                || kg.out_relations(node).iter().any(|&r| kg.tails(node, r).iter().take(20).any(|&other| other != o && named(other)))
+                || kg
+                    .in_relations(node)
+                    .iter()
+                    .any(|&r| kg.heads(r, node).iter().take(20).any(|&other| named(other)))
+                || kg.out_relations(node).iter().any(|&r| {
+                    kg.tails(node, r)
+                        .iter()
+                        .take(20)
+                        .any(|&other| other != o && named(other))
+                })
         };
-        if value { reached(s) || profile.class_of(s).is_some() } else { (reached(s) && (named(o) || profile.is_statement(o))) || named(o) }
+        if value {
+            reached(s) || profile.class_of(s).is_some()
+        } else {
+            (reached(s) && (named(o) || profile.is_statement(o))) || named(o)
+        }
     };
-    if things.any(asked) { None } else { Some("it joins nodes that have no name only") }
+    if things.any(asked) {
+        None
+    } else {
+        Some("it joins nodes that have no name only")
+    }
 }
 
 /// Why no question can be asked about a class, if so.
 pub(super) fn unnamed(profile: &Profile<'_>, class: &Class) -> Option<&'static str> {
-    let named = |&node: &toolbox::term::NodeId| !profile.is_statement(node) || !profile.kg.out_relations(node).is_empty();
-    if class.sample.iter().any(named) { None } else { Some("its instances have neither names nor attributes") }
+    let named = |&node: &toolbox::term::NodeId| {
+        !profile.is_statement(node) || !profile.kg.out_relations(node).is_empty()
+    };
+    if class.sample.iter().any(named) {
+        None
+    } else {
+        Some("its instances have neither names nor attributes")
+    }
 }

@@ -54,7 +54,10 @@ pub(super) struct Lexicon {
 const SOURCE: &str = include_str!("lexicon.txt");
 
 /// Words that join others in run-together names.
-const JOINTS: &[&str] = &["of", "by", "in", "at", "id", "code", "number", "count", "total", "first", "last", "table", "average", "shown"];
+const JOINTS: &[&str] = &[
+    "of", "by", "in", "at", "id", "code", "number", "count", "total", "first", "last", "table",
+    "average", "shown",
+];
 
 impl Lexicon {
     pub(super) fn new() -> Self {
@@ -69,24 +72,51 @@ impl Lexicon {
         }
         let mut words: BTreeSet<String> = JOINTS.iter().map(|word| (*word).to_owned()).collect();
         let phrases = lexicon.by_trigger.keys().chain(lexicon.nouns.keys());
-        words.extend(phrases.flat_map(|phrase| phrase.split(' ')).filter(|word| word.len() > 2).map(str::to_owned));
+        words.extend(
+            phrases
+                .flat_map(|phrase| phrase.split(' '))
+                .filter(|word| word.len() > 2)
+                .map(str::to_owned),
+        );
         lexicon.vocabulary = words;
         lexicon
     }
 
     fn line(&mut self, line: &str) {
-        let Some((key, rest)) = line.split_once(' ') else { return };
-        let list =
-            |separator: char| rest.split(separator).map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect::<Vec<_>>();
+        let Some((key, rest)) = line.split_once(' ') else {
+            return;
+        };
+        let list = |separator: char| {
+            rest.split(separator)
+                .map(|item| item.trim().to_owned())
+                .filter(|item| !item.is_empty())
+                .collect::<Vec<_>>()
+        };
         match key {
             "verb" => {
                 let (forms, agents) = match rest.split_once('|') {
-                    Some((forms, agents)) => (forms, agents.split('|').map(|agent| agent.trim().to_owned()).collect()),
+                    Some((forms, agents)) => (
+                        forms,
+                        agents
+                            .split('|')
+                            .map(|agent| agent.trim().to_owned())
+                            .collect(),
+                    ),
                     None => (rest, Vec::new()),
                 };
                 let forms: Vec<&str> = forms.split_whitespace().collect();
-                let form = |i: usize| forms.get(i).map_or_else(String::new, |form| (*form).to_owned());
-                let mut verb = Verb { base: form(0), third: form(1), past: form(2), participle: form(3), agents };
+                let form = |i: usize| {
+                    forms
+                        .get(i)
+                        .map_or_else(String::new, |form| (*form).to_owned())
+                };
+                let mut verb = Verb {
+                    base: form(0),
+                    third: form(1),
+                    past: form(2),
+                    participle: form(3),
+                    agents,
+                };
                 if let Some(agent) = forms.get(4) {
                     verb.agents.insert(0, (*agent).to_owned());
                 }
@@ -98,10 +128,15 @@ impl Lexicon {
                     self.nouns.insert(first.clone(), others.to_vec());
                 }
             }
-            "concept" => self.concepts.push(Concept { triggers: list(','), ..Concept::default() }),
+            "concept" => self.concepts.push(Concept {
+                triggers: list(','),
+                ..Concept::default()
+            }),
             "#" => {}
             _ => {
-                let Some(concept) = self.concepts.last_mut() else { return };
+                let Some(concept) = self.concepts.last_mut() else {
+                    return;
+                };
                 match key {
                     "is" => concept.is = list('|'),
                     "ask" => concept.ask = list('|'),
@@ -127,17 +162,27 @@ impl Lexicon {
 
     /// The concept that a relation's words name: all of them, their singular, or the longest end of them; and whether all were matched.
     pub(super) fn concept(&self, words: &str) -> Option<(&Concept, bool)> {
-        let find = |text: &str| self.by_trigger.get(text).or_else(|| self.by_trigger.get(&singular(text))).map(|&i| &self.concepts[i]);
+        let find = |text: &str| {
+            self.by_trigger
+                .get(text)
+                .or_else(|| self.by_trigger.get(&singular(text)))
+                .map(|&i| &self.concepts[i])
+        };
         if let Some(concept) = find(words) {
             return Some((concept, true));
         }
         let starts = words.match_indices(' ').map(|(at, _)| &words[at + 1..]);
-        starts.into_iter().find_map(find).map(|concept| (concept, false))
+        starts
+            .into_iter()
+            .find_map(find)
+            .map(|concept| (concept, false))
     }
 
     /// The verb of which this is a form.
     pub(super) fn verb(&self, form: &str) -> Option<&Verb> {
-        self.verbs.iter().find(|verb| verb.participle == form || verb.past == form || verb.third == form || verb.base == form)
+        self.verbs.iter().find(|verb| {
+            verb.participle == form || verb.past == form || verb.third == form || verb.base == form
+        })
     }
 
     /// The verb of which this names the one who does it.
@@ -148,7 +193,10 @@ impl Lexicon {
 
     /// Other words for a class of things, in the singular.
     pub(super) fn synonyms(&self, noun: &str) -> &[String] {
-        self.nouns.get(noun).or_else(|| self.nouns.get(&singular(noun))).map_or(&[], Vec::as_slice)
+        self.nouns
+            .get(noun)
+            .or_else(|| self.nouns.get(&singular(noun)))
+            .map_or(&[], Vec::as_slice)
     }
 
     fn knows(&self, word: &str) -> bool {
@@ -168,7 +216,10 @@ impl Lexicon {
         for at in (4..word.len().saturating_sub(3)).rev() {
             let (start, end) = word.split_at(at);
             if self.knows(end) {
-                let mut longer = self.vocabulary.range(start.to_owned()..).take_while(|known| known.starts_with(start));
+                let mut longer = self
+                    .vocabulary
+                    .range(start.to_owned()..)
+                    .take_while(|known| known.starts_with(start));
                 if let Some(whole) = longer.next() {
                     return vec![whole.clone(), end.to_owned()];
                 }

@@ -58,7 +58,13 @@ pub struct SynthOptions {
 
 impl Default for SynthOptions {
     fn default() -> Self {
-        Self { count: 10_000, seed: 1, threads: 0, verify: VerifyOptions::default(), typos: 0.02 }
+        Self {
+            count: 10_000,
+            seed: 1,
+            threads: 0,
+            verify: VerifyOptions::default(),
+            typos: 0.02,
+        }
     }
 }
 
@@ -91,9 +97,17 @@ impl Synthesis {
     /// both sides, however it is worded.
     #[must_use]
     pub fn split(self, share: f64, seed: u64) -> (Vec<GoldQuestion>, Beside) {
-        let held = |question: &GoldQuestion| hash::falls_into(share, seed, "held-back", &question.query.text());
+        let held = |question: &GoldQuestion| {
+            hash::falls_into(share, seed, "held-back", &question.query.text())
+        };
         let (held_back, data) = self.questions.into_iter().partition(held);
-        (data, Beside { coverage: self.coverage, held_back })
+        (
+            data,
+            Beside {
+                coverage: self.coverage,
+                held_back,
+            },
+        )
     }
 }
 
@@ -159,7 +173,10 @@ pub fn synthesise(
     stop: &AtomicBool,
 ) -> Result<Synthesis, Error> {
     let begun = Instant::now();
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build().map_err(|error| Error::Threads(error.to_string()))?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .build()
+        .map_err(|error| Error::Threads(error.to_string()))?;
     let lexicon = Lexicon::new();
     let profile = Profile::new(kg, &lexicon);
     let mut made = Made::new(&profile, options);
@@ -182,19 +199,33 @@ pub fn synthesise(
         let before = made.kept.len();
         for (slot, result) in slots.iter().zip(results) {
             let Some(drawn) = result else {
-                return Err(Error::Stopped { done: made.kept.len(), total: options.count });
+                return Err(Error::Stopped {
+                    done: made.kept.len(),
+                    total: options.count,
+                });
             };
             made.take(slot, drawn);
         }
         progress(made.kept.len(), options.count);
         // The last questions are drawn in small rounds, which bring little each.
-        idle = if made.kept.len() - before < (slots.len() / 200).max(1) { idle + 1 } else { 0 };
+        idle = if made.kept.len() - before < (slots.len() / 200).max(1) {
+            idle + 1
+        } else {
+            0
+        };
     }
     if made.kept.is_empty() {
         return Err(Error::Unaskable);
     }
     let coverage = made.coverage(begun.elapsed().as_secs_f64());
-    Ok(Synthesis { questions: made.kept.into_iter().map(|candidate| candidate.question).collect(), coverage })
+    Ok(Synthesis {
+        questions: made
+            .kept
+            .into_iter()
+            .map(|candidate| candidate.question)
+            .collect(),
+        coverage,
+    })
 }
 
 /// Counts that steer the drawing.
@@ -231,15 +262,29 @@ impl<'p, 'g> Made<'p, 'g> {
     /// missing of them.
     fn slots(&mut self, round: usize) -> Vec<Slot> {
         let options = self.options;
-        let mut rng = Rng::new(hash::number(options.seed, "synth", &format!("round {round}")));
-        let alive: Vec<bool> = self.shapes.iter().map(|&(kept, tried)| tried < 500 || kept * 150 > tried).collect();
-        let weights: u32 = SHAPES.iter().zip(&alive).filter(|(_, alive)| **alive).map(|((_, weight), _)| weight).sum();
+        let mut rng = Rng::new(hash::number(
+            options.seed,
+            "synth",
+            &format!("round {round}"),
+        ));
+        let alive: Vec<bool> = self
+            .shapes
+            .iter()
+            .map(|&(kept, tried)| tried < 500 || kept * 150 > tried)
+            .collect();
+        let weights: u32 = SHAPES
+            .iter()
+            .zip(&alive)
+            .filter(|(_, alive)| **alive)
+            .map(|((_, weight), _)| weight)
+            .sum();
         let wanted: Vec<f64> = (0..SHAPES.len())
             .map(|i| {
                 if !alive[i] {
                     return 0.0;
                 }
-                let target = options.count as f64 * f64::from(SHAPES[i].1) / f64::from(weights.max(1));
+                let target =
+                    options.count as f64 * f64::from(SHAPES[i].1) / f64::from(weights.max(1));
                 let (kept, tried) = self.shapes[i];
                 let rate = (kept as f64 + 5.0) / (tried as f64 + 10.0);
                 // A shape that has enough may still be drawn a little: others may never fill up.
@@ -268,7 +313,11 @@ impl<'p, 'g> Made<'p, 'g> {
                 Focus::Relation(relation) => self.relations[relation].1 += 1,
                 Focus::Class(class) => self.classes[class].1 += 1,
             }
-            slots.push(Slot { shape, focus, seed: hash::number(options.seed, "slot", &format!("{round} {i}")) });
+            slots.push(Slot {
+                shape,
+                focus,
+                seed: hash::number(options.seed, "slot", &format!("{round} {i}")),
+            });
         }
         slots
     }
@@ -291,7 +340,12 @@ impl<'p, 'g> Made<'p, 'g> {
             match shape {
                 "attribute" => relation.tail != Tail::Thing,
                 "literal-constraint" => relation.tail != Tail::Thing,
-                "comparison" | "superlative" | "superlative-attribute" | "class-superlative" | "compare" | "boolean-comparison" => {
+                "comparison"
+                | "superlative"
+                | "superlative-attribute"
+                | "class-superlative"
+                | "compare"
+                | "boolean-comparison" => {
                     matches!(relation.tail, Tail::Number | Tail::Time)
                 }
                 "between" => relation.tail == Tail::Number,
@@ -303,11 +357,20 @@ impl<'p, 'g> Made<'p, 'g> {
         };
         if rng.chance(0.6) {
             let late = |i: usize| usize::from(!profile.declared.contains(&i));
-            return self.least(&self.relations, fits, late, rng).map(Focus::Relation);
+            return self
+                .least(&self.relations, fits, late, rng)
+                .map(Focus::Relation);
         }
         // By use: half of the draws look like the graph itself.
-        let weights: Vec<f64> =
-            (0..profile.relations.len()).map(|i| if fits(i) { (profile.relations[i].edges as f64).sqrt() } else { 0.0 }).collect();
+        let weights: Vec<f64> = (0..profile.relations.len())
+            .map(|i| {
+                if fits(i) {
+                    (profile.relations[i].edges as f64).sqrt()
+                } else {
+                    0.0
+                }
+            })
+            .collect();
         let all: f64 = weights.iter().sum();
         let mut at = (rng.next() >> 11) as f64 / (1_u64 << 53) as f64 * all;
         weights
@@ -330,9 +393,15 @@ impl<'p, 'g> Made<'p, 'g> {
         let turn = rng.below(counts.len());
         let key = |i: usize| {
             let (kept, tried) = counts[i];
-            (kept * 4 + tried, late(i), (i + counts.len() - turn) % counts.len().max(1))
+            (
+                kept * 4 + tried,
+                late(i),
+                (i + counts.len() - turn) % counts.len().max(1),
+            )
         };
-        (0..counts.len()).filter(|&i| fits(i)).min_by_key(|&i| key(i))
+        (0..counts.len())
+            .filter(|&i| fits(i))
+            .min_by_key(|&i| key(i))
     }
 
     fn take(&mut self, slot: &Slot, drawn: Drawn) {
@@ -345,8 +414,12 @@ impl<'p, 'g> Made<'p, 'g> {
                 if self.texts.insert(spelt(&candidate.question.question)) {
                     self.shapes[slot.shape].0 += 1;
                     let uses = candidate.ask.uses();
-                    uses.relations.iter().for_each(|&relation| self.relations[relation].0 += 1);
-                    uses.classes.iter().for_each(|&class| self.classes[class].0 += 1);
+                    uses.relations
+                        .iter()
+                        .for_each(|&relation| self.relations[relation].0 += 1);
+                    uses.classes
+                        .iter()
+                        .for_each(|&class| self.classes[class].0 += 1);
                     candidate.question.id = format!("synth-{:06}", self.kept.len());
                     self.kept.push(*candidate);
                     return;
@@ -363,19 +436,37 @@ impl<'p, 'g> Made<'p, 'g> {
 
     fn coverage(&self, seconds: f64) -> Coverage {
         let profile = self.profile;
-        let mut coverage = Coverage { wanted: self.options.count, questions: self.kept.len(), seconds, ..Coverage::default() };
+        let mut coverage = Coverage {
+            wanted: self.options.count,
+            questions: self.kept.len(),
+            seconds,
+            ..Coverage::default()
+        };
         for (i, relation) in profile.relations.iter().enumerate() {
             let why = coverage::unusable(profile, relation);
-            coverage.relation(&relation.name, self.relations[i].0, why, self.failures.get(&i).copied());
+            coverage.relation(
+                &relation.name,
+                self.relations[i].0,
+                why,
+                self.failures.get(&i).copied(),
+            );
         }
         for (i, class) in profile.classes.iter().enumerate() {
             let why = coverage::unnamed(profile, class);
-            coverage.class(&class.name, self.classes[i].0, why, self.class_failures.get(&i).copied());
+            coverage.class(
+                &class.name,
+                self.classes[i].0,
+                why,
+                self.class_failures.get(&i).copied(),
+            );
         }
         for candidate in &self.kept {
             let shape = candidate.question.kind.clone().unwrap_or_default();
             *coverage.by_shape.entry(shape).or_default() += 1;
-            *coverage.by_hops.entry(candidate.question.hops.unwrap_or_default()).or_default() += 1;
+            *coverage
+                .by_hops
+                .entry(candidate.question.hops.unwrap_or_default())
+                .or_default() += 1;
         }
         coverage
     }
@@ -383,23 +474,40 @@ impl<'p, 'g> Made<'p, 'g> {
 
 /// A question by its letters and digits: two that differ in case or punctuation only are the same.
 fn spelt(question: &str) -> String {
-    fold(question).chars().filter(|c| c.is_alphanumeric() || *c == ' ').collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+    fold(question)
+        .chars()
+        .filter(|c| c.is_alphanumeric() || *c == ' ')
+        .collect::<String>()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Draws, words and checks one candidate.
-fn candidate(profile: &Profile<'_>, options: &SynthOptions, reworder: Option<&dyn Reworder>, slot: &Slot) -> Drawn {
+fn candidate(
+    profile: &Profile<'_>,
+    options: &SynthOptions,
+    reworder: Option<&dyn Reworder>,
+    slot: &Slot,
+) -> Drawn {
     let shape = SHAPES[slot.shape].0;
     let mut rng = Rng::new(slot.seed);
     let mut failure = "nothing of its shapes could be drawn";
     for _ in 0..DRAWS {
-        let mut draw = Draw { profile, rng: Rng::new(rng.next()) };
-        let Some(ask) = draw.draw(shape, slot.focus) else { continue };
+        let mut draw = Draw {
+            profile,
+            rng: Rng::new(rng.next()),
+        };
+        let Some(ask) = draw.draw(shape, slot.focus) else {
+            continue;
+        };
         let Some(query) = ask.query(profile) else {
             failure = "a thing in it has no name of its own";
             continue;
         };
         let needed = ask.uses().entities;
-        let Some((text, topics)) = worded(profile, options, reworder, &ask, &needed, &mut rng) else {
+        let Some((text, topics)) = worded(profile, options, reworder, &ask, &needed, &mut rng)
+        else {
             failure = "its things cannot be linked by their labels";
             continue;
         };
@@ -417,7 +525,9 @@ fn candidate(profile: &Profile<'_>, options: &SynthOptions, reworder: Option<&dy
         };
         match verify::verify(profile.kg, &question, &options.verify) {
             // A value that the question's words do not give would not be there at inference either.
-            Ok(verified) if verified.values_added > 0 => failure = "its values cannot be linked by their words",
+            Ok(verified) if verified.values_added > 0 => {
+                failure = "its values cannot be linked by their words"
+            }
             Ok(_) => return Drawn::Kept(Box::new(Candidate { question, ask })),
             Err(_) => failure = "its queries were refused",
         }
@@ -438,16 +548,24 @@ fn worded(
     let linked = |text: &str| {
         // An index that cannot be read links nothing, so that no wording is kept.
         let found = link::entities_of(kg, text, lexical().as_ref()).ok()?;
-        needed.iter().all(|node| found.contains(node)).then_some(found)
+        needed
+            .iter()
+            .all(|node| found.contains(node))
+            .then_some(found)
     };
     for _ in 0..WORDINGS {
-        let mut say = Say { profile, rng: Rng::new(rng.next()) };
+        let mut say = Say {
+            profile,
+            rng: Rng::new(rng.next()),
+        };
         let mut text = say.question(ask);
         // Nobody asks in so many words.
         if text.split(' ').count() > LONGEST {
             continue;
         }
-        let Some(mut found) = linked(&text) else { continue };
+        let Some(mut found) = linked(&text) else {
+            continue;
+        };
         if let Some(reworder) = reworder {
             let keep: Vec<String> = needed.iter().filter_map(|&node| kg.label(node)).collect();
             if let Some(other) = reworder.reword(&text, &keep)
@@ -463,7 +581,13 @@ fn worded(
                 text = misspelt;
             }
         }
-        let topics = found.iter().map(|&node| Topic { name: kg.name(node), label: kg.label(node).unwrap_or_default() }).collect();
+        let topics = found
+            .iter()
+            .map(|&node| Topic {
+                name: kg.name(node),
+                label: kg.label(node).unwrap_or_default(),
+            })
+            .collect();
         return Some((text, topics));
     }
     None
@@ -473,7 +597,10 @@ fn worded(
 fn misspelt(text: &str, rng: &mut Rng) -> String {
     let mut words: Vec<String> = text.split(' ').map(str::to_owned).collect();
     let at = rng.below(words.len());
-    let Some(word) = words.get_mut(at).filter(|word| word.len() > 4 && word.bytes().all(|b| b.is_ascii_lowercase())) else {
+    let Some(word) = words
+        .get_mut(at)
+        .filter(|word| word.len() > 4 && word.bytes().all(|b| b.is_ascii_lowercase()))
+    else {
         return text.to_owned();
     };
     let i = 1 + rng.below(word.len() - 2);

@@ -38,12 +38,28 @@ const LEADING: &[&str] = &["ref", "fk", "has", "is", "the", "have", "r", "rel", 
 /// Words behind a foreign key's noun.
 const KEY_ENDS: &[&str] = &["id", "code", "key", "no", "nr", "ref"];
 /// Words behind the name of a class that holds things of the noun before it.
-const FILLERS: &[&str] =
-    &["data", "list", "info", "information", "details", "detail", "table", "records", "record", "entry", "entries", "set"];
+const FILLERS: &[&str] = &[
+    "data",
+    "list",
+    "info",
+    "information",
+    "details",
+    "detail",
+    "table",
+    "records",
+    "record",
+    "entry",
+    "entries",
+    "set",
+];
 /// Units behind the name of an attribute.
-const UNITS: &[&str] =
-    &["millions", "million", "billions", "usd", "eur", "dollars", "km", "km2", "m", "cm", "kg", "percent", "sqkm", "miles"];
-const PREPOSITIONS: &[&str] = &["in", "at", "on", "from", "to", "for", "into", "with", "under", "near", "through"];
+const UNITS: &[&str] = &[
+    "millions", "million", "billions", "usd", "eur", "dollars", "km", "km2", "m", "cm", "kg",
+    "percent", "sqkm", "miles",
+];
+const PREPOSITIONS: &[&str] = &[
+    "in", "at", "on", "from", "to", "for", "into", "with", "under", "near", "through",
+];
 /// Nouns that mean people.
 const PEOPLE: &[&str] = &[
     "person",
@@ -65,7 +81,18 @@ const PEOPLE: &[&str] = &[
     "agent",
     "human",
 ];
-const PLACES: &[&str] = &["place", "city", "country", "location", "region", "town", "continent", "state", "settlement", "area"];
+const PLACES: &[&str] = &[
+    "place",
+    "city",
+    "country",
+    "location",
+    "region",
+    "town",
+    "continent",
+    "state",
+    "settlement",
+    "area",
+];
 
 /// What a class is called, in the singular, best first.
 pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) -> Vec<String> {
@@ -76,12 +103,18 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
         }
     };
     let last = segments(name, lexicon).pop().unwrap_or_default();
-    let last = last.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ').to_owned();
+    let last = last
+        .trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ')
+        .to_owned();
     if let Some(label) = label {
         add(singular(&label.to_lowercase()));
     }
     let mut words: Vec<&str> = last.split(' ').collect();
-    while words.len() > 1 && words.last().is_some_and(|word| FILLERS.contains(word) || KEY_ENDS.contains(word)) {
+    while words.len() > 1
+        && words
+            .last()
+            .is_some_and(|word| FILLERS.contains(word) || KEY_ENDS.contains(word))
+    {
         words.pop();
         add(singular(&words.join(" ")));
     }
@@ -91,7 +124,12 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
         more.extend(lexicon.synonyms(noun).iter().cloned());
         // "car maker" is a maker, and what makers are called.
         if let Some((before, head)) = noun.rsplit_once(' ') {
-            more.extend(lexicon.synonyms(head).iter().map(|other| format!("{before} {other}")));
+            more.extend(
+                lexicon
+                    .synonyms(head)
+                    .iter()
+                    .map(|other| format!("{before} {other}")),
+            );
             more.push(head.to_owned());
         }
     }
@@ -105,11 +143,26 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
 
 impl Phrases {
     /// Works out the phrases of a relation.
-    pub(super) fn new(name: &str, label: Option<&str>, tail: Tail, heads: &[String], tails: &[String], lexicon: &Lexicon) -> Self {
+    pub(super) fn new(
+        name: &str,
+        label: Option<&str>,
+        tail: Tail,
+        heads: &[String],
+        tails: &[String],
+        lexicon: &Lexicon,
+    ) -> Self {
         let parts = segments(name, lexicon);
-        let mut say = Self { kind: kind_of(tail, tails), tails: tails.to_vec(), ..Self::default() };
+        let mut say = Self {
+            kind: kind_of(tail, tails),
+            tails: tails.to_vec(),
+            ..Self::default()
+        };
         let last = parts.last().cloned().unwrap_or_default();
-        let bases: Vec<String> = label.map(str::to_lowercase).into_iter().chain([last]).collect();
+        let bases: Vec<String> = label
+            .map(str::to_lowercase)
+            .into_iter()
+            .chain([last])
+            .collect();
         for base in &bases {
             say.base(base, tail, heads, tails, lexicon);
         }
@@ -126,7 +179,8 @@ impl Phrases {
             say.heads.push(singular(&parts[parts.len() - 2]));
         }
         if say.nouns.is_empty() {
-            say.nouns.push(bases.first().cloned().unwrap_or_else(|| "value".to_owned()));
+            say.nouns
+                .push(bases.first().cloned().unwrap_or_else(|| "value".to_owned()));
         }
         say.nouns.dedup();
         say
@@ -138,9 +192,18 @@ impl Phrases {
         }
     }
 
-    fn base(&mut self, text: &str, tail: Tail, heads: &[String], tails: &[String], lexicon: &Lexicon) {
+    fn base(
+        &mut self,
+        text: &str,
+        tail: Tail,
+        heads: &[String],
+        tails: &[String],
+        lexicon: &Lexicon,
+    ) {
         let mut words: Vec<&str> = text.split(' ').collect();
-        let key = words.first().is_some_and(|word| ["ref", "fk"].contains(word));
+        let key = words
+            .first()
+            .is_some_and(|word| ["ref", "fk"].contains(word));
         while words.len() > 1 && LEADING.contains(&words[0]) {
             words.remove(0);
         }
@@ -159,7 +222,9 @@ impl Phrases {
         self.plural |= is_plural(&base) && tail == Tail::Thing && !base.ends_with("headquarters");
         let rest = &words[..words.len() - 1];
         let end = words[words.len() - 1];
-        let concept = lexicon.concept(&base).map(|(concept, whole)| (concept.clone(), whole));
+        let concept = lexicon
+            .concept(&base)
+            .map(|(concept, whole)| (concept.clone(), whole));
         if end == "by" && !rest.is_empty() {
             self.by(rest[rest.len() - 1], heads, lexicon);
             self.add_noun(base.clone());
@@ -176,7 +241,10 @@ impl Phrases {
             self.add_noun(base.clone());
         } else if PREPOSITIONS.contains(&end) && !rest.is_empty() {
             let verb = rest.join(" ");
-            self.modifiers.extend([format!("{verb} {end} {{v}}"), format!("that are {verb} {end} {{v}}")]);
+            self.modifiers.extend([
+                format!("{verb} {end} {{v}}"),
+                format!("that are {verb} {end} {{v}}"),
+            ]);
             self.asks.extend([
                 format!("what is {{x}} {verb} {end}"),
                 format!("which {{t}} is {{x}} {verb} {end}"),
@@ -186,7 +254,10 @@ impl Phrases {
                 self.add_noun(noun.clone());
             }
             self.add_noun(base.clone());
-        } else if let Some(verb) = lexicon.verb(&base).filter(|_| concept.is_none() && tail == Tail::Thing) {
+        } else if let Some(verb) = lexicon
+            .verb(&base)
+            .filter(|_| concept.is_none() && tail == Tail::Thing)
+        {
             self.modifiers.extend([
                 format!("that {} {{v}}", verb.base),
                 format!("who {} {{v}}", verb.past),
@@ -259,7 +330,11 @@ impl Phrases {
             words.pop();
             self.add_noun(words.join(" "));
         }
-        let base = if self.plural { singular(base) } else { base.to_owned() };
+        let base = if self.plural {
+            singular(base)
+        } else {
+            base.to_owned()
+        };
         self.add_noun(base.clone());
         if let Some(verb) = lexicon.verb_of_agent(base.split(' ').next_back().unwrap_or_default()) {
             self.done_by(&verb.clone(), heads);
@@ -271,7 +346,10 @@ impl Phrases {
         match lexicon.verb(participle).cloned() {
             Some(verb) => self.done_by(&verb, heads),
             None => {
-                self.modifiers.extend([format!("{participle} by {{v}}"), format!("that were {participle} by {{v}}")]);
+                self.modifiers.extend([
+                    format!("{participle} by {{v}}"),
+                    format!("that were {participle} by {{v}}"),
+                ]);
                 self.asks.extend([
                     format!("who {participle} {{x}}"),
                     format!("by whom was {{x}} {participle}"),
@@ -282,7 +360,13 @@ impl Phrases {
     }
 
     fn done_by(&mut self, verb: &Verb, heads: &[String]) {
-        let Verb { base, third, past, participle, agents } = verb;
+        let Verb {
+            base,
+            third,
+            past,
+            participle,
+            agents,
+        } = verb;
         self.is_nouns(agents);
         self.asks.extend([
             format!("who {past} {{x}}"),

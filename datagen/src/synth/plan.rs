@@ -2,8 +2,12 @@
 //! the same tree, so that they cannot drift apart.
 
 use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression};
-use toolbox::kg::spargebra::term::{Literal as AlgebraLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use toolbox::kg::spargebra::algebra::{
+    AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
+};
+use toolbox::kg::spargebra::term::{
+    Literal as AlgebraLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
+};
 use toolbox::term::{Literal, NodeId, Term};
 use toolbox::value::Op;
 
@@ -17,24 +21,49 @@ pub(super) enum Set {
     /// All instances of a class of the profile.
     Class(usize),
     /// What a relation of the profile leads to (`forward`) or comes from. A silent set is made of statement nodes, which have no name.
-    Walk { from: Box<Set>, relation: usize, forward: bool, silent: bool },
+    Walk {
+        from: Box<Set>,
+        relation: usize,
+        forward: bool,
+        silent: bool,
+    },
     /// Those members that pass a test.
     Keep { of: Box<Set>, test: Test },
     /// The members with the extreme value of an attribute: their own, or that of what `via` joins them to.
-    Most { of: Box<Set>, via: Option<(usize, bool)>, relation: usize, max: bool },
+    Most {
+        of: Box<Set>,
+        via: Option<(usize, bool)>,
+        relation: usize,
+        max: bool,
+    },
 }
 
 /// What a member may have to pass.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Test {
     /// An attribute compares with a value.
-    Value { relation: usize, op: Op, value: Literal },
+    Value {
+        relation: usize,
+        op: Op,
+        value: Literal,
+    },
     /// An attribute lies between two values, both included.
-    Between { relation: usize, low: Literal, high: Literal },
+    Between {
+        relation: usize,
+        low: Literal,
+        high: Literal,
+    },
     /// An attribute is one of two values.
-    OneOf { relation: usize, values: [Literal; 2] },
+    OneOf {
+        relation: usize,
+        values: [Literal; 2],
+    },
     /// A relation leads to (`forward`) or comes from a member of a set.
-    Is { relation: usize, forward: bool, set: Box<Set> },
+    Is {
+        relation: usize,
+        forward: bool,
+        set: Box<Set>,
+    },
     /// The member is of a class.
     Of(usize),
     /// The member's interval (index into the profile's) holds in a year.
@@ -51,39 +80,80 @@ pub(super) enum Ask {
     /// Whether a thing passes a test.
     Yes { of: Set, test: Test },
     /// Things of either set.
-    Either { left: Set, right: Set, by: Option<usize> },
+    Either {
+        left: Set,
+        right: Set,
+        by: Option<usize>,
+    },
     /// Which of two things has more of an attribute.
-    Compare { left: NodeId, right: NodeId, relation: usize, max: bool },
+    Compare {
+        left: NodeId,
+        right: NodeId,
+        relation: usize,
+        max: bool,
+    },
 }
 
 impl Set {
     pub(super) fn walk(self, relation: usize, forward: bool) -> Self {
-        Self::Walk { from: Box::new(self), relation, forward, silent: false }
+        Self::Walk {
+            from: Box::new(self),
+            relation,
+            forward,
+            silent: false,
+        }
     }
 
     pub(super) fn silent(self, relation: usize, forward: bool) -> Self {
-        Self::Walk { from: Box::new(self), relation, forward, silent: true }
+        Self::Walk {
+            from: Box::new(self),
+            relation,
+            forward,
+            silent: true,
+        }
     }
 
     pub(super) fn keep(self, test: Test) -> Self {
-        Self::Keep { of: Box::new(self), test }
+        Self::Keep {
+            of: Box::new(self),
+            test,
+        }
     }
 
     pub(super) fn most(self, relation: usize, max: bool) -> Self {
-        Self::Most { of: Box::new(self), via: None, relation, max }
+        Self::Most {
+            of: Box::new(self),
+            via: None,
+            relation,
+            max,
+        }
     }
 
     /// The extremes by an attribute of what a relation joins the members to.
     pub(super) fn most_via(self, via: (usize, bool), relation: usize, max: bool) -> Self {
-        Self::Most { of: Box::new(self), via: Some(via), relation, max }
+        Self::Most {
+            of: Box::new(self),
+            via: Some(via),
+            relation,
+            max,
+        }
     }
 
     /// Calls back with every relation, class and named thing.
-    fn visit(&self, relation: &mut dyn FnMut(usize), class: &mut dyn FnMut(usize), entity: &mut dyn FnMut(NodeId)) {
+    fn visit(
+        &self,
+        relation: &mut dyn FnMut(usize),
+        class: &mut dyn FnMut(usize),
+        entity: &mut dyn FnMut(NodeId),
+    ) {
         match self {
             Self::Entity(node) => entity(*node),
             Self::Class(index) => class(*index),
-            Self::Walk { from, relation: used, .. } => {
+            Self::Walk {
+                from,
+                relation: used,
+                ..
+            } => {
                 relation(*used);
                 from.visit(relation, class, entity);
             }
@@ -91,7 +161,12 @@ impl Set {
                 of.visit(relation, class, entity);
                 test.visit(relation, class, entity);
             }
-            Self::Most { of, via, relation: used, .. } => {
+            Self::Most {
+                of,
+                via,
+                relation: used,
+                ..
+            } => {
                 relation(*used);
                 via.iter().for_each(|via| relation(via.0));
                 of.visit(relation, class, entity);
@@ -118,12 +193,23 @@ impl Set {
 }
 
 impl Test {
-    fn visit(&self, relation: &mut dyn FnMut(usize), class: &mut dyn FnMut(usize), entity: &mut dyn FnMut(NodeId)) {
+    fn visit(
+        &self,
+        relation: &mut dyn FnMut(usize),
+        class: &mut dyn FnMut(usize),
+        entity: &mut dyn FnMut(NodeId),
+    ) {
         match self {
-            Self::Value { relation: used, .. } | Self::Between { relation: used, .. } | Self::OneOf { relation: used, .. } => {
+            Self::Value { relation: used, .. }
+            | Self::Between { relation: used, .. }
+            | Self::OneOf { relation: used, .. } => {
                 relation(*used);
             }
-            Self::Is { relation: used, set, .. } => {
+            Self::Is {
+                relation: used,
+                set,
+                ..
+            } => {
                 relation(*used);
                 set.visit(relation, class, entity);
             }
@@ -176,7 +262,12 @@ impl Ask {
                     right.visit(&mut relation, &mut class, &mut entity);
                     by.iter().for_each(|&by| relation(by));
                 }
-                Self::Compare { left, right, relation: used, .. } => {
+                Self::Compare {
+                    left,
+                    right,
+                    relation: used,
+                    ..
+                } => {
                     relation(*used);
                     entity(*left);
                     entity(*right);
@@ -199,8 +290,18 @@ impl Ask {
 
     /// The query that says exactly this. `None` where a thing has no IRI.
     pub(super) fn query(&self, profile: &Profile<'_>) -> Option<Query> {
-        let mut algebra = Algebra { profile, patterns: Vec::new(), filters: Vec::new(), order: None, next: 0 };
-        let select = |pattern: GraphPattern| Query::Select { dataset: None, pattern, base_iri: None };
+        let mut algebra = Algebra {
+            profile,
+            patterns: Vec::new(),
+            filters: Vec::new(),
+            order: None,
+            next: 0,
+        };
+        let select = |pattern: GraphPattern| Query::Select {
+            dataset: None,
+            pattern,
+            base_iri: None,
+        };
         let answer = Variable::new_unchecked("x");
         Some(match self {
             Self::List { set, by } => {
@@ -220,48 +321,97 @@ impl Ask {
                     variables: Vec::new(),
                     aggregates: vec![(count.clone(), aggregate)],
                 };
-                select(GraphPattern::Project { inner: Box::new(group), variables: vec![count] })
+                select(GraphPattern::Project {
+                    inner: Box::new(group),
+                    variables: vec![count],
+                })
             }
             Self::Yes { of, test } => {
                 let term = algebra.set(of)?;
                 algebra.test(&term, test)?;
-                Query::Ask { dataset: None, pattern: algebra.group(), base_iri: None }
+                Query::Ask {
+                    dataset: None,
+                    pattern: algebra.group(),
+                    base_iri: None,
+                }
             }
             Self::Either { left, right, by } => {
                 algebra.listed(left, *by, &answer)?;
                 let first = algebra.group();
                 (algebra.patterns, algebra.filters) = (Vec::new(), Vec::new());
                 algebra.listed(right, *by, &answer)?;
-                let union = GraphPattern::Union { left: Box::new(first), right: Box::new(algebra.group()) };
-                select(GraphPattern::Distinct { inner: Box::new(project(union, &answer)) })
+                let union = GraphPattern::Union {
+                    left: Box::new(first),
+                    right: Box::new(algebra.group()),
+                };
+                select(GraphPattern::Distinct {
+                    inner: Box::new(project(union, &answer)),
+                })
             }
-            Self::Compare { left, right, relation, max } => {
+            Self::Compare {
+                left,
+                right,
+                relation,
+                max,
+            } => {
                 let (left, right) = (algebra.named(*left)?, algebra.named(*right)?);
                 let value = algebra.fresh();
-                algebra.triple(TermPattern::Variable(answer.clone()), *relation, TermPattern::Variable(value.clone()));
+                algebra.triple(
+                    TermPattern::Variable(answer.clone()),
+                    *relation,
+                    TermPattern::Variable(value.clone()),
+                );
                 let of = Expression::In(
                     Box::new(Expression::Variable(answer.clone())),
                     vec![Expression::NamedNode(left), Expression::NamedNode(right)],
                 );
                 algebra.filters.push(of);
-                select(ranked(project(algebra.group(), &answer), Some((value, *max)), &answer))
+                select(ranked(
+                    project(algebra.group(), &answer),
+                    Some((value, *max)),
+                    &answer,
+                ))
             }
         })
     }
 }
 
 fn project(inner: GraphPattern, answer: &Variable) -> GraphPattern {
-    GraphPattern::Project { inner: Box::new(inner), variables: vec![answer.clone()] }
+    GraphPattern::Project {
+        inner: Box::new(inner),
+        variables: vec![answer.clone()],
+    }
 }
 
 /// DISTINCT, or ORDER BY with LIMIT 1 where an extreme is wanted.
-fn ranked(projected: GraphPattern, order: Option<(Variable, bool)>, answer: &Variable) -> GraphPattern {
-    let Some((variable, max)) = order else { return GraphPattern::Distinct { inner: Box::new(projected) } };
-    let GraphPattern::Project { inner, .. } = projected else { return projected };
+fn ranked(
+    projected: GraphPattern,
+    order: Option<(Variable, bool)>,
+    answer: &Variable,
+) -> GraphPattern {
+    let Some((variable, max)) = order else {
+        return GraphPattern::Distinct {
+            inner: Box::new(projected),
+        };
+    };
+    let GraphPattern::Project { inner, .. } = projected else {
+        return projected;
+    };
     let key = Expression::Variable(variable);
-    let key = if max { OrderExpression::Desc(key) } else { OrderExpression::Asc(key) };
-    let ordered = GraphPattern::OrderBy { inner, expression: vec![key] };
-    GraphPattern::Slice { inner: Box::new(project(ordered, answer)), start: 0, length: Some(1) }
+    let key = if max {
+        OrderExpression::Desc(key)
+    } else {
+        OrderExpression::Asc(key)
+    };
+    let ordered = GraphPattern::OrderBy {
+        inner,
+        expression: vec![key],
+    };
+    GraphPattern::Slice {
+        inner: Box::new(project(ordered, answer)),
+        start: 0,
+        length: Some(1),
+    }
 }
 
 struct Algebra<'p, 'g> {
@@ -291,22 +441,38 @@ impl Algebra<'_, '_> {
     }
 
     fn iri_triple(&mut self, subject: TermPattern, iri: &str, object: TermPattern) {
-        self.patterns.push(TriplePattern { subject, predicate: NamedNodePattern::NamedNode(NamedNode::new_unchecked(iri)), object });
+        self.patterns.push(TriplePattern {
+            subject,
+            predicate: NamedNodePattern::NamedNode(NamedNode::new_unchecked(iri)),
+            object,
+        });
     }
 
     /// The patterns so far.
     fn group(&mut self) -> GraphPattern {
-        let bgp = GraphPattern::Bgp { patterns: std::mem::take(&mut self.patterns) };
+        let bgp = GraphPattern::Bgp {
+            patterns: std::mem::take(&mut self.patterns),
+        };
         let filters = std::mem::take(&mut self.filters);
-        let all = filters.into_iter().reduce(|left, right| Expression::And(Box::new(left), Box::new(right)));
+        let all = filters
+            .into_iter()
+            .reduce(|left, right| Expression::And(Box::new(left), Box::new(right)));
         match all {
-            Some(expr) => GraphPattern::Filter { expr, inner: Box::new(bgp) },
+            Some(expr) => GraphPattern::Filter {
+                expr,
+                inner: Box::new(bgp),
+            },
             None => bgp,
         }
     }
 
     /// A set, or what names its members, as the answer; the variable by which it is ordered, if it is an extreme.
-    fn listed(&mut self, set: &Set, by: Option<usize>, answer: &Variable) -> Option<Option<(Variable, bool)>> {
+    fn listed(
+        &mut self,
+        set: &Set,
+        by: Option<usize>,
+        answer: &Variable,
+    ) -> Option<Option<(Variable, bool)>> {
         match by {
             Some(by) => {
                 let term = self.set(set)?;
@@ -337,15 +503,29 @@ impl Algebra<'_, '_> {
                 let (relation, node) = (class.type_relation.clone(), self.named(class.node)?);
                 self.iri_triple(this, &relation, TermPattern::NamedNode(node));
             }
-            Set::Walk { from, relation, forward, .. } => {
+            Set::Walk {
+                from,
+                relation,
+                forward,
+                ..
+            } => {
                 let from = self.set(from)?;
-                if *forward { self.triple(from, *relation, this) } else { self.triple(this, *relation, from) }
+                if *forward {
+                    self.triple(from, *relation, this)
+                } else {
+                    self.triple(this, *relation, from)
+                }
             }
             Set::Keep { of, test } => {
                 self.set_as(of, variable)?;
                 self.test(&this, test)?;
             }
-            Set::Most { of, via, relation, max } => {
+            Set::Most {
+                of,
+                via,
+                relation,
+                max,
+            } => {
                 self.set_as(of, variable)?;
                 // One query orders by one key.
                 if self.order.is_some() {
@@ -371,26 +551,57 @@ impl Algebra<'_, '_> {
 
     fn test(&mut self, this: &TermPattern, test: &Test) -> Option<()> {
         match test {
-            Test::Value { relation, op, value } => {
+            Test::Value {
+                relation,
+                op,
+                value,
+            } => {
                 let attribute = self.fresh();
-                self.triple(this.clone(), *relation, TermPattern::Variable(attribute.clone()));
+                self.triple(
+                    this.clone(),
+                    *relation,
+                    TermPattern::Variable(attribute.clone()),
+                );
                 self.filters.push(compare(&attribute, *op, value));
             }
-            Test::Between { relation, low, high } => {
+            Test::Between {
+                relation,
+                low,
+                high,
+            } => {
                 let attribute = self.fresh();
-                self.triple(this.clone(), *relation, TermPattern::Variable(attribute.clone()));
+                self.triple(
+                    this.clone(),
+                    *relation,
+                    TermPattern::Variable(attribute.clone()),
+                );
                 self.filters.push(compare(&attribute, Op::Ge, low));
                 self.filters.push(compare(&attribute, Op::Le, high));
             }
-            Test::OneOf { relation, values: [one, other] } => {
+            Test::OneOf {
+                relation,
+                values: [one, other],
+            } => {
                 let attribute = self.fresh();
-                self.triple(this.clone(), *relation, TermPattern::Variable(attribute.clone()));
+                self.triple(
+                    this.clone(),
+                    *relation,
+                    TermPattern::Variable(attribute.clone()),
+                );
                 let is = |value| Box::new(compare(&attribute, Op::Eq, value));
                 self.filters.push(Expression::Or(is(one), is(other)));
             }
-            Test::Is { relation, forward, set } => {
+            Test::Is {
+                relation,
+                forward,
+                set,
+            } => {
                 let other = self.set(set)?;
-                if *forward { self.triple(this.clone(), *relation, other) } else { self.triple(other, *relation, this.clone()) }
+                if *forward {
+                    self.triple(this.clone(), *relation, other)
+                } else {
+                    self.triple(other, *relation, this.clone())
+                }
             }
             Test::Of(class) => {
                 let class = &self.profile.classes[*class];
@@ -418,17 +629,29 @@ impl Algebra<'_, '_> {
                 object: TermPattern::Variable(variable.clone()),
             }],
         };
-        let (any, end) = (Variable::new_unchecked(format!("a{}", self.next)), Variable::new_unchecked(format!("b{}", self.next)));
+        let (any, end) = (
+            Variable::new_unchecked(format!("a{}", self.next)),
+            Variable::new_unchecked(format!("b{}", self.next)),
+        );
         self.next += 1;
         let missing = Expression::Not(Box::new(Expression::Exists(Box::new(pattern(&any)))));
-        let holds = GraphPattern::Filter { expr: compare(&end, op, value), inner: Box::new(pattern(&end)) };
-        Expression::Or(Box::new(missing), Box::new(Expression::Exists(Box::new(holds))))
+        let holds = GraphPattern::Filter {
+            expr: compare(&end, op, value),
+            inner: Box::new(pattern(&end)),
+        };
+        Expression::Or(
+            Box::new(missing),
+            Box::new(Expression::Exists(Box::new(holds))),
+        )
     }
 }
 
 /// `?variable op value`.
 fn compare(variable: &Variable, op: Op, value: &Literal) -> Expression {
-    let (left, right) = (Box::new(Expression::Variable(variable.clone())), Box::new(Expression::Literal(literal(value))));
+    let (left, right) = (
+        Box::new(Expression::Variable(variable.clone())),
+        Box::new(Expression::Literal(literal(value))),
+    );
     match op {
         Op::Eq => Expression::Equal(left, right),
         Op::Ne => Expression::Not(Box::new(Expression::Equal(left, right))),
@@ -441,8 +664,12 @@ fn compare(variable: &Variable, op: Op, value: &Literal) -> Expression {
 
 fn literal(value: &Literal) -> AlgebraLiteral {
     match (&value.datatype, &value.lang) {
-        (_, Some(lang)) => AlgebraLiteral::new_language_tagged_literal_unchecked(&value.lexical, lang),
-        (Some(datatype), None) => AlgebraLiteral::new_typed_literal(&value.lexical, NamedNode::new_unchecked(datatype)),
+        (_, Some(lang)) => {
+            AlgebraLiteral::new_language_tagged_literal_unchecked(&value.lexical, lang)
+        }
+        (Some(datatype), None) => {
+            AlgebraLiteral::new_typed_literal(&value.lexical, NamedNode::new_unchecked(datatype))
+        }
         (None, None) => AlgebraLiteral::new_simple_literal(&value.lexical),
     }
 }

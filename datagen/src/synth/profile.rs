@@ -91,10 +91,18 @@ impl<'g> Profile<'g> {
         profile.find_keys();
         for i in 0..profile.relations.len() {
             let relation = &profile.relations[i];
-            let nouns = |class: Option<usize>| class.map_or_else(Vec::new, |class| profile.classes[class].nouns.clone());
+            let nouns = |class: Option<usize>| {
+                class.map_or_else(Vec::new, |class| profile.classes[class].nouns.clone())
+            };
             let label = profile.given_label(relation.id.node());
-            let say =
-                Phrases::new(&relation.name, label.as_deref(), relation.tail, &nouns(relation.heads), &nouns(relation.tails), lexicon);
+            let say = Phrases::new(
+                &relation.name,
+                label.as_deref(),
+                relation.tail,
+                &nouns(relation.heads),
+                &nouns(relation.tails),
+                lexicon,
+            );
             profile.relations[i].say = say;
         }
         profile.find_intervals();
@@ -119,12 +127,19 @@ impl<'g> Profile<'g> {
     /// The most special class of a node among those of the profile.
     pub(super) fn class_of(&self, node: NodeId) -> Option<usize> {
         let known = self.kg.types(node);
-        known.iter().filter_map(|class| self.by_class.get(class).copied()).min_by_key(|&class| (self.classes[class].size, class))
+        known
+            .iter()
+            .filter_map(|class| self.by_class.get(class).copied())
+            .min_by_key(|&class| (self.classes[class].size, class))
     }
 
     /// The classes of a node.
     pub(super) fn classes_of(&self, node: NodeId) -> Vec<usize> {
-        self.kg.types(node).iter().filter_map(|class| self.by_class.get(class).copied()).collect()
+        self.kg
+            .types(node)
+            .iter()
+            .filter_map(|class| self.by_class.get(class).copied())
+            .collect()
     }
 
     /// What a node without a label goes by: an attribute of its class and its value.
@@ -132,14 +147,23 @@ impl<'g> Profile<'g> {
         let class = self.class_of(node)?;
         let key = self.classes[class].key?;
         let values = self.kg.tails(node, self.relations[key].id);
-        let literal = values.iter().find_map(|&value| self.kg.term(value).as_literal().cloned())?;
+        let literal = values
+            .iter()
+            .find_map(|&value| self.kg.term(value).as_literal().cloned())?;
         Some((class, key, literal))
     }
 
     /// The label that the graph states for a node, not one made of its IRI.
     fn given_label(&self, node: NodeId) -> Option<String> {
-        let stated = self.kg.schema().label_relations.iter().any(|&relation| !self.kg.tails(node, relation).is_empty());
-        self.kg.label(node).filter(|label| stated && !label.is_empty())
+        let stated = self
+            .kg
+            .schema()
+            .label_relations
+            .iter()
+            .any(|&relation| !self.kg.tails(node, relation).is_empty());
+        self.kg
+            .label(node)
+            .filter(|label| stated && !label.is_empty())
     }
 
     /// Whether a node has a name that people use: a stated label, or an IRI that reads like one and not like the key of a table's row.
@@ -147,15 +171,28 @@ impl<'g> Profile<'g> {
         if self.given_label(node).is_some() {
             return true;
         }
-        let reads = |label: String| !label.contains('=') && label.split(|c: char| !c.is_alphabetic()).any(|run| run.chars().count() >= 2);
+        let reads = |label: String| {
+            !label.contains('=')
+                && label
+                    .split(|c: char| !c.is_alphabetic())
+                    .any(|run| run.chars().count() >= 2)
+        };
         self.kg.label(node).is_some_and(reads)
     }
 
     /// A further name of a node, by which linking finds it as it does by its label: the `name` of a table's row.
     pub(super) fn alias(&self, node: NodeId) -> Option<String> {
         let kg = self.kg;
-        let mut names = kg.schema().alias_relations.iter().flat_map(|&relation| kg.tails(node, relation).into_owned());
-        names.find_map(|name| kg.term(name).as_literal().map(|literal| literal.lexical.clone()))
+        let mut names = kg
+            .schema()
+            .alias_relations
+            .iter()
+            .flat_map(|&relation| kg.tails(node, relation).into_owned());
+        names.find_map(|name| {
+            kg.term(name)
+                .as_literal()
+                .map(|literal| literal.lexical.clone())
+        })
     }
 
     /// Whether a node only joins others: it has neither a label nor an attribute to go by.
@@ -168,8 +205,15 @@ impl<'g> Profile<'g> {
         for &node in kg.classes() {
             self.vocabulary.insert(node);
             let instances = kg.instances(node);
-            let type_relation = kg.schema().type_relations.iter().find(|&&relation| !kg.heads(relation, node).is_empty());
-            let Some(Term::Iri(iri)) = type_relation.map(|relation| kg.term(relation.node())) else { continue };
+            let type_relation = kg
+                .schema()
+                .type_relations
+                .iter()
+                .find(|&&relation| !kg.heads(relation, node).is_empty());
+            let Some(Term::Iri(iri)) = type_relation.map(|relation| kg.term(relation.node()))
+            else {
+                continue;
+            };
             if instances.is_empty() || !matches!(kg.term(node), Term::Iri(_)) {
                 continue;
             }
@@ -178,7 +222,15 @@ impl<'g> Profile<'g> {
             let nouns = class_nouns(&name, label.as_deref(), lexicon);
             let (size, sample) = (instances.len(), spread(instances.into_owned(), INSTANCES));
             self.by_class.insert(node, self.classes.len());
-            self.classes.push(Class { node, name, type_relation: iri, size, sample, nouns, key: None });
+            self.classes.push(Class {
+                node,
+                name,
+                type_relation: iri,
+                size,
+                sample,
+                nouns,
+                key: None,
+            });
         }
     }
 
@@ -188,7 +240,9 @@ impl<'g> Profile<'g> {
         let kg = self.kg;
         for &id in kg.relations() {
             let node = id.node();
-            let Term::Iri(iri) = kg.term(node) else { continue };
+            let Term::Iri(iri) = kg.term(node) else {
+                continue;
+            };
             self.vocabulary.insert(node);
             if kg.schema().hidden.contains(&id) {
                 continue;
@@ -204,13 +258,27 @@ impl<'g> Profile<'g> {
             let tail = self.tail(&sample);
             self.by_relation.insert(id, self.relations.len());
             let (name, say) = (kg.name(node), Phrases::default());
-            self.relations.push(Relation { id, iri, name, edges: count, sample, tail, heads: None, tails: None, identifier: false, say });
+            self.relations.push(Relation {
+                id,
+                iri,
+                name,
+                edges: count,
+                sample,
+                tail,
+                heads: None,
+                tails: None,
+                identifier: false,
+                say,
+            });
         }
     }
 
     /// What the sampled tails mostly are.
     fn tail(&self, sample: &[(NodeId, NodeId)]) -> Tail {
-        let literals: Vec<Literal> = sample.iter().filter_map(|&(_, o)| self.kg.term(o).as_literal().cloned()).collect();
+        let literals: Vec<Literal> = sample
+            .iter()
+            .filter_map(|&(_, o)| self.kg.term(o).as_literal().cloned())
+            .collect();
         if literals.len() * 2 <= sample.len() {
             return Tail::Thing;
         }
@@ -236,10 +304,18 @@ impl<'g> Profile<'g> {
                     }
                 }
                 let wide = counts.iter().filter(|(_, count)| **count * 10 >= all * 7);
-                wide.map(|(&class, _)| class).min_by_key(|&class| (self.classes[class].size, class))
+                wide.map(|(&class, _)| class)
+                    .min_by_key(|&class| (self.classes[class].size, class))
             };
             let heads = common(&mut relation.sample.iter().take(300).map(|edge| edge.0));
-            let tails = common(&mut relation.sample.iter().take(300).map(|edge| edge.1).filter(|&o| self.is_thing(o)));
+            let tails = common(
+                &mut relation
+                    .sample
+                    .iter()
+                    .take(300)
+                    .map(|edge| edge.1)
+                    .filter(|&o| self.is_thing(o)),
+            );
             let (domain, range) = declared.get(&relation.id).copied().unwrap_or_default();
             if domain.is_some() || range.is_some() {
                 self.declared.insert(i);
@@ -255,23 +331,34 @@ impl<'g> Profile<'g> {
         const SHACL: &str = "http://www.w3.org/ns/shacl#";
         let kg = self.kg;
         let find = |iri: String| kg.find(&Term::Iri(iri)).map(NodeId::relation);
-        let class = |nodes: &[NodeId]| nodes.iter().find_map(|node| self.by_class.get(node).copied());
+        let class = |nodes: &[NodeId]| {
+            nodes
+                .iter()
+                .find_map(|node| self.by_class.get(node).copied())
+        };
         let mut ends: BTreeMap<RelId, (Option<usize>, Option<usize>)> = BTreeMap::new();
         for relation in &self.relations {
-            let end = |name: &str| find(format!("{RDFS}{name}")).and_then(|via| class(&kg.tails(relation.id.node(), via)));
+            let end = |name: &str| {
+                find(format!("{RDFS}{name}"))
+                    .and_then(|via| class(&kg.tails(relation.id.node(), via)))
+            };
             let (domain, range) = (end("domain"), end("range"));
             if domain.is_some() || range.is_some() {
                 ends.insert(relation.id, (domain, range));
             }
         }
         let shacl = |name: &str| find(format!("{SHACL}{name}"));
-        let (Some(property), Some(path)) = (shacl("property"), shacl("path")) else { return ends };
+        let (Some(property), Some(path)) = (shacl("property"), shacl("path")) else {
+            return ends;
+        };
         let target = shacl("targetClass");
         for relation in &self.relations {
             for &shape in kg.heads(path, relation.id.node()).iter() {
                 let range = shacl("class").and_then(|via| class(&kg.tails(shape, via)));
                 for &owner in kg.heads(property, shape).iter() {
-                    let domain = target.and_then(|via| class(&kg.tails(owner, via))).or_else(|| class(&[owner]));
+                    let domain = target
+                        .and_then(|via| class(&kg.tails(owner, via)))
+                        .or_else(|| class(&[owner]));
                     let known = ends.entry(relation.id).or_default();
                     known.0 = known.0.or(domain);
                     known.1 = known.1.or(range);
@@ -286,8 +373,15 @@ impl<'g> Profile<'g> {
     fn find_identifiers(&mut self) {
         for i in 0..self.relations.len() {
             let relation = &self.relations[i];
-            let keys = || relation.sample.iter().take(IDENTIFIERS).all(|&(head, tail)| self.is_key_of(head, tail));
-            let number = relation.tail == Tail::Number && !relation.name.to_lowercase().contains("year");
+            let keys = || {
+                relation
+                    .sample
+                    .iter()
+                    .take(IDENTIFIERS)
+                    .all(|&(head, tail)| self.is_key_of(head, tail))
+            };
+            let number =
+                relation.tail == Tail::Number && !relation.name.to_lowercase().contains("year");
             self.relations[i].identifier = number && keys();
         }
     }
@@ -295,12 +389,25 @@ impl<'g> Profile<'g> {
     /// Whether a value is a key in the IRI of a node or of what the node leads to.
     fn is_key_of(&self, node: NodeId, value: NodeId) -> bool {
         let kg = self.kg;
-        let Some(value) = kg.term(value).as_literal().map(|literal| literal.lexical.clone()) else { return false };
+        let Some(value) = kg
+            .term(value)
+            .as_literal()
+            .map(|literal| literal.lexical.clone())
+        else {
+            return false;
+        };
         let has = |node: NodeId| match kg.term(node) {
-            Term::Iri(iri) => iri.split(['/', ';', '#']).filter_map(|part| part.split_once('=')).any(|(_, key)| key == value),
+            Term::Iri(iri) => iri
+                .split(['/', ';', '#'])
+                .filter_map(|part| part.split_once('='))
+                .any(|(_, key)| key == value),
             Term::Blank(_) | Term::Literal(_) => false,
         };
-        has(node) || kg.out_relations(node).into_iter().any(|relation| kg.tails(node, relation).iter().any(|&other| has(other)))
+        has(node)
+            || kg
+                .out_relations(node)
+                .into_iter()
+                .any(|relation| kg.tails(node, relation).iter().any(|&other| has(other)))
     }
 
     /// For classes whose instances have no labels: the text attribute that tells them apart best, by its name first.
@@ -310,7 +417,11 @@ impl<'g> Profile<'g> {
             if sample.iter().take(50).any(|&node| self.is_labelled(node)) {
                 continue;
             }
-            let noun = self.classes[class].nouns.first().cloned().unwrap_or_default();
+            let noun = self.classes[class]
+                .nouns
+                .first()
+                .cloned()
+                .unwrap_or_default();
             let mut best: Option<((u8, usize, usize), usize)> = None;
             for (i, relation) in self.relations.iter().enumerate() {
                 if relation.heads != Some(class) || relation.tail != Tail::Text {
@@ -318,10 +429,22 @@ impl<'g> Profile<'g> {
                 }
                 let values: BTreeSet<NodeId> = relation.sample.iter().map(|edge| edge.1).collect();
                 let distinct = values.len() as f64 / relation.sample.len().max(1) as f64;
-                let local = relation.name.rsplit(['.', '/', '#', ':']).next().unwrap_or_default().to_lowercase().replace('_', " ");
+                let local = relation
+                    .name
+                    .rsplit(['.', '/', '#', ':'])
+                    .next()
+                    .unwrap_or_default()
+                    .to_lowercase()
+                    .replace('_', " ");
                 let rank = match local.as_str() {
                     "name" | "title" | "label" => 0,
-                    local if local == noun || noun.ends_with(&format!(" {local}")) || noun.starts_with(&format!("{local} ")) => 1,
+                    local
+                        if local == noun
+                            || noun.ends_with(&format!(" {local}"))
+                            || noun.starts_with(&format!("{local} ")) =>
+                    {
+                        1
+                    }
                     local if local.ends_with("name") || local.ends_with("title") => 2,
                     _ if distinct > 0.9 => 4,
                     _ => continue,
@@ -344,7 +467,13 @@ impl<'g> Profile<'g> {
             Term::Iri(iri) => Some(iri),
             Term::Blank(_) | Term::Literal(_) => None,
         };
-        self.intervals = self.kg.schema().intervals.iter().filter_map(|one| Some((iri(one.from)?, iri(one.to)?))).collect();
+        self.intervals = self
+            .kg
+            .schema()
+            .intervals
+            .iter()
+            .filter_map(|one| Some((iri(one.from)?, iri(one.to)?)))
+            .collect();
     }
 }
 

@@ -48,22 +48,43 @@ pub(super) fn segments(name: &str, lexicon: &Lexicon) -> Vec<String> {
         // Of a full IRI the last two parts of the path are enough: table and column, or vocabulary and name.
         Some((_, rest)) => {
             let parts: Vec<&str> = rest.split(['/', '#']).collect();
-            parts[parts.len().saturating_sub(2).max(usize::from(parts.len() > 1))..].join("#")
+            parts[parts
+                .len()
+                .saturating_sub(2)
+                .max(usize::from(parts.len() > 1))..]
+                .join("#")
         }
-        None => name.split_once(':').map_or(name, |(_, local)| local).to_owned(),
+        None => name
+            .split_once(':')
+            .map_or(name, |(_, local)| local)
+            .to_owned(),
     };
     local
         .replace("__", ".")
         .split(['.', '/', '#', ':'])
         .map(|part| {
             let words = toolbox::rank::words(part);
-            words.iter().flat_map(|word| lexicon.split(word)).collect::<Vec<_>>().join(" ")
+            words
+                .iter()
+                .flat_map(|word| lexicon.split(word))
+                .collect::<Vec<_>>()
+                .join(" ")
         })
         .filter(|part| !part.is_empty())
         .collect()
 }
 
-const UNCOUNTED: &[&str] = &["people", "staff", "music", "money", "information", "news", "software", "equipment", "data"];
+const UNCOUNTED: &[&str] = &[
+    "people",
+    "staff",
+    "music",
+    "money",
+    "information",
+    "news",
+    "software",
+    "equipment",
+    "data",
+];
 const PLURALS: &[(&str, &str)] = &[
     ("person", "people"),
     ("child", "children"),
@@ -88,10 +109,17 @@ fn plural_word(word: &str) -> String {
         return (*plural).to_owned();
     }
     let ends = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
-    if let Some(stem) = word.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u'])) {
+    if let Some(stem) = word
+        .strip_suffix('y')
+        .filter(|stem| !stem.ends_with(['a', 'e', 'i', 'o', 'u']))
+    {
         return format!("{stem}ies");
     }
-    if ends(&["s", "x", "z", "ch", "sh"]) { format!("{word}es") } else { format!("{word}s") }
+    if ends(&["s", "x", "z", "ch", "sh"]) {
+        format!("{word}es")
+    } else {
+        format!("{word}s")
+    }
 }
 
 /// Whether a word reads as a plural.
@@ -100,7 +128,11 @@ pub(super) fn is_plural(phrase: &str) -> bool {
     if PLURALS.iter().any(|(_, many)| *many == word) || UNCOUNTED.contains(&word) {
         return true;
     }
-    word.len() > 3 && word.ends_with('s') && !["ss", "us", "is", "ous", "ics"].iter().any(|end| word.ends_with(end))
+    word.len() > 3
+        && word.ends_with('s')
+        && !["ss", "us", "is", "ous", "ics"]
+            .iter()
+            .any(|end| word.ends_with(end))
 }
 
 fn singular_word(word: &str) -> String {
@@ -111,7 +143,11 @@ fn singular_word(word: &str) -> String {
         return word.to_owned();
     }
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 1) {
-        return if ["mov", "cook", "zomb"].contains(&stem) { format!("{stem}ie") } else { format!("{stem}y") };
+        return if ["mov", "cook", "zomb"].contains(&stem) {
+            format!("{stem}ie")
+        } else {
+            format!("{stem}y")
+        };
     }
     for ending in ["sses", "shes", "ches", "xes", "zzes", "tzes"] {
         if word.ends_with(ending) {
@@ -136,7 +172,12 @@ fn head(phrase: &str) -> &str {
 fn with_head(phrase: &str, change: impl Fn(&str) -> String) -> String {
     let word = head(phrase);
     let start = word.as_ptr() as usize - phrase.as_ptr() as usize;
-    format!("{}{}{}", &phrase[..start], change(word), &phrase[start + word.len()..])
+    format!(
+        "{}{}{}",
+        &phrase[..start],
+        change(word),
+        &phrase[start + word.len()..]
+    )
 }
 
 /// The plural of a noun phrase: `place of birth` becomes `places of birth`.
@@ -151,7 +192,11 @@ pub(super) fn singular(phrase: &str) -> String {
 
 /// `a` or `an`.
 pub(super) fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    }
 }
 
 #[cfg(test)]
@@ -164,7 +209,13 @@ mod tests {
         let last = |name: &str| segments(name, &lexicon).pop().unwrap_or_default();
         assert_eq!(last("film.film.directed_by"), "directed by");
         assert_eq!(last("dbo:birthPlace"), "birth place");
-        assert_eq!(segments("http://valuenet.example/ontop/car_makers#ref-country", &lexicon), ["car makers", "ref country"]);
+        assert_eq!(
+            segments(
+                "http://valuenet.example/ontop/car_makers#ref-country",
+                &lexicon
+            ),
+            ["car makers", "ref country"]
+        );
         assert_eq!(last("__people__person__place_of_birth"), "place of birth");
         assert_eq!(last("lifeexpectancy"), "life expectancy");
         assert_eq!(last("headofstate"), "head of state");
@@ -183,6 +234,9 @@ mod tests {
         }
         assert!(is_plural("people born here") || !is_plural("status"));
         assert_eq!(singular("status"), "status");
-        assert_eq!((singular("sizes"), singular("waltzes")), ("size".to_owned(), "waltz".to_owned()));
+        assert_eq!(
+            (singular("sizes"), singular("waltzes")),
+            ("size".to_owned(), "waltz".to_owned())
+        );
     }
 }

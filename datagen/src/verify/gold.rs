@@ -32,7 +32,10 @@ impl Gold {
         };
         let mut nodes = Vec::new();
         let mut made: BTreeSet<&Term> = BTreeSet::new();
-        for term in rows.iter().filter_map(|row| row.first().and_then(Option::as_ref)) {
+        for term in rows
+            .iter()
+            .filter_map(|row| row.first().and_then(Option::as_ref))
+        {
             match kg.find(term) {
                 Some(node) => nodes.push(node),
                 None => {
@@ -44,11 +47,17 @@ impl Gold {
         nodes.dedup();
         match (made.pop_first(), nodes.is_empty() && made.is_empty()) {
             (None, _) => {
-                let only = if let [node] = nodes[..] { Some(kg.term(node)) } else { None };
+                let only = if let [node] = nodes[..] {
+                    Some(kg.term(node))
+                } else {
+                    None
+                };
                 Ok(Self::Set { nodes, only })
             }
             (Some(term), true) => Ok(Self::Computed(term.clone())),
-            (Some(term), false) => Err(format!("the gold query computes terms that the graph does not hold, such as {term}")),
+            (Some(term), false) => Err(format!(
+                "the gold query computes terms that the graph does not hold, such as {term}"
+            )),
         }
     }
 
@@ -67,8 +76,18 @@ impl Gold {
         let equal = |holds: bool| if holds { Fit::Equal } else { Fit::Differs };
         match (self, value) {
             (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold[..] == ours[..] => Fit::Equal,
-            (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold.iter().all(|node| ours.binary_search(node).is_ok()) => Fit::Part,
-            (Self::Computed(term) | Self::Set { only: Some(term), .. }, Value::Int(number)) => equal(number_of(term) == Some(*number)),
+            (Self::Set { nodes: gold, .. }, Value::Set(ours))
+                if gold.iter().all(|node| ours.binary_search(node).is_ok()) =>
+            {
+                Fit::Part
+            }
+            (
+                Self::Computed(term)
+                | Self::Set {
+                    only: Some(term), ..
+                },
+                Value::Int(number),
+            ) => equal(number_of(term) == Some(*number)),
             (Self::Bool(gold), Value::Bool(ours)) => equal(gold == ours),
             _ => Fit::Differs,
         }
@@ -84,7 +103,11 @@ impl Gold {
 }
 
 fn number_of(term: &Term) -> Option<u64> {
-    term.as_literal()?.lexical.trim_start_matches('+').parse().ok()
+    term.as_literal()?
+        .lexical
+        .trim_start_matches('+')
+        .parse()
+        .ok()
 }
 
 pub(super) fn size(value: &Value) -> usize {
@@ -105,7 +128,11 @@ pub(super) fn describe(kg: &dyn Kg, value: &Value) -> String {
 /// A set in a few words.
 fn describe_set(kg: &dyn Kg, nodes: &[NodeId]) -> String {
     const SHOWN: usize = 5;
-    let names: Vec<String> = nodes.iter().take(SHOWN).map(|&node| kg.name(node)).collect();
+    let names: Vec<String> = nodes
+        .iter()
+        .take(SHOWN)
+        .map(|&node| kg.name(node))
+        .collect();
     let more = if nodes.len() > SHOWN { ", …" } else { "" };
     format!("{} ({}{more})", nodes.len(), names.join(", "))
 }

@@ -96,11 +96,19 @@ pub struct Refused {
 
 impl Refused {
     fn before(reason: Refusal, detail: impl Into<String>) -> Self {
-        Self { reason, detail: shorten(&detail.into()), converted: false }
+        Self {
+            reason,
+            detail: shorten(&detail.into()),
+            converted: false,
+        }
     }
 
     fn after(reason: Refusal, detail: impl Into<String>) -> Self {
-        Self { reason, detail: shorten(&detail.into()), converted: true }
+        Self {
+            reason,
+            detail: shorten(&detail.into()),
+            converted: true,
+        }
     }
 }
 
@@ -130,14 +138,39 @@ impl Verified {
 
     /// A fresh session for the question.
     #[must_use]
-    pub fn session<'g>(&self, kg: &'g dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Session<'g> {
-        Session::new(kg, &question.question, self.linked.clone(), &self.must_offer, self.exec_options(options))
+    pub fn session<'g>(
+        &self,
+        kg: &'g dyn Kg,
+        question: &GoldQuestion,
+        options: &VerifyOptions,
+    ) -> Session<'g> {
+        Session::new(
+            kg,
+            &question.question,
+            self.linked.clone(),
+            &self.must_offer,
+            self.exec_options(options),
+        )
     }
 
     /// The answer of the program. Its calls carry full names, so what lists show does not matter and is not worked out.
-    fn run(&self, kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Result<Value, (usize, ToolError)> {
-        let options = ExecOptions { lists: false, ..self.exec_options(options) };
-        let mut session = Session::new(kg, &question.question, self.linked.clone(), &self.must_offer, options);
+    fn run(
+        &self,
+        kg: &dyn Kg,
+        question: &GoldQuestion,
+        options: &VerifyOptions,
+    ) -> Result<Value, (usize, ToolError)> {
+        let options = ExecOptions {
+            lists: false,
+            ..self.exec_options(options)
+        };
+        let mut session = Session::new(
+            kg,
+            &question.question,
+            self.linked.clone(),
+            &self.must_offer,
+            options,
+        );
         run_program(&mut session, &self.gold.calls)
     }
 }
@@ -148,9 +181,14 @@ impl Verified {
 /// [`Refusal::Syntax`], or the reason why there is none.
 pub fn parsed(question: &GoldQuestion) -> Result<Query, Refused> {
     match &question.query {
-        GoldQuery::Text(text) => parse_query(text).map_err(|error| Refused::before(Refusal::Syntax, error.to_string())),
+        GoldQuery::Text(text) => {
+            parse_query(text).map_err(|error| Refused::before(Refusal::Syntax, error.to_string()))
+        }
         GoldQuery::Algebra(query) => Ok(query.as_ref().clone()),
-        GoldQuery::AnswersOnly { .. } => Err(Refused::before(Refusal::AnswersOnly, Refusal::AnswersOnly.to_string())),
+        GoldQuery::AnswersOnly { .. } => Err(Refused::before(
+            Refusal::AnswersOnly,
+            Refusal::AnswersOnly.to_string(),
+        )),
         GoldQuery::Missing(reason, detail) => Err(Refused::before(*reason, detail.clone())),
     }
 }
@@ -163,10 +201,25 @@ pub fn converted(question: &GoldQuestion, kg: Option<&dyn Kg>) -> Result<GoldPro
     convert_query(&parsed(question)?, question, kg)
 }
 
-fn convert_query(query: &Query, question: &GoldQuestion, kg: Option<&dyn Kg>) -> Result<GoldProgram, Refused> {
-    let topics: Vec<Term> = question.topics.iter().filter_map(|topic| topic_term(kg, &topic.name)).collect();
-    convert(query, &Context { kg, topics: &topics, exclude: question.exclude })
-        .map_err(|reason| Refused::before(reason, reason.to_string()))
+fn convert_query(
+    query: &Query,
+    question: &GoldQuestion,
+    kg: Option<&dyn Kg>,
+) -> Result<GoldProgram, Refused> {
+    let topics: Vec<Term> = question
+        .topics
+        .iter()
+        .filter_map(|topic| topic_term(kg, &topic.name))
+        .collect();
+    convert(
+        query,
+        &Context {
+            kg,
+            topics: &topics,
+            exclude: question.exclude,
+        },
+    )
+    .map_err(|reason| Refused::before(reason, reason.to_string()))
 }
 
 fn topic_term(kg: Option<&dyn Kg>, name: &str) -> Option<Term> {
@@ -178,7 +231,11 @@ fn topic_term(kg: Option<&dyn Kg>, name: &str) -> Option<Term> {
 ///
 /// # Errors
 /// [`Refused`] says why the question is not used.
-pub fn verify(kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> Result<Verified, Refused> {
+pub fn verify(
+    kg: &dyn Kg,
+    question: &GoldQuestion,
+    options: &VerifyOptions,
+) -> Result<Verified, Refused> {
     let query = parsed(question)?;
     let program = match convert_query(&query, question, Some(kg)) {
         Err(refused) if refused.reason == Refusal::UnknownConstant && options.abstain => {
@@ -186,21 +243,36 @@ pub fn verify(kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> 
         }
         other => other?,
     };
-    let unknown = program.constants.iter().find(|term| kg.find(term).is_none());
+    let unknown = program
+        .constants
+        .iter()
+        .find(|term| kg.find(term).is_none());
     if let Some(term) = unknown {
         return Err(Refused::after(Refusal::UnknownConstant, term.to_string()));
     }
-    let gold = kg.query(&query, options.limits).map_err(|error| Refused::after(Refusal::QueryFailed, error.to_string()))?;
-    let gold = Gold::of(kg, &gold).map_err(|detail| Refused::after(Refusal::AnswerDiffers, detail))?;
+    let gold = kg
+        .query(&query, options.limits)
+        .map_err(|error| Refused::after(Refusal::QueryFailed, error.to_string()))?;
+    let gold =
+        Gold::of(kg, &gold).map_err(|detail| Refused::after(Refusal::AnswerDiffers, detail))?;
     if gold.is_empty() {
-        let given_up = options.abstain.then(|| give_up(kg, question, &program, options)).flatten();
-        return given_up.ok_or_else(|| Refused::after(Refusal::NoGoldAnswer, "the gold query gives nothing on this graph"));
+        let given_up = options
+            .abstain
+            .then(|| give_up(kg, question, &program, options))
+            .flatten();
+        return given_up.ok_or_else(|| {
+            Refused::after(
+                Refusal::NoGoldAnswer,
+                "the gold query gives nothing on this graph",
+            )
+        });
     }
     let verified = check(kg, question, program, &gold, options)?;
     if question.answers_bind
         && let Some(published) = &question.answers
     {
-        compare_published(kg, &verified.value, published).map_err(|detail| Refused::after(Refusal::DatasetAnswerDiffers, detail))?;
+        compare_published(kg, &verified.value, published)
+            .map_err(|detail| Refused::after(Refusal::DatasetAnswerDiffers, detail))?;
     }
     Ok(verified)
 }
@@ -209,14 +281,39 @@ pub fn verify(kg: &dyn Kg, question: &GoldQuestion, options: &VerifyOptions) -> 
 ///
 /// # Errors
 /// [`Refusal::UnknownConstant`] where the graph lacks one.
-pub fn link(kg: &dyn Kg, question: &GoldQuestion, mut gold: GoldProgram) -> Result<Verified, Refused> {
-    let find = |term: &Term| kg.find(term).ok_or_else(|| Refused::after(Refusal::UnknownConstant, term.to_string()));
-    let must_offer = gold.classes.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let mut entities = gold.constants.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let topics = question.topics.iter().filter_map(|topic| kg.by_name(&topic.name));
+pub fn link(
+    kg: &dyn Kg,
+    question: &GoldQuestion,
+    mut gold: GoldProgram,
+) -> Result<Verified, Refused> {
+    let find = |term: &Term| {
+        kg.find(term)
+            .ok_or_else(|| Refused::after(Refusal::UnknownConstant, term.to_string()))
+    };
+    let must_offer = gold
+        .classes
+        .iter()
+        .map(find)
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut entities = gold
+        .constants
+        .iter()
+        .map(find)
+        .collect::<Result<Vec<_>, _>>()?;
+    let topics = question
+        .topics
+        .iter()
+        .filter_map(|topic| kg.by_name(&topic.name));
     entities.extend(topics.filter(|node| !must_offer.contains(node)));
     // What is ruled out but not in the graph cannot be in an answer.
-    let exclude = Exclude { nodes: gold.exclude.iter().filter_map(|term| kg.find(term)).collect(), when: question.exclude };
+    let exclude = Exclude {
+        nodes: gold
+            .exclude
+            .iter()
+            .filter_map(|term| kg.find(term))
+            .collect(),
+        when: question.exclude,
+    };
     let mut linked = Linked::new(kg, &question.question, &entities);
     let named = linked.values.len();
     for literal in &gold.literals {
@@ -224,19 +321,40 @@ pub fn link(kg: &dyn Kg, question: &GoldQuestion, mut gold: GoldProgram) -> Resu
     }
     let values_added = linked.values.len() - named;
     // A value goes by its handle, and reads back as the question's list has it: with the language that the graph knows, say.
-    for call in gold.calls.iter_mut().filter(|call| call.tool != Tool::GetCandidateEntity) {
+    for call in gold
+        .calls
+        .iter_mut()
+        .filter(|call| call.tool != Tool::GetCandidateEntity)
+    {
         for arg in &mut call.args {
             if let Arg::Literal(literal) = arg
-                && let Some(value) = linked.value_index(literal).and_then(|i| linked.values.get(i))
+                && let Some(value) = linked
+                    .value_index(literal)
+                    .and_then(|i| linked.values.get(i))
             {
                 literal.clone_from(value);
             }
         }
     }
-    let must_show = gold.calls.iter().filter_map(|call| walked(kg, call)).collect();
+    let must_show = gold
+        .calls
+        .iter()
+        .filter_map(|call| walked(kg, call))
+        .collect();
     let value = Value::Set([].into());
     let (ties, abstain, without) = (false, false, Vec::new());
-    Ok(Verified { gold, linked, value, must_show, must_offer, exclude, values_added, ties, abstain, without })
+    Ok(Verified {
+        gold,
+        linked,
+        value,
+        must_show,
+        must_offer,
+        exclude,
+        values_added,
+        ties,
+        abstain,
+        without,
+    })
 }
 
 /// The name of the relation that a call walks.
@@ -247,7 +365,10 @@ fn relation_name(call: &Call) -> Option<&str> {
 /// The name of the relation that a call walks, and whether from heads to tails.
 pub(crate) fn walked_name(call: &Call) -> Option<(&str, bool)> {
     let along = call.tool != Tool::GetHeadEntity;
-    let walks = matches!(call.tool, Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByConstraint | Tool::Judge);
+    let walks = matches!(
+        call.tool,
+        Tool::GetHeadEntity | Tool::GetTailEntity | Tool::GetEntityByConstraint | Tool::Judge
+    );
     match call.args.get(1).filter(|_| walks)? {
         Arg::Name(name) => Some((name, along)),
         Arg::Inverse(inner) => match inner.as_ref() {
@@ -261,32 +382,68 @@ pub(crate) fn walked_name(call: &Call) -> Option<(&str, bool)> {
 /// The relation that a call walks, if the graph has it.
 fn walked(kg: &dyn Kg, call: &Call) -> Option<Relation> {
     let name = relation_name(call)?;
-    let interval = kg.schema().intervals.iter().position(|interval| interval.name == name).map(Relation::Interval);
-    interval.or_else(|| kg.by_name(name).map(|node| Relation::Plain(node.relation())))
+    let interval = kg
+        .schema()
+        .intervals
+        .iter()
+        .position(|interval| interval.name == name)
+        .map(Relation::Interval);
+    interval.or_else(|| {
+        kg.by_name(name)
+            .map(|node| Relation::Plain(node.relation()))
+    })
 }
 
-fn check(kg: &dyn Kg, question: &GoldQuestion, program: GoldProgram, gold: &Gold, options: &VerifyOptions) -> Result<Verified, Refused> {
+fn check(
+    kg: &dyn Kg,
+    question: &GoldQuestion,
+    program: GoldProgram,
+    gold: &Gold,
+    options: &VerifyOptions,
+) -> Result<Verified, Refused> {
     let mut verified = link(kg, question, program)?;
     let value = match verified.run(kg, question, options) {
         Ok(value) => value,
         Err((_, ToolError::Steps { limit })) => {
-            return Err(Refused::after(Refusal::TooLong, format!("{} calls, the limit is {limit}", verified.gold.calls.len())));
+            return Err(Refused::after(
+                Refusal::TooLong,
+                format!("{} calls, the limit is {limit}", verified.gold.calls.len()),
+            ));
         }
         Err((step, error)) => {
-            let call = verified.gold.calls.get(step).map_or_else(String::new, ToString::to_string);
-            return Err(Refused::after(Refusal::ProgramFailed, format!("step {}, {call}: {error}", step + 1)));
+            let call = verified
+                .gold
+                .calls
+                .get(step)
+                .map_or_else(String::new, ToString::to_string);
+            return Err(Refused::after(
+                Refusal::ProgramFailed,
+                format!("step {}, {call}: {error}", step + 1),
+            ));
         }
     };
-    let extreme = verified.gold.calls.iter().any(|call| call.args.iter().any(|arg| matches!(arg, Arg::Extreme(_))));
+    let extreme = verified
+        .gold
+        .calls
+        .iter()
+        .any(|call| call.args.iter().any(|arg| matches!(arg, Arg::Extreme(_))));
     verified.ties = match gold.compare(&value) {
         Fit::Equal => false,
         Fit::Part if extreme && options.ties => true,
         Fit::Part if extreme => {
-            let detail = format!("the extreme is shared: the program gives {} answers, the gold query {}", size(&value), gold.size());
+            let detail = format!(
+                "the extreme is shared: the program gives {} answers, the gold query {}",
+                size(&value),
+                gold.size()
+            );
             return Err(Refused::after(Refusal::AnswerDiffers, detail));
         }
         Fit::Part | Fit::Differs => {
-            let detail = format!("the program gives {}, the gold query {}", describe(kg, &value), gold.describe(kg));
+            let detail = format!(
+                "the program gives {}, the gold query {}",
+                describe(kg, &value),
+                gold.describe(kg)
+            );
             return Err(Refused::after(Refusal::AnswerDiffers, detail));
         }
     };

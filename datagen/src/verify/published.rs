@@ -8,7 +8,11 @@ use toolbox::kg::{Kg, clean, fold};
 use super::gold::describe;
 
 /// Whether the answer is the published one, by label or name, without regard to case and underscores.
-pub(super) fn compare_published(kg: &dyn Kg, value: &Value, published: &[String]) -> Result<(), String> {
+pub(super) fn compare_published(
+    kg: &dyn Kg,
+    value: &Value,
+    published: &[String],
+) -> Result<(), String> {
     let wanted: BTreeSet<String> = published.iter().map(|text| fold(&clean(text))).collect();
     let nodes = match value {
         Value::Set(nodes) => nodes,
@@ -25,10 +29,17 @@ pub(super) fn compare_published(kg: &dyn Kg, value: &Value, published: &[String]
     let mut foreign = None;
     for &node in nodes.iter() {
         let name = kg.name(node);
-        let texts = [kg.label(node).map(|label| fold(&label)), Some(fold(&clean(&name)))];
+        let texts = [
+            kg.label(node).map(|label| fold(&label)),
+            Some(fold(&clean(&name))),
+        ];
         let before = met.len();
         let mut known = false;
-        for text in texts.into_iter().flatten().filter(|text| wanted.contains(text)) {
+        for text in texts
+            .into_iter()
+            .flatten()
+            .filter(|text| wanted.contains(text))
+        {
             known = true;
             met.insert(text);
         }
@@ -39,7 +50,15 @@ pub(super) fn compare_published(kg: &dyn Kg, value: &Value, published: &[String]
     let missing = wanted.iter().find(|text| !met.contains(*text));
     match (foreign, missing) {
         (None, None) => Ok(()),
-        (Some(name), _) => Err(format!("{} answers, {} published; `{name}` is not among them", nodes.len(), published.len())),
-        (None, Some(text)) => Err(format!("{} answers, {} published; `{text}` is missing", nodes.len(), published.len())),
+        (Some(name), _) => Err(format!(
+            "{} answers, {} published; `{name}` is not among them",
+            nodes.len(),
+            published.len()
+        )),
+        (None, Some(text)) => Err(format!(
+            "{} answers, {} published; `{text}` is missing",
+            nodes.len(),
+            published.len()
+        )),
     }
 }

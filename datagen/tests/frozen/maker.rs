@@ -49,15 +49,26 @@ impl Maker<'_> {
         let mut bound: BTreeMap<String, Term> = BTreeMap::new();
         // The first copy is the query as it stands; later ones may miss something.
         let whole = copy == 0 || self.dice.percent(40);
-        let missing = if whole { usize::MAX } else { self.dice.below(frozen.facts.len().max(1)) };
+        let missing = if whole {
+            usize::MAX
+        } else {
+            self.dice.below(frozen.facts.len().max(1))
+        };
         let sides: Vec<usize> = (0..=frozen.unions).map(|_| self.dice.below(2)).collect();
         let both = self.dice.percent(20);
         for (i, fact) in frozen.facts.iter().enumerate() {
-            let elsewhere = !both && fact.branches.iter().any(|&(union, side)| sides[union] != side);
+            let elsewhere = !both
+                && fact
+                    .branches
+                    .iter()
+                    .any(|&(union, side)| sides[union] != side);
             if i == missing || elsewhere || (fact.maybe && self.dice.percent(40)) {
                 continue;
             }
-            let (subject, object) = (self.term(&fact.subject, copy, &mut bound, whole), self.term(&fact.object, copy, &mut bound, whole));
+            let (subject, object) = (
+                self.term(&fact.subject, copy, &mut bound, whole),
+                self.term(&fact.object, copy, &mut bound, whole),
+            );
             self.path(&subject, &fact.path, &object);
             // A second value of the same attribute.
             if self.dice.percent(12)
@@ -70,7 +81,13 @@ impl Maker<'_> {
         self.copies.push(bound);
     }
 
-    fn term(&mut self, node: &TermPattern, copy: usize, bound: &mut BTreeMap<String, Term>, whole: bool) -> Term {
+    fn term(
+        &mut self,
+        node: &TermPattern,
+        copy: usize,
+        bound: &mut BTreeMap<String, Term>,
+        whole: bool,
+    ) -> Term {
         let Some(variable) = name(node) else {
             return match node {
                 TermPattern::NamedNode(node) => iri(node.as_str()),
@@ -109,12 +126,17 @@ impl Maker<'_> {
         }
         if !whole
             && self.dice.percent(15)
-            && let Some(value) = frozen.differ.get(variable).and_then(|values| self.dice.pick(values))
+            && let Some(value) = frozen
+                .differ
+                .get(variable)
+                .and_then(|values| self.dice.pick(values))
         {
             return value.clone();
         }
         let known = self.seen.get(variable).cloned().unwrap_or_default();
-        let of_constants = |fact: &Fact| name(&fact.object).as_deref() != Some(variable) || name(&fact.subject).is_none();
+        let of_constants = |fact: &Fact| {
+            name(&fact.object).as_deref() != Some(variable) || name(&fact.subject).is_none()
+        };
         if self.steady
             && frozen.facts.iter().all(of_constants)
             && let Some(first) = known.first()
@@ -123,15 +145,26 @@ impl Maker<'_> {
         }
         let comparisons = frozen.compared.get(variable).cloned().unwrap_or_default();
         let is_literal = !comparisons.is_empty() || frozen.literal.contains(variable);
-        let free = !frozen.subjects.contains(variable) && !frozen.values.contains_key(variable) && !frozen.differ.contains_key(variable);
+        let free = !frozen.subjects.contains(variable)
+            && !frozen.values.contains_key(variable)
+            && !frozen.differ.contains_key(variable);
         let term = if !known.is_empty() && self.dice.percent(25) {
             // Shared nodes and ties.
-            self.dice.pick(&known).cloned().unwrap_or_else(|| iri("http://ex.org/odd"))
+            self.dice
+                .pick(&known)
+                .cloned()
+                .unwrap_or_else(|| iri("http://ex.org/odd"))
         } else if is_literal && free {
             let less = frozen.ordered.iter().any(|(less, _)| less == variable);
             let more = frozen.ordered.iter().any(|(_, more)| more == variable);
             if whole && less != more {
-                Term::Literal(Literal::xsd(format!("{}-03-04", if less { 1901 } else { 2031 } + self.dice.below(9)), "date"))
+                Term::Literal(Literal::xsd(
+                    format!(
+                        "{}-03-04",
+                        if less { 1901 } else { 2031 } + self.dice.below(9)
+                    ),
+                    "date",
+                ))
             } else {
                 Term::Literal(self.literal(&comparisons, whole))
             }
@@ -141,14 +174,27 @@ impl Maker<'_> {
             self.fresh += 1;
             iri(format!("http://ex.org/n/{variable}{}", self.fresh).replace("_:", "b"))
         };
-        self.seen.entry(variable.to_owned()).or_default().push(term.clone());
+        self.seen
+            .entry(variable.to_owned())
+            .or_default()
+            .push(term.clone());
         term
     }
 
     fn text(&mut self) -> Literal {
-        let word = *self.dice.pick(&["North", "north", "South", "South Bank", "South_Bank"]).unwrap_or(&"North");
-        let lang = *self.dice.pick(&[None, Some("en"), Some("de")]).unwrap_or(&None);
-        Literal { lexical: word.to_owned(), datatype: None, lang: lang.map(str::to_owned) }
+        let word = *self
+            .dice
+            .pick(&["North", "north", "South", "South Bank", "South_Bank"])
+            .unwrap_or(&"North");
+        let lang = *self
+            .dice
+            .pick(&[None, Some("en"), Some("de")])
+            .unwrap_or(&None);
+        Literal {
+            lexical: word.to_owned(),
+            datatype: None,
+            lang: lang.map(str::to_owned),
+        }
     }
 
     /// A value near the constants that the variable is compared with, or of some kind that sorts.
@@ -180,13 +226,23 @@ impl Maker<'_> {
         // Mixed datatypes, partial dates, other languages.
         match self.dice.below(4) {
             0 => Literal::plain(near.lexical),
-            1 if near.lexical.len() >= 10 && near.lexical.contains('-') => Literal::xsd(&near.lexical[..4], "gYear"),
+            1 if near.lexical.len() >= 10 && near.lexical.contains('-') => {
+                Literal::xsd(&near.lexical[..4], "gYear")
+            }
             1 => Literal::xsd(near.lexical, "decimal"),
             2 if near.lexical.len() >= 10 && near.lexical.contains('-') => {
                 Literal::xsd(format!("{}T12:00:00Z", &near.lexical[..10]), "dateTime")
             }
-            2 => Literal { lexical: near.lexical.to_uppercase(), datatype: None, lang: Some("de".to_owned()) },
-            _ => Literal { lexical: near.lexical, datatype: None, lang: Some("en".to_owned()) },
+            2 => Literal {
+                lexical: near.lexical.to_uppercase(),
+                datatype: None,
+                lang: Some("de".to_owned()),
+            },
+            _ => Literal {
+                lexical: near.lexical,
+                datatype: None,
+                lang: Some("en".to_owned()),
+            },
         }
     }
 
@@ -195,7 +251,8 @@ impl Maker<'_> {
         match path {
             P::NamedNode(name) => {
                 if !matches!(subject, Term::Literal(_)) {
-                    self.triples.push([subject.clone(), iri(name.as_str()), object.clone()]);
+                    self.triples
+                        .push([subject.clone(), iri(name.as_str()), object.clone()]);
                 }
             }
             P::Reverse(inner) => self.path(object, inner, subject),
@@ -216,8 +273,14 @@ impl Maker<'_> {
                 let side = if self.dice.percent(50) { a } else { b };
                 self.path(subject, side, object);
             }
-            P::ZeroOrMore(inner) | P::OneOrMore(inner) | P::ZeroOrOne(inner) => self.path(subject, inner, object),
-            P::NegatedPropertySet(_) => self.triples.push([subject.clone(), iri("http://ex.org/r/other"), object.clone()]),
+            P::ZeroOrMore(inner) | P::OneOrMore(inner) | P::ZeroOrOne(inner) => {
+                self.path(subject, inner, object)
+            }
+            P::NegatedPropertySet(_) => self.triples.push([
+                subject.clone(),
+                iri("http://ex.org/r/other"),
+                object.clone(),
+            ]),
         }
     }
 
@@ -225,7 +288,12 @@ impl Maker<'_> {
     fn noise(&mut self) {
         let made = self.triples.clone();
         for _ in 0..self.dice.below(made.len() + 1) {
-            let (Some(a), Some(b)) = (self.dice.pick(&made).cloned(), self.dice.pick(&made).cloned()) else { return };
+            let (Some(a), Some(b)) = (
+                self.dice.pick(&made).cloned(),
+                self.dice.pick(&made).cloned(),
+            ) else {
+                return;
+            };
             let [subject, relation, object] = a;
             match self.dice.below(4) {
                 0 => self.triples.push([b[0].clone(), relation, object]),
@@ -235,7 +303,11 @@ impl Maker<'_> {
                 }
                 _ => {
                     self.fresh += 1;
-                    self.triples.push([iri(format!("http://ex.org/o/{}", self.fresh)), relation, object]);
+                    self.triples.push([
+                        iri(format!("http://ex.org/o/{}", self.fresh)),
+                        relation,
+                        object,
+                    ]);
                 }
             }
         }
@@ -244,14 +316,20 @@ impl Maker<'_> {
 
 /// A literal of the same datatype, `shift` steps away.
 fn nearby(constant: &Literal, shift: i64) -> Literal {
-    let datatype = constant.datatype.as_deref().and_then(|iri| iri.strip_prefix(XSD)).unwrap_or("");
+    let datatype = constant
+        .datatype
+        .as_deref()
+        .and_then(|iri| iri.strip_prefix(XSD))
+        .unwrap_or("");
     let lexical = match datatype {
-        "integer" | "int" | "long" | "nonNegativeInteger" | "positiveInteger" => {
-            constant.lexical.parse::<i64>().map_or_else(|_| constant.lexical.clone(), |n| (n + shift).to_string())
-        }
-        "decimal" | "double" | "float" => {
-            constant.lexical.parse::<f64>().map_or_else(|_| constant.lexical.clone(), |n| format!("{:?}", n + shift as f64))
-        }
+        "integer" | "int" | "long" | "nonNegativeInteger" | "positiveInteger" => constant
+            .lexical
+            .parse::<i64>()
+            .map_or_else(|_| constant.lexical.clone(), |n| (n + shift).to_string()),
+        "decimal" | "double" | "float" => constant.lexical.parse::<f64>().map_or_else(
+            |_| constant.lexical.clone(),
+            |n| format!("{:?}", n + shift as f64),
+        ),
         "date" | "dateTime" | "gYear" | "gYearMonth" => {
             let year: Option<i64> = constant.lexical.get(..4).and_then(|year| year.parse().ok());
             match year {
@@ -260,7 +338,14 @@ fn nearby(constant: &Literal, shift: i64) -> Literal {
             }
         }
         _ if shift == 0 => constant.lexical.clone(),
-        _ => format!("{} {}", constant.lexical, if shift > 0 { "more" } else { "less" }),
+        _ => format!(
+            "{} {}",
+            constant.lexical,
+            if shift > 0 { "more" } else { "less" }
+        ),
     };
-    Literal { lexical, ..constant.clone() }
+    Literal {
+        lexical,
+        ..constant.clone()
+    }
 }

@@ -7,8 +7,13 @@ mod maker;
 use std::collections::{BTreeMap, BTreeSet};
 
 use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern, OrderExpression, PropertyPathExpression};
-use toolbox::kg::spargebra::term::{GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, Variable};
+use toolbox::kg::spargebra::algebra::{
+    AggregateExpression, Expression, Function, GraphPattern, OrderExpression,
+    PropertyPathExpression,
+};
+use toolbox::kg::spargebra::term::{
+    GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, Variable,
+};
 use toolbox::term::{Literal, Term, XSD};
 
 /// A small generator, so that failures repeat.
@@ -29,7 +34,11 @@ impl Dice {
     }
 
     pub(crate) fn pick<'t, T>(&mut self, from: &'t [T]) -> Option<&'t T> {
-        if from.is_empty() { None } else { from.get(self.below(from.len())) }
+        if from.is_empty() {
+            None
+        } else {
+            from.get(self.below(from.len()))
+        }
     }
 }
 
@@ -67,9 +76,19 @@ pub(crate) struct Frozen {
 
 fn literal(literal: &RdfLiteral) -> Literal {
     match literal.language() {
-        Some(lang) => Literal { lexical: literal.value().to_owned(), datatype: None, lang: Some(lang.to_ascii_lowercase()) },
-        None if literal.datatype().as_str() == format!("{XSD}string") => Literal::plain(literal.value()),
-        None => Literal { lexical: literal.value().to_owned(), datatype: Some(literal.datatype().as_str().to_owned()), lang: None },
+        Some(lang) => Literal {
+            lexical: literal.value().to_owned(),
+            datatype: None,
+            lang: Some(lang.to_ascii_lowercase()),
+        },
+        None if literal.datatype().as_str() == format!("{XSD}string") => {
+            Literal::plain(literal.value())
+        }
+        None => Literal {
+            lexical: literal.value().to_owned(),
+            datatype: Some(literal.datatype().as_str().to_owned()),
+            lang: None,
+        },
     }
 }
 
@@ -93,22 +112,35 @@ impl Frozen {
                     let path = match &triple.predicate {
                         NamedNodePattern::NamedNode(name) => name.clone(),
                         NamedNodePattern::Variable(variable) => {
-                            toolbox::kg::spargebra::term::NamedNode::new_unchecked(format!("http://ex.org/r/{}", variable.as_str()))
+                            toolbox::kg::spargebra::term::NamedNode::new_unchecked(format!(
+                                "http://ex.org/r/{}",
+                                variable.as_str()
+                            ))
                         }
                     };
                     let path = PropertyPathExpression::NamedNode(path);
                     self.fact(&triple.subject, path, &triple.object, maybe, branches);
                 }
             }
-            GraphPattern::Path { subject, path, object } => self.fact(subject, path.clone(), object, maybe, branches),
+            GraphPattern::Path {
+                subject,
+                path,
+                object,
+            } => self.fact(subject, path.clone(), object, maybe, branches),
             GraphPattern::Join { left, right } => {
                 self.pattern(left, maybe, branches);
                 self.pattern(right, maybe, branches);
             }
-            GraphPattern::LeftJoin { left, right, expression } => {
+            GraphPattern::LeftJoin {
+                left,
+                right,
+                expression,
+            } => {
                 self.pattern(left, maybe, branches);
                 self.pattern(right, true, branches);
-                expression.iter().for_each(|e| self.expression(e, false, branches));
+                expression
+                    .iter()
+                    .for_each(|e| self.expression(e, false, branches));
             }
             GraphPattern::Minus { left, right } => {
                 self.pattern(left, maybe, branches);
@@ -126,17 +158,29 @@ impl Frozen {
                 self.pattern(inner, maybe, branches);
                 self.expression(expr, false, branches);
             }
-            GraphPattern::Extend { inner, variable, expression } => {
+            GraphPattern::Extend {
+                inner,
+                variable,
+                expression,
+            } => {
                 self.pattern(inner, maybe, branches);
                 match expression {
-                    Expression::Variable(other) => self.same.push((variable.as_str().to_owned(), other.as_str().to_owned())),
+                    Expression::Variable(other) => self
+                        .same
+                        .push((variable.as_str().to_owned(), other.as_str().to_owned())),
                     Expression::NamedNode(node) => {
-                        self.values.entry(variable.as_str().to_owned()).or_default().push(iri(node.as_str()));
+                        self.values
+                            .entry(variable.as_str().to_owned())
+                            .or_default()
+                            .push(iri(node.as_str()));
                     }
                     other => self.expression(other, false, branches),
                 }
             }
-            GraphPattern::Values { variables, bindings } => {
+            GraphPattern::Values {
+                variables,
+                bindings,
+            } => {
                 for (i, variable) in variables.iter().enumerate() {
                     for row in bindings {
                         let term = match &row[i] {
@@ -144,7 +188,10 @@ impl Frozen {
                             Some(GroundTerm::Literal(value)) => Term::Literal(literal(value)),
                             _ => continue,
                         };
-                        self.values.entry(variable.as_str().to_owned()).or_default().push(term);
+                        self.values
+                            .entry(variable.as_str().to_owned())
+                            .or_default()
+                            .push(term);
                     }
                 }
             }
@@ -155,7 +202,9 @@ impl Frozen {
                     self.value(key);
                 }
             }
-            GraphPattern::Group { inner, aggregates, .. } => {
+            GraphPattern::Group {
+                inner, aggregates, ..
+            } => {
                 self.pattern(inner, maybe, branches);
                 for (output, aggregate) in aggregates {
                     if let AggregateExpression::FunctionCall { name, expr, .. } = aggregate
@@ -184,7 +233,13 @@ impl Frozen {
         branches: &[(usize, usize)],
     ) {
         self.ends(subject, &path, object);
-        self.facts.push(Fact { subject: subject.clone(), path, object: object.clone(), maybe, branches: branches.to_vec() });
+        self.facts.push(Fact {
+            subject: subject.clone(),
+            path,
+            object: object.clone(),
+            maybe,
+            branches: branches.to_vec(),
+        });
     }
 
     /// Notes the variables that some triple of a path has as its subject.
@@ -206,7 +261,9 @@ impl Frozen {
             Expression::Variable(variable) => {
                 self.literal.insert(variable.as_str().to_owned());
             }
-            Expression::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| self.value(argument)),
+            Expression::FunctionCall(_, arguments) => {
+                arguments.iter().for_each(|argument| self.value(argument))
+            }
             Expression::UnaryMinus(inner) | Expression::UnaryPlus(inner) => self.value(inner),
             _ => {}
         }
@@ -221,11 +278,17 @@ impl Frozen {
             }
             E::Not(inner) => self.expression(inner, !negated, branches),
             E::Exists(pattern) => self.pattern(pattern, true, branches),
-            E::Equal(a, b) | E::SameTerm(a, b) => self.compare(a, if negated { '!' } else { '=' }, b),
+            E::Equal(a, b) | E::SameTerm(a, b) => {
+                self.compare(a, if negated { '!' } else { '=' }, b)
+            }
             E::Greater(a, b) | E::GreaterOrEqual(a, b) => self.compare(a, '>', b),
             E::Less(a, b) | E::LessOrEqual(a, b) => self.compare(a, '<', b),
-            E::In(a, list) => list.iter().for_each(|b| self.compare(a, if negated { '!' } else { '=' }, b)),
-            E::FunctionCall(_, arguments) => arguments.iter().for_each(|argument| self.expression(argument, negated, branches)),
+            E::In(a, list) => list
+                .iter()
+                .for_each(|b| self.compare(a, if negated { '!' } else { '=' }, b)),
+            E::FunctionCall(_, arguments) => arguments
+                .iter()
+                .for_each(|argument| self.expression(argument, negated, branches)),
             _ => {}
         }
     }
@@ -244,7 +307,9 @@ impl Frozen {
                         let date = Literal::xsd(format!("{:0>4}-05-06", value.lexical), "date");
                         self.compared.entry(variable).or_default().push((op, date));
                     }
-                    (Term::Literal(value), _) => self.compared.entry(variable).or_default().push((op, value)),
+                    (Term::Literal(value), _) => {
+                        self.compared.entry(variable).or_default().push((op, value))
+                    }
                     (term, '!') => self.differ.entry(variable).or_default().push(term),
                     (term, _) => self.values.entry(variable).or_default().push(term),
                 }
@@ -253,7 +318,11 @@ impl Frozen {
                 if op == '=' {
                     self.same.push((a, b));
                 } else if op != '!' {
-                    self.ordered.push(if op == '<' { (a.clone(), b.clone()) } else { (b.clone(), a.clone()) });
+                    self.ordered.push(if op == '<' {
+                        (a.clone(), b.clone())
+                    } else {
+                        (b.clone(), a.clone())
+                    });
                     self.literal.extend([a, b]);
                 }
             }
@@ -278,9 +347,10 @@ fn core(expression: &Expression) -> Core {
         Expression::NamedNode(node) => Core::Term(iri(node.as_str())),
         Expression::Literal(value) => Core::Term(Term::Literal(literal(value))),
         Expression::UnaryPlus(inner) => core(inner),
-        Expression::FunctionCall(Function::Str | Function::Year | Function::Custom(_), arguments) => {
-            arguments.first().map_or(Core::Other, core)
-        }
+        Expression::FunctionCall(
+            Function::Str | Function::Year | Function::Custom(_),
+            arguments,
+        ) => arguments.first().map_or(Core::Other, core),
         _ => Core::Other,
     }
 }

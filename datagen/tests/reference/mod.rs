@@ -41,8 +41,14 @@ impl Reference {
 /// The first column of a query's rows; `true` or `false` of ASK.
 pub(crate) fn answers(kg: &MemoryKg, query: &Query) -> Option<BTreeSet<Term>> {
     match kg.query(query, QueryLimits::default()) {
-        Ok(QueryAnswer::Rows { rows, .. }) => Some(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
-        Ok(QueryAnswer::Bool(truth)) => Some(BTreeSet::from([Term::Literal(Literal::plain(truth.to_string()))])),
+        Ok(QueryAnswer::Rows { rows, .. }) => Some(
+            rows.into_iter()
+                .filter_map(|row| row.into_iter().next().flatten())
+                .collect(),
+        ),
+        Ok(QueryAnswer::Bool(truth)) => Some(BTreeSet::from([Term::Literal(Literal::plain(
+            truth.to_string(),
+        ))])),
         Err(_) => None,
     }
 }
@@ -52,7 +58,11 @@ fn ties(kg: &MemoryKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
     let (mut at, mut slice, mut project) = (pattern, None, None);
     loop {
         match at {
-            GraphPattern::Slice { inner, start, length } => {
+            GraphPattern::Slice {
+                inner,
+                start,
+                length,
+            } => {
                 slice = Some((*start, (*length)?));
                 at = inner;
             }
@@ -62,20 +72,37 @@ fn ties(kg: &MemoryKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
                 at = inner;
             }
             GraphPattern::OrderBy { inner, expression } => {
-                let ((start, length), [key]) = (slice?, expression.as_slice()) else { return None };
+                let ((start, length), [key]) = (slice?, expression.as_slice()) else {
+                    return None;
+                };
                 let (expression, descending) = match key {
                     OrderExpression::Asc(key) => (key, false),
                     OrderExpression::Desc(key) => (key, true),
                 };
                 let mut rows = keyed(kg, inner, project?, expression)?;
-                rows.sort_by(|a, b| if descending { b.0.cmp(&a.0) } else { a.0.cmp(&b.0) });
+                rows.sort_by(|a, b| {
+                    if descending {
+                        b.0.cmp(&a.0)
+                    } else {
+                        a.0.cmp(&b.0)
+                    }
+                });
                 rows.dedup();
                 let first = rows.get(start)?.0.clone();
                 let last = rows.get((start + length).min(rows.len()) - 1)?.0.clone();
                 let between = |key: &Option<String>| {
-                    if descending { *key <= first && *key >= last } else { *key >= first && *key <= last }
+                    if descending {
+                        *key <= first && *key >= last
+                    } else {
+                        *key >= first && *key <= last
+                    }
                 };
-                return Some(rows.into_iter().filter(|(key, _)| between(key)).map(|(_, term)| term).collect());
+                return Some(
+                    rows.into_iter()
+                        .filter(|(key, _)| between(key))
+                        .map(|(_, term)| term)
+                        .collect(),
+                );
             }
             _ => break,
         }
@@ -83,24 +110,56 @@ fn ties(kg: &MemoryKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
     // LIMIT without an order: any answers.
     let ((start, _), project) = (slice?, project?);
     (start == 0).then(|| {
-        let project = GraphPattern::Project { inner: Box::new(at.clone()), variables: vec![project] };
-        answers(kg, &Query::Select { dataset: None, pattern: project, base_iri: None })
+        let project = GraphPattern::Project {
+            inner: Box::new(at.clone()),
+            variables: vec![project],
+        };
+        answers(
+            kg,
+            &Query::Select {
+                dataset: None,
+                pattern: project,
+                base_iri: None,
+            },
+        )
     })?
 }
 
 /// Answers with the text by which their row is sorted.
-fn keyed(kg: &MemoryKg, inner: &GraphPattern, answer: Variable, key: &Expression) -> Option<Vec<(Option<String>, Term)>> {
+fn keyed(
+    kg: &MemoryKg,
+    inner: &GraphPattern,
+    answer: Variable,
+    key: &Expression,
+) -> Option<Vec<(Option<String>, Term)>> {
     let sorted = Variable::new_unchecked("sortedBy");
-    let extend = GraphPattern::Extend { inner: Box::new(inner.clone()), variable: sorted.clone(), expression: key.clone() };
-    let pattern = GraphPattern::Project { inner: Box::new(extend), variables: vec![answer, sorted] };
-    let query = Query::Select { dataset: None, pattern, base_iri: None };
-    let Ok(QueryAnswer::Rows { rows, .. }) = kg.query(&query, QueryLimits::default()) else { return None };
+    let extend = GraphPattern::Extend {
+        inner: Box::new(inner.clone()),
+        variable: sorted.clone(),
+        expression: key.clone(),
+    };
+    let pattern = GraphPattern::Project {
+        inner: Box::new(extend),
+        variables: vec![answer, sorted],
+    };
+    let query = Query::Select {
+        dataset: None,
+        pattern,
+        base_iri: None,
+    };
+    let Ok(QueryAnswer::Rows { rows, .. }) = kg.query(&query, QueryLimits::default()) else {
+        return None;
+    };
     let text = |term: &Term| match term {
         Term::Blank(label) => format!("a{label}"),
         Term::Iri(iri) => format!("b{iri}"),
         Term::Literal(literal) => format!("c{}", sort_key(literal)),
     };
-    Some(rows.into_iter().filter_map(|row| Some((row.get(1)?.as_ref().map(text), row.first()?.clone()?))).collect())
+    Some(
+        rows.into_iter()
+            .filter_map(|row| Some((row.get(1)?.as_ref().map(text), row.first()?.clone()?)))
+            .collect(),
+    )
 }
 
 /// What a comparison came to.
@@ -121,16 +180,36 @@ pub(crate) fn run(kg: &MemoryKg, program: &GoldProgram) -> Result<BTreeSet<Term>
 }
 
 /// The answer of calls, relation lists skipped.
-pub(crate) fn run_calls(kg: &MemoryKg, calls: &[Call], exclude: &[Term]) -> Result<BTreeSet<Term>, String> {
+pub(crate) fn run_calls(
+    kg: &MemoryKg,
+    calls: &[Call],
+    exclude: &[Term],
+) -> Result<BTreeSet<Term>, String> {
     let nodes: Vec<_> = exclude.iter().filter_map(|term| kg.find(term)).collect();
-    let calls: Vec<_> = calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
-    let exclude = Exclude { nodes, when: ExcludeWhen::Answer };
-    let options = ExecOptions { exclude, max_steps: calls.len(), ..ExecOptions::default() };
+    let calls: Vec<_> = calls
+        .iter()
+        .filter(|call| call.tool != Tool::GetRelation)
+        .cloned()
+        .collect();
+    let exclude = Exclude {
+        nodes,
+        when: ExcludeWhen::Answer,
+    };
+    let options = ExecOptions {
+        exclude,
+        max_steps: calls.len(),
+        ..ExecOptions::default()
+    };
     let mut session = Session::new(kg, "", Linked::default(), &[], options);
     match run_program(&mut session, &calls) {
         Ok(Value::Set(set)) => Ok(set.iter().map(|&node| kg.term(node)).collect()),
-        Ok(Value::Int(n)) => Ok(BTreeSet::from([Term::Literal(Literal::xsd(n.to_string(), "integer"))])),
-        Ok(Value::Bool(truth)) => Ok(BTreeSet::from([Term::Literal(Literal::plain(truth.to_string()))])),
+        Ok(Value::Int(n)) => Ok(BTreeSet::from([Term::Literal(Literal::xsd(
+            n.to_string(),
+            "integer",
+        ))])),
+        Ok(Value::Bool(truth)) => Ok(BTreeSet::from([Term::Literal(Literal::plain(
+            truth.to_string(),
+        ))])),
         Err((step, error)) => Err(format!("step {step}, {}: {error}", calls[step])),
     }
 }
@@ -149,50 +228,124 @@ pub(crate) struct WayBack {
 }
 
 /// The law of `back`: the query's answers are the program's, and so are those of the query's program where it converts.
-pub(crate) fn way_back(kg: &MemoryKg, calls: &[Call], exclude: &[Term], answer: &BTreeSet<Term>) -> WayBack {
-    let calls: Vec<_> = calls.iter().filter(|call| call.tool != Tool::GetRelation).cloned().collect();
-    let text = || calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+pub(crate) fn way_back(
+    kg: &MemoryKg,
+    calls: &[Call],
+    exclude: &[Term],
+    answer: &BTreeSet<Term>,
+) -> WayBack {
+    let calls: Vec<_> = calls
+        .iter()
+        .filter(|call| call.tool != Tool::GetRelation)
+        .cloned()
+        .collect();
+    let text = || {
+        calls
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
     let query = match back(kg, &calls, exclude) {
         Ok(query) => query,
-        Err(why) => return WayBack { unsayable: Some(why.to_string()), ..WayBack::default() },
+        Err(why) => {
+            return WayBack {
+                unsayable: Some(why.to_string()),
+                ..WayBack::default()
+            };
+        }
     };
     let given = answers(kg, &query);
     if given.as_ref() != Some(answer) {
         let wrong = format!("program {answer:?}\nquery {given:?}\n{}\n{query}", text());
-        return WayBack { wrong: Some(wrong), ..WayBack::default() };
+        return WayBack {
+            wrong: Some(wrong),
+            ..WayBack::default()
+        };
     }
-    let Ok(again) = convert(&query, &Context { kg: Some(kg), ..Context::default() }) else { return WayBack::default() };
+    let Ok(again) = convert(
+        &query,
+        &Context {
+            kg: Some(kg),
+            ..Context::default()
+        },
+    ) else {
+        return WayBack::default();
+    };
     let wrong = match run(kg, &again) {
         Ok(got) if got == *answer => None,
         // A set whose members have no such relation, or a value to compare with that is several: the program gives no answer at all.
-        Err(_) => return WayBack { stuck: true, ..WayBack::default() },
+        Err(_) => {
+            return WayBack {
+                stuck: true,
+                ..WayBack::default()
+            };
+        }
         got => {
-            let again = again.calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
-            Some(format!("program {answer:?}\nagain {got:?}\n{}\n{query}\n{again}", text()))
+            let again = again
+                .calls
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n");
+            Some(format!(
+                "program {answer:?}\nagain {got:?}\n{}\n{query}\n{again}",
+                text()
+            ))
         }
     };
-    WayBack { converted: true, wrong, ..WayBack::default() }
+    WayBack {
+        converted: true,
+        wrong,
+        ..WayBack::default()
+    }
 }
 
 /// Converts a query on a graph and compares the answers.
 pub(crate) fn compare(kg: &MemoryKg, query: &Query, reference: &Reference) -> Outcome {
-    let program = match convert(query, &Context { kg: Some(kg), ..Context::default() }) {
+    let program = match convert(
+        query,
+        &Context {
+            kg: Some(kg),
+            ..Context::default()
+        },
+    ) {
         Ok(program) => program,
         Err(reason) => return Outcome::Refused(reason.name()),
     };
-    let calls = || program.calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let calls = || {
+        program
+            .calls
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
     match run(kg, &program) {
-        Err(error) if !error.contains("a value to compare with is one") => Outcome::Differs(format!("{error}\n{}", calls())),
+        Err(error) if !error.contains("a value to compare with is one") => {
+            Outcome::Differs(format!("{error}\n{}", calls()))
+        }
         Err(error) => Outcome::Failed(format!("{error}\n{}", calls())),
         Ok(got) if got == reference.tied => {
             let back = way_back(kg, &program.calls, &program.exclude, &got);
-            Outcome::Same { tied: reference.tied != reference.given, back }
+            Outcome::Same {
+                tied: reference.tied != reference.given,
+                back,
+            }
         }
-        Ok(got) => Outcome::Differs(format!("gold {:?}\ntied {:?}\ngot  {got:?}\n{}", reference.given, reference.tied, calls())),
+        Ok(got) => Outcome::Differs(format!(
+            "gold {:?}\ntied {:?}\ngot  {got:?}\n{}",
+            reference.given,
+            reference.tied,
+            calls()
+        )),
     }
 }
 
 /// A graph as text.
 pub(crate) fn triples(kg: &MemoryKg) -> String {
-    kg.triples().map(|(s, p, o)| format!("{} {} {} .", kg.term(s), kg.term(p.node()), kg.term(o))).collect::<Vec<_>>().join("\n")
+    kg.triples()
+        .map(|(s, p, o)| format!("{} {} {} .", kg.term(s), kg.term(p.node()), kg.term(o)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }

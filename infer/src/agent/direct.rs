@@ -29,7 +29,12 @@ pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Inf
         provenance: Provenance::None,
         emptied: None,
     };
-    instead(task.kg, task.question, Outcome::new(nothing, vec![opening(task, &AgentKind::Direct)]), planner)
+    instead(
+        task.kg,
+        task.question,
+        Outcome::new(nothing, vec![opening(task, &AgentKind::Direct)]),
+        planner,
+    )
 }
 
 /// The outcome with what the model knows itself in place of the answer that the graph did not have. What was tried and why it came to nothing
@@ -37,7 +42,12 @@ pub fn answer(task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Inf
 ///
 /// # Errors
 /// [`InferError`] when the planner fails.
-pub(super) fn instead(kg: &dyn Kg, question: &str, mut outcome: Outcome, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+pub(super) fn instead(
+    kg: &dyn Kg,
+    question: &str,
+    mut outcome: Outcome,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
     let turns = vec![
         Turn::shown(
             Role::System,
@@ -48,21 +58,40 @@ pub(super) fn instead(kg: &dyn Kg, question: &str, mut outcome: Outcome, planner
         Turn::shown(Role::User, vec![Part::user(question)]),
     ];
     let events = &mut outcome.events;
-    events.push(Event::Prompt { turns: turns.clone() });
+    events.push(Event::Prompt {
+        turns: turns.clone(),
+    });
     let begun = Instant::now();
     let written = planner.write(&turns, &Phrase::free(1, LONGEST, ""))?;
     let model_seconds = begun.elapsed().as_secs_f64();
     if planner.constrained() {
-        events.push(Event::Tokens { read: written.read, decided: written.decided, forced: written.forced, logprob: written.logprob });
+        events.push(Event::Tokens {
+            read: written.read,
+            decided: written.decided,
+            forced: written.forced,
+            logprob: written.logprob,
+        });
     }
     outcome.asked += 1;
-    events.push(Event::Call { step: outcome.asked, text: written.text.clone() });
+    events.push(Event::Call {
+        step: outcome.asked,
+        text: written.text.clone(),
+    });
     let value = read(kg, &written.text);
     let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
     outcome.answer.value = value;
-    outcome.answer.provenance = if none { Provenance::None } else { Provenance::Model };
-    events.push(Event::Answer { answer: Box::new(outcome.answer.clone()) });
-    events.push(Event::Timing { kg: 0.0, model: model_seconds });
+    outcome.answer.provenance = if none {
+        Provenance::None
+    } else {
+        Provenance::Model
+    };
+    events.push(Event::Answer {
+        answer: Box::new(outcome.answer.clone()),
+    });
+    events.push(Event::Timing {
+        kg: 0.0,
+        model: model_seconds,
+    });
     outcome.tokens += written.read + written.decided + written.forced;
     outcome.model_seconds += model_seconds;
     Ok(outcome)
@@ -79,8 +108,12 @@ fn read(kg: &dyn Kg, text: &str) -> AnswerValue {
             }
         }
     }
-    let mut members: Vec<Member> =
-        text.split(['|', '\n']).map(str::trim).filter(|name| !name.is_empty()).map(|name| member(kg, name)).collect();
+    let mut members: Vec<Member> = text
+        .split(['|', '\n'])
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(|name| member(kg, name))
+        .collect();
     members.sort();
     members.dedup();
     AnswerValue::Set(members)
@@ -89,9 +122,20 @@ fn read(kg: &dyn Kg, text: &str) -> AnswerValue {
 /// The node of that name, the best connected where there are several; else the text itself.
 fn member(kg: &dyn Kg, name: &str) -> Member {
     let nodes = kg.by_label(name);
-    match nodes.into_iter().max_by_key(|&node| (kg.degree(node), std::cmp::Reverse(node))) {
-        Some(node) => Member { term: kg.term(node), name: kg.name(node), label: kg.label(node).unwrap_or_else(|| name.to_owned()) },
-        None => Member { term: Term::Literal(Literal::plain(name)), name: name.to_owned(), label: name.to_owned() },
+    match nodes
+        .into_iter()
+        .max_by_key(|&node| (kg.degree(node), std::cmp::Reverse(node)))
+    {
+        Some(node) => Member {
+            term: kg.term(node),
+            name: kg.name(node),
+            label: kg.label(node).unwrap_or_else(|| name.to_owned()),
+        },
+        None => Member {
+            term: Term::Literal(Literal::plain(name)),
+            name: name.to_owned(),
+            label: name.to_owned(),
+        },
     }
 }
 
@@ -105,8 +149,16 @@ mod tests {
         let kg = toolbox::kg::MemoryKg::from_triples(Vec::new());
         assert_eq!(read(&kg, "Yes."), AnswerValue::Truth(true));
         assert_eq!(read(&kg, " 42 "), AnswerValue::Number(42));
-        let AnswerValue::Set(members) = read(&kg, "Paris | | Rome|Paris") else { panic!("no set") };
-        assert_eq!(members.iter().map(|member| member.label.as_str()).collect::<Vec<_>>(), ["Paris", "Rome"]);
+        let AnswerValue::Set(members) = read(&kg, "Paris | | Rome|Paris") else {
+            panic!("no set")
+        };
+        assert_eq!(
+            members
+                .iter()
+                .map(|member| member.label.as_str())
+                .collect::<Vec<_>>(),
+            ["Paris", "Rome"]
+        );
         assert_eq!(read(&kg, " | "), AnswerValue::Set(Vec::new()));
     }
 }

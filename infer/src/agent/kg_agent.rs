@@ -27,24 +27,41 @@ pub(super) const NO_END: &str = "no_end";
 pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let mut events = vec![opening(&task, &AgentKind::KgAgent)];
     let limit = task.options.max_steps.min(STEPS);
-    let options = task.template.fit(ExecOptions { max_steps: limit, ..task.options });
-    let mut session = Session::new(task.kg, task.question, task.linked, task.must_offer, options);
+    let options = task.template.fit(ExecOptions {
+        max_steps: limit,
+        ..task.options
+    });
+    let mut session = Session::new(
+        task.kg,
+        task.question,
+        task.linked,
+        task.must_offer,
+        options,
+    );
     let mut conversation = Conversation::open(task.template, &session);
     let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
     let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
     let mut failure = None;
     while session.answer().is_none() {
         if session.steps().len() == limit {
-            events.push(Event::Error { message: ToolError::Steps { limit }.to_string() });
+            events.push(Event::Error {
+                message: ToolError::Steps { limit }.to_string(),
+            });
             failure = Some(NO_END);
             break;
         }
         // Observe: what the planner has not seen yet.
         let turns = conversation.prompt();
-        events.push(Event::Prompt { turns: turns[shown.min(turns.len())..].to_vec() });
+        events.push(Event::Prompt {
+            turns: turns[shown.min(turns.len())..].to_vec(),
+        });
         // Propose, under the constraint of what is live.
         let begun = Instant::now();
-        let proposal = planner.propose(&Moment { session: &session, template: task.template, turns })?;
+        let proposal = planner.propose(&Moment {
+            session: &session,
+            template: task.template,
+            turns,
+        })?;
         model_seconds += begun.elapsed().as_secs_f64();
         asked += 1;
         tokens += proposal.read + proposal.decided + proposal.forced;
@@ -57,11 +74,19 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
                 logprob: proposal.logprob,
             });
         }
-        events.push(Event::Call { step: session.steps().len() + 1, text: proposal.text.clone() });
+        events.push(Event::Call {
+            step: session.steps().len() + 1,
+            text: proposal.text.clone(),
+        });
         // Execute.
         let begun = Instant::now();
         let ran = parse_call(&proposal.text).map_err(|error| error.to_string());
-        let ran = ran.and_then(|call| session.run(&call).map(|_| ()).map_err(|error| error.to_string()));
+        let ran = ran.and_then(|call| {
+            session
+                .run(&call)
+                .map(|_| ())
+                .map_err(|error| error.to_string())
+        });
         kg_seconds += begun.elapsed().as_secs_f64();
         if let Err(message) = ran {
             invalid += 1;
@@ -70,16 +95,44 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
             break;
         }
         // Record.
-        shown = if task.template.layout == Layout::Dialogue { turns.len() + 1 } else { 0 };
+        shown = if task.template.layout == Layout::Dialogue {
+            turns.len() + 1
+        } else {
+            0
+        };
         conversation.record(&session, &proposal.text);
         if let Some(step) = session.steps().last() {
-            events.push(Event::Result { call: step.call.to_string(), result: ResultText::of(&session, step) });
+            events.push(Event::Result {
+                call: step.call.to_string(),
+                result: ResultText::of(&session, step),
+            });
         }
-        events.push(Event::Memory { history: session.steps().iter().map(|step| step.call.to_string()).collect() });
+        events.push(Event::Memory {
+            history: session
+                .steps()
+                .iter()
+                .map(|step| step.call.to_string())
+                .collect(),
+        });
     }
     let answer = Answer::of(&session);
-    events.push(Event::Answer { answer: Box::new(answer.clone()) });
-    events.push(Event::Timing { kg: kg_seconds, model: model_seconds });
+    events.push(Event::Answer {
+        answer: Box::new(answer.clone()),
+    });
+    events.push(Event::Timing {
+        kg: kg_seconds,
+        model: model_seconds,
+    });
     let (calls, samples) = (session.steps().len(), conversation.into_samples());
-    Ok(Outcome { samples, calls, invalid, asked, tokens, model_seconds, kg_seconds, failure, ..Outcome::new(answer, events) })
+    Ok(Outcome {
+        samples,
+        calls,
+        invalid,
+        asked,
+        tokens,
+        model_seconds,
+        kg_seconds,
+        failure,
+        ..Outcome::new(answer, events)
+    })
 }

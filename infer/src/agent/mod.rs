@@ -72,7 +72,9 @@ impl AgentKind {
     #[must_use]
     pub fn trained_as(&self) -> Agent {
         match self {
-            Self::KgAgent | Self::KgAgentRobust(_) | Self::Direct | Self::Retrieval | Self::Tog => Agent::KgAgent,
+            Self::KgAgent | Self::KgAgentRobust(_) | Self::Direct | Self::Retrieval | Self::Tog => {
+                Agent::KgAgent
+            }
             Self::Oda(_) => Agent::Oda,
             Self::Triad(_) => Agent::Triad,
         }
@@ -83,13 +85,17 @@ impl AgentKind {
     /// # Errors
     /// What is wrong with the name or the options, in words.
     pub fn traced(name: &str, options: &serde_json::Value) -> Result<Self, String> {
-        serde_json::from_value(serde_json::json!({ "agent": name, "options": options })).map_err(|error| error.to_string())
+        serde_json::from_value(serde_json::json!({ "agent": name, "options": options }))
+            .map_err(|error| error.to_string())
     }
 
     /// Its options as a trace has them.
     fn options(&self) -> serde_json::Value {
         // Options are plain numbers and names; there is no way for them not to be JSON.
-        serde_json::to_value(self).ok().and_then(|mut whole| whole.get_mut("options").map(serde_json::Value::take)).unwrap_or_default()
+        serde_json::to_value(self)
+            .ok()
+            .and_then(|mut whole| whole.get_mut("options").map(serde_json::Value::take))
+            .unwrap_or_default()
     }
 }
 
@@ -129,9 +135,17 @@ pub struct Task<'a> {
 ///
 /// # Errors
 /// [`InferError`] when the planner itself fails; a question without an answer is an [`Outcome`].
-pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+pub fn answer_with(
+    agent: &AgentKind,
+    task: Task<'_>,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
     planner.begin();
-    let (kg, question, may_know) = (task.kg, task.question, task.model_knowledge && agent.needs_model());
+    let (kg, question, may_know) = (
+        task.kg,
+        task.question,
+        task.model_knowledge && agent.needs_model(),
+    );
     let outcome = match agent {
         AgentKind::KgAgent => kg_agent::answer(task, planner),
         AgentKind::KgAgentRobust(mode) => robust::answer(*mode, &task, planner),
@@ -149,7 +163,12 @@ pub fn answer_with(agent: &AgentKind, task: Task<'_>, planner: &mut dyn Planner)
 
 /// The event that opens a trace.
 fn opening(task: &Task<'_>, agent: &AgentKind) -> Event {
-    let names = |nodes: &[NodeId]| nodes.iter().map(|&node| task.kg.name(node)).collect::<Vec<_>>();
+    let names = |nodes: &[NodeId]| {
+        nodes
+            .iter()
+            .map(|&node| task.kg.name(node))
+            .collect::<Vec<_>>()
+    };
     Event::Observe(Box::new(Opening {
         version: TRACE_VERSION,
         agent: agent.name().to_owned(),
@@ -161,8 +180,16 @@ fn opening(task: &Task<'_>, agent: &AgentKind) -> Event {
         template_hash: task.template.hash(),
         layout: task.template.layout,
         planner: task.planner_name.to_owned(),
-        exclude: (names(&task.options.exclude.nodes), task.options.exclude.when),
-        without: task.options.without.iter().map(|relation| task.kg.name(relation.node())).collect(),
+        exclude: (
+            names(&task.options.exclude.nodes),
+            task.options.exclude.when,
+        ),
+        without: task
+            .options
+            .without
+            .iter()
+            .map(|relation| task.kg.name(relation.node()))
+            .collect(),
         ranker: task.options.ranker.name(),
     }))
 }
@@ -241,14 +268,30 @@ impl Outcome {
     #[must_use]
     pub fn failed(error: &InferError) -> Self {
         let (value, provenance) = (AnswerValue::Set(Vec::new()), Provenance::None);
-        let answer = Answer { value, program: Vec::new(), evidence: Vec::new(), provenance, emptied: None };
-        Self { failure: Some(PLANNER_FAILED), ..Self::new(answer, vec![Event::Error { message: error.to_string() }]) }
+        let answer = Answer {
+            value,
+            program: Vec::new(),
+            evidence: Vec::new(),
+            provenance,
+            emptied: None,
+        };
+        Self {
+            failure: Some(PLANNER_FAILED),
+            ..Self::new(
+                answer,
+                vec![Event::Error {
+                    message: error.to_string(),
+                }],
+            )
+        }
     }
 
     /// What went wrong where the model, and not the graph, is why there is no answer.
     #[must_use]
     pub fn stuck(&self) -> Option<&str> {
-        if !self.failure.is_some_and(|failure| [PLANNER_FAILED, kg_agent::NO_CALL, kg_agent::NO_END].contains(&failure)) {
+        if !self.failure.is_some_and(|failure| {
+            [PLANNER_FAILED, kg_agent::NO_CALL, kg_agent::NO_END].contains(&failure)
+        }) {
             return None;
         }
         self.events.iter().rev().find_map(|event| match event {
@@ -268,13 +311,33 @@ mod tests {
 
     #[test]
     fn a_trace_names_an_agent_with_all_its_options() {
-        let robust = robust::Robust { beam: 4, ..robust::Robust::default() };
-        let blind = OdaOptions { observation: false, kept: 3, ..OdaOptions::default() };
+        let robust = robust::Robust {
+            beam: 4,
+            ..robust::Robust::default()
+        };
+        let blind = OdaOptions {
+            observation: false,
+            kept: 3,
+            ..OdaOptions::default()
+        };
         let plain = Agent::ALL.map(AgentKind::from);
-        let others = [AgentKind::KgAgentRobust(robust), AgentKind::Oda(blind), AgentKind::Direct, AgentKind::Retrieval, AgentKind::Tog];
+        let others = [
+            AgentKind::KgAgentRobust(robust),
+            AgentKind::Oda(blind),
+            AgentKind::Direct,
+            AgentKind::Retrieval,
+            AgentKind::Tog,
+        ];
         for agent in plain.iter().chain(&others) {
-            assert_eq!(AgentKind::traced(agent.name(), &agent.options()).as_ref(), Ok(agent));
+            assert_eq!(
+                AgentKind::traced(agent.name(), &agent.options()).as_ref(),
+                Ok(agent)
+            );
         }
-        assert!(AgentKind::traced("nobody", &serde_json::Value::Null).unwrap_err().contains("nobody"));
+        assert!(
+            AgentKind::traced("nobody", &serde_json::Value::Null)
+                .unwrap_err()
+                .contains("nobody")
+        );
     }
 }

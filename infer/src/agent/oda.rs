@@ -20,30 +20,59 @@ const CALLS: usize = 160;
 ///
 /// # Errors
 /// [`InferError`] when the planner itself fails.
-pub fn answer(task: Task<'_>, options: &OdaOptions, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+pub fn answer(
+    task: Task<'_>,
+    options: &OdaOptions,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
     let mut events = vec![opening(&task, &AgentKind::Oda(options.clone()))];
-    let exec = toolbox::exec::ExecOptions { max_steps: task.options.max_steps.max(CALLS), ..task.options };
+    let exec = toolbox::exec::ExecOptions {
+        max_steps: task.options.max_steps.max(CALLS),
+        ..task.options
+    };
     let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec);
     let no_entity = session.linked().entities.is_empty();
-    let mut looped = Loop { run: Run::open(session, task.template, options), planner, told: Told::default() };
+    let mut looped = Loop {
+        run: Run::open(session, task.template, options),
+        planner,
+        told: Told::default(),
+    };
     let mut forced = false;
     let (mut shown, mut steps) = (0, 0);
     while looped.run.awaited() != Awaited::Nothing {
         let turns = looped.run.turns();
-        events.push(Event::Prompt { turns: turns[shown.min(turns.len())..].to_vec() });
+        events.push(Event::Prompt {
+            turns: turns[shown.min(turns.len())..].to_vec(),
+        });
         shown = turns.len() + 1;
         forced |= looped.run.awaited() == Awaited::Action && looped.run.forced();
         looped.turn(&mut events)?;
         for step in looped.run.session().steps().iter().skip(steps) {
-            events.push(Event::Result { call: step.call.to_string(), result: ResultText::of(looped.run.session(), step) });
+            events.push(Event::Result {
+                call: step.call.to_string(),
+                result: ResultText::of(looped.run.session(), step),
+            });
         }
         steps = looped.run.session().steps().len();
-        events.push(Event::Memory { history: looped.run.actions().iter().cloned().chain(looped.run.remembered()).collect() });
+        events.push(Event::Memory {
+            history: looped
+                .run
+                .actions()
+                .iter()
+                .cloned()
+                .chain(looped.run.remembered())
+                .collect(),
+        });
     }
     let told = looped.told;
     let answer = looped.run.answered();
-    events.push(Event::Answer { answer: Box::new(answer.clone()) });
-    events.push(Event::Timing { kg: told.kg_seconds, model: told.model_seconds });
+    events.push(Event::Answer {
+        answer: Box::new(answer.clone()),
+    });
+    events.push(Event::Timing {
+        kg: told.kg_seconds,
+        model: told.model_seconds,
+    });
     let failure = match (answer.is_none(), forced, no_entity) {
         (true, _, true) => Some("no_entity"),
         (true, true, _) => Some("forced_answer"),
@@ -83,7 +112,10 @@ impl Loop<'_, '_> {
         if self.run.awaited() == Awaited::Reflection
             && let Ok(Some(text)) = self.run.reflected_by_rule()
         {
-            events.push(Event::Call { step: self.run.actions().len(), text: text.clone() });
+            events.push(Event::Call {
+                step: self.run.actions().len(),
+                text: text.clone(),
+            });
             if self.take(&text, events) {
                 return Ok(());
             }
@@ -93,7 +125,10 @@ impl Loop<'_, '_> {
             let proposal = self.planner.write(self.run.turns(), &self.run.phrase())?;
             self.told.model_seconds += begun.elapsed().as_secs_f64();
             self.count(&proposal, events);
-            events.push(Event::Call { step: self.run.actions().len(), text: proposal.text.clone() });
+            events.push(Event::Call {
+                step: self.run.actions().len(),
+                text: proposal.text.clone(),
+            });
             let text = self.normal(&proposal.text);
             if self.take(&text, events) {
                 return Ok(());
@@ -108,8 +143,19 @@ impl Loop<'_, '_> {
         self.told.asked += 1;
         self.told.tokens += proposal.read + proposal.decided + proposal.forced;
         if self.planner.constrained() {
-            let Proposal { read, decided, forced, logprob, .. } = *proposal;
-            events.push(Event::Tokens { read, decided, forced, logprob });
+            let Proposal {
+                read,
+                decided,
+                forced,
+                logprob,
+                ..
+            } = *proposal;
+            events.push(Event::Tokens {
+                read,
+                decided,
+                forced,
+                logprob,
+            });
         }
     }
 
@@ -125,7 +171,8 @@ impl Loop<'_, '_> {
                     let entities = session.linked().entities.iter();
                     let at = entities.enumerate().find(|&(_, &node)| {
                         let (name, shown) = (session.kg().name(node), session.kg().label(node));
-                        name.eq_ignore_ascii_case(label) || shown.is_some_and(|shown| shown.eq_ignore_ascii_case(label))
+                        name.eq_ignore_ascii_case(label)
+                            || shown.is_some_and(|shown| shown.eq_ignore_ascii_case(label))
                     });
                     at.map(|(i, _)| format!("e{i}"))
                 };
@@ -135,10 +182,18 @@ impl Loop<'_, '_> {
                 let (picks, _) = read_reflection_lenient(text, &|pick| self.run.holds(pick));
                 let item = |pick: &toolbox::oda::Pick| {
                     let sign = if pick.incoming { "~" } else { "" };
-                    let narrowed = pick.narrowed.as_ref().map(|by| format!(" {by}")).unwrap_or_default();
+                    let narrowed = pick
+                        .narrowed
+                        .as_ref()
+                        .map(|by| format!(" {by}"))
+                        .unwrap_or_default();
                     format!("{sign}{}{narrowed}", pick.relation)
                 };
-                if picks.is_empty() { "none".to_owned() } else { picks.iter().map(item).collect::<Vec<_>>().join("; ") }
+                if picks.is_empty() {
+                    "none".to_owned()
+                } else {
+                    picks.iter().map(item).collect::<Vec<_>>().join("; ")
+                }
             }
             Awaited::Nothing => text.to_owned(),
         }
@@ -151,7 +206,9 @@ impl Loop<'_, '_> {
         match taken {
             Ok(()) => true,
             Err(error) => {
-                events.push(Event::Error { message: error.to_string() });
+                events.push(Event::Error {
+                    message: error.to_string(),
+                });
                 false
             }
         }
@@ -164,7 +221,10 @@ impl Loop<'_, '_> {
             _ => {
                 let (sets, _) = self.run.sets();
                 let open = sets.into_iter().map(|set| format!("neighbor {set}"));
-                open.filter(|text| self.run.phrase().matches(text)).take(1).chain(["answer none".to_owned()]).collect()
+                open.filter(|text| self.run.phrase().matches(text))
+                    .take(1)
+                    .chain(["answer none".to_owned()])
+                    .collect()
             }
         };
         for text in texts {

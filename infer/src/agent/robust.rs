@@ -30,7 +30,11 @@ pub struct Robust {
 
 impl Default for Robust {
     fn default() -> Self {
-        Self { reasks: 2, beam: 1, answer_types: false }
+        Self {
+            reasks: 2,
+            beam: 1,
+            answer_types: false,
+        }
     }
 }
 
@@ -62,7 +66,11 @@ struct Count {
 ///
 /// # Errors
 /// [`InferError`] when the planner itself fails.
-pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
+pub fn answer(
+    mode: Robust,
+    task: &Task<'_>,
+    planner: &mut dyn Planner,
+) -> Result<Outcome, InferError> {
     let begun = Instant::now();
     let beam = mode.beam.max(1);
     let mut events = vec![opening(task, &super::AgentKind::KgAgentRobust(mode))];
@@ -72,17 +80,31 @@ pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Resul
     while !open.is_empty() {
         let mut grown = Vec::new();
         for program in &open {
-            grow(&mode, task, program, planner, &mut grown, &mut events, &mut count)?;
+            grow(
+                &mode,
+                task,
+                program,
+                planner,
+                &mut grown,
+                &mut events,
+                &mut count,
+            )?;
         }
         // Likelier first; equals in the order in which they were written.
         grown.sort_by(|a: &Program, b: &Program| b.logprob.total_cmp(&a.logprob));
         // Pruned by execution: what gave nothing goes where something else is left.
-        let fruitful = grown.iter().any(|program| !program.empty && (!program.ended || program.answered));
+        let fruitful = grown
+            .iter()
+            .any(|program| !program.empty && (!program.ended || program.answered));
         let mut kept = Vec::new();
         let mut ranked = Vec::new();
         for program in grown {
             let keep = kept.len() < beam && (!fruitful || !program.empty);
-            ranked.push(Ranked { call: program.texts.last().cloned().unwrap_or_default(), logprob: rounded(program.logprob), kept: keep });
+            ranked.push(Ranked {
+                call: program.texts.last().cloned().unwrap_or_default(),
+                logprob: rounded(program.logprob),
+                kept: keep,
+            });
             if keep {
                 kept.push(program);
             }
@@ -92,9 +114,17 @@ pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Resul
         }
         open.clear();
         for program in kept {
-            if program.ended { ended.push(program) } else { open.push(program) }
+            if program.ended {
+                ended.push(program)
+            } else {
+                open.push(program)
+            }
         }
-        let best = ended.iter().filter(|program| program.answered).map(|program| program.logprob).fold(f64::NEG_INFINITY, f64::max);
+        let best = ended
+            .iter()
+            .filter(|program| program.answered)
+            .map(|program| program.logprob)
+            .fold(f64::NEG_INFINITY, f64::max);
         // A program only becomes less likely as it grows.
         open.retain(|program| program.logprob > best);
         // Short programs end first: with an answer at hand the likelier ones still go on; without one, so many that gave up are enough.
@@ -103,17 +133,36 @@ pub fn answer(mode: Robust, task: &Task<'_>, planner: &mut dyn Planner) -> Resul
         }
     }
     // The likeliest program with an answer; else the likeliest that ended; else what there is.
-    ended.sort_by(|a, b| b.answered.cmp(&a.answered).then(b.logprob.total_cmp(&a.logprob)));
-    let chosen = ended.into_iter().next().or_else(|| open.into_iter().next()).unwrap_or_default();
+    ended.sort_by(|a, b| {
+        b.answered
+            .cmp(&a.answered)
+            .then(b.logprob.total_cmp(&a.logprob))
+    });
+    let chosen = ended
+        .into_iter()
+        .next()
+        .or_else(|| open.into_iter().next())
+        .unwrap_or_default();
     let (session, conversation) = again(task, &chosen);
     for step in session.steps() {
-        events.push(Event::Result { call: step.call.to_string(), result: ResultText::of(&session, step) });
+        events.push(Event::Result {
+            call: step.call.to_string(),
+            result: ResultText::of(&session, step),
+        });
     }
     let answer = Answer::of(&session);
-    let failure = session.answer().is_none().then_some(super::kg_agent::NO_CALL);
-    events.push(Event::Answer { answer: Box::new(answer.clone()) });
+    let failure = session
+        .answer()
+        .is_none()
+        .then_some(super::kg_agent::NO_CALL);
+    events.push(Event::Answer {
+        answer: Box::new(answer.clone()),
+    });
     let kg_seconds = begun.elapsed().as_secs_f64() - count.model;
-    events.push(Event::Timing { kg: kg_seconds, model: count.model });
+    events.push(Event::Timing {
+        kg: kg_seconds,
+        model: count.model,
+    });
     Ok(Outcome {
         samples: conversation.into_samples(),
         calls: session.steps().len(),
@@ -134,7 +183,13 @@ fn rounded(logprob: f64) -> f64 {
 
 /// The session and the conversation of a program; its calls ran before, so they run.
 fn again<'g>(task: &Task<'g>, program: &Program) -> (Session<'g>, Conversation) {
-    let mut session = Session::new(task.kg, task.question, task.linked.clone(), task.must_offer, task.options.clone());
+    let mut session = Session::new(
+        task.kg,
+        task.question,
+        task.linked.clone(),
+        task.must_offer,
+        task.options.clone(),
+    );
     let mut conversation = Conversation::open(task.template, &session);
     for text in &program.texts {
         if parse_call(text).is_ok_and(|call| session.run(&call).is_ok()) {
@@ -155,20 +210,33 @@ fn grow(
     count: &mut Count,
 ) -> Result<(), InferError> {
     // What has been done already is not written again. By handles a relation may be another one now, so there only the check after it counts.
-    let mut refused: Vec<String> = if task.template.naming.relations_by_handle() { Vec::new() } else { repeats(program) };
+    let mut refused: Vec<String> = if task.template.naming.relations_by_handle() {
+        Vec::new()
+    } else {
+        repeats(program)
+    };
     for choice in 0..mode.beam.max(1) {
         let (mut session, conversation) = again(task, program);
         let mut turns = conversation.prompt().to_vec();
         if choice == 0 {
-            events.push(Event::Prompt { turns: turns.clone() });
+            events.push(Event::Prompt {
+                turns: turns.clone(),
+            });
         }
         for ask in 0..=mode.reasks {
             let begun = Instant::now();
-            let moment = Moment { session: &session, template: task.template, turns: &turns };
-            let proposal = planner.propose_except(&moment, &refused, (mode.beam > 1).then_some(choice))?;
+            let moment = Moment {
+                session: &session,
+                template: task.template,
+                turns: &turns,
+            };
+            let proposal =
+                planner.propose_except(&moment, &refused, (mode.beam > 1).then_some(choice))?;
             count.model += begun.elapsed().as_secs_f64();
             // Everything that could be written has been refused.
-            let Some(proposal) = proposal else { return Ok(()) };
+            let Some(proposal) = proposal else {
+                return Ok(());
+            };
             count.asked += 1;
             count.tokens += proposal.read + proposal.decided + proposal.forced;
             events.push(Event::Tokens {
@@ -177,7 +245,10 @@ fn grow(
                 forced: proposal.forced,
                 logprob: proposal.logprob,
             });
-            events.push(Event::Call { step: session.steps().len() + 1, text: proposal.text.clone() });
+            events.push(Event::Call {
+                step: session.steps().len() + 1,
+                text: proposal.text.clone(),
+            });
             let seen = refused.contains(&proposal.text);
             refused.push(proposal.text.clone());
             let ran = if seen {
@@ -192,14 +263,22 @@ fn grow(
                 }
                 Err(message) => {
                     count.invalid += 1;
-                    events.push(Event::Error { message: message.clone() });
+                    events.push(Event::Error {
+                        message: message.clone(),
+                    });
                     if ask == mode.reasks {
                         return Ok(());
                     }
                     // The session may have ended on an answer of the wrong kind.
                     session = again(task, program).0;
-                    turns.push(Turn::shown(Role::Assistant, vec![Part::user(proposal.text)]));
-                    turns.push(Turn::shown(Role::Tool, vec![Part::ours("error: "), Part::kg(message)]));
+                    turns.push(Turn::shown(
+                        Role::Assistant,
+                        vec![Part::user(proposal.text)],
+                    ));
+                    turns.push(Turn::shown(
+                        Role::Tool,
+                        vec![Part::ours("error: "), Part::kg(message)],
+                    ));
                 }
             }
         }
@@ -209,18 +288,36 @@ fn grow(
 
 /// The calls of a program as they would be written again.
 fn repeats(program: &Program) -> Vec<String> {
-    let calls: Vec<Call> = program.texts.iter().filter_map(|text| parse_call(text).ok()).collect();
-    let next = calls.iter().filter(|call| matches!(call.target, Target::Var(_))).count();
+    let calls: Vec<Call> = program
+        .texts
+        .iter()
+        .filter_map(|text| parse_call(text).ok())
+        .collect();
+    let next = calls
+        .iter()
+        .filter(|call| matches!(call.target, Target::Var(_)))
+        .count();
     let next = u32::try_from(next).unwrap_or(u32::MAX);
-    calls.into_iter().map(|call| Call::new(call.tool, call.args, next).to_string()).collect()
+    calls
+        .into_iter()
+        .map(|call| Call::new(call.tool, call.args, next).to_string())
+        .collect()
 }
 
 /// Runs a call, unless it has been made before or ends with an answer of the wrong kind.
-fn run(mode: &Robust, session: &mut Session<'_>, text: &str, program: &Program) -> Result<(), String> {
+fn run(
+    mode: &Robust,
+    session: &mut Session<'_>,
+    text: &str,
+    program: &Program,
+) -> Result<(), String> {
     let call = parse_call(text).map_err(|error| error.to_string())?;
     let step = session.run(&call).map_err(|error| error.to_string())?;
     if program.done.contains(&what(&step.call)) {
-        return Err(format!("`{}` has been called before and gives the same again", step.call));
+        return Err(format!(
+            "`{}` has been called before and gives the same again",
+            step.call
+        ));
     }
     match session.answer() {
         Some(answer) if mode.answer_types => fits(session.question(), answer, session.kg()),
@@ -230,7 +327,11 @@ fn run(mode: &Robust, session: &mut Session<'_>, text: &str, program: &Program) 
 
 /// A call without what it assigns.
 fn what(call: &Call) -> String {
-    Call { target: Target::None, ..call.clone() }.to_string()
+    Call {
+        target: Target::None,
+        ..call.clone()
+    }
+    .to_string()
 }
 
 fn longer(program: &Program, session: &Session<'_>, text: &str, logprob: f64) -> Program {
@@ -254,19 +355,35 @@ fn longer(program: &Program, session: &Session<'_>, text: &str, logprob: f64) ->
 /// Whether an answer is of the kind that the question's first words ask for, where these say it.
 fn fits(question: &str, answer: &Value, kg: &dyn Kg) -> Result<(), String> {
     let lower = question.trim().to_lowercase();
-    let begins = |words: &[&str]| words.iter().any(|word| lower.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')));
+    let begins = |words: &[&str]| {
+        words.iter().any(|word| {
+            lower
+                .strip_prefix(word)
+                .is_some_and(|rest| rest.starts_with(' '))
+        })
+    };
     let counts = begins(&["how many", "how much"]) || lower.contains("number of");
-    let judges = begins(&["is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can"]);
+    let judges = begins(&[
+        "is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can",
+    ]);
     let names = begins(&["who", "whom", "whose", "where", "which", "when"]);
-    let literals = |set: &[toolbox::term::NodeId]| set.iter().all(|&node| kg.term(node).as_literal().is_some());
+    let literals = |set: &[toolbox::term::NodeId]| {
+        set.iter().all(|&node| kg.term(node).as_literal().is_some())
+    };
     match answer {
         Value::Set(set) if set.is_empty() => Ok(()),
         Value::Set(set) if counts && !literals(set) => {
             Err("the question asks for a number and this is a set of things; count it".to_owned())
         }
-        Value::Set(_) if judges => Err("the question asks whether something is so and this is a set; judge it".to_owned()),
-        Value::Int(_) if (names || judges) && !counts => Err("the question does not ask for a number".to_owned()),
-        Value::Bool(_) if names || counts => Err("the question does not ask whether something is so".to_owned()),
+        Value::Set(_) if judges => {
+            Err("the question asks whether something is so and this is a set; judge it".to_owned())
+        }
+        Value::Int(_) if (names || judges) && !counts => {
+            Err("the question does not ask for a number".to_owned())
+        }
+        Value::Bool(_) if names || counts => {
+            Err("the question does not ask whether something is so".to_owned())
+        }
         Value::Set(_) | Value::Int(_) | Value::Bool(_) => Ok(()),
     }
 }
@@ -288,7 +405,11 @@ mod tests {
             ("Who directed Heat?", empty, true),
             ("Name the number of children of Ann.", Value::Int(2), true),
         ] {
-            assert_eq!(fits(question, &answer, &kg).is_ok(), good, "{question} {answer:?}");
+            assert_eq!(
+                fits(question, &answer, &kg).is_ok(),
+                good,
+                "{question} {answer:?}"
+            );
         }
     }
 }

@@ -42,7 +42,11 @@ struct Path {
 impl Path {
     /// Mean of the relations' scores: paths of different length compare.
     fn score(&self) -> f32 {
-        if self.scores.is_empty() { 0.0 } else { self.scores.iter().sum::<f32>() / self.scores.len() as f32 }
+        if self.scores.is_empty() {
+            0.0
+        } else {
+            self.scores.iter().sum::<f32>() / self.scores.len() as f32
+        }
     }
 
     fn best(&self) -> f32 {
@@ -58,18 +62,41 @@ impl Path {
 pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome, InferError> {
     let mut events = vec![opening(task, agent)];
     let begun = Instant::now();
-    let fresh = || Session::new(task.kg, task.question, task.linked.clone(), task.must_offer, task.options.clone());
+    let fresh = || {
+        Session::new(
+            task.kg,
+            task.question,
+            task.linked.clone(),
+            task.must_offer,
+            task.options.clone(),
+        )
+    };
     let mut beams: Vec<Path> = Vec::new();
     let mut best: Option<Path> = None;
-    let starts = (0..task.linked.entities.len())
-        .map(|i| Path { calls: vec![Call::new(Tool::GetRelation, vec![Arg::handle(HandleKind::Entity, i)], 0)], scores: Vec::new() });
+    let starts = (0..task.linked.entities.len()).map(|i| Path {
+        calls: vec![Call::new(
+            Tool::GetRelation,
+            vec![Arg::handle(HandleKind::Entity, i)],
+            0,
+        )],
+        scores: Vec::new(),
+    });
     for depth in 0..beam.depth {
-        let open: Vec<Path> = if depth == 0 { starts.clone().collect() } else { std::mem::take(&mut beams) };
-        let mut longer: Vec<Path> = open.iter().flat_map(|path| extensions(&mut fresh(), path, depth, beam.width)).collect();
+        let open: Vec<Path> = if depth == 0 {
+            starts.clone().collect()
+        } else {
+            std::mem::take(&mut beams)
+        };
+        let mut longer: Vec<Path> = open
+            .iter()
+            .flat_map(|path| extensions(&mut fresh(), path, depth, beam.width))
+            .collect();
         longer.sort_by(|a, b| b.score().total_cmp(&a.score()));
         longer.truncate(beam.width);
         if let Some(top) = longer.first()
-            && best.as_ref().is_none_or(|best| top.score() > best.score() || (depth > 0 && top.calls.starts_with(&best.calls)))
+            && best.as_ref().is_none_or(|best| {
+                top.score() > best.score() || (depth > 0 && top.calls.starts_with(&best.calls))
+            })
         {
             best = Some(top.clone());
         }
@@ -78,29 +105,55 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
     let mut session = fresh();
     let mut calls = best.map_or_else(Vec::new, |path| path.calls);
     // The last walk's result is the answer.
-    let walks = calls.iter().filter(|call| call.tool != Tool::GetRelation).count();
-    let last = walks.checked_sub(1).and_then(|last| u32::try_from(last).ok());
-    calls.push(Call::new(Tool::End, vec![last.map_or_else(|| Arg::List(Vec::new()), Arg::Var)], 0));
+    let walks = calls
+        .iter()
+        .filter(|call| call.tool != Tool::GetRelation)
+        .count();
+    let last = walks
+        .checked_sub(1)
+        .and_then(|last| u32::try_from(last).ok());
+    calls.push(Call::new(
+        Tool::End,
+        vec![last.map_or_else(|| Arg::List(Vec::new()), Arg::Var)],
+        0,
+    ));
     for call in &calls {
         let text = call.to_string();
-        events.push(Event::Call { step: session.steps().len() + 1, text });
+        events.push(Event::Call {
+            step: session.steps().len() + 1,
+            text,
+        });
         match session.run(call).map(|_| ()) {
             Ok(()) => {
                 if let Some(step) = session.steps().last() {
-                    events.push(Event::Result { call: step.call.to_string(), result: ResultText::of(&session, step) });
+                    events.push(Event::Result {
+                        call: step.call.to_string(),
+                        result: ResultText::of(&session, step),
+                    });
                 }
             }
             Err(error) => {
-                events.push(Event::Error { message: error.to_string() });
+                events.push(Event::Error {
+                    message: error.to_string(),
+                });
                 break;
             }
         }
     }
     let answer = Answer::of(&session);
     let seconds = begun.elapsed().as_secs_f64();
-    events.push(Event::Answer { answer: Box::new(answer.clone()) });
-    events.push(Event::Timing { kg: seconds, model: 0.0 });
-    Ok(Outcome { calls: session.steps().len(), kg_seconds: seconds, ..Outcome::new(answer, events) })
+    events.push(Event::Answer {
+        answer: Box::new(answer.clone()),
+    });
+    events.push(Event::Timing {
+        kg: seconds,
+        model: 0.0,
+    });
+    Ok(Outcome {
+        calls: session.steps().len(),
+        kg_seconds: seconds,
+        ..Outcome::new(answer, events)
+    })
 }
 
 /// The path longer by each of the best relations of its end, as far as they score enough beside what the path has.
@@ -108,7 +161,9 @@ fn extensions(session: &mut Session<'_>, path: &Path, walked: usize, width: usiz
     if path.calls.iter().any(|call| session.run(call).is_err()) {
         return Vec::new();
     }
-    let at = walked.checked_sub(1).and_then(|last| u32::try_from(last).ok());
+    let at = walked
+        .checked_sub(1)
+        .and_then(|last| u32::try_from(last).ok());
     let set = at.map_or_else(|| path.calls[0].args[0].clone(), Arg::Var);
     let mut calls = path.calls.clone();
     if at.is_some() {
@@ -118,8 +173,12 @@ fn extensions(session: &mut Session<'_>, path: &Path, walked: usize, width: usiz
         }
         calls.push(look);
     }
-    let Some(shown) = session.current().cloned() else { return Vec::new() };
-    let Ok(ranking) = session.ranking(&set) else { return Vec::new() };
+    let Some(shown) = session.current().cloned() else {
+        return Vec::new();
+    };
+    let Ok(ranking) = session.ranking(&set) else {
+        return Vec::new();
+    };
     let next = u32::try_from(walked).unwrap_or(u32::MAX);
     let mut longer = Vec::new();
     for ranked in ranking {
@@ -130,11 +189,25 @@ fn extensions(session: &mut Session<'_>, path: &Path, walked: usize, width: usiz
         if shown.index(ranked.relation, ranked.candidate.out).is_none() {
             continue;
         }
-        let tool = if ranked.candidate.out { Tool::GetTailEntity } else { Tool::GetHeadEntity };
-        let call = Call::new(tool, vec![set.clone(), Arg::name(session.relation_name(ranked.relation))], next);
+        let tool = if ranked.candidate.out {
+            Tool::GetTailEntity
+        } else {
+            Tool::GetHeadEntity
+        };
+        let call = Call::new(
+            tool,
+            vec![
+                set.clone(),
+                Arg::name(session.relation_name(ranked.relation)),
+            ],
+            next,
+        );
         let mut scores = path.scores.clone();
         scores.push(ranked.score);
-        longer.push(Path { calls: calls.iter().cloned().chain([call]).collect(), scores });
+        longer.push(Path {
+            calls: calls.iter().cloned().chain([call]).collect(),
+            scores,
+        });
     }
     longer
 }

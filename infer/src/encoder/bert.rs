@@ -41,7 +41,10 @@ impl Bert {
         let mut take = |name: &str| {
             let name = format!("{}{name}", config.prefix);
             let tensor = weights.take(&name);
-            tensor.map(|tensor| tensor.data).ok_or(ModelError::Tensor { name, message: "is missing".to_owned() })
+            tensor.map(|tensor| tensor.data).ok_or(ModelError::Tensor {
+                name,
+                message: "is missing".to_owned(),
+            })
         };
         let mut positions = take("embeddings.position_embeddings.weight")?;
         let types = take("embeddings.token_type_embeddings.weight")?;
@@ -50,7 +53,10 @@ impl Bert {
         }
         let words = take("embeddings.word_embeddings.weight")?;
         let mut norm = |name: &str| -> Result<Norm, ModelError> {
-            Ok(Norm { weight: take(&format!("{name}.LayerNorm.weight"))?, bias: take(&format!("{name}.LayerNorm.bias"))? })
+            Ok(Norm {
+                weight: take(&format!("{name}.LayerNorm.weight"))?,
+                bias: take(&format!("{name}.LayerNorm.bias"))?,
+            })
         };
         let first = norm("embeddings")?;
         let (hidden, inner) = (config.hidden_size, config.intermediate_size);
@@ -64,7 +70,10 @@ impl Bert {
         let mut take = |name: &str| {
             let name = format!("{}{name}", config.prefix);
             let tensor = weights.take(&name);
-            tensor.map(|tensor| tensor.data).ok_or(ModelError::Tensor { name, message: "is missing".to_owned() })
+            tensor.map(|tensor| tensor.data).ok_or(ModelError::Tensor {
+                name,
+                message: "is missing".to_owned(),
+            })
         };
         let mut arena = Arena::default();
         let mut packed = Vec::with_capacity(config.layers);
@@ -80,7 +89,14 @@ impl Bert {
                 Ok(Linear::pack(&parts, inputs, Some(bias), &mut arena))
             };
             packed.push(Layer {
-                qkv: linear(&["attention.self.query", "attention.self.key", "attention.self.value"], hidden)?,
+                qkv: linear(
+                    &[
+                        "attention.self.query",
+                        "attention.self.key",
+                        "attention.self.value",
+                    ],
+                    hidden,
+                )?,
                 mix: linear(&["attention.output.dense"], hidden)?,
                 mix_norm,
                 up: linear(&["intermediate.dense"], hidden)?,
@@ -88,7 +104,13 @@ impl Bert {
                 down_norm,
             });
         }
-        Ok(Self { config: config.clone(), words, positions, norm: first, layers: packed })
+        Ok(Self {
+            config: config.clone(),
+            words,
+            positions,
+            norm: first,
+            layers: packed,
+        })
     }
 
     /// Vectors of length 1, one a sentence. Ids are within the vocabulary, sentences within the model's length and not empty.
@@ -100,7 +122,11 @@ impl Bert {
             for (at, &id) in ids.iter().enumerate() {
                 let position = (self.config.first_position + at) * hidden;
                 let word = &self.words[id as usize * hidden..][..hidden];
-                x.extend(word.iter().zip(&self.positions[position..position + hidden]).map(|(a, b)| a + b));
+                x.extend(
+                    word.iter()
+                        .zip(&self.positions[position..position + hidden])
+                        .map(|(a, b)| a + b),
+                );
             }
         }
         layer_norm(&mut x, &self.norm, eps);
@@ -139,7 +165,9 @@ impl Bert {
         for ids in sentences {
             let n = ids.len();
             for head in 0..self.config.heads {
-                let part = |row: usize, which: usize| &qkv[(first + row) * step + which * hidden + head * dim..][..dim];
+                let part = |row: usize, which: usize| {
+                    &qkv[(first + row) * step + which * hidden + head * dim..][..dim]
+                };
                 for row in 0..n {
                     for (d, &value) in part(row, 1).iter().enumerate() {
                         keys[d * n + row] = value * scale;
@@ -154,7 +182,9 @@ impl Bert {
                         || {
                             scores.fill(0.0);
                             for (d, &q) in query.iter().enumerate() {
-                                for (score, &key) in scores.iter_mut().zip(&keys[d * n..(d + 1) * n]) {
+                                for (score, &key) in
+                                    scores.iter_mut().zip(&keys[d * n..(d + 1) * n])
+                                {
                                     *score += q * key;
                                 }
                             }
@@ -183,7 +213,10 @@ impl Bert {
     fn activate(&self, wide: &mut Vec<f32>, width: usize) {
         let inner = self.config.intermediate_size;
         if width != inner {
-            *wide = wide.chunks_exact(width).flat_map(|row| row[..inner].iter().copied()).collect();
+            *wide = wide
+                .chunks_exact(width)
+                .flat_map(|row| row[..inner].iter().copied())
+                .collect();
         }
         match self.config.activation {
             Activation::Gelu => kernels::gelu(wide),
@@ -201,8 +234,15 @@ impl Bert {
             }
         }
         // The mean's divisor goes with the length.
-        let norm = vector.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
-        vector.iter_mut().for_each(|x| *x = (f64::from(*x) / norm) as f32);
+        let norm = vector
+            .iter()
+            .map(|&x| f64::from(x) * f64::from(x))
+            .sum::<f64>()
+            .sqrt()
+            .max(f64::MIN_POSITIVE);
+        vector
+            .iter_mut()
+            .for_each(|x| *x = (f64::from(*x) / norm) as f32);
         vector
     }
 }

@@ -46,7 +46,11 @@ fn checksum(record: &[u8]) -> [u8; CHECK] {
 impl Cache {
     /// A cache in memory.
     pub(super) fn memory(width: usize) -> Self {
-        Self { known: RwLock::default(), file: None, width }
+        Self {
+            known: RwLock::default(),
+            file: None,
+            width,
+        }
     }
 
     /// Opens or creates the file of an encoder in a folder.
@@ -57,7 +61,12 @@ impl Cache {
         };
         fs::create_dir_all(folder).map_err(io(folder))?;
         let path = folder.join(format!("{}.vectors", digest.get(..16).unwrap_or(digest)));
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(&path).map_err(io(&path))?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(&path)
+            .map_err(io(&path))?;
         file.lock().map_err(io(&path))?;
         let header = header(digest, width);
         let read = read_or_begin(&mut file, &header).map_err(io(&path));
@@ -72,20 +81,37 @@ impl Cache {
             if checksum(body) == *sum {
                 let mut key = [0; KEY];
                 key.copy_from_slice(&body[..KEY]);
-                known.insert(key, body[KEY..].chunks_exact(4).map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]])).collect());
+                known.insert(
+                    key,
+                    body[KEY..]
+                        .chunks_exact(4)
+                        .map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]]))
+                        .collect(),
+                );
             }
         }
-        Ok(Self { known: RwLock::new(known), file: Some((path, Mutex::new(file))), width })
+        Ok(Self {
+            known: RwLock::new(known),
+            file: Some((path, Mutex::new(file))),
+            width,
+        })
     }
 
     /// The vector of a text, if it is known.
     pub(super) fn get(&self, text: &str) -> Option<Arc<[f32]>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(&key(text)).cloned()
+        self.known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key(text))
+            .cloned()
     }
 
     /// Number of texts known.
     pub(super) fn len(&self) -> usize {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.known
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .len()
     }
 
     /// Keeps vectors, in memory at once and in the file as whole records.
@@ -105,9 +131,14 @@ impl Cache {
                 }
             }
         }
-        let Some((path, file)) = self.file.as_ref().filter(|_| !bytes.is_empty()) else { return Ok(()) };
+        let Some((path, file)) = self.file.as_ref().filter(|_| !bytes.is_empty()) else {
+            return Ok(());
+        };
         let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
-        let io = |source| EncoderError::Cache { path: path.clone(), source };
+        let io = |source| EncoderError::Cache {
+            path: path.clone(),
+            source,
+        };
         file.lock().map_err(io)?;
         let written = append(&mut file, &bytes, KEY + 4 * self.width + CHECK);
         file.unlock().map_err(io)?;
@@ -158,34 +189,61 @@ mod tests {
     fn what_was_put_is_there_again_and_another_encoder_is_told_apart() {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::open(dir.path(), "aabb", 6).unwrap();
-        cache.put(&[("a", vector(1)), ("b", vector(2)), ("a", vector(1))]).unwrap();
+        cache
+            .put(&[("a", vector(1)), ("b", vector(2)), ("a", vector(1))])
+            .unwrap();
         assert_eq!(cache.len(), 2);
         let again = Cache::open(dir.path(), "aabb", 6).unwrap();
-        assert_eq!((again.get("a"), again.get("b"), again.get("c")), (Some(vector(1)), Some(vector(2)), None));
-        assert!(Cache::open(dir.path(), "other", 6).unwrap().get("a").is_none());
-        assert!(matches!(Cache::open(dir.path(), "aabb", 5), Err(EncoderError::Foreign { .. })));
+        assert_eq!(
+            (again.get("a"), again.get("b"), again.get("c")),
+            (Some(vector(1)), Some(vector(2)), None)
+        );
+        assert!(
+            Cache::open(dir.path(), "other", 6)
+                .unwrap()
+                .get("a")
+                .is_none()
+        );
+        assert!(matches!(
+            Cache::open(dir.path(), "aabb", 5),
+            Err(EncoderError::Foreign { .. })
+        ));
     }
 
     #[test]
     fn a_file_cut_anywhere_keeps_its_whole_records_and_can_be_written_on() {
         let dir = tempfile::tempdir().unwrap();
-        Cache::open(dir.path(), "aabb", 6).unwrap().put(&[("a", vector(1)), ("b", vector(2)), ("c", vector(3))]).unwrap();
+        Cache::open(dir.path(), "aabb", 6)
+            .unwrap()
+            .put(&[("a", vector(1)), ("b", vector(2)), ("c", vector(3))])
+            .unwrap();
         let path = dir.path().join("aabb.vectors");
         let whole = fs::read(&path).unwrap();
         let record = (whole.len() - HEADER) / 3;
         for cut in 0..whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
             let cache = Cache::open(dir.path(), "aabb", 6).unwrap();
-            assert_eq!(cache.len(), cut.saturating_sub(HEADER) / record, "cut at {cut}");
+            assert_eq!(
+                cache.len(),
+                cut.saturating_sub(HEADER) / record,
+                "cut at {cut}"
+            );
             cache.put(&[("d", vector(4))]).unwrap();
-            assert_eq!(Cache::open(dir.path(), "aabb", 6).unwrap().get("d"), Some(vector(4)), "cut at {cut}");
+            assert_eq!(
+                Cache::open(dir.path(), "aabb", 6).unwrap().get("d"),
+                Some(vector(4)),
+                "cut at {cut}"
+            );
         }
     }
 
     #[test]
     fn a_damaged_record_is_absent_and_hurts_no_other() {
         let dir = tempfile::tempdir().unwrap();
-        Cache::open(dir.path(), "aabb", 6).unwrap().put(&[("a", vector(1)), ("b", vector(2))]).unwrap();
+        Cache::open(dir.path(), "aabb", 6)
+            .unwrap()
+            .put(&[("a", vector(1)), ("b", vector(2))])
+            .unwrap();
         let path = dir.path().join("aabb.vectors");
         let mut bytes = fs::read(&path).unwrap();
         bytes[HEADER + KEY + 3] ^= 1;
@@ -203,7 +261,9 @@ mod tests {
                 scope.spawn(move || {
                     let cache = Cache::open(dir, "aabb", 6).unwrap();
                     for i in 0..50 {
-                        cache.put(&[(&format!("{writer} {i}"), vector(writer * 100 + i))]).unwrap();
+                        cache
+                            .put(&[(&format!("{writer} {i}"), vector(writer * 100 + i))])
+                            .unwrap();
                     }
                 });
             }

@@ -73,7 +73,11 @@ impl Encoder {
             Some(dir) => Cache::open(dir, &folder.digest, width)?,
             None => Cache::memory(width),
         };
-        Ok(Self { folder, model: OnceLock::new(), cache })
+        Ok(Self {
+            folder,
+            model: OnceLock::new(),
+            cache,
+        })
     }
 
     /// SHA-256 over everything that decides the vectors.
@@ -99,8 +103,14 @@ impl Encoder {
     /// # Errors
     /// [`EncoderError`]: the weights, the tokenizer, or the file of vectors.
     pub fn encode(&self, texts: &[&str]) -> Result<Vec<Arc<[f32]>>, EncoderError> {
-        let mut found: Vec<Option<Arc<[f32]>>> = texts.iter().map(|text| self.cache.get(text)).collect();
-        let mut missing: Vec<&str> = texts.iter().zip(&found).filter(|(_, found)| found.is_none()).map(|(text, _)| *text).collect();
+        let mut found: Vec<Option<Arc<[f32]>>> =
+            texts.iter().map(|text| self.cache.get(text)).collect();
+        let mut missing: Vec<&str> = texts
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| found.is_none())
+            .map(|(text, _)| *text)
+            .collect();
         missing.sort_unstable();
         missing.dedup();
         if !missing.is_empty() {
@@ -109,7 +119,10 @@ impl Encoder {
             self.cache.put(&new)?;
             for (text, slot) in texts.iter().zip(&mut found) {
                 if slot.is_none() {
-                    *slot = new.binary_search_by_key(text, |(text, _)| *text).ok().map(|at| Arc::clone(&new[at].1));
+                    *slot = new
+                        .binary_search_by_key(text, |(text, _)| *text)
+                        .ok()
+                        .map(|at| Arc::clone(&new[at].1));
                 }
             }
         }
@@ -118,7 +131,10 @@ impl Encoder {
 
     fn compute(&self, texts: &[&str]) -> Result<Vec<Arc<[f32]>>, EncoderError> {
         let model = self.model()?;
-        let ids = texts.par_iter().map(|text| self.tokens(text)).collect::<Result<Vec<_>, _>>()?;
+        let ids = texts
+            .par_iter()
+            .map(|text| self.tokens(text))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut order: Vec<usize> = (0..ids.len()).collect();
         order.sort_by_key(|&i| ids[i].len());
         let mut chunks: Vec<Vec<usize>> = Vec::new();
@@ -133,10 +149,16 @@ impl Encoder {
                 chunk.push(i);
             }
         }
-        let run = |chunk: &Vec<usize>| model.run(&chunk.iter().map(|&i| ids[i].as_slice()).collect::<Vec<_>>());
+        let run = |chunk: &Vec<usize>| {
+            model.run(&chunk.iter().map(|&i| ids[i].as_slice()).collect::<Vec<_>>())
+        };
         let results: Vec<Vec<Vec<f32>>> = chunks.par_iter().map(run).collect();
-        let mut vectors: Vec<(usize, Arc<[f32]>)> =
-            chunks.iter().flatten().copied().zip(results.into_iter().flatten().map(Arc::from)).collect();
+        let mut vectors: Vec<(usize, Arc<[f32]>)> = chunks
+            .iter()
+            .flatten()
+            .copied()
+            .zip(results.into_iter().flatten().map(Arc::from))
+            .collect();
         vectors.sort_unstable_by_key(|(i, _)| *i);
         Ok(vectors.into_iter().map(|(_, vector)| vector).collect())
     }

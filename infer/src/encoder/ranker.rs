@@ -19,7 +19,11 @@ impl EncoderRanker {
     #[must_use]
     pub fn new(encoder: Encoder) -> Self {
         let name = format!("encoder-{}", encoder.digest().get(..12).unwrap_or_default());
-        Self { encoder, name, failed: Mutex::new(None) }
+        Self {
+            encoder,
+            name,
+            failed: Mutex::new(None),
+        }
     }
 
     /// The encoder.
@@ -32,9 +36,15 @@ impl EncoderRanker {
         let mut all: Vec<&str> = vec![question];
         all.extend(texts.iter().map(String::as_str));
         match self.encoder.encode(&all) {
-            Ok(vectors) => vectors[1..].iter().map(|vector| dot(&vectors[0], vector)).collect(),
+            Ok(vectors) => vectors[1..]
+                .iter()
+                .map(|vector| dot(&vectors[0], vector))
+                .collect(),
             Err(error) => {
-                self.failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                self.failed
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(error);
                 vec![0.0; texts.len()]
             }
         }
@@ -53,10 +63,19 @@ fn clean(question: &str) -> String {
 /// A relation as an encoder reads it: its label, else the last segment's words; then the words before.
 fn sentence(relation: &Candidate) -> String {
     let name = relation.name.trim_matches('_').replace("__", ".");
-    let (domain, last) = name.rsplit_once(['.', '/', '#', ':']).unwrap_or(("", &name));
-    let own = relation.label.as_ref().map_or_else(|| words(last).join(" "), |label| words(label).join(" "));
+    let (domain, last) = name
+        .rsplit_once(['.', '/', '#', ':'])
+        .unwrap_or(("", &name));
+    let own = relation
+        .label
+        .as_ref()
+        .map_or_else(|| words(last).join(" "), |label| words(label).join(" "));
     let domain = words(domain).join(" ");
-    if domain.is_empty() { own } else { format!("{own}, {domain}") }
+    if domain.is_empty() {
+        own
+    } else {
+        format!("{own}, {domain}")
+    }
 }
 
 impl Ranker for EncoderRanker {
@@ -66,7 +85,10 @@ impl Ranker for EncoderRanker {
 
     fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
         let texts: Vec<String> = texts.iter().map(|text| words(text).join(" ")).collect();
-        self.cosines(&clean(question), &texts).into_iter().map(|cosine| 0.5 * (1.0 + cosine)).collect()
+        self.cosines(&clean(question), &texts)
+            .into_iter()
+            .map(|cosine| 0.5 * (1.0 + cosine))
+            .collect()
     }
 
     fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
@@ -77,7 +99,11 @@ impl Ranker for EncoderRanker {
     }
 
     fn failure(&self) -> Option<String> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(ToString::to_string)
+        self.failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .as_ref()
+            .map(ToString::to_string)
     }
 }
 
@@ -95,7 +121,10 @@ impl MixedRanker {
     /// The two together.
     #[must_use]
     pub fn new(meaning: EncoderRanker) -> Self {
-        Self { meaning, words: lexical() }
+        Self {
+            meaning,
+            words: lexical(),
+        }
     }
 }
 
@@ -106,14 +135,23 @@ impl Ranker for MixedRanker {
 
     fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
         let mine = self.meaning.score(question, texts);
-        self.words.score(question, texts).into_iter().zip(mine).map(|(words, meaning)| 0.5 * (words + meaning)).collect()
+        self.words
+            .score(question, texts)
+            .into_iter()
+            .zip(mine)
+            .map(|(words, meaning)| 0.5 * (words + meaning))
+            .collect()
     }
 
     fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
         let cosines = self.meaning.cosines(&clean(asked.question), &texts);
         let words = self.words.score_relations(asked, relations);
-        words.into_iter().zip(cosines).map(|(words, cosine)| words + COSINE_WEIGHT * cosine).collect()
+        words
+            .into_iter()
+            .zip(cosines)
+            .map(|(words, cosine)| words + COSINE_WEIGHT * cosine)
+            .collect()
     }
 
     fn failure(&self) -> Option<String> {

@@ -56,10 +56,26 @@ fn rotate(head: &[f32], angles: &[(f32, f32)], scale: f32, out: &mut [f32]) {
 }
 
 /// Rotates the segment's keys and writes keys and values into its cache.
-pub(crate) fn store(shape: &Shape, layer: usize, qkv: &[f32], angles: &[(f32, f32)], cache: &mut KvCache) {
-    let Shape { heads, kv_heads, dim, begin, .. } = *shape;
+pub(crate) fn store(
+    shape: &Shape,
+    layer: usize,
+    qkv: &[f32],
+    angles: &[(f32, f32)],
+    cache: &mut KvCache,
+) {
+    let Shape {
+        heads,
+        kv_heads,
+        dim,
+        begin,
+        ..
+    } = *shape;
     let mut key = vec![0.0; dim];
-    for (r, row) in qkv[begin * shape.row..].chunks_exact(shape.row).take(shape.rows).enumerate() {
+    for (r, row) in qkv[begin * shape.row..]
+        .chunks_exact(shape.row)
+        .take(shape.rows)
+        .enumerate()
+    {
         let angles = &angles[(begin + r) * dim / 2..][..dim / 2];
         for head in 0..kv_heads {
             let k = &row[(heads + head) * dim..][..dim];
@@ -83,27 +99,52 @@ pub(crate) fn attend(
     out: &mut [f32],
     threads: usize,
 ) {
-    let Some(&Shape { heads, kv_heads, dim, .. }) = shapes.first() else { return };
+    let Some(&Shape {
+        heads,
+        kv_heads,
+        dim,
+        ..
+    }) = shapes.first()
+    else {
+        return;
+    };
     let group = heads / kv_heads;
-    scratch.0.resize_with(shapes.len() * kv_heads, Work::default);
+    scratch
+        .0
+        .resize_with(shapes.len() * kv_heads, Work::default);
     let head = |(i, work): (usize, &mut Work)| {
         let segment = i / kv_heads;
-        work.head(&shapes[segment], layer, i % kv_heads, qkv, angles, caches[segment]);
+        work.head(
+            &shapes[segment],
+            layer,
+            i % kv_heads,
+            qkv,
+            angles,
+            caches[segment],
+        );
     };
-    let cost: usize = shapes.iter().map(|s| 2 * heads * dim * (s.rows - s.skip) * (s.first + s.rows)).sum();
+    let cost: usize = shapes
+        .iter()
+        .map(|s| 2 * heads * dim * (s.rows - s.skip) * (s.first + s.rows))
+        .sum();
     if cost > SPLIT_ABOVE && threads > 1 {
         scratch.0.par_iter_mut().enumerate().for_each(head);
     } else {
         scratch.0.iter_mut().enumerate().for_each(head);
     }
     let mut begin = 0;
-    for ((shape, cache), works) in shapes.iter().zip(caches).zip(scratch.0.chunks_exact(kv_heads)) {
+    for ((shape, cache), works) in shapes
+        .iter()
+        .zip(caches)
+        .zip(scratch.0.chunks_exact(kv_heads))
+    {
         let (rows, width) = (shape.rows - shape.skip, cache.value_width());
         for (h, work) in works.iter().enumerate() {
             for r in 0..rows {
                 for g in 0..group {
                     let from = &work.mixed[(r * group + g) * width..][..dim];
-                    out[(begin + r) * heads * dim + (h * group + g) * dim..][..dim].copy_from_slice(from);
+                    out[(begin + r) * heads * dim + (h * group + g) * dim..][..dim]
+                        .copy_from_slice(from);
                 }
             }
         }
@@ -112,8 +153,24 @@ pub(crate) fn attend(
 }
 
 impl Work {
-    fn head(&mut self, shape: &Shape, layer: usize, head: usize, qkv: &[f32], angles: &[(f32, f32)], cache: &KvCache) {
-        let Shape { heads, kv_heads, dim, first, begin, skip, .. } = *shape;
+    fn head(
+        &mut self,
+        shape: &Shape,
+        layer: usize,
+        head: usize,
+        qkv: &[f32],
+        angles: &[(f32, f32)],
+        cache: &KvCache,
+    ) {
+        let Shape {
+            heads,
+            kv_heads,
+            dim,
+            first,
+            begin,
+            skip,
+            ..
+        } = *shape;
         let group = heads / kv_heads;
         let rows = shape.rows - skip;
         let width = cache.value_width();
@@ -125,7 +182,12 @@ impl Work {
             let angles = &angles[(begin + skip + r) * dim / 2..][..dim / 2];
             for g in 0..group {
                 let query = &row[(head * group + g) * dim..][..dim];
-                rotate(query, angles, scale, &mut self.queries[(r * group + g) * dim..][..dim]);
+                rotate(
+                    query,
+                    angles,
+                    scale,
+                    &mut self.queries[(r * group + g) * dim..][..dim],
+                );
             }
         }
         let values = cache.values(layer, head);
@@ -144,11 +206,17 @@ impl Work {
                 terms: dim,
                 panels: cache.keys(layer, head, seen),
                 out: &mut self.scores,
-                target: Target { row_step: padded, panel_step: PANEL },
+                target: Target {
+                    row_step: padded,
+                    panel_step: PANEL,
+                },
             });
             for q in 0..tile {
                 let live = first + skip + (at + q) / group + 1;
-                self.scales.push(softmax_parts(&mut self.scores[q * padded..(q + 1) * padded], live));
+                self.scales.push(softmax_parts(
+                    &mut self.scores[q * padded..(q + 1) * padded],
+                    live,
+                ));
             }
             let mixed = &mut self.mixed[at * width..(at + tile) * width];
             dispatch(Product {
@@ -158,7 +226,10 @@ impl Work {
                 terms: seen,
                 panels: values,
                 out: mixed,
-                target: Target { row_step: width, panel_step: PANEL },
+                target: Target {
+                    row_step: width,
+                    panel_step: PANEL,
+                },
             });
             for (row, &scale) in mixed.chunks_exact_mut(width).zip(&self.scales) {
                 row.iter_mut().for_each(|v| *v *= scale);

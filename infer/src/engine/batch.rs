@@ -64,8 +64,16 @@ impl Batch {
     /// # Errors
     /// When the threads cannot be started.
     pub fn new(engine: &Engine, threads: usize) -> Result<Arc<Self>, EngineError> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| EngineError::Config(error.to_string()))?;
-        Ok(Arc::new(Self { engine: engine.clone(), pool, desk: Mutex::default(), changed: Condvar::new() }))
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .map_err(|error| EngineError::Config(error.to_string()))?;
+        Ok(Arc::new(Self {
+            engine: engine.clone(),
+            pool,
+            desk: Mutex::default(),
+            changed: Condvar::new(),
+        }))
     }
 
     /// Whose sessions meet here.
@@ -78,26 +86,55 @@ impl Batch {
     }
 
     /// One step for as many requests as there is room for, each thread with conversations of its own where that is fair.
-    fn step(&self, requests: &mut [Request], scratch: &mut Vec<Scratch>) -> Result<(), EngineError> {
+    fn step(
+        &self,
+        requests: &mut [Request],
+        scratch: &mut Vec<Scratch>,
+    ) -> Result<(), EngineError> {
         let model = self.engine.model();
         // A device takes one block after the other.
-        let threads = if self.engine.is_on_device() { 1 } else { self.pool.current_num_threads() };
-        let waiting: Vec<usize> = requests.iter().map(|request| request.ids.len() - request.fed).collect();
+        let threads = if self.engine.is_on_device() {
+            1
+        } else {
+            self.pool.current_num_threads()
+        };
+        let waiting: Vec<usize> = requests
+            .iter()
+            .map(|request| request.ids.len() - request.fed)
+            .collect();
         let shares = share(&waiting, threads, model.rows());
         scratch.resize_with(scratch.len().max(shares.len()), Scratch::default);
-        let mut blocks: Vec<Vec<Segment<'_>>> = shares.iter().map(|share| Vec::with_capacity(share.len())).collect();
+        let mut blocks: Vec<Vec<Segment<'_>>> = shares
+            .iter()
+            .map(|share| Vec::with_capacity(share.len()))
+            .collect();
         for (r, request) in requests.iter_mut().enumerate() {
-            let place = shares.iter().enumerate().find_map(|(s, share)| share.iter().find(|(at, _)| *at == r).map(|(_, rows)| (s, *rows)));
+            let place = shares.iter().enumerate().find_map(|(s, share)| {
+                share
+                    .iter()
+                    .find(|(at, _)| *at == r)
+                    .map(|(_, rows)| (s, *rows))
+            });
             let Some((share, rows)) = place else { continue };
             let ids = &request.ids[request.fed..request.fed + rows];
             request.fed += rows;
             request.cache.reserve(request.cache.len() + rows);
-            let logits = (request.every || request.fed == request.ids.len()).then_some(&mut request.logits);
-            blocks[share].push(Segment { ids, cache: &mut request.cache, logits, every: request.every });
+            let logits =
+                (request.every || request.fed == request.ids.len()).then_some(&mut request.logits);
+            blocks[share].push(Segment {
+                ids,
+                cache: &mut request.cache,
+                logits,
+                every: request.every,
+            });
         }
         self.pool.install(|| match &mut blocks[..] {
             [all] => model.block(all, &mut scratch[0], rayon::current_num_threads()),
-            blocks => blocks.par_iter_mut().zip(scratch).with_max_len(1).try_for_each(|(block, scratch)| model.block(block, scratch, 1)),
+            blocks => blocks
+                .par_iter_mut()
+                .zip(scratch)
+                .with_max_len(1)
+                .try_for_each(|(block, scratch)| model.block(block, scratch, 1)),
         })
     }
 }
@@ -122,8 +159,15 @@ fn share(waiting: &[usize], threads: usize, room: usize) -> Vec<Vec<(usize, usiz
         (shares, taken)
     };
     let (shares, taken) = fill(threads);
-    let (most, least) = (taken.iter().max().copied().unwrap_or(0), taken.iter().min().copied().unwrap_or(0));
-    if threads > 1 && least >= ROWS_APIECE && 4 * (most - least) <= most { shares } else { fill(1).0 }
+    let (most, least) = (
+        taken.iter().max().copied().unwrap_or(0),
+        taken.iter().min().copied().unwrap_or(0),
+    );
+    if threads > 1 && least >= ROWS_APIECE && 4 * (most - least) <= most {
+        shares
+    } else {
+        fill(1).0
+    }
 }
 
 /// A session's place in a batch; given up when it is dropped.
@@ -162,26 +206,65 @@ impl Seat {
     }
 
     /// Runs `ids`, which have been checked, after what `cache` holds; `logits` gets what follows the last of them, or `every` one.
-    pub(crate) fn run(&self, ids: &[u32], every: bool, cache: &mut KvCache, logits: &mut Vec<f32>) -> Result<(), EngineError> {
+    pub(crate) fn run(
+        &self,
+        ids: &[u32],
+        every: bool,
+        cache: &mut KvCache,
+        logits: &mut Vec<f32>,
+    ) -> Result<(), EngineError> {
         let batch = &*self.0;
         let mut desk = batch.desk();
         let ticket = desk.next_ticket;
         desk.next_ticket += 1;
         logits.clear();
-        let taken = (std::mem::replace(cache, batch.engine.model().cache()), std::mem::take(logits));
+        let taken = (
+            std::mem::replace(cache, batch.engine.model().cache()),
+            std::mem::take(logits),
+        );
         let since = Instant::now();
-        desk.waiting.push(Request { ticket, ids: ids.to_vec(), every, fed: 0, cache: taken.0, logits: taken.1, since, failed: None });
+        desk.waiting.push(Request {
+            ticket,
+            ids: ids.to_vec(),
+            every,
+            fed: 0,
+            cache: taken.0,
+            logits: taken.1,
+            since,
+            failed: None,
+        });
         loop {
-            if let Some(at) = desk.done.iter().position(|request| request.ticket == ticket) {
+            if let Some(at) = desk
+                .done
+                .iter()
+                .position(|request| request.ticket == ticket)
+            {
                 let request = desk.done.swap_remove(at);
                 (*cache, *logits) = (request.cache, request.logits);
-                return request.failed.map_or(Ok(()), |failed| Err(EngineError::Batch(failed)));
+                return request
+                    .failed
+                    .map_or(Ok(()), |failed| Err(EngineError::Batch(failed)));
             }
-            let oldest = desk.waiting.iter().map(|request| request.since.elapsed()).max().unwrap_or_default();
-            let waited = desk.ended.map_or(oldest, |ended| oldest.min(ended.elapsed()));
+            let oldest = desk
+                .waiting
+                .iter()
+                .map(|request| request.since.elapsed())
+                .max()
+                .unwrap_or_default();
+            let waited = desk
+                .ended
+                .map_or(oldest, |ended| oldest.min(ended.elapsed()));
             if desk.stepping || (desk.waiting.len() < desk.seats && waited < PATIENCE) {
-                let wait = if desk.stepping { Duration::from_secs(1) } else { PATIENCE - waited };
-                desk = batch.changed.wait_timeout(desk, wait).unwrap_or_else(PoisonError::into_inner).0;
+                let wait = if desk.stepping {
+                    Duration::from_secs(1)
+                } else {
+                    PATIENCE - waited
+                };
+                desk = batch
+                    .changed
+                    .wait_timeout(desk, wait)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
                 continue;
             }
             // Short ones first: whoever decodes is not held up by whoever reads a prompt.
@@ -190,9 +273,19 @@ impl Seat {
             requests.sort_by_key(|request| (request.ids.len() - request.fed, request.ticket));
             let scratch = std::mem::take(&mut desk.scratch);
             drop(desk);
-            let mut step = Step { batch, requests, scratch, failed: Some("another thread ended".to_owned()) };
-            let Step { requests, scratch, .. } = &mut step;
-            step.failed = batch.step(requests, scratch).err().map(|error| error.to_string());
+            let mut step = Step {
+                batch,
+                requests,
+                scratch,
+                failed: Some("another thread ended".to_owned()),
+            };
+            let Step {
+                requests, scratch, ..
+            } = &mut step;
+            step.failed = batch
+                .step(requests, scratch)
+                .err()
+                .map(|error| error.to_string());
             drop(step);
             desk = batch.desk();
         }
@@ -215,8 +308,14 @@ mod tests {
     fn shares_are_fair_and_leave_nobody_out_who_has_room() {
         let share = |waiting: &[usize], threads| share(waiting, threads, PREFILL_ROWS);
         // Sixteen who decode, on two threads and on four; on eight each would have too little.
-        assert_eq!(share(&[1; 16], 2).iter().map(Vec::len).collect::<Vec<_>>(), [8, 8]);
-        assert_eq!(share(&[1; 16], 4).iter().map(Vec::len).collect::<Vec<_>>(), [4; 4]);
+        assert_eq!(
+            share(&[1; 16], 2).iter().map(Vec::len).collect::<Vec<_>>(),
+            [8, 8]
+        );
+        assert_eq!(
+            share(&[1; 16], 4).iter().map(Vec::len).collect::<Vec<_>>(),
+            [4; 4]
+        );
         assert_eq!(share(&[1; 16], 8).len(), 1);
         // One thread, one conversation, or one that is much longer than the others: all together.
         assert_eq!(share(&[1; 16], 1).len(), 1);
@@ -225,18 +324,30 @@ mod tests {
         // Prompts are cut where the room ends, each thread having its own.
         assert_eq!(share(&[64; 5], 2), [[(0, 64), (2, 32)], [(1, 64), (3, 32)]]);
         for seed in 0..200usize {
-            let mut waiting: Vec<usize> = (0..1 + seed % 19).map(|i| 1 + (seed * 31 + i * 17) % (1 + seed)).collect();
+            let mut waiting: Vec<usize> = (0..1 + seed % 19)
+                .map(|i| 1 + (seed * 31 + i * 17) % (1 + seed))
+                .collect();
             waiting.sort_unstable();
             for threads in 1..6 {
                 let shares = share(&waiting, threads);
                 assert!(shares.len() == 1 || shares.len() == threads);
-                let rows = |share: &[(usize, usize)]| share.iter().map(|(_, rows)| rows).sum::<usize>();
-                assert!(shares.iter().all(|share| !share.is_empty() && rows(share) <= PREFILL_ROWS));
+                let rows =
+                    |share: &[(usize, usize)]| share.iter().map(|(_, rows)| rows).sum::<usize>();
+                assert!(
+                    shares
+                        .iter()
+                        .all(|share| !share.is_empty() && rows(share) <= PREFILL_ROWS)
+                );
                 let mut taken: Vec<(usize, usize)> = shares.concat();
                 taken.sort_unstable();
                 // The first of them, whole but where a thread's room ends.
-                assert!(taken.iter().enumerate().all(|(at, (request, rows))| at == *request && (1..=waiting[at]).contains(rows)));
-                assert!(taken.len() == waiting.len() || shares.iter().any(|share| rows(share) == PREFILL_ROWS));
+                assert!(taken.iter().enumerate().all(
+                    |(at, (request, rows))| at == *request && (1..=waiting[at]).contains(rows)
+                ));
+                assert!(
+                    taken.len() == waiting.len()
+                        || shares.iter().any(|share| rows(share) == PREFILL_ROWS)
+                );
             }
         }
     }

@@ -30,7 +30,14 @@ struct Head {
 impl KvCache {
     /// An empty cache; no memory is taken before the first token.
     pub(crate) fn new(layers: usize, kv_heads: usize, dim: usize) -> Self {
-        Self { heads: vec![Head::default(); layers * kv_heads], kv_heads, dim, len: 0, capacity: 0, device: Buffers::default() }
+        Self {
+            heads: vec![Head::default(); layers * kv_heads],
+            kv_heads,
+            dim,
+            len: 0,
+            capacity: 0,
+            device: Buffers::default(),
+        }
     }
 
     /// An empty cache in the memory of a device, which makes room there by itself.
@@ -67,7 +74,14 @@ impl KvCache {
     }
 
     /// Writes one position of one head.
-    pub(crate) fn write(&mut self, layer: usize, head: usize, position: usize, key: &[f32], value: &[f32]) {
+    pub(crate) fn write(
+        &mut self,
+        layer: usize,
+        head: usize,
+        position: usize,
+        key: &[f32],
+        value: &[f32],
+    ) {
         let width = self.value_width();
         let dim = self.dim;
         let head = &mut self.heads[layer * self.kv_heads + head];
@@ -86,13 +100,25 @@ impl KvCache {
     /// The keys of the first `positions` positions: a panel holds sixteen positions, a term of its sums is one dimension.
     pub(crate) fn keys(&self, layer: usize, head: usize, positions: usize) -> Panels<'_> {
         let data = &self.heads[layer * self.kv_heads + head].keys;
-        Panels { data, step: self.dim * PANEL, stride: PANEL, count: positions.div_ceil(PANEL), streamed: false }
+        Panels {
+            data,
+            step: self.dim * PANEL,
+            stride: PANEL,
+            count: positions.div_ceil(PANEL),
+            streamed: false,
+        }
     }
 
     /// The values: a panel holds sixteen dimensions, a term of its sums is one position.
     pub(crate) fn values(&self, layer: usize, head: usize) -> Panels<'_> {
         let data = &self.heads[layer * self.kv_heads + head].values;
-        Panels { data, step: PANEL, stride: self.value_width(), count: self.value_width() / PANEL, streamed: false }
+        Panels {
+            data,
+            step: PANEL,
+            stride: self.value_width(),
+            count: self.value_width() / PANEL,
+            streamed: false,
+        }
     }
 }
 

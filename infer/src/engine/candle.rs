@@ -8,8 +8,13 @@ pub struct Tensors<F>(pub F);
 
 impl<F: Fn(&str) -> candle_core::Result<Tensor>> WeightSource for Tensors<F> {
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
-        let fail = |message: String| ModelError::Tensor { name: name.to_owned(), message };
-        let tensor = self.0(name).and_then(|tensor| tensor.to_device(&Device::Cpu)).map_err(|error| fail(error.to_string()))?;
+        let fail = |message: String| ModelError::Tensor {
+            name: name.to_owned(),
+            message,
+        };
+        let tensor = self.0(name)
+            .and_then(|tensor| tensor.to_device(&Device::Cpu))
+            .map_err(|error| fail(error.to_string()))?;
         let format = match tensor.dtype() {
             DType::F16 => Format::F16,
             DType::BF16 => Format::Bf16,
@@ -22,8 +27,17 @@ impl<F: Fn(&str) -> candle_core::Result<Tensor>> WeightSource for Tensors<F> {
         let width = shape.last().copied().unwrap_or(1);
         let name = name.to_owned();
         let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
-            let short = || ModelError::Tensor { name: name.clone(), message: format!("has no rows {first} to {}", first + count) };
-            blocks::quantise(format, values.get(first * width..(first + count) * width).ok_or_else(short)?, out);
+            let short = || ModelError::Tensor {
+                name: name.clone(),
+                message: format!("has no rows {first} to {}", first + count),
+            };
+            blocks::quantise(
+                format,
+                values
+                    .get(first * width..(first + count) * width)
+                    .ok_or_else(short)?,
+                out,
+            );
             Ok(())
         };
         Ok(Stored::new(format, shape, Box::new(read)))

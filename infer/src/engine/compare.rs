@@ -40,8 +40,17 @@ fn best(logits: &[f32]) -> u32 {
 ///
 /// # Errors
 /// An empty prompt, a token outside a vocabulary or a prompt too long; an engine whose logits are no numbers.
-pub fn compare(one: &Engine, other: &Engine, prompts: &[Vec<u32>], tokens: usize, end: u32) -> Result<Comparison, EngineError> {
-    let mut found = Comparison { prompts: prompts.len(), ..Comparison::default() };
+pub fn compare(
+    one: &Engine,
+    other: &Engine,
+    prompts: &[Vec<u32>],
+    tokens: usize,
+    end: u32,
+) -> Result<Comparison, EngineError> {
+    let mut found = Comparison {
+        prompts: prompts.len(),
+        ..Comparison::default()
+    };
     for prompt in prompts {
         let (mut a, mut b) = (Session::new(one), Session::new(other));
         let mut next = prompt.clone();

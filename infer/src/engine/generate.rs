@@ -113,8 +113,22 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
 ) -> Result<Generated, EngineError> {
     let budget = check(decoder, prompt, vocab, limits)?;
     let mut sampler = Sampler::new(sampling);
-    let text = if vocab.adds_space { vec![b' '] } else { Vec::new() };
-    let mut draft = Draft { acceptor, encoder, vocab, text, state: acceptor.start(), ids: Vec::new(), written: 0, forced: 0, budget };
+    let text = if vocab.adds_space {
+        vec![b' ']
+    } else {
+        Vec::new()
+    };
+    let mut draft = Draft {
+        acceptor,
+        encoder,
+        vocab,
+        text,
+        state: acceptor.start(),
+        ids: Vec::new(),
+        written: 0,
+        forced: 0,
+        budget,
+    };
     let mut checkpoints = vec![draft.checkpoint(0)];
     let mut decisions: Vec<Decision> = Vec::new();
     let (mut candidates, mut context) = (Vec::new(), prompt.to_vec());
@@ -124,12 +138,22 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
         if may_end && mask::next_bytes(acceptor, &draft.state, 1).is_empty() {
             break;
         }
-        mask::allowed(&vocab.trie, acceptor, &draft.state, &draft.text[draft.written..], &mut candidates);
+        mask::allowed(
+            &vocab.trie,
+            acceptor,
+            &draft.state,
+            &draft.text[draft.written..],
+            &mut candidates,
+        );
         if may_end && draft.written == draft.text.len() {
             candidates.push(vocab.end);
         }
         let token = match candidates[..] {
-            [] => return Err(EngineError::Stuck { text: String::from_utf8_lossy(&draft.text).into_owned() }),
+            [] => {
+                return Err(EngineError::Stuck {
+                    text: String::from_utf8_lossy(&draft.text).into_owned(),
+                });
+            }
             [only] => {
                 draft.forced += usize::from(only != vocab.end);
                 only
@@ -138,7 +162,8 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
                 checkpoints.push(draft.checkpoint(decisions.len()));
                 context.truncate(prompt.len());
                 context.extend_from_slice(&draft.ids);
-                let decision = sampler.choose(draft.ids.len(), decoder.next(&context)?, &candidates);
+                let decision =
+                    sampler.choose(draft.ids.len(), decoder.next(&context)?, &candidates);
                 decisions.push(decision);
                 decision.token
             }
@@ -160,7 +185,12 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
 
 impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
     fn checkpoint(&self, decisions: usize) -> Checkpoint<A::State> {
-        Checkpoint { bytes: self.text.len(), state: self.state.clone(), decisions, forced: self.forced }
+        Checkpoint {
+            bytes: self.text.len(),
+            state: self.state.clone(),
+            decisions,
+            forced: self.forced,
+        }
     }
 
     /// Appends a token and the bytes it settles.
@@ -169,7 +199,9 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         let settled = (self.text.len() - self.written).min(bytes.len());
         for &byte in &bytes[settled..] {
             let Some(next) = self.acceptor.step(&self.state, byte) else {
-                return Err(EngineError::Stuck { text: String::from_utf8_lossy(&self.text).into_owned() });
+                return Err(EngineError::Stuck {
+                    text: String::from_utf8_lossy(&self.text).into_owned(),
+                });
             };
             self.state = next;
             self.text.push(byte);
@@ -190,7 +222,9 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
             Ok(_) => self.text.len(),
             Err(e) => e.valid_up_to(),
         };
-        let Some(ids) = self.canonical(&self.text[..whole]) else { return };
+        let Some(ids) = self.canonical(&self.text[..whole]) else {
+            return;
+        };
         let keep = self.settled_tokens(&ids, whole);
         let bytes = self.bytes_of(&ids[..keep]);
         if bytes > self.written {
@@ -206,7 +240,14 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
     fn settled_tokens(&self, ids: &[u32], whole: usize) -> usize {
         // The first place from which a token reaches beyond the text; whatever ends before it stays.
         let open = (whole.saturating_sub(UNSETTLED)..whole)
-            .find(|&from| mask::can_grow(&self.vocab.trie, self.acceptor, &self.state, &self.text[from..]))
+            .find(|&from| {
+                mask::can_grow(
+                    &self.vocab.trie,
+                    self.acceptor,
+                    &self.state,
+                    &self.text[from..],
+                )
+            })
             .unwrap_or(whole);
         let mut ends = ids.iter().scan(0, |end, &id| {
             *end += self.vocab.trie.bytes(id).map_or(0, <[u8]>::len);
@@ -242,7 +283,10 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
     }
 
     fn bytes_of(&self, ids: &[u32]) -> usize {
-        ids.iter().filter_map(|&id| self.vocab.trie.bytes(id)).map(<[u8]>::len).sum()
+        ids.iter()
+            .filter_map(|&id| self.vocab.trie.bytes(id))
+            .map(<[u8]>::len)
+            .sum()
     }
 
     /// The tokens of a finished text: the tokenizer's encoding, else the tokens written and the longest that match what is pending.
@@ -255,24 +299,37 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         }
         let spelled = if text == self.text {
             let mut ids = self.ids.clone();
-            self.vocab.trie.longest_match(&text[self.written..]).map(|rest| {
-                ids.extend(rest);
-                ids
-            })
+            self.vocab
+                .trie
+                .longest_match(&text[self.written..])
+                .map(|rest| {
+                    ids.extend(rest);
+                    ids
+                })
         } else {
             self.vocab.trie.longest_match(text)
         };
-        spelled.ok_or_else(|| EngineError::Stuck { text: String::from_utf8_lossy(text).into_owned() })
+        spelled.ok_or_else(|| EngineError::Stuck {
+            text: String::from_utf8_lossy(text).into_owned(),
+        })
     }
 
     /// Takes an overlong text back to a place from which a short completion fits, and completes it. Places are tried 1, 2, 4, … decisions
     /// back and last the beginning, so that a long run into the budget costs few searches.
-    fn cut(mut self, checkpoints: &[Checkpoint<A::State>], mut decisions: Vec<Decision>) -> Result<Generated, EngineError> {
+    fn cut(
+        mut self,
+        checkpoints: &[Checkpoint<A::State>],
+        mut decisions: Vec<Decision>,
+    ) -> Result<Generated, EngineError> {
         let mut needed = 0;
-        let steps = (0..usize::BITS).map(|n| 1usize << n).take_while(|&back| back < checkpoints.len());
+        let steps = (0..usize::BITS)
+            .map(|n| 1usize << n)
+            .take_while(|&back| back < checkpoints.len());
         for at in steps.map(|back| checkpoints.len() - back).chain([0]) {
             let place = &checkpoints[at];
-            let Some(completion) = mask::shortest(self.acceptor, &place.state) else { continue };
+            let Some(completion) = mask::shortest(self.acceptor, &place.state) else {
+                continue;
+            };
             let mut text = self.text[..place.bytes].to_vec();
             text.extend(completion);
             let Ok(ids) = self.spell(&text) else { continue };
@@ -285,10 +342,18 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
                 return self.finish(ids, decisions, true);
             }
         }
-        Err(EngineError::Budget { needed, budget: self.budget })
+        Err(EngineError::Budget {
+            needed,
+            budget: self.budget,
+        })
     }
 
-    fn finish(mut self, ids: Vec<u32>, decisions: Vec<Decision>, cut: bool) -> Result<Generated, EngineError> {
+    fn finish(
+        mut self,
+        ids: Vec<u32>,
+        decisions: Vec<Decision>,
+        cut: bool,
+    ) -> Result<Generated, EngineError> {
         let text = self.text.split_off(usize::from(self.vocab.adds_space));
         let text = String::from_utf8(text).map_err(|e| EngineError::NotUtf8(e.into_bytes()))?;
         Ok(generated(text, ids, decisions, self.forced, cut))
@@ -316,7 +381,11 @@ pub fn generate_free(
     let (mut context, mut bytes, mut decisions) = (prompt.to_vec(), Vec::new(), Vec::new());
     let mut cut = true;
     while context.len() - prompt.len() < budget {
-        let decision = sampler.choose(context.len() - prompt.len(), decoder.next(&context)?, &candidates);
+        let decision = sampler.choose(
+            context.len() - prompt.len(),
+            decoder.next(&context)?,
+            &candidates,
+        );
         decisions.push(decision);
         if decision.token == vocab.end {
             cut = false;
@@ -329,25 +398,58 @@ pub fn generate_free(
     if vocab.adds_space && text.starts_with(' ') {
         text.remove(0);
     }
-    Ok(generated(text, context.split_off(prompt.len()), decisions, 0, cut))
+    Ok(generated(
+        text,
+        context.split_off(prompt.len()),
+        decisions,
+        0,
+        cut,
+    ))
 }
 
-fn generated(text: String, ids: Vec<u32>, decisions: Vec<Decision>, forced: usize, cut: bool) -> Generated {
+fn generated(
+    text: String,
+    ids: Vec<u32>,
+    decisions: Vec<Decision>,
+    forced: usize,
+    cut: bool,
+) -> Generated {
     let logprob = decisions.iter().map(|d| f64::from(d.logprob)).sum();
-    Generated { text, ids, logprob, decided: decisions.len(), forced, cut, decisions }
+    Generated {
+        text,
+        ids,
+        logprob,
+        decided: decisions.len(),
+        forced,
+        cut,
+        decisions,
+    }
 }
 
 /// The tokens there is room for, after the vocabulary and the prompt have been checked against the model.
-fn check(decoder: &dyn Decoder, prompt: &[u32], vocab: &Vocab, limits: Limits) -> Result<usize, EngineError> {
+fn check(
+    decoder: &dyn Decoder,
+    prompt: &[u32],
+    vocab: &Vocab,
+    limits: Limits,
+) -> Result<usize, EngineError> {
     let size = decoder.vocab_size();
-    let largest = (vocab.trie.id_bound() as u32).saturating_sub(1).max(vocab.end);
+    let largest = (vocab.trie.id_bound() as u32)
+        .saturating_sub(1)
+        .max(vocab.end);
     if largest as usize >= size {
-        return Err(EngineError::Token { id: largest, vocab: size });
+        return Err(EngineError::Token {
+            id: largest,
+            vocab: size,
+        });
     }
     if prompt.is_empty() {
         return Err(EngineError::EmptyPrompt);
     }
     let max = decoder.max_context();
-    let room = max.checked_sub(prompt.len()).ok_or(EngineError::Context { needed: prompt.len(), max })?;
+    let room = max.checked_sub(prompt.len()).ok_or(EngineError::Context {
+        needed: prompt.len(),
+        max,
+    })?;
     Ok(limits.max_new_tokens.min(room))
 }

@@ -116,11 +116,18 @@ impl Product<'_> {
 
     /// `R` rows with `P` panels; gives back `P`.
     #[inline(always)]
-    fn tile<S: Simd, const V: usize, const R: usize, const P: usize>(&mut self, simd: S, row: usize, panel: usize) -> usize {
-        let rows: [&[f32]; R] = std::array::from_fn(|r| &self.x[(row + r) * self.x_step..][..self.terms]);
+    fn tile<S: Simd, const V: usize, const R: usize, const P: usize>(
+        &mut self,
+        simd: S,
+        row: usize,
+        panel: usize,
+    ) -> usize {
+        let rows: [&[f32]; R] =
+            std::array::from_fn(|r| &self.x[(row + r) * self.x_step..][..self.terms]);
         let stride = self.panels.stride;
         let span = (self.terms.max(1) - 1) * stride + PANEL;
-        let panels: [&[f32]; P] = std::array::from_fn(|p| &self.panels.data[(panel + p) * self.panels.step..][..span]);
+        let panels: [&[f32]; P] =
+            std::array::from_fn(|p| &self.panels.data[(panel + p) * self.panels.step..][..span]);
         let mut sums = [[[simd.splat_f32s(0.0); V]; P]; R];
         for k in 0..self.terms {
             for p in 0..P {
@@ -220,7 +227,10 @@ pub(crate) fn softmax_parts(row: &mut [f32], live: usize) -> f32 {
                     top[l] = if chunk[l] > top[l] { chunk[l] } else { top[l] };
                 }
             }
-            let max = top.iter().chain(chunks.remainder()).fold(f32::NEG_INFINITY, |m, &v| if v > m { v } else { m });
+            let max = top
+                .iter()
+                .chain(chunks.remainder())
+                .fold(f32::NEG_INFINITY, |m, &v| if v > m { v } else { m });
             for v in live.iter_mut() {
                 *v = exp(*v - max);
             }
@@ -234,7 +244,11 @@ pub(crate) fn swiglu(gate_up: &[f32], row_step: usize, width: usize, rows: usize
     dispatch(
         #[inline(always)]
         || {
-            for (row, out) in gate_up.chunks_exact(row_step).zip(out.chunks_exact_mut(width)).take(rows) {
+            for (row, out) in gate_up
+                .chunks_exact(row_step)
+                .zip(out.chunks_exact_mut(width))
+                .take(rows)
+            {
                 let (gate, up) = row[..2 * width].split_at(width);
                 for ((out, &g), &u) in out.iter_mut().zip(gate).zip(up) {
                     *out = g / (1.0 + exp(-g)) * u;
@@ -311,13 +325,20 @@ pub(crate) fn log_sum_exp(values: &[f32]) -> f32 {
     dispatch(
         #[inline(always)]
         || {
-            let max = values.iter().fold(f32::NEG_INFINITY, |m, &v| if v > m { v } else { m }).min(f32::MAX);
+            let max = values
+                .iter()
+                .fold(f32::NEG_INFINITY, |m, &v| if v > m { v } else { m })
+                .min(f32::MAX);
             if max == f32::NEG_INFINITY {
                 return max;
             }
             let sum = lane_sum(values, |v| {
                 let below = v.min(f32::MAX) - max;
-                if v >= f32::MIN && below > -87.0 { exp(below) } else { 0.0 }
+                if v >= f32::MIN && below > -87.0 {
+                    exp(below)
+                } else {
+                    0.0
+                }
             });
             max + sum.ln()
         },
@@ -349,7 +370,9 @@ mod tests {
             let steps = 2000;
             let h = x / f64::from(steps);
             let f = |i: i32| (-(f64::from(i) * h).powi(2)).exp();
-            let inner: f64 = (1..steps).map(|i| f(i) * if i % 2 == 0 { 2.0 } else { 4.0 }).sum();
+            let inner: f64 = (1..steps)
+                .map(|i| f(i) * if i % 2 == 0 { 2.0 } else { 4.0 })
+                .sum();
             let want = 2.0 / std::f64::consts::PI.sqrt() * h / 3.0 * (f(0) + f(steps) + inner);
             worst = worst.max((f64::from(erf(x as f32)) - want).abs());
         }
@@ -380,11 +403,28 @@ mod tests {
 
         #[inline(always)]
         fn with_simd<S: Simd>(self, simd: S) -> Vec<f32> {
-            let Self { rows, x, terms, panels } = self;
+            let Self {
+                rows,
+                x,
+                terms,
+                panels,
+            } = self;
             let width = panels.count * PANEL;
             let mut out = vec![f32::NAN; rows * width];
-            let target = Target { row_step: width, panel_step: PANEL };
-            Product { x, x_step: terms, rows, terms, panels, out: &mut out, target }.with_simd(simd);
+            let target = Target {
+                row_step: width,
+                panel_step: PANEL,
+            };
+            Product {
+                x,
+                x_step: terms,
+                rows,
+                terms,
+                panels,
+                out: &mut out,
+                target,
+            }
+            .with_simd(simd);
             out
         }
     }
@@ -392,20 +432,47 @@ mod tests {
     #[test]
     fn products_depend_neither_on_the_tile_nor_on_the_instructions() {
         let (terms, count) = (37, 7);
-        let x: Vec<f32> = (0..13 * terms).map(|i| ((i * 7919) % 101) as f32 / 50.0 - 1.0).collect();
-        let data: Vec<f32> = (0..count * terms * PANEL).map(|i| ((i * 104_729) % 997) as f32 / 500.0 - 1.0).collect();
-        let panels = Panels { data: &data, step: terms * PANEL, stride: PANEL, count, streamed: false };
+        let x: Vec<f32> = (0..13 * terms)
+            .map(|i| ((i * 7919) % 101) as f32 / 50.0 - 1.0)
+            .collect();
+        let data: Vec<f32> = (0..count * terms * PANEL)
+            .map(|i| ((i * 104_729) % 997) as f32 / 500.0 - 1.0)
+            .collect();
+        let panels = Panels {
+            data: &data,
+            step: terms * PANEL,
+            stride: PANEL,
+            count,
+            streamed: false,
+        };
         let width = count * PANEL;
-        let single = |row: usize| dispatch(Rows { rows: 1, x: &x[row * terms..], terms, panels });
+        let single = |row: usize| {
+            dispatch(Rows {
+                rows: 1,
+                x: &x[row * terms..],
+                terms,
+                panels,
+            })
+        };
         let want: Vec<f32> = (0..13).flat_map(single).collect();
         for (row, want) in want.chunks_exact(width).enumerate() {
-            let naive: f32 = (0..terms).map(|k| x[row * terms + k] * data[k * PANEL]).sum();
+            let naive: f32 = (0..terms)
+                .map(|k| x[row * terms + k] * data[k * PANEL])
+                .sum();
             assert!((naive - want[0]).abs() < 1e-4);
         }
         for rows in 1..=13 {
             for streamed in [false, true] {
-                let all = on_each(|| Rows { rows, x: &x, terms, panels: Panels { streamed, ..panels } });
-                assert!(all.iter().all(|all| all == &want[..rows * width]), "{rows} rows");
+                let all = on_each(|| Rows {
+                    rows,
+                    x: &x,
+                    terms,
+                    panels: Panels { streamed, ..panels },
+                });
+                assert!(
+                    all.iter().all(|all| all == &want[..rows * width]),
+                    "{rows} rows"
+                );
             }
         }
     }

@@ -47,13 +47,30 @@ pub(crate) struct Spare {
 
 impl Linear {
     /// Packs row-major matrices `[outputs, inputs]` that stand on top of each other.
-    pub(crate) fn pack(parts: &[&[f32]], inputs: usize, bias: Option<Vec<f32>>, arena: &mut Arena) -> Self {
+    pub(crate) fn pack(
+        parts: &[&[f32]],
+        inputs: usize,
+        bias: Option<Vec<f32>>,
+        arena: &mut Arena,
+    ) -> Self {
         let outputs: usize = parts.iter().map(|p| p.len() / inputs).sum();
         let mut data = arena.take(outputs.div_ceil(PANEL) * inputs * PANEL);
-        for (o, row) in parts.iter().flat_map(|p| p.chunks_exact(inputs)).enumerate() {
+        for (o, row) in parts
+            .iter()
+            .flat_map(|p| p.chunks_exact(inputs))
+            .enumerate()
+        {
             set_plain(&mut data, inputs, o, row);
         }
-        Self::new(vec![Part { data: Data::Plain(data), panels: outputs.div_ceil(PANEL) }], inputs, outputs, bias)
+        Self::new(
+            vec![Part {
+                data: Data::Plain(data),
+                panels: outputs.div_ceil(PANEL),
+            }],
+            inputs,
+            outputs,
+            bias,
+        )
     }
 
     fn new(parts: Vec<Part>, inputs: usize, outputs: usize, bias: Option<Vec<f32>>) -> Self {
@@ -61,7 +78,12 @@ impl Linear {
             b.resize(outputs.next_multiple_of(PANEL), 0.0);
             b
         });
-        Self { parts, bias, inputs, outputs }
+        Self {
+            parts,
+            bias,
+            inputs,
+            outputs,
+        }
     }
 
     /// Packs stored matrices, given with their names, that stand on top of each other, some rows at a time: at no moment is there a second copy.
@@ -78,14 +100,22 @@ impl Linear {
         let outputs = stored.iter().map(|(_, s)| rows(s)).sum();
         let last = stored.len().saturating_sub(1);
         // A panel has one format, so matrices of several formats must meet between panels.
-        let alike = stored.windows(2).all(|pair| pair[0].1.format == pair[1].1.format);
-        let whole = stored.iter().take(last).all(|(_, s)| rows(s).is_multiple_of(PANEL));
+        let alike = stored
+            .windows(2)
+            .all(|pair| pair[0].1.format == pair[1].1.format);
+        let whole = stored
+            .iter()
+            .take(last)
+            .all(|(_, s)| rows(s).is_multiple_of(PANEL));
         let groups: Vec<(Format, &[(String, Stored<'_>)])> = match stored.first() {
             Some((_, first)) if alike => vec![(first.format, stored)],
             _ if whole => stored.chunks(1).map(|one| (one[0].1.format, one)).collect(),
             _ => vec![(Format::F32, stored)],
         };
-        let parts = groups.into_iter().map(|(format, group)| Part::load(format, group, inputs, arena)).collect::<Result<_, _>>()?;
+        let parts = groups
+            .into_iter()
+            .map(|(format, group)| Part::load(format, group, inputs, arena))
+            .collect::<Result<_, _>>()?;
         Ok(Self::new(parts, inputs, outputs, bias))
     }
 
@@ -120,36 +150,82 @@ impl Linear {
     }
 
     /// `rows` rows of `x` into rows of [`width`](Self::width) values, on so many threads of the pool.
-    pub(crate) fn run(&self, x: &[f32], rows: usize, out: &mut [f32], spare: &mut Spare, threads: usize) {
+    pub(crate) fn run(
+        &self,
+        x: &[f32],
+        rows: usize,
+        out: &mut [f32],
+        spare: &mut Spare,
+        threads: usize,
+    ) {
         let width = self.width();
         let count = width / PANEL;
-        spare.activations.fill(&self.formats(), x, rows, self.inputs);
+        spare
+            .activations
+            .fill(&self.formats(), x, rows, self.inputs);
         let activations = &spare.activations;
         if threads > 1 && self.splits(rows) {
             let each = count.div_ceil(threads * 4);
             let multiply = |(c, out): (usize, &mut [f32]), target: Target| {
-                self.multiply(c * each, each.min(count - c * each), x, activations, rows, out, target);
+                self.multiply(
+                    c * each,
+                    each.min(count - c * each),
+                    x,
+                    activations,
+                    rows,
+                    out,
+                    target,
+                );
             };
             if rows == 1 {
-                let target = Target { row_step: width, panel_step: PANEL };
-                out[..width].par_chunks_mut(each * PANEL).enumerate().for_each(|part| multiply(part, target));
+                let target = Target {
+                    row_step: width,
+                    panel_step: PANEL,
+                };
+                out[..width]
+                    .par_chunks_mut(each * PANEL)
+                    .enumerate()
+                    .for_each(|part| multiply(part, target));
             } else {
                 // Threads own whole panels, so the product comes out panel by panel and is turned afterwards.
                 spare.turned.resize(rows * width, 0.0);
-                let target = Target { row_step: PANEL, panel_step: rows * PANEL };
-                spare.turned.par_chunks_mut(each * rows * PANEL).enumerate().for_each(|part| multiply(part, target));
+                let target = Target {
+                    row_step: PANEL,
+                    panel_step: rows * PANEL,
+                };
+                spare
+                    .turned
+                    .par_chunks_mut(each * rows * PANEL)
+                    .enumerate()
+                    .for_each(|part| multiply(part, target));
                 let turned = &spare.turned;
                 let few = rows.div_ceil(threads * 2);
-                out[..rows * width].par_chunks_mut(few * width).enumerate().for_each(|(c, out)| {
-                    for (r, out) in out.chunks_exact_mut(width).enumerate() {
-                        for (p, out) in out.as_chunks_mut::<PANEL>().0.iter_mut().enumerate() {
-                            out.copy_from_slice(&turned[(p * rows + c * few + r) * PANEL..][..PANEL]);
+                out[..rows * width]
+                    .par_chunks_mut(few * width)
+                    .enumerate()
+                    .for_each(|(c, out)| {
+                        for (r, out) in out.chunks_exact_mut(width).enumerate() {
+                            for (p, out) in out.as_chunks_mut::<PANEL>().0.iter_mut().enumerate() {
+                                out.copy_from_slice(
+                                    &turned[(p * rows + c * few + r) * PANEL..][..PANEL],
+                                );
+                            }
                         }
-                    }
-                });
+                    });
             }
         } else {
-            self.multiply(0, count, x, activations, rows, out, Target { row_step: width, panel_step: PANEL });
+            self.multiply(
+                0,
+                count,
+                x,
+                activations,
+                rows,
+                out,
+                Target {
+                    row_step: width,
+                    panel_step: PANEL,
+                },
+            );
         }
         self.add_bias(rows, out);
     }
@@ -158,7 +234,10 @@ impl Linear {
     pub(crate) fn run_here(&self, x: &[f32], rows: usize, out: &mut [f32]) {
         let mut activations = Activations::default();
         activations.fill(&self.formats(), x, rows, self.inputs);
-        let target = Target { row_step: self.width(), panel_step: PANEL };
+        let target = Target {
+            row_step: self.width(),
+            panel_step: PANEL,
+        };
         self.multiply(0, self.width() / PANEL, x, &activations, rows, out, target);
         self.add_bias(rows, out);
     }
@@ -194,10 +273,31 @@ impl Linear {
                 Data::Plain(data) => {
                     let step = self.inputs * PANEL;
                     let streamed = rows == 1 && size_of_val(&**data) >= STREAMED;
-                    let panels = Panels { data: &data[first * step..], step, stride: PANEL, count: here, streamed };
-                    dispatch(Product { x, x_step: self.inputs, rows, terms: self.inputs, panels, out, target });
+                    let panels = Panels {
+                        data: &data[first * step..],
+                        step,
+                        stride: PANEL,
+                        count: here,
+                        streamed,
+                    };
+                    dispatch(Product {
+                        x,
+                        x_step: self.inputs,
+                        rows,
+                        terms: self.inputs,
+                        panels,
+                        out,
+                        target,
+                    });
                 }
-                Data::Packed(packed) => packed.run(Job { first, count: here, x: activations, rows, out, target }),
+                Data::Packed(packed) => packed.run(Job {
+                    first,
+                    count: here,
+                    x: activations,
+                    rows,
+                    out,
+                    target,
+                }),
             }
             (first, count, done) = (0, count - here, done + here);
             if count == 0 {
@@ -233,7 +333,12 @@ fn set_plain(data: &mut [f32], inputs: usize, o: usize, row: &[f32]) {
 }
 
 impl Part {
-    fn load(format: Format, group: &[(String, Stored<'_>)], inputs: usize, arena: &mut Arena) -> Result<Self, EngineError> {
+    fn load(
+        format: Format,
+        group: &[(String, Stored<'_>)],
+        inputs: usize,
+        arena: &mut Arena,
+    ) -> Result<Self, EngineError> {
         let rows_of = |s: &Stored<'_>| s.shape.first().copied().unwrap_or(0);
         let outputs: usize = group.iter().map(|(_, s)| rows_of(s)).sum();
         let panels = outputs.div_ceil(PANEL);
@@ -243,15 +348,29 @@ impl Part {
         };
         let (mut done, mut bytes, mut line) = (0, Vec::new(), vec![0.0; inputs]);
         for (name, stored) in group {
-            let fail = |reason: String| EngineError::Weight { name: name.clone(), reason };
-            let each = stored.format.row_bytes(inputs).ok_or_else(|| fail(format!("rows of {inputs} are no whole number of blocks")))?;
+            let fail = |reason: String| EngineError::Weight {
+                name: name.clone(),
+                reason,
+            };
+            let each = stored
+                .format
+                .row_bytes(inputs)
+                .ok_or_else(|| fail(format!("rows of {inputs} are no whole number of blocks")))?;
             let rows = rows_of(stored);
             for first in (0..rows).step_by(BATCH * PANEL) {
                 let count = (BATCH * PANEL).min(rows - first);
                 bytes.clear();
-                stored.rows(first, count, &mut bytes).map_err(|e| fail(e.to_string()))?;
-                if let Some(bad) = bytes.chunks_exact(each).position(|row| !blocks::finite(stored.format, row)) {
-                    return Err(fail(format!("row {} is not finite: a value or scale is NaN or infinite", first + bad)));
+                stored
+                    .rows(first, count, &mut bytes)
+                    .map_err(|e| fail(e.to_string()))?;
+                if let Some(bad) = bytes
+                    .chunks_exact(each)
+                    .position(|row| !blocks::finite(stored.format, row))
+                {
+                    return Err(fail(format!(
+                        "row {} is not finite: a value or scale is NaN or infinite",
+                        first + bad
+                    )));
                 }
                 match &mut data {
                     Data::Packed(packed) => packed.set_rows(done, &bytes),

@@ -19,13 +19,23 @@ const MAX_ALIKE: usize = 4;
 
 /// Puts into `out`, sorted, the tokens that may follow. `pending` are bytes already settled but not yet written as tokens; `state` is the
 /// acceptor's state after them. A token is allowed where it is a prefix of `pending`, or `pending` and bytes the acceptor takes.
-pub fn allowed<A: Acceptor>(trie: &TokenTrie, acceptor: &A, state: &A::State, pending: &[u8], out: &mut Vec<u32>) {
+pub fn allowed<A: Acceptor>(
+    trie: &TokenTrie,
+    acceptor: &A,
+    state: &A::State,
+    pending: &[u8],
+    out: &mut Vec<u32>,
+) {
     enum At<S> {
         Pending(usize),
         Free(S),
     }
     out.clear();
-    let start = if pending.is_empty() { At::Free(state.clone()) } else { At::Pending(0) };
+    let start = if pending.is_empty() {
+        At::Free(state.clone())
+    } else {
+        At::Pending(0)
+    };
     let step = |at: &At<A::State>, byte: u8| match at {
         At::Free(state) => acceptor.step(state, byte).map(At::Free),
         At::Pending(i) if pending[*i] != byte => None,
@@ -37,19 +47,35 @@ pub fn allowed<A: Acceptor>(trie: &TokenTrie, acceptor: &A, state: &A::State, pe
 }
 
 /// Whether some token spells `settled` and at least one more byte that the acceptor takes after `state`.
-pub(crate) fn can_grow<A: Acceptor>(trie: &TokenTrie, acceptor: &A, state: &A::State, settled: &[u8]) -> bool {
+pub(crate) fn can_grow<A: Acceptor>(
+    trie: &TokenTrie,
+    acceptor: &A,
+    state: &A::State,
+    settled: &[u8],
+) -> bool {
     let mut grows = false;
     let step = |at: &(usize, Option<A::State>), byte: u8| match settled.get(at.0) {
-        Some(&want) => (want == byte).then(|| (at.0 + 1, (at.0 + 1 == settled.len()).then(|| state.clone()))),
-        None => at.1.as_ref().and_then(|s| acceptor.step(s, byte)).map(|next| (at.0 + 1, Some(next))),
+        Some(&want) => {
+            (want == byte).then(|| (at.0 + 1, (at.0 + 1 == settled.len()).then(|| state.clone())))
+        }
+        None => {
+            at.1.as_ref()
+                .and_then(|s| acceptor.step(s, byte))
+                .map(|next| (at.0 + 1, Some(next)))
+        }
     };
-    trie.walk((0, settled.is_empty().then(|| state.clone())), step, |id| grows |= trie.bytes(id).is_some_and(|b| b.len() > settled.len()));
+    trie.walk((0, settled.is_empty().then(|| state.clone())), step, |id| {
+        grows |= trie.bytes(id).is_some_and(|b| b.len() > settled.len())
+    });
     grows
 }
 
 /// The bytes that may follow, at most `limit` of them.
 pub(crate) fn next_bytes<A: Acceptor>(acceptor: &A, state: &A::State, limit: usize) -> Vec<u8> {
-    (0..=255).filter(|&b| acceptor.step(state, b).is_some()).take(limit).collect()
+    (0..=255)
+        .filter(|&b| acceptor.step(state, b).is_some())
+        .take(limit)
+        .collect()
 }
 
 /// Appends to `out` the bytes that must follow (no other may, and the text may not end before them) and returns the state after them.
@@ -58,8 +84,12 @@ pub fn forced<A: Acceptor>(acceptor: &A, mut state: A::State, out: &mut Vec<u8>)
         if acceptor.may_end(&state) {
             break;
         }
-        let [byte] = next_bytes(acceptor, &state, 2)[..] else { break };
-        let Some(next) = acceptor.step(&state, byte) else { break };
+        let [byte] = next_bytes(acceptor, &state, 2)[..] else {
+            break;
+        };
+        let Some(next) = acceptor.step(&state, byte) else {
+            break;
+        };
         out.push(byte);
         state = next;
     }
@@ -75,13 +105,20 @@ pub fn shortest<A: Acceptor>(acceptor: &A, state: &A::State) -> Option<Vec<u8>> 
     }
     // Texts are kept as links to the text they continue.
     let mut links: Vec<(usize, u8)> = Vec::new();
-    let mut front = vec![Open { link: usize::MAX, state: state.clone(), bytes: follows(acceptor, state), looped: false }];
+    let mut front = vec![Open {
+        link: usize::MAX,
+        state: state.clone(),
+        bytes: follows(acceptor, state),
+        looped: false,
+    }];
     for _ in 0..MAX_COMPLETION {
         let mut alike: HashMap<[u64; 4], usize> = HashMap::new();
         let mut next: Vec<Open<A::State>> = Vec::new();
         for open in &front {
             for byte in open.tries() {
-                let Some(after) = acceptor.step(&open.state, byte) else { continue };
+                let Some(after) = acceptor.step(&open.state, byte) else {
+                    continue;
+                };
                 if acceptor.may_end(&after) {
                     let mut text = vec![byte];
                     let mut at = open.link;
@@ -98,7 +135,12 @@ pub fn shortest<A: Acceptor>(acceptor: &A, state: &A::State) -> Option<Vec<u8>> 
                 *seen += 1;
                 if *seen <= if wide { 1 } else { MAX_ALIKE } && next.len() < MAX_FRONT {
                     links.push((open.link, byte));
-                    next.push(Open { link: links.len() - 1, state: after, bytes, looped: wide && bytes == open.bytes });
+                    next.push(Open {
+                        link: links.len() - 1,
+                        state: after,
+                        bytes,
+                        looped: wide && bytes == open.bytes,
+                    });
                 }
             }
         }
@@ -133,7 +175,8 @@ impl<S> Open<S> {
             _ => None,
         };
         let mut had = [false; 4];
-        all.filter(|&b| kind(b).is_none_or(|k| !std::mem::replace(&mut had[k], true))).collect()
+        all.filter(|&b| kind(b).is_none_or(|k| !std::mem::replace(&mut had[k], true)))
+            .collect()
     }
 }
 
@@ -164,7 +207,11 @@ impl Acceptor for AnyText {
     type State = InChar;
 
     fn start(&self) -> InChar {
-        InChar { left: 0, low: 0x80, high: 0xbf }
+        InChar {
+            left: 0,
+            low: 0x80,
+            high: 0xbf,
+        }
     }
 
     fn step(&self, state: &InChar, byte: u8) -> Option<InChar> {
@@ -197,14 +244,20 @@ mod tests {
     #[test]
     fn any_text_is_utf8_and_nothing_else() {
         let accepts = |bytes: &[u8]| {
-            let end = bytes.iter().try_fold(AnyText.start(), |s, &b| AnyText.step(&s, b));
+            let end = bytes
+                .iter()
+                .try_fold(AnyText.start(), |s, &b| AnyText.step(&s, b));
             end.is_some_and(|s| AnyText.may_end(&s))
         };
         for a in 0..=255u8 {
             for b in 0..=255u8 {
                 for tail in [&[][..], &[0x80], &[0xbf, 0x90], &[0x41]] {
                     let text = [&[a, b], tail].concat();
-                    assert_eq!(accepts(&text), std::str::from_utf8(&text).is_ok(), "{text:x?}");
+                    assert_eq!(
+                        accepts(&text),
+                        std::str::from_utf8(&text).is_ok(),
+                        "{text:x?}"
+                    );
                 }
             }
         }

@@ -32,7 +32,10 @@ impl Arena {
         }
         let skipped = self.rest.as_ptr().align_offset(LINE);
         drop(self.rest.split_to(skipped));
-        Room { bytes: self.rest.split_to(bytes), items: PhantomData }
+        Room {
+            bytes: self.rest.split_to(bytes),
+            items: PhantomData,
+        }
     }
 }
 
@@ -47,8 +50,17 @@ fn area(bytes: usize) -> BytesMut {
         if let Some(pages) = area.get_mut(skipped..skipped + whole) {
             // SAFETY: the advice concerns memory that is this function's own, and changes neither its content nor what may be done with it.
             // Where the system does not take it, pages stay small.
-            #[allow(unsafe_code, reason = "there is no safe way to advise about memory that was allocated elsewhere")]
-            let _ = unsafe { rustix::mm::madvise(pages.as_mut_ptr().cast(), pages.len(), rustix::mm::Advice::LinuxHugepage) };
+            #[allow(
+                unsafe_code,
+                reason = "there is no safe way to advise about memory that was allocated elsewhere"
+            )]
+            let _ = unsafe {
+                rustix::mm::madvise(
+                    pages.as_mut_ptr().cast(),
+                    pages.len(),
+                    rustix::mm::Advice::LinuxHugepage,
+                )
+            };
         }
     }
     area
@@ -81,13 +93,23 @@ mod tests {
     #[test]
     fn pieces_are_zero_aligned_and_apart() {
         let mut arena = Arena::default();
-        let mut pieces: Vec<Room<u32>> = [3, 0, 1000, AREA / 4 + 5, 17, AREA / 4 - 20, 1].map(|count| arena.take(count)).into();
+        let mut pieces: Vec<Room<u32>> = [3, 0, 1000, AREA / 4 + 5, 17, AREA / 4 - 20, 1]
+            .map(|count| arena.take(count))
+            .into();
         drop(arena);
         for (i, piece) in pieces.iter_mut().enumerate() {
             assert!(piece.as_ptr().align_offset(LINE) == 0 && piece.iter().all(|v| *v == 0));
             piece.fill(i as u32);
         }
-        assert_eq!(pieces.iter().map(|piece| piece.len()).collect::<Vec<_>>(), [3, 0, 1000, AREA / 4 + 5, 17, AREA / 4 - 20, 1]);
-        assert!(pieces.iter().enumerate().all(|(i, piece)| piece.iter().all(|v| *v == i as u32)));
+        assert_eq!(
+            pieces.iter().map(|piece| piece.len()).collect::<Vec<_>>(),
+            [3, 0, 1000, AREA / 4 + 5, 17, AREA / 4 - 20, 1]
+        );
+        assert!(
+            pieces
+                .iter()
+                .enumerate()
+                .all(|(i, piece)| piece.iter().all(|v| *v == i as u32))
+        );
     }
 }

@@ -48,7 +48,11 @@ impl Model {
             return Err(EngineError::Token { id, vocab });
         }
         let needed = held + ids.len();
-        if needed > max { Err(EngineError::Context { needed, max }) } else { Ok(()) }
+        if needed > max {
+            Err(EngineError::Context { needed, max })
+        } else {
+            Ok(())
+        }
     }
 
     /// Runs `ids`, which have been checked, after what `cache` holds and leaves the logits of the last one in `logits`, or of `every` one.
@@ -67,7 +71,12 @@ impl Model {
                 let blocks = ids.len().div_ceil(device::PREFILL_ROWS);
                 for (b, ids) in ids.chunks(device::PREFILL_ROWS).enumerate() {
                     let logits = (every || b + 1 == blocks).then_some(&mut *logits);
-                    model.block(&mut [Segment { ids, cache: &mut *cache, logits, every }])?;
+                    model.block(&mut [Segment {
+                        ids,
+                        cache: &mut *cache,
+                        logits,
+                        every,
+                    }])?;
                 }
             }
         }
@@ -75,7 +84,12 @@ impl Model {
     }
 
     /// One block of rows through every layer; on the CPU on so many threads, and caches must have room for their segment.
-    pub(crate) fn block(&self, segments: &mut [Segment<'_>], scratch: &mut Scratch, threads: usize) -> Result<(), EngineError> {
+    pub(crate) fn block(
+        &self,
+        segments: &mut [Segment<'_>],
+        scratch: &mut Scratch,
+        threads: usize,
+    ) -> Result<(), EngineError> {
         match self {
             Self::Packed(model) => model.block(segments, scratch, threads),
             Self::Tensors(model) => model.block(segments)?,

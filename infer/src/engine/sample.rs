@@ -43,33 +43,56 @@ impl Sampler {
             Sampling::Temperature { seed, .. } => seed,
             Sampling::Greedy => 0,
         };
-        Self { sampling, state, picked: Vec::new() }
+        Self {
+            sampling,
+            state,
+            picked: Vec::new(),
+        }
     }
 
     /// Chooses the text's token `at` among `candidates` (not empty, each an index into `logits`). NaN counts as impossible, infinity as the largest number: whatever
     /// the logits are, one of the candidates comes back.
     pub(crate) fn choose(&mut self, at: usize, logits: &[f32], candidates: &[u32]) -> Decision {
-        let clean = |v: f32| if v.is_nan() { f32::NEG_INFINITY } else { v.min(f32::MAX) };
+        let clean = |v: f32| {
+            if v.is_nan() {
+                f32::NEG_INFINITY
+            } else {
+                v.min(f32::MAX)
+            }
+        };
         self.picked.clear();
-        self.picked.extend(candidates.iter().map(|&id| clean(logits[id as usize])));
+        self.picked
+            .extend(candidates.iter().map(|&id| clean(logits[id as usize])));
         let mut best = 0;
         for (i, &v) in self.picked.iter().enumerate() {
-            if v > self.picked[best] || (v == self.picked[best] && candidates[i] < candidates[best]) {
+            if v > self.picked[best] || (v == self.picked[best] && candidates[i] < candidates[best])
+            {
                 best = i;
             }
         }
         let masked = log_sum_exp(&self.picked);
         let chosen = match self.sampling {
-            Sampling::Temperature { t, .. } if t > 0.0 && masked.is_finite() => self.draw(t, self.picked[best]),
+            Sampling::Temperature { t, .. } if t > 0.0 && masked.is_finite() => {
+                self.draw(t, self.picked[best])
+            }
             _ => best,
         };
         let (logprob, allowed_mass) = if masked.is_finite() {
-            (self.picked[chosen] - masked, (masked - log_sum_exp(logits)).exp().min(1.0))
+            (
+                self.picked[chosen] - masked,
+                (masked - log_sum_exp(logits)).exp().min(1.0),
+            )
         } else {
             // The model rules out every allowed token: any is as good as another.
             (-(candidates.len() as f32).ln(), 0.0)
         };
-        Decision { token: candidates[chosen], logprob, allowed_mass, allowed: candidates.len(), at }
+        Decision {
+            token: candidates[chosen],
+            logprob,
+            allowed_mass,
+            allowed: candidates.len(),
+            at,
+        }
     }
 
     fn draw(&mut self, t: f32, max: f32) -> usize {
@@ -119,7 +142,10 @@ mod tests {
     fn draws_follow_the_temperature() {
         let logits = [0.0, 1.0];
         let mut sampler = Sampler::new(Sampling::Temperature { t: 0.5, seed: 7 });
-        let ones = (0..20_000).filter(|_| sampler.choose(0, &logits, &[0, 1]).token == 1).count() as f64 / 20_000.0;
+        let ones = (0..20_000)
+            .filter(|_| sampler.choose(0, &logits, &[0, 1]).token == 1)
+            .count() as f64
+            / 20_000.0;
         assert!((ones - 1.0 / (1.0 + (-2f64).exp())).abs() < 0.01, "{ones}");
     }
 }

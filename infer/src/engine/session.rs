@@ -29,7 +29,11 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Llama::new`], and where there is no such processor, or this build does not compute on it.
-    pub fn on(processor: Processor, config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
+    pub fn on(
+        processor: Processor,
+        config: ModelConfig,
+        source: &dyn WeightSource,
+    ) -> Result<Self, EngineError> {
         match processor {
             Processor::Cpu => Self::new(config, source),
             Processor::Cuda => Self::on_device(device::cuda()?, config, source),
@@ -37,8 +41,14 @@ impl Engine {
         }
     }
 
-    fn on_device(device: Device, config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
-        Ok(Self(Arc::new(Model::Tensors(device::Llama::new(config, source, device)?))))
+    fn on_device(
+        device: Device,
+        config: ModelConfig,
+        source: &dyn WeightSource,
+    ) -> Result<Self, EngineError> {
+        Ok(Self(Arc::new(Model::Tensors(device::Llama::new(
+            config, source, device,
+        )?))))
     }
 
     /// Whether it computes in tensors, as on a GPU: sessions on threads of their own then gain nothing but by sharing steps.
@@ -81,12 +91,24 @@ impl Session {
     pub fn new(engine: &Engine) -> Self {
         let model = Arc::clone(&engine.0);
         let (ids, logits) = (Vec::new(), Vec::new());
-        Self { cache: model.cache(), model, ids, scratch: Scratch::default(), logits, logits_at: 0, prefilled: 0, seat: None }
+        Self {
+            cache: model.cache(),
+            model,
+            ids,
+            scratch: Scratch::default(),
+            logits,
+            logits_at: 0,
+            prefilled: 0,
+            seat: None,
+        }
     }
 
     /// An empty session that takes its steps together with the batch's other sessions. Each belongs on a thread of its own.
     pub fn in_batch(batch: &Arc<Batch>) -> Self {
-        Self { seat: Some(Arc::new(Seat::take(batch))), ..Self::new(batch.engine()) }
+        Self {
+            seat: Some(Arc::new(Seat::take(batch))),
+            ..Self::new(batch.engine())
+        }
     }
 
     /// The tokens held.
@@ -115,7 +137,13 @@ impl Session {
         self.model.check(ids, self.cache.len())?;
         let run = match &self.seat {
             Some(seat) => seat.run(ids, every, &mut self.cache, &mut self.logits),
-            None => self.model.forward(ids, every, &mut self.cache, &mut self.logits, &mut self.scratch),
+            None => self.model.forward(
+                ids,
+                every,
+                &mut self.cache,
+                &mut self.logits,
+                &mut self.scratch,
+            ),
         };
         if run.is_err() {
             self.cache.truncate(self.ids.len());
@@ -149,25 +177,42 @@ impl Session {
     /// # Errors
     /// An empty prompt, and as [`feed`](Self::feed).
     pub fn probabilities(&mut self, prompt: &[u32], text: &[u32]) -> Result<Vec<f32>, EngineError> {
-        let Some((&last, before)) = prompt.split_last() else { return Err(EngineError::EmptyPrompt) };
-        let common = self.ids.iter().zip(before).take_while(|(a, b)| a == b).count();
+        let Some((&last, before)) = prompt.split_last() else {
+            return Err(EngineError::EmptyPrompt);
+        };
+        let common = self
+            .ids
+            .iter()
+            .zip(before)
+            .take_while(|(a, b)| a == b)
+            .count();
         self.ids.truncate(common);
         self.cache.truncate(common);
         self.feed(&before[common..])?;
-        let read: Vec<u32> = std::iter::once(last).chain(text.iter().copied()).take(text.len()).collect();
+        let read: Vec<u32> = std::iter::once(last)
+            .chain(text.iter().copied())
+            .take(text.len())
+            .collect();
         let vocab = self.model.config().vocab_size;
         let mut out = Vec::with_capacity(text.len());
         for (read, text) in read.chunks(SCORED_ROWS).zip(text.chunks(SCORED_ROWS)) {
             self.run(read, true)?;
             let rows = self.logits.chunks_exact(vocab).zip(text);
-            out.extend(rows.map(|(row, &id)| row.get(id as usize).map_or(0.0, |logit| (logit - log_sum_exp(row)).exp().max(0.0))));
+            out.extend(rows.map(|(row, &id)| {
+                row.get(id as usize)
+                    .map_or(0.0, |logit| (logit - log_sum_exp(row)).exp().max(0.0))
+            }));
         }
         Ok(out)
     }
 
     /// Logits after the last token; empty where nothing has been fed or the last feed failed.
     pub fn logits(&self) -> &[f32] {
-        if self.ids.is_empty() || self.logits_at != self.ids.len() { &[] } else { &self.logits }
+        if self.ids.is_empty() || self.logits_at != self.ids.len() {
+            &[]
+        } else {
+            &self.logits
+        }
     }
 }
 

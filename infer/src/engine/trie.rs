@@ -27,19 +27,37 @@ pub struct TokenTrie {
 impl TokenTrie {
     /// Builds the trie of `(id, bytes)`; tokens without bytes are left out, as they would never make progress.
     pub fn new(vocab: impl Iterator<Item = (u32, Vec<u8>)>) -> Self {
-        let mut vocab: Vec<(Vec<u8>, u32)> = vocab.filter(|(_, b)| !b.is_empty()).map(|(id, b)| (b, id)).collect();
+        let mut vocab: Vec<(Vec<u8>, u32)> = vocab
+            .filter(|(_, b)| !b.is_empty())
+            .map(|(id, b)| (b, id))
+            .collect();
         vocab.sort_unstable();
         vocab.dedup();
-        let mut trie = Self { nodes: Vec::new(), tokens: Vec::with_capacity(vocab.len()), text: Vec::new(), spans: Vec::new() };
+        let mut trie = Self {
+            nodes: Vec::new(),
+            tokens: Vec::with_capacity(vocab.len()),
+            text: Vec::new(),
+            spans: Vec::new(),
+        };
         let mut path: Vec<usize> = Vec::new();
         let mut previous: &[u8] = &[];
         for (bytes, id) in &vocab {
-            let shared = previous.iter().zip(bytes).take_while(|(a, b)| a == b).count();
+            let shared = previous
+                .iter()
+                .zip(bytes)
+                .take_while(|(a, b)| a == b)
+                .count();
             trie.close(&mut path, shared);
             for (depth, &byte) in bytes.iter().enumerate().skip(shared) {
                 let here = trie.tokens.len() as u32;
                 path.push(trie.nodes.len());
-                trie.nodes.push(Node { byte, depth: depth as u32, end: 0, first_token: here, last_token: here });
+                trie.nodes.push(Node {
+                    byte,
+                    depth: depth as u32,
+                    end: 0,
+                    first_token: here,
+                    last_token: here,
+                });
             }
             trie.tokens.push(*id);
             if let Some(&node) = path.last() {
@@ -96,7 +114,12 @@ impl TokenTrie {
     }
 
     /// Calls `token` for every token whose bytes `step` accepts one after the other from `start`; subtrees after a refused byte are skipped.
-    pub(crate) fn walk<S>(&self, start: S, step: impl Fn(&S, u8) -> Option<S>, mut token: impl FnMut(u32)) {
+    pub(crate) fn walk<S>(
+        &self,
+        start: S,
+        step: impl Fn(&S, u8) -> Option<S>,
+        mut token: impl FnMut(u32),
+    ) {
         // states[d]: the state before a node of depth d.
         let mut states = vec![start];
         let mut at = 0;
@@ -105,7 +128,9 @@ impl TokenTrie {
             match step(&states[node.depth as usize], node.byte) {
                 Some(state) => {
                     states.push(state);
-                    self.tokens[node.first_token as usize..node.last_token as usize].iter().for_each(|&id| token(id));
+                    self.tokens[node.first_token as usize..node.last_token as usize]
+                        .iter()
+                        .for_each(|&id| token(id));
                     at += 1;
                 }
                 None => at = node.end as usize,
@@ -122,15 +147,33 @@ mod tests {
     #[test]
     fn walks_every_token_once_and_skips_what_is_refused() {
         let words = ["a", "ab", "abc", "b", "bc", "", "ab", "x"];
-        let trie = TokenTrie::new(words.iter().enumerate().map(|(i, w)| (i as u32, w.as_bytes().to_vec())));
+        let trie = TokenTrie::new(
+            words
+                .iter()
+                .enumerate()
+                .map(|(i, w)| (i as u32, w.as_bytes().to_vec())),
+        );
         let mut all = Vec::new();
         trie.walk((), |(), _| Some(()), |id| all.push(id));
         all.sort_unstable();
         assert_eq!(all, vec![0, 1, 2, 3, 4, 6, 7]);
         let mut some = Vec::new();
-        trie.walk(2u8, |&left, byte| if byte == b'x' { None } else { left.checked_sub(1) }, |id| some.push(id));
+        trie.walk(
+            2u8,
+            |&left, byte| {
+                if byte == b'x' {
+                    None
+                } else {
+                    left.checked_sub(1)
+                }
+            },
+            |id| some.push(id),
+        );
         some.sort_unstable();
         assert_eq!(some, vec![0, 1, 3, 4, 6]);
-        assert_eq!((trie.bytes(2), trie.bytes(5), trie.bytes(99)), (Some(b"abc".as_slice()), None, None));
+        assert_eq!(
+            (trie.bytes(2), trie.bytes(5), trie.bytes(99)),
+            (Some(b"abc".as_slice()), None, None)
+        );
     }
 }

@@ -29,7 +29,10 @@ impl Spelling {
         let has = |name: &str| kinds.iter().any(|k| k.contains(name));
         if has("ByteLevel") {
             Self::ByteLevel
-        } else if has("Metaspace") || has("ByteFallback") || tokenizer["model"]["byte_fallback"].as_bool() == Some(true) {
+        } else if has("Metaspace")
+            || has("ByteFallback")
+            || tokenizer["model"]["byte_fallback"].as_bool() == Some(true)
+        {
             Self::SentencePiece
         } else {
             Self::Plain
@@ -43,7 +46,10 @@ impl Spelling {
             Self::ByteLevel => token.chars().map(alphabet_byte).collect(),
             Self::SentencePiece => {
                 let hex = token.strip_prefix("<0x").and_then(|t| t.strip_suffix('>'));
-                match hex.filter(|h| h.len() == 2).and_then(|h| u8::from_str_radix(h, 16).ok()) {
+                match hex
+                    .filter(|h| h.len() == 2)
+                    .and_then(|h| u8::from_str_radix(h, 16).ok())
+                {
                     Some(byte) => Some(vec![byte]),
                     None => Some(token.replace('▁', " ").into_bytes()),
                 }
@@ -56,7 +62,12 @@ impl Spelling {
 pub fn vocab_bytes(tokenizer: &Value) -> VocabBytes {
     let spelling = Spelling::of(tokenizer);
     let id = |v: &Value| v.as_u64().and_then(|v| u32::try_from(v).ok());
-    let added: HashSet<u32> = tokenizer["added_tokens"].as_array().into_iter().flatten().filter_map(|t| id(&t["id"])).collect();
+    let added: HashSet<u32> = tokenizer["added_tokens"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|t| id(&t["id"]))
+        .collect();
     // SentencePiece's unknown token is in the vocabulary, not always among the added ones.
     let unknown = tokenizer["model"]["unk_token"].as_str();
     let unknown_id = id(&tokenizer["model"]["unk_id"]);
@@ -70,7 +81,10 @@ pub fn vocab_bytes(tokenizer: &Value) -> VocabBytes {
         }
     };
     match &tokenizer["model"]["vocab"] {
-        Value::Object(vocab) => vocab.iter().filter_map(|(t, v)| id(v).map(|i| (t, i))).for_each(|(t, i)| keep(t, i)),
+        Value::Object(vocab) => vocab
+            .iter()
+            .filter_map(|(t, v)| id(v).map(|i| (t, i)))
+            .for_each(|(t, i)| keep(t, i)),
         Value::Array(vocab) => vocab.iter().enumerate().for_each(|(i, pair)| {
             if let (Some(token), Ok(i)) = (pair[0].as_str(), u32::try_from(i)) {
                 keep(token, i);
@@ -80,12 +94,18 @@ pub fn vocab_bytes(tokenizer: &Value) -> VocabBytes {
     }
     let mut tokens: Vec<_> = seen.into_iter().collect();
     tokens.sort_unstable();
-    VocabBytes { tokens, adds_space: adds_space(&tokenizer["normalizer"]) || adds_space(&tokenizer["pre_tokenizer"]) }
+    VocabBytes {
+        tokens,
+        adds_space: adds_space(&tokenizer["normalizer"]) || adds_space(&tokenizer["pre_tokenizer"]),
+    }
 }
 
 /// The `type`s of a component and of the parts of a sequence.
 fn kinds(part: &Value) -> HashSet<&str> {
-    parts(part).into_iter().filter_map(|p| p["type"].as_str()).collect()
+    parts(part)
+        .into_iter()
+        .filter_map(|p| p["type"].as_str())
+        .collect()
 }
 
 fn parts(part: &Value) -> Vec<&Value> {
@@ -116,7 +136,10 @@ fn alphabet_byte(c: char) -> Option<u8> {
         return u8::try_from(code).ok();
     }
     let nth = code.checked_sub(0x100)? as usize;
-    (0..256u32).filter(|&b| !own(b)).nth(nth).and_then(|b| u8::try_from(b).ok())
+    (0..256u32)
+        .filter(|&b| !own(b))
+        .nth(nth)
+        .and_then(|b| u8::try_from(b).ok())
 }
 
 #[cfg(test)]
@@ -127,11 +150,17 @@ mod tests {
 
     #[test]
     fn the_byte_alphabet_is_a_bijection() {
-        let all: HashSet<u8> = (0u32..0x200).filter_map(char::from_u32).filter_map(alphabet_byte).collect();
+        let all: HashSet<u8> = (0u32..0x200)
+            .filter_map(char::from_u32)
+            .filter_map(alphabet_byte)
+            .collect();
         assert_eq!(all.len(), 256);
         assert_eq!(alphabet_byte('Ġ'), Some(b' '));
         assert_eq!(alphabet_byte('Ċ'), Some(b'\n'));
-        assert_eq!(Spelling::ByteLevel.bytes("Ã©"), Some("é".as_bytes().to_vec()));
+        assert_eq!(
+            Spelling::ByteLevel.bytes("Ã©"),
+            Some("é".as_bytes().to_vec())
+        );
         assert_eq!(Spelling::ByteLevel.bytes("▁"), None);
     }
 
@@ -146,7 +175,10 @@ mod tests {
             "model": {"unk_token": "<unk>", "vocab": {"<unk>": 0, "<0x0A>": 1, "▁get": 2}},
         });
         let read = vocab_bytes(&llama);
-        assert_eq!(read.tokens, vec![(1, b"\n".to_vec()), (2, b" get".to_vec())]);
+        assert_eq!(
+            read.tokens,
+            vec![(1, b"\n".to_vec()), (2, b" get".to_vec())]
+        );
         assert!(read.adds_space);
         let unigram = json!({"decoder": {"type": "Metaspace", "prepend_scheme": "never"}, "model": {"unk_id": 0, "vocab": [["<unk>", 0.0], ["▁", -1.0]]}});
         assert_eq!(vocab_bytes(&unigram).tokens, vec![(1, b" ".to_vec())]);

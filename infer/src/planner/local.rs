@@ -13,7 +13,9 @@ use toolbox::transcript::{Role, Turn};
 
 use super::{Moment, Planner, Proposal};
 use crate::InferError;
-use crate::engine::{self, Batch, Engine, Generated, Limits, Processor, Sampling, TokenTrie, Vocab};
+use crate::engine::{
+    self, Batch, Engine, Generated, Limits, Processor, Sampling, TokenTrie, Vocab,
+};
 
 /// Tokens of one turn: the longest gold call of the published sets has 80, and names can be spelled out.
 const TURN_TOKENS: usize = 256;
@@ -43,17 +45,40 @@ impl LocalModel {
     pub fn open_on(processor: Processor, path: &Path) -> Result<Self, InferError> {
         let (engine, tokenizer, info) = if path.is_file() {
             let model = GgufModel::open(path)?;
-            (Engine::on(processor, model.config.clone(), &model)?, model.tokenizer, model.info)
+            (
+                Engine::on(processor, model.config.clone(), &model)?,
+                model.tokenizer,
+                model.info,
+            )
         } else {
             let folder = ModelFolder::open(path)?;
-            (Engine::on(processor, folder.config.clone(), &folder.weights()?)?, folder.tokenizer, folder.info)
+            (
+                Engine::on(processor, folder.config.clone(), &folder.weights()?)?,
+                folder.tokenizer,
+                folder.info,
+            )
         };
-        let parsed: serde_json::Value = serde_json::from_slice(&tokenizer.to_bytes()?)
-            .map_err(|error| model::ModelError::Json { path: path.join("tokenizer.json"), message: error.to_string() })?;
+        let parsed: serde_json::Value =
+            serde_json::from_slice(&tokenizer.to_bytes()?).map_err(|error| {
+                model::ModelError::Json {
+                    path: path.join("tokenizer.json"),
+                    message: error.to_string(),
+                }
+            })?;
         let spelled = engine::vocab_bytes(&parsed);
         let chat = ChatFormat::new(tokenizer)?;
-        let vocab = Vocab { trie: TokenTrie::new(spelled.tokens.into_iter()), end: chat.end_of_turn(), adds_space: spelled.adds_space };
-        Ok(Self { engine, chat, vocab, info, name: path.display().to_string() })
+        let vocab = Vocab {
+            trie: TokenTrie::new(spelled.tokens.into_iter()),
+            end: chat.end_of_turn(),
+            adds_space: spelled.adds_space,
+        };
+        Ok(Self {
+            engine,
+            chat,
+            vocab,
+            info,
+            name: path.display().to_string(),
+        })
     }
 
     /// The model itself.
@@ -85,9 +110,14 @@ impl LocalModel {
     /// # Errors
     /// When it was not trained for this agent, or this version renders otherwise than the model's training data was rendered.
     pub fn template(&self, agent: Agent) -> Result<Template, InferError> {
-        let known = self.info.templates.get(agent.name()).and_then(|hash| Template::by_hash(hash));
+        let known = self
+            .info
+            .templates
+            .get(agent.name())
+            .and_then(|hash| Template::by_hash(hash));
         let template = known.unwrap_or_else(|| Template::of(agent));
-        self.info.check_template(agent.name(), &template.hash(), &self.name)?;
+        self.info
+            .check_template(agent.name(), &template.hash(), &self.name)?;
         Ok(template)
     }
 }
@@ -115,14 +145,23 @@ impl LocalPlanner {
     /// A planner that decodes greedily.
     #[must_use]
     pub fn new(model: &Arc<LocalModel>) -> Self {
-        Self { session: engine::Session::new(&model.engine), model: Arc::clone(model), sampling: Sampling::Greedy, held: None, doubt: 1.0 }
+        Self {
+            session: engine::Session::new(&model.engine),
+            model: Arc::clone(model),
+            sampling: Sampling::Greedy,
+            held: None,
+            doubt: 1.0,
+        }
     }
 
     /// A planner that decodes greedily, together with the batch's other planners; `batch` must be one of this model's engine. Each belongs on
     /// a thread of its own.
     #[must_use]
     pub fn in_batch(model: &Arc<LocalModel>, batch: &Arc<Batch>) -> Self {
-        Self { session: engine::Session::in_batch(batch), ..Self::new(model) }
+        Self {
+            session: engine::Session::in_batch(batch),
+            ..Self::new(model)
+        }
     }
 
     /// Says that there is nothing where the model doubts more than this that what it must choose from has what it is after: where, unmasked, it would
@@ -136,19 +175,30 @@ impl LocalPlanner {
 
 impl LocalPlanner {
     /// Decodes one assistant turn behind `turns`, held to what the acceptor takes; in too much doubt, the first of `nothing` that it takes.
-    fn decode<A: Acceptor>(&mut self, turns: &[Turn], acceptor: &A, nothing: &[&str]) -> Result<Proposal, InferError> {
+    fn decode<A: Acceptor>(
+        &mut self,
+        turns: &[Turn],
+        acceptor: &A,
+        nothing: &[&str],
+    ) -> Result<Proposal, InferError> {
         let chat = &self.model.chat;
         let mut prompt = chat.encode(turns)?.ids;
         prompt.push(chat.open_turn(Role::Assistant));
         let limit = self.model.engine.config().context();
         if prompt.len() + TURN_TOKENS > limit {
-            return Err(InferError::TooLong { needed: prompt.len() + TURN_TOKENS, limit });
+            return Err(InferError::TooLong {
+                needed: prompt.len() + TURN_TOKENS,
+                limit,
+            });
         }
         let encode = |text: &str| chat.tokenizer().encode(text).unwrap_or_default();
         let known = match &self.held {
             Some(held) => held.iter().zip(&prompt).take_while(|(a, b)| a == b).count(),
             None => {
-                let opening = turns.iter().take_while(|turn| turn.role == Role::System).count();
+                let opening = turns
+                    .iter()
+                    .take_while(|turn| turn.role == Role::System)
+                    .count();
                 chat.encode(&turns[..opening])?.ids.len()
             }
         };
@@ -159,7 +209,9 @@ impl LocalPlanner {
             acceptor,
             &encode,
             &self.model.vocab,
-            Limits { max_new_tokens: TURN_TOKENS },
+            Limits {
+                max_new_tokens: TURN_TOKENS,
+            },
             self.sampling,
         )?;
         let says_nothing = nothing.contains(&written.text.as_str());
@@ -170,7 +222,13 @@ impl LocalPlanner {
         let logprob = (written.logprob * 1e6).round() / 1e6;
         let nothing = nothing.iter().find(|text| doubts && acceptor.accepts(text));
         let text = nothing.map_or(written.text, |text| (*text).to_owned());
-        Ok(Proposal { text, read, decided: written.decided, forced: written.forced, logprob })
+        Ok(Proposal {
+            text,
+            read,
+            decided: written.decided,
+            forced: written.forced,
+            logprob,
+        })
     }
 
     /// The logarithm of the model's probability of a turn behind `turns`, nothing masked.
@@ -180,7 +238,10 @@ impl LocalPlanner {
         prompt.push(chat.open_turn(Role::Assistant));
         let ids = chat.tokenizer().encode(text)?;
         let given = self.session.probabilities(&prompt, &ids)?;
-        let sum: f64 = given.iter().map(|&probability| f64::from(probability.max(f32::MIN_POSITIVE)).ln()).sum();
+        let sum: f64 = given
+            .iter()
+            .map(|&probability| f64::from(probability.max(f32::MIN_POSITIVE)).ln())
+            .sum();
         Ok((sum * 1e6).round() / 1e6)
     }
 
@@ -191,15 +252,26 @@ impl LocalPlanner {
             return Ok(false);
         }
         let beyond = |mass: f32| 1.0 - f64::from(mass) > self.doubt;
-        if written.decisions.iter().any(|decision| beyond(decision.allowed_mass)) {
+        if written
+            .decisions
+            .iter()
+            .any(|decision| beyond(decision.allowed_mass))
+        {
             return Ok(true);
         }
         if written.forced == 0 {
             return Ok(false);
         }
-        let chosen: BTreeSet<usize> = written.decisions.iter().map(|decision| decision.at).collect();
+        let chosen: BTreeSet<usize> = written
+            .decisions
+            .iter()
+            .map(|decision| decision.at)
+            .collect();
         let given = self.session.probabilities(prompt, &written.ids)?;
-        Ok(given.iter().enumerate().any(|(at, &probability)| beyond(probability) && !chosen.contains(&at)))
+        Ok(given
+            .iter()
+            .enumerate()
+            .any(|(at, &probability)| beyond(probability) && !chosen.contains(&at)))
     }
 }
 
@@ -209,7 +281,11 @@ impl Planner for LocalPlanner {
     }
 
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
-        self.decode(moment.turns, &CallAcceptor::new(moment.session.live(moment.template.naming)), NO_ANSWER)
+        self.decode(
+            moment.turns,
+            &CallAcceptor::new(moment.session.live(moment.template.naming)),
+            NO_ANSWER,
+        )
     }
 
     fn propose_except(
@@ -224,7 +300,11 @@ impl Planner for LocalPlanner {
             return Ok(None);
         }
         // A second choice is by its nature not what the model would have written: doubt is for the first.
-        let nothing = if choice.unwrap_or(0) == 0 { NO_ANSWER } else { &[] };
+        let nothing = if choice.unwrap_or(0) == 0 {
+            NO_ANSWER
+        } else {
+            &[]
+        };
         let mut proposal = self.decode(moment.turns, &except, nothing)?;
         if choice.is_some() {
             // Under the constraint a call that is the only one left is certain, however unlikely.
@@ -235,7 +315,11 @@ impl Planner for LocalPlanner {
 
     fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
         // Free text could say the same words and mean them.
-        let nothing = if matches!(phrase, Phrase::Free { .. }) { &[] } else { NOTHING };
+        let nothing = if matches!(phrase, Phrase::Free { .. }) {
+            &[]
+        } else {
+            NOTHING
+        };
         self.decode(turns, &PhraseAcceptor::new(phrase), nothing)
     }
 

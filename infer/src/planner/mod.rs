@@ -86,14 +86,23 @@ impl Oracle {
     /// Replays `calls`, given with full names.
     #[must_use]
     pub fn new(calls: Vec<Call>) -> Self {
-        Self { given: calls.len(), calls: calls.into_iter() }
+        Self {
+            given: calls.len(),
+            calls: calls.into_iter(),
+        }
     }
 }
 
 impl Planner for Oracle {
     fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
-        let call = self.calls.next().ok_or(InferError::ScriptEnded { given: self.given })?;
-        Ok(Proposal { text: moment.template.call(moment.session, &call).to_string(), ..Proposal::default() })
+        let call = self
+            .calls
+            .next()
+            .ok_or(InferError::ScriptEnded { given: self.given })?;
+        Ok(Proposal {
+            text: moment.template.call(moment.session, &call).to_string(),
+            ..Proposal::default()
+        })
     }
 
     /// Calls are all it has: the gold turns of other agents are replayed by [`Scripted`].
@@ -116,17 +125,30 @@ impl Scripted {
     /// Replays `texts`, one a call.
     #[must_use]
     pub fn new(texts: Vec<String>) -> Self {
-        Self::with(texts.into_iter().map(|text| Proposal { text, ..Proposal::default() }).collect())
+        Self::with(
+            texts
+                .into_iter()
+                .map(|text| Proposal {
+                    text,
+                    ..Proposal::default()
+                })
+                .collect(),
+        )
     }
 
     /// Replays turns with what they cost and how likely they were.
     #[must_use]
     pub fn with(turns: Vec<Proposal>) -> Self {
-        Self { given: turns.len(), turns: turns.into_iter() }
+        Self {
+            given: turns.len(),
+            turns: turns.into_iter(),
+        }
     }
 
     fn next(&mut self) -> Result<Proposal, InferError> {
-        self.turns.next().ok_or(InferError::ScriptEnded { given: self.given })
+        self.turns
+            .next()
+            .ok_or(InferError::ScriptEnded { given: self.given })
     }
 }
 

@@ -86,7 +86,11 @@ impl RemoteOptions {
 impl std::fmt::Debug for RemoteOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // The key stays out of logs.
-        write!(f, "{} ({}, {:?}, {:?})", self.url, self.model, self.constraint, self.deadline)
+        write!(
+            f,
+            "{} ({}, {:?}, {:?})",
+            self.url, self.model, self.constraint, self.deadline
+        )
     }
 }
 
@@ -118,10 +122,20 @@ impl RemotePlanner {
     pub fn new(options: RemoteOptions) -> Result<Self, InferError> {
         if !options.url.starts_with("http://") {
             let message = "only http:// addresses can be reached; for https put a local proxy or an SSH tunnel before it".to_owned();
-            return Err(InferError::Remote { url: options.url, message });
+            return Err(InferError::Remote {
+                url: options.url,
+                message,
+            });
         }
-        let config = ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0).proxy(None).build();
-        Ok(Self { options: Arc::new(options), agent: config.into() })
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .build();
+        Ok(Self {
+            options: Arc::new(options),
+            agent: config.into(),
+        })
     }
 
     /// Asks until the answer is accepted, at most `reasks` times more; what was written last is given back even if it is not, for the agent to
@@ -134,7 +148,11 @@ impl RemotePlanner {
         examples: &dyn Fn() -> Vec<String>,
     ) -> Result<Proposal, InferError> {
         let deadline = Instant::now() + self.options.deadline;
-        let mut messages = if self.options.own { turns.iter().map(own_message).collect() } else { messages(turns, self.options.shots)? };
+        let mut messages = if self.options.own {
+            turns.iter().map(own_message).collect()
+        } else {
+            messages(turns, self.options.shots)?
+        };
         let mut proposal = Proposal::default();
         let grammar = (self.options.constraint != Constraint::None).then(grammar);
         for ask in 0..=self.options.reasks {
@@ -146,7 +164,11 @@ impl RemotePlanner {
                 break;
             }
             let examples = examples();
-            let such = if examples.is_empty() { String::new() } else { format!(" It begins with one of: {}.", examples.join("  ")) };
+            let such = if examples.is_empty() {
+                String::new()
+            } else {
+                format!(" It begins with one of: {}.", examples.join("  "))
+            };
             messages.push(json!({ "role": "assistant", "content": reply.text }));
             messages.push(json!({ "role": "user", "content": format!("That cannot be used here. Write one line in the required form, nothing else.{such}") }));
         }
@@ -154,27 +176,39 @@ impl RemotePlanner {
     }
 
     /// One completion, tried again after passing failures while there is time.
-    fn request(&self, messages: &[Value], grammar: Option<&str>, deadline: Instant) -> Result<Reply, InferError> {
+    fn request(
+        &self,
+        messages: &[Value],
+        grammar: Option<&str>,
+        deadline: Instant,
+    ) -> Result<Reply, InferError> {
         let options = &self.options;
-        let mut body =
-            json!({ "model": options.model, "messages": messages, "temperature": 0, "max_tokens": options.max_tokens, "stream": false });
+        let mut body = json!({ "model": options.model, "messages": messages, "temperature": 0, "max_tokens": options.max_tokens, "stream": false });
         match (options.constraint, grammar) {
             // These servers have defaults of their own for the penalty on what has been written before (1.1 in llama-cpp-python's); a call names
             // the same sets and relations again and again.
-            (Constraint::Grammar, Some(grammar)) => (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0)),
+            (Constraint::Grammar, Some(grammar)) => {
+                (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0))
+            }
             (Constraint::GuidedGrammar, Some(grammar)) => {
                 (body["guided_grammar"], body["repetition_penalty"]) = (json!(grammar), json!(1.0));
             }
             _ => {}
         }
         let body = body.to_string();
-        let error = |message: String| InferError::Remote { url: options.url.clone(), message };
+        let error = |message: String| InferError::Remote {
+            url: options.url.clone(),
+            message,
+        };
         let mut pause = PAUSE;
         let mut tries = 0;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(error(format!("no usable answer within {:?}", options.deadline)));
+                return Err(error(format!(
+                    "no usable answer within {:?}",
+                    options.deadline
+                )));
             }
             tries += 1;
             let failure = match self.once(&body, left) {
@@ -182,7 +216,11 @@ impl RemotePlanner {
                 Err(failure) => failure,
             };
             if !failure.passing || tries > options.retries {
-                let tried = if tries > 1 { format!(" ({tries} tries)") } else { String::new() };
+                let tried = if tries > 1 {
+                    format!(" ({tries} tries)")
+                } else {
+                    String::new()
+                };
                 return Err(error(failure.message + &tried));
             }
             std::thread::sleep(pause.min(deadline.saturating_duration_since(Instant::now())));
@@ -191,8 +229,14 @@ impl RemotePlanner {
     }
 
     fn once(&self, body: &str, left: Duration) -> Result<Reply, Failure> {
-        let passing = |message: String| Failure { message, passing: true };
-        let lasting = |message: String| Failure { message, passing: false };
+        let passing = |message: String| Failure {
+            message,
+            passing: true,
+        };
+        let lasting = |message: String| Failure {
+            message,
+            passing: false,
+        };
         let mut request = self
             .agent
             .post(format!("{}/chat/completions", self.options.url))
@@ -205,25 +249,55 @@ impl RemotePlanner {
         }
         let mut response = request.send(body).map_err(|error| match error {
             // The time is used up: there is none for another try.
-            ureq::Error::Timeout(_) => lasting(format!("no answer within {:?}", self.options.deadline)),
+            ureq::Error::Timeout(_) => {
+                lasting(format!("no answer within {:?}", self.options.deadline))
+            }
             error => passing(format!("no answer: {error}")),
         })?;
         let status = response.status().as_u16();
-        let text = response.body_mut().with_config().limit(BODY).read_to_string().map_err(|error| match error {
-            ureq::Error::Timeout(_) => lasting(format!("the answer did not end within {:?}", self.options.deadline)),
-            error => passing(format!("the answer broke off: {error}")),
-        })?;
-        let quoted: String = text.chars().filter(|c| !c.is_control()).take(QUOTED).collect();
+        let text = response
+            .body_mut()
+            .with_config()
+            .limit(BODY)
+            .read_to_string()
+            .map_err(|error| match error {
+                ureq::Error::Timeout(_) => lasting(format!(
+                    "the answer did not end within {:?}",
+                    self.options.deadline
+                )),
+                error => passing(format!("the answer broke off: {error}")),
+            })?;
+        let quoted: String = text
+            .chars()
+            .filter(|c| !c.is_control())
+            .take(QUOTED)
+            .collect();
         if status != 200 {
-            let failure = if status == 429 || status >= 500 { passing } else { lasting };
+            let failure = if status == 429 || status >= 500 {
+                passing
+            } else {
+                lasting
+            };
             return Err(failure(format!("status {status}: {quoted}")));
         }
-        let value: Value = serde_json::from_str(&text).map_err(|_| passing(format!("the answer is no JSON: {quoted}")))?;
+        let value: Value = serde_json::from_str(&text)
+            .map_err(|_| passing(format!("the answer is no JSON: {quoted}")))?;
         let Some(content) = value["choices"][0]["message"]["content"].as_str() else {
-            return Err(passing(format!("the answer has no choices[0].message.content: {quoted}")));
+            return Err(passing(format!(
+                "the answer has no choices[0].message.content: {quoted}"
+            )));
         };
-        let count = |name: &str| value["usage"][name].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-        Ok(Reply { text: content.to_owned(), read: count("prompt_tokens"), written: count("completion_tokens") })
+        let count = |name: &str| {
+            value["usage"][name]
+                .as_u64()
+                .and_then(|n| usize::try_from(n).ok())
+                .unwrap_or(0)
+        };
+        Ok(Reply {
+            text: content.to_owned(),
+            read: count("prompt_tokens"),
+            written: count("completion_tokens"),
+        })
     }
 }
 
@@ -242,7 +316,12 @@ impl Planner for RemotePlanner {
     }
 
     fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
-        self.ask(turns, &|| gbnf::of_phrase(phrase), &|text| phrase.matches(text), &Vec::new)
+        self.ask(
+            turns,
+            &|| gbnf::of_phrase(phrase),
+            &|text| phrase.matches(text),
+            &Vec::new,
+        )
     }
 
     fn constrained(&self) -> bool {
@@ -255,7 +334,13 @@ impl RemotePlanner {
     fn call(&self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Proposal, InferError> {
         let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
         let start = acceptor.start();
-        let examples = || acceptor.continuations(&start).into_iter().take(EXAMPLES).collect();
+        let examples = || {
+            acceptor
+                .continuations(&start)
+                .into_iter()
+                .take(EXAMPLES)
+                .collect()
+        };
         self.ask(
             moment.turns,
             &|| gbnf::of_calls(&acceptor),
@@ -268,8 +353,13 @@ impl RemotePlanner {
 /// Turns as servers take them, what the agent's turns mean and worked examples before them. What tools answer comes as the user's words: the role
 /// `tool` belongs to another protocol; and as many servers want user and assistant to take turns, what one says in a row is one message.
 fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
-    let system = turns.first().filter(|turn| turn.role == Role::System).map(Turn::text);
-    let agent = system.as_deref().and_then(|text| Agent::named(text.lines().next()?).ok());
+    let system = turns
+        .first()
+        .filter(|turn| turn.role == Role::System)
+        .map(Turn::text);
+    let agent = system
+        .as_deref()
+        .and_then(|text| Agent::named(text.lines().next()?).ok());
     let mut said: Vec<(&str, String)> = Vec::new();
     let mut say = |turn: &Turn| {
         let role = match turn.role {
@@ -284,12 +374,22 @@ fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
     };
     let mut rest = turns;
     if let (Some(agent), [first, others @ ..]) = (agent, turns) {
-        say(&Turn { parts: [first.parts.clone(), vec![Part::ours(format!("\n{}", instructions(agent)))]].concat(), ..first.clone() });
+        say(&Turn {
+            parts: [
+                first.parts.clone(),
+                vec![Part::ours(format!("\n{}", instructions(agent)))],
+            ]
+            .concat(),
+            ..first.clone()
+        });
         shots(agent, examples)?.iter().flatten().for_each(&mut say);
         rest = others;
     }
     rest.iter().for_each(&mut say);
-    Ok(said.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect())
+    Ok(said
+        .into_iter()
+        .map(|(role, content)| json!({ "role": role, "content": content }))
+        .collect())
 }
 
 /// A turn as a model trained here has learned it. Servers want a call named where a tool answers.
@@ -304,7 +404,13 @@ fn own_message(turn: &Turn) -> Value {
 
 /// The first line that says something, without the fences and quotes that chat models put around code.
 fn cleaned(text: &str) -> String {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```"));
+    let mut lines = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("```"));
     let line = lines.next().unwrap_or_default();
-    line.trim_matches('`').trim().trim_end_matches(';').to_owned()
+    line.trim_matches('`')
+        .trim()
+        .trim_end_matches(';')
+        .to_owned()
 }

@@ -28,10 +28,17 @@ struct Message {
 pub fn shots(agent: Agent, n: usize) -> Result<Vec<Vec<Turn>>, InferError> {
     let mut found = Vec::new();
     for line in SHOTS.lines() {
-        let shot: Shot = serde_json::from_str(line).map_err(|error| InferError::Shots(error.to_string()))?;
+        let shot: Shot =
+            serde_json::from_str(line).map_err(|error| InferError::Shots(error.to_string()))?;
         if shot.agent == agent && found.len() < n {
-            let told = shot.messages.into_iter().filter(|message| message.role != Role::System);
-            found.push(told.map(|message| Turn::shown(message.role, vec![Part::ours(message.content)])).collect());
+            let told = shot
+                .messages
+                .into_iter()
+                .filter(|message| message.role != Role::System);
+            found.push(
+                told.map(|message| Turn::shown(message.role, vec![Part::ours(message.content)]))
+                    .collect(),
+            );
         }
     }
     Ok(found)

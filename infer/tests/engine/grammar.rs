@@ -44,12 +44,27 @@ impl Grammar {
         let alphabet: Vec<char> = "abcdefgé._- 012→".chars().collect();
         let mut word = |max: usize| {
             let n = 1 + rng.below(max);
-            (0..n).map(|_| alphabet[rng.below(alphabet.len())]).collect::<String>()
+            (0..n)
+                .map(|_| alphabet[rng.below(alphabet.len())])
+                .collect::<String>()
         };
-        let names = (0..5).map(|i| format!("{}{i}", word(9)).replace(['(', ')'], "").into_bytes()).collect();
+        let names = (0..5)
+            .map(|i| {
+                format!("{}{i}", word(9))
+                    .replace(['(', ')'], "")
+                    .into_bytes()
+            })
+            .collect();
         // Ends in a letter no word holds, so that no word is a prefix of a name.
-        let words = (0..12).map(|_| format!("{}z", word(14)).into_bytes()).collect();
-        Self { names, words, depth: rng.below(3) as u8, strings: rng.below(2) == 0 }
+        let words = (0..12)
+            .map(|_| format!("{}z", word(14)).into_bytes())
+            .collect();
+        Self {
+            names,
+            words,
+            depth: rng.below(3) as u8,
+            strings: rng.below(2) == 0,
+        }
     }
 
     fn extends(set: &[Vec<u8>], prefix: &[u8]) -> bool {
@@ -61,7 +76,10 @@ impl Acceptor for Grammar {
     type State = Place;
 
     fn start(&self) -> Place {
-        Place { at: At::Name(Vec::new()), open: Vec::new() }
+        Place {
+            at: At::Name(Vec::new()),
+            open: Vec::new(),
+        }
     }
 
     fn step(&self, place: &Place, byte: u8) -> Option<Place> {
@@ -76,10 +94,22 @@ impl Acceptor for Grammar {
                 Self::extends(&self.names, &name).then_some(At::Name(name))?
             }
             At::Word(word) if (byte == b')' || byte == b',') && self.words.contains(word) => {
-                return self.step(&Place { at: At::After, open }, byte);
+                return self.step(
+                    &Place {
+                        at: At::After,
+                        open,
+                    },
+                    byte,
+                );
             }
-            At::Word(word) if word.is_empty() && byte == b'"' && self.strings => At::Text(mask::AnyText.start()),
-            At::Word(word) if word.is_empty() && byte == b'!' && (open.len() as u8) <= self.depth => At::Name(Vec::new()),
+            At::Word(word) if word.is_empty() && byte == b'"' && self.strings => {
+                At::Text(mask::AnyText.start())
+            }
+            At::Word(word)
+                if word.is_empty() && byte == b'!' && (open.len() as u8) <= self.depth =>
+            {
+                At::Name(Vec::new())
+            }
             At::Word(word) => {
                 let word = [&word[..], &[byte]].concat();
                 Self::extends(&self.words, &word).then_some(At::Word(word))?
@@ -106,7 +136,9 @@ impl Acceptor for Grammar {
 }
 
 pub(crate) fn accepted<A: Acceptor>(acceptor: &A, text: &str) -> bool {
-    let end = text.bytes().try_fold(acceptor.start(), |s, b| acceptor.step(&s, b));
+    let end = text
+        .bytes()
+        .try_fold(acceptor.start(), |s, b| acceptor.step(&s, b));
     end.is_some_and(|s| acceptor.may_end(&s))
 }
 
@@ -119,8 +151,10 @@ pub(crate) struct Tokens {
 
 impl Tokens {
     pub(crate) fn new(rng: &mut Rng, size: usize, from: &[&str], adds_space: bool) -> Self {
-        let mut bytes: BTreeMap<u32, Vec<u8>> = (0..=255u8).map(|b| (u32::from(b), vec![b])).collect();
-        let mut by_bytes: HashMap<Vec<u8>, u32> = bytes.iter().map(|(i, b)| (b.clone(), *i)).collect();
+        let mut bytes: BTreeMap<u32, Vec<u8>> =
+            (0..=255u8).map(|b| (u32::from(b), vec![b])).collect();
+        let mut by_bytes: HashMap<Vec<u8>, u32> =
+            bytes.iter().map(|(i, b)| (b.clone(), *i)).collect();
         let mut tries = 0;
         while bytes.len() < size && tries < 50 * size {
             tries += 1;
@@ -136,15 +170,30 @@ impl Tokens {
         }
         let end = bytes.keys().max().unwrap() + 1;
         let trie = TokenTrie::new(bytes.iter().map(|(i, b)| (*i, b.clone())));
-        Self { bytes, by_bytes, vocab: Vocab { trie, end, adds_space } }
+        Self {
+            bytes,
+            by_bytes,
+            vocab: Vocab {
+                trie,
+                end,
+                adds_space,
+            },
+        }
     }
 
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
-        let text = if self.vocab.adds_space { format!(" {text}") } else { text.to_owned() };
+        let text = if self.vocab.adds_space {
+            format!(" {text}")
+        } else {
+            text.to_owned()
+        };
         let mut rest = text.as_bytes();
         let mut ids = Vec::new();
         while !rest.is_empty() {
-            let n = (1..=8.min(rest.len())).rev().find(|&n| self.by_bytes.contains_key(&rest[..n])).unwrap();
+            let n = (1..=8.min(rest.len()))
+                .rev()
+                .find(|&n| self.by_bytes.contains_key(&rest[..n]))
+                .unwrap();
             ids.push(self.by_bytes[&rest[..n]]);
             rest = &rest[n..];
         }

@@ -13,10 +13,18 @@ struct Quantised<'a>(&'a Weights, &'a dyn Fn(&str) -> Format);
 impl WeightSource for Quantised<'_> {
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
         let tensor = self.0.find(name).unwrap();
-        let format = if tensor.shape.len() == 2 { (self.1)(name) } else { Format::F32 };
+        let format = if tensor.shape.len() == 2 {
+            (self.1)(name)
+        } else {
+            Format::F32
+        };
         let width = *tensor.shape.last().unwrap();
         let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
-            blocks::quantise(format, &tensor.data[first * width..(first + count) * width], out);
+            blocks::quantise(
+                format,
+                &tensor.data[first * width..(first + count) * width],
+                out,
+            );
             Ok(())
         };
         Ok(Stored::new(format, tensor.shape.clone(), Box::new(read)))
@@ -33,7 +41,13 @@ fn back(weights: &Weights, format: &dyn Fn(&str) -> Format) -> Weights {
             blocks::quantise(format(name), &tensor.data, &mut bytes);
             blocks::dequantise(format(name), &bytes, &mut data);
         }
-        out.insert(name, Tensor { shape: tensor.shape.clone(), data });
+        out.insert(
+            name,
+            Tensor {
+                shape: tensor.shape.clone(),
+                data,
+            },
+        );
     }
     out
 }
@@ -54,7 +68,11 @@ fn blocky() -> ModelConfig {
 
 /// Root of the mean square of the difference, as a share of that of the logits.
 fn relative(logits: &[f32], want: &[f64]) -> f64 {
-    let difference: f64 = logits.iter().zip(want).map(|(a, b)| (f64::from(*a) - b).powi(2)).sum();
+    let difference: f64 = logits
+        .iter()
+        .zip(want)
+        .map(|(a, b)| (f64::from(*a) - b).powi(2))
+        .sum();
     (difference / want.iter().map(|v| v * v).sum::<f64>()).sqrt()
 }
 
@@ -67,7 +85,17 @@ const CASES: [(&str, Choice, f64); 7] = [
     // Activations of 8 bits beside these, as in llama.cpp: the difference is theirs.
     ("q4_k", |_| Format::Q4K, 0.1),
     ("q6_k", |_| Format::Q6K, 0.1),
-    ("a mixture", |name| if name.contains("v_proj") || name.contains("embed") { Format::Q6K } else { Format::Q4K }, 0.1),
+    (
+        "a mixture",
+        |name| {
+            if name.contains("v_proj") || name.contains("embed") {
+                Format::Q6K
+            } else {
+                Format::Q4K
+            }
+        },
+        0.1,
+    ),
     (
         "all kinds",
         |name| {
@@ -86,12 +114,17 @@ const CASES: [(&str, Choice, f64); 7] = [
 #[test]
 fn logits_are_those_of_the_numbers_that_the_blocks_stand_for() {
     for tied in [true, false] {
-        let c = ModelConfig { tie_word_embeddings: tied, qkv_bias: !tied, ..blocky() };
+        let c = ModelConfig {
+            tie_word_embeddings: tied,
+            qkv_bias: !tied,
+            ..blocky()
+        };
         let weights = random_weights(&c, 11);
         let ids = random_ids(&mut Rng(5), 40, c.vocab_size);
         for (name, format, most) in CASES {
             let want = naive(&c, &back(&weights, &format), &ids);
-            let mut session = Session::new(&Engine::new(c.clone(), &Quantised(&weights, &format)).unwrap());
+            let mut session =
+                Session::new(&Engine::new(c.clone(), &Quantised(&weights, &format)).unwrap());
             session.feed(&ids[..30]).unwrap();
             let mut error = relative(session.logits(), &want[29]);
             for p in 30..40 {
@@ -112,7 +145,10 @@ fn any_way_of_feeding_gives_the_same_bits_in_every_format() {
     for (name, format, _) in CASES {
         let engine = Engine::new(c.clone(), &Quantised(&weights, &format)).unwrap();
         let run = |threads: usize, piece: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| {
                 let mut session = Session::new(&engine);
                 ids.chunks(piece).for_each(|ids| session.feed(ids).unwrap());
@@ -121,7 +157,11 @@ fn any_way_of_feeding_gives_the_same_bits_in_every_format() {
         };
         let one = run(1, 130);
         for (threads, piece) in [(1, 1), (2, 130), (3, 7), (16, 61)] {
-            assert_eq!(one, run(threads, piece), "{name}: {threads} threads, {piece} tokens at a time");
+            assert_eq!(
+                one,
+                run(threads, piece),
+                "{name}: {threads} threads, {piece} tokens at a time"
+            );
         }
     }
 }
@@ -131,7 +171,13 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
     let c = blocky();
     let mut weights = random_weights(&c, 4);
     let plain = Engine::new(c.clone(), &weights).unwrap();
-    let halves = back(&weights, &|name| if name.contains("proj") { Format::F16 } else { Format::Bf16 });
+    let halves = back(&weights, &|name| {
+        if name.contains("proj") {
+            Format::F16
+        } else {
+            Format::Bf16
+        }
+    });
     let engine = Engine::new(c.clone(), &halves).unwrap();
     assert_eq!(engine.bytes() * 2, plain.bytes());
     let ids = random_ids(&mut Rng(9), 20, c.vocab_size);
@@ -140,13 +186,29 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
     assert!(worst(session.logits(), &naive(&c, &halves, &ids)[19]) < 1e-4);
     // candle's tensors are a source too.
     let get = |name: &str| {
-        let tensor = halves.find(name).ok_or_else(|| candle_core::Error::Msg(format!("no {name}")))?;
-        let tensor = candle_core::Tensor::from_slice(&tensor.data, tensor.shape.as_slice(), &candle_core::Device::Cpu)?;
-        tensor.to_dtype(if name.contains("embed") { candle_core::DType::BF16 } else { candle_core::DType::F32 })
+        let tensor = halves
+            .find(name)
+            .ok_or_else(|| candle_core::Error::Msg(format!("no {name}")))?;
+        let tensor = candle_core::Tensor::from_slice(
+            &tensor.data,
+            tensor.shape.as_slice(),
+            &candle_core::Device::Cpu,
+        )?;
+        tensor.to_dtype(if name.contains("embed") {
+            candle_core::DType::BF16
+        } else {
+            candle_core::DType::F32
+        })
     };
     let mut other = Session::new(&Engine::new(c.clone(), &Tensors(get)).unwrap());
     other.feed(&ids).unwrap();
-    assert!(other.logits().iter().zip(session.logits()).all(|(a, b)| (a - b).abs() < 1e-4));
+    assert!(
+        other
+            .logits()
+            .iter()
+            .zip(session.logits())
+            .all(|(a, b)| (a - b).abs() < 1e-4)
+    );
     // A scale that is no number is found wherever it stands.
     weights = random_weights(&c, 4);
     let mut table = weights.take("model.layers.1.mlp.down_proj.weight").unwrap();
@@ -154,8 +216,14 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
     weights.insert("model.layers.1.mlp.down_proj.weight", table);
     for format in [Format::F16, Format::Bf16, Format::Q8_0] {
         let choice = |_: &str| format;
-        let error = Engine::new(c.clone(), &Quantised(&weights, &choice)).err().unwrap().to_string();
-        assert!(error.contains("down_proj") && error.contains("row 136"), "{error}");
+        let error = Engine::new(c.clone(), &Quantised(&weights, &choice))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            error.contains("down_proj") && error.contains("row 136"),
+            "{error}"
+        );
     }
 }
 
@@ -177,16 +245,27 @@ fn a_batch_gives_every_session_what_it_gets_alone() {
                 session.sync(&ids).unwrap();
                 seen.push(session.logits().to_vec());
                 for _ in 0..rng.below(9) {
-                    session.feed(&random_ids(&mut rng, 1, c.vocab_size)).unwrap();
+                    session
+                        .feed(&random_ids(&mut rng, 1, c.vocab_size))
+                        .unwrap();
                     seen.push(session.logits().to_vec());
                 }
                 let held = session.ids().to_vec();
-                seen.push(session.probabilities(&held[..held.len().div_ceil(2)], &held[held.len() / 2..]).unwrap());
+                seen.push(
+                    session
+                        .probabilities(&held[..held.len().div_ceil(2)], &held[held.len() / 2..])
+                        .unwrap(),
+                );
             }
-            assert!(session.feed(&[310]).is_err(), "a token outside the vocabulary is refused before it joins a step");
+            assert!(
+                session.feed(&[310]).is_err(),
+                "a token outside the vocabulary is refused before it joins a step"
+            );
             seen
         };
-        let alone: Vec<_> = (0..12).map(|seed| talk(&mut Session::new(&engine), seed)).collect();
+        let alone: Vec<_> = (0..12)
+            .map(|seed| talk(&mut Session::new(&engine), seed))
+            .collect();
         for (slots, threads) in [(12, 2), (5, 3), (1, 1)] {
             let batch = Batch::new(&engine, threads).unwrap();
             let next = std::sync::atomic::AtomicU64::new(0);
@@ -204,11 +283,19 @@ fn a_batch_gives_every_session_what_it_gets_alone() {
                     }
                 };
                 let handles: Vec<_> = (0..slots).map(|_| scope.spawn(one)).collect();
-                handles.into_iter().flat_map(|handle| handle.join().unwrap()).collect()
+                handles
+                    .into_iter()
+                    .flat_map(|handle| handle.join().unwrap())
+                    .collect()
             });
             assert_eq!(together.len(), 12);
             for (seed, seen) in together {
-                assert_eq!(seen, alone[seed as usize], "{} session {seed} among {slots} on {threads} threads", format.name());
+                assert_eq!(
+                    seen,
+                    alone[seed as usize],
+                    "{} session {seed} among {slots} on {threads} threads",
+                    format.name()
+                );
             }
         }
     }

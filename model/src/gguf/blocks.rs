@@ -27,7 +27,14 @@ pub enum Format {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Self; 6] = [Self::F32, Self::F16, Self::Bf16, Self::Q8_0, Self::Q4K, Self::Q6K];
+    pub const ALL: [Self; 6] = [
+        Self::F32,
+        Self::F16,
+        Self::Bf16,
+        Self::Q8_0,
+        Self::Q4K,
+        Self::Q6K,
+    ];
 
     /// The number of this format in a file.
     #[must_use]
@@ -80,7 +87,10 @@ impl Format {
     /// Bytes of a row of `width` values; `None` where that is no whole number of blocks.
     #[must_use]
     pub fn row_bytes(self, width: usize) -> Option<usize> {
-        width.is_multiple_of(self.block()).then(|| width / self.block()).and_then(|blocks| blocks.checked_mul(self.block_bytes()))
+        width
+            .is_multiple_of(self.block())
+            .then(|| width / self.block())
+            .and_then(|blocks| blocks.checked_mul(self.block_bytes()))
     }
 }
 
@@ -94,7 +104,10 @@ pub fn q4k_group(packed: &[u8], j: usize) -> (u8, u8) {
     if j < 4 {
         (packed[j] & 63, packed[j + 4] & 63)
     } else {
-        ((packed[j + 4] & 15) | ((packed[j - 4] >> 6) << 4), (packed[j + 4] >> 4) | ((packed[j] >> 6) << 4))
+        (
+            (packed[j + 4] & 15) | ((packed[j - 4] >> 6) << 4),
+            (packed[j + 4] >> 4) | ((packed[j] >> 6) << 4),
+        )
     }
 }
 
@@ -121,8 +134,16 @@ pub fn finite(format: Format, bytes: &[u8]) -> bool {
     let half = |at: usize| move |block: &[u8]| half_at(block, at).is_finite();
     let all = |ok: &dyn Fn(&[u8]) -> bool| bytes.chunks_exact(format.block_bytes()).all(ok);
     match format {
-        Format::F32 => bytes.as_chunks::<4>().0.iter().all(|b| f32::from_le_bytes(*b).is_finite()),
-        Format::Bf16 => bytes.as_chunks::<2>().0.iter().all(|b| bf16::from_le_bytes(*b).is_finite()),
+        Format::F32 => bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .all(|b| f32::from_le_bytes(*b).is_finite()),
+        Format::Bf16 => bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .all(|b| bf16::from_le_bytes(*b).is_finite()),
         Format::F16 | Format::Q8_0 => all(&half(0)),
         Format::Q4K => all(&|block| half(0)(block) && half(2)(block)),
         Format::Q6K => all(&half(208)),
@@ -132,17 +153,45 @@ pub fn finite(format: Format, bytes: &[u8]) -> bool {
 /// Turns stored bytes into numbers; `bytes` holds whole blocks and `out` as many values.
 pub fn dequantise(format: Format, bytes: &[u8], out: &mut [f32]) {
     match format {
-        Format::F32 => bytes.as_chunks::<4>().0.iter().zip(out).for_each(|(b, v)| *v = f32::from_le_bytes(*b)),
-        Format::F16 => bytes.as_chunks::<2>().0.iter().zip(out).for_each(|(b, v)| *v = f16::from_le_bytes(*b).to_f32()),
-        Format::Bf16 => bytes.as_chunks::<2>().0.iter().zip(out).for_each(|(b, v)| *v = bf16::from_le_bytes(*b).to_f32()),
+        Format::F32 => bytes
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .zip(out)
+            .for_each(|(b, v)| *v = f32::from_le_bytes(*b)),
+        Format::F16 => bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .zip(out)
+            .for_each(|(b, v)| *v = f16::from_le_bytes(*b).to_f32()),
+        Format::Bf16 => bytes
+            .as_chunks::<2>()
+            .0
+            .iter()
+            .zip(out)
+            .for_each(|(b, v)| *v = bf16::from_le_bytes(*b).to_f32()),
         Format::Q8_0 => {
-            for (block, out) in bytes.as_chunks::<34>().0.iter().zip(out.chunks_exact_mut(32)) {
+            for (block, out) in bytes
+                .as_chunks::<34>()
+                .0
+                .iter()
+                .zip(out.chunks_exact_mut(32))
+            {
                 let d = half_at(block, 0);
-                block[2..].iter().zip(out).for_each(|(&q, v)| *v = d * f32::from(q.cast_signed()));
+                block[2..]
+                    .iter()
+                    .zip(out)
+                    .for_each(|(&q, v)| *v = d * f32::from(q.cast_signed()));
             }
         }
         Format::Q4K => {
-            for (block, out) in bytes.as_chunks::<144>().0.iter().zip(out.chunks_exact_mut(K_BLOCK)) {
+            for (block, out) in bytes
+                .as_chunks::<144>()
+                .0
+                .iter()
+                .zip(out.chunks_exact_mut(K_BLOCK))
+            {
                 let (d, least) = (half_at(block, 0), half_at(block, 2));
                 for (j, out) in out.chunks_exact_mut(32).enumerate() {
                     let (scale, min) = q4k_group(&block[4..16], j);
@@ -154,7 +203,12 @@ pub fn dequantise(format: Format, bytes: &[u8], out: &mut [f32]) {
             }
         }
         Format::Q6K => {
-            for (block, out) in bytes.as_chunks::<210>().0.iter().zip(out.chunks_exact_mut(K_BLOCK)) {
+            for (block, out) in bytes
+                .as_chunks::<210>()
+                .0
+                .iter()
+                .zip(out.chunks_exact_mut(K_BLOCK))
+            {
                 let d = half_at(block, 208);
                 for (k, v) in out.iter_mut().enumerate() {
                     let scale = f32::from(block[192 + k / 16].cast_signed());
@@ -169,11 +223,19 @@ pub fn dequantise(format: Format, bytes: &[u8], out: &mut [f32]) {
 pub fn quantise(format: Format, values: &[f32], out: &mut Vec<u8>) {
     match format {
         Format::F32 => values.iter().for_each(|v| out.extend(v.to_le_bytes())),
-        Format::F16 => values.iter().for_each(|v| out.extend(f16::from_f32(*v).to_le_bytes())),
-        Format::Bf16 => values.iter().for_each(|v| out.extend(bf16::from_f32(*v).to_le_bytes())),
+        Format::F16 => values
+            .iter()
+            .for_each(|v| out.extend(f16::from_f32(*v).to_le_bytes())),
+        Format::Bf16 => values
+            .iter()
+            .for_each(|v| out.extend(bf16::from_f32(*v).to_le_bytes())),
         Format::Q8_0 => values.chunks_exact(32).for_each(|block| q8_0(block, out)),
-        Format::Q4K => values.chunks_exact(K_BLOCK).for_each(|block| q4k(block, out)),
-        Format::Q6K => values.chunks_exact(K_BLOCK).for_each(|block| q6k(block, out)),
+        Format::Q4K => values
+            .chunks_exact(K_BLOCK)
+            .for_each(|block| q4k(block, out)),
+        Format::Q6K => values
+            .chunks_exact(K_BLOCK)
+            .for_each(|block| q6k(block, out)),
     }
 }
 
@@ -182,7 +244,11 @@ fn q8_0(block: &[f32], out: &mut Vec<u8>) {
     let d = top / 127.0;
     let inverse = if d > 0.0 { 1.0 / d } else { 0.0 };
     out.extend(f16::from_f32(d).to_le_bytes());
-    out.extend(block.iter().map(|v| ((v * inverse).round() as i8).cast_unsigned()));
+    out.extend(
+        block
+            .iter()
+            .map(|v| ((v * inverse).round() as i8).cast_unsigned()),
+    );
 }
 
 /// `v` to the nearest whole number within `0..=most`.
@@ -201,12 +267,23 @@ fn scale_and_min(values: &[f32]) -> (f32, f32) {
         return (0.0, -low);
     }
     let error = |scale: f32, min: f32, levels: &[u8]| -> f32 {
-        values.iter().zip(levels).map(|(&v, &l)| weight(v) * (scale * f32::from(l) + min - v).powi(2)).sum()
+        values
+            .iter()
+            .zip(levels)
+            .map(|(&v, &l)| weight(v) * (scale * f32::from(l) + min - v).powi(2))
+            .sum()
     };
-    let levels = |inverse: f32| -> Vec<u8> { values.iter().map(|v| level(inverse * (v - low), 15)).collect() };
+    let levels = |inverse: f32| -> Vec<u8> {
+        values
+            .iter()
+            .map(|v| level(inverse * (v - low), 15))
+            .collect()
+    };
     let (mut scale, mut min) = ((high - low) / MOST, low);
     let mut best = error(scale, min, &levels(1.0 / scale));
-    let (all, first) = values.iter().fold((0.0, 0.0), |(w, x), &v| (w + weight(v), x + weight(v) * v));
+    let (all, first) = values
+        .iter()
+        .fold((0.0, 0.0), |(w, x), &v| (w + weight(v), x + weight(v) * v));
     for step in 0..=20 {
         let tried = levels((MOST - 1.0 + 0.1 * step as f32) / (high - low));
         let (mut l1, mut l2, mut xl) = (0.0f32, 0.0f32, 0.0f32);
@@ -220,7 +297,10 @@ fn scale_and_min(values: &[f32]) -> (f32, f32) {
         if determinant <= 0.0 {
             continue;
         }
-        let (mut s, mut m) = ((all * xl - first * l1) / determinant, (l2 * first - l1 * xl) / determinant);
+        let (mut s, mut m) = (
+            (all * xl - first * l1) / determinant,
+            (l2 * first - l1 * xl) / determinant,
+        );
         if m > 0.0 {
             (s, m) = (xl / l2, 0.0);
         }
@@ -234,11 +314,19 @@ fn scale_and_min(values: &[f32]) -> (f32, f32) {
 
 fn q4k(block: &[f32], out: &mut Vec<u8>) {
     let groups: Vec<(f32, f32)> = block.chunks_exact(32).map(scale_and_min).collect();
-    let (top_scale, top_min) = groups.iter().fold((0.0f32, 0.0f32), |(s, m), g| (s.max(g.0), m.max(g.1)));
+    let (top_scale, top_min) = groups
+        .iter()
+        .fold((0.0f32, 0.0f32), |(s, m), g| (s.max(g.0), m.max(g.1)));
     let inverse = |top: f32| if top > 0.0 { 63.0 / top } else { 0.0 };
     let (by_scale, by_min) = (inverse(top_scale), inverse(top_min));
-    let (d, least) = (f16::from_f32(top_scale / 63.0), f16::from_f32(top_min / 63.0));
-    let small: Vec<(u8, u8)> = groups.iter().map(|g| (level(by_scale * g.0, 63), level(by_min * g.1, 63))).collect();
+    let (d, least) = (
+        f16::from_f32(top_scale / 63.0),
+        f16::from_f32(top_min / 63.0),
+    );
+    let small: Vec<(u8, u8)> = groups
+        .iter()
+        .map(|g| (level(by_scale * g.0, 63), level(by_min * g.1, 63)))
+        .collect();
     let mut packed = [0u8; 12];
     for (j, &(scale, min)) in small.iter().enumerate() {
         if j < 4 {
@@ -251,10 +339,20 @@ fn q4k(block: &[f32], out: &mut Vec<u8>) {
         }
     }
     let mut levels = [0u8; K_BLOCK];
-    for ((values, levels), &(scale, min)) in block.chunks_exact(32).zip(levels.chunks_exact_mut(32)).zip(&small) {
-        let (scale, min) = (d.to_f32() * f32::from(scale), least.to_f32() * f32::from(min));
+    for ((values, levels), &(scale, min)) in block
+        .chunks_exact(32)
+        .zip(levels.chunks_exact_mut(32))
+        .zip(&small)
+    {
+        let (scale, min) = (
+            d.to_f32() * f32::from(scale),
+            least.to_f32() * f32::from(min),
+        );
         if scale > 0.0 {
-            values.iter().zip(levels).for_each(|(v, l)| *l = level((v + min) / scale, 15));
+            values
+                .iter()
+                .zip(levels)
+                .for_each(|(v, l)| *l = level((v + min) / scale, 15));
         }
     }
     out.extend(d.to_le_bytes());
@@ -267,7 +365,9 @@ fn q4k(block: &[f32], out: &mut Vec<u8>) {
 
 /// The scale that shows 16 values best as `scale · (-32..=31)`, large values weighing more.
 fn signed_scale(values: &[f32]) -> f32 {
-    let top = values.iter().fold(0.0f32, |top, &v| if v.abs() > top.abs() { v } else { top });
+    let top = values
+        .iter()
+        .fold(0.0f32, |top, &v| if v.abs() > top.abs() { v } else { top });
     if top.abs() < 1e-15 {
         return 0.0;
     }
@@ -289,22 +389,38 @@ fn signed_scale(values: &[f32]) -> f32 {
 
 fn q6k(block: &[f32], out: &mut Vec<u8>) {
     let scales: Vec<f32> = block.chunks_exact(16).map(signed_scale).collect();
-    let top = scales.iter().fold(0.0f32, |top, &s| if s.abs() > top.abs() { s } else { top });
+    let top = scales
+        .iter()
+        .fold(0.0f32, |top, &s| if s.abs() > top.abs() { s } else { top });
     let inverse = if top == 0.0 { 0.0 } else { -128.0 / top };
     let d = f16::from_f32(if top == 0.0 { 0.0 } else { 1.0 / inverse });
-    let small: Vec<i8> = scales.iter().map(|s| (inverse * s).round_ties_even().clamp(-128.0, 127.0) as i8).collect();
+    let small: Vec<i8> = scales
+        .iter()
+        .map(|s| (inverse * s).round_ties_even().clamp(-128.0, 127.0) as i8)
+        .collect();
     let mut levels = [32u8; K_BLOCK];
-    for ((values, levels), &scale) in block.chunks_exact(16).zip(levels.chunks_exact_mut(16)).zip(&small) {
+    for ((values, levels), &scale) in block
+        .chunks_exact(16)
+        .zip(levels.chunks_exact_mut(16))
+        .zip(&small)
+    {
         let scale = d.to_f32() * f32::from(scale);
         if scale != 0.0 {
-            values.iter().zip(levels).for_each(|(v, l)| *l = ((v / scale).round_ties_even().clamp(-32.0, 31.0) + 32.0) as u8);
+            values.iter().zip(levels).for_each(|(v, l)| {
+                *l = ((v / scale).round_ties_even().clamp(-32.0, 31.0) + 32.0) as u8
+            });
         }
     }
     for half in levels.chunks_exact(128) {
         out.extend((0..64).map(|i| (half[i] & 15) | ((half[i + 64] & 15) << 4)));
     }
     for half in levels.chunks_exact(128) {
-        out.extend((0..32).map(|i| (half[i] >> 4) | (half[i + 32] >> 4 << 2) | (half[i + 64] >> 4 << 4) | (half[i + 96] >> 4 << 6)));
+        out.extend((0..32).map(|i| {
+            (half[i] >> 4)
+                | (half[i + 32] >> 4 << 2)
+                | (half[i + 64] >> 4 << 4)
+                | (half[i + 96] >> 4 << 6)
+        }));
     }
     out.extend(small.iter().map(|s| s.cast_unsigned()));
     out.extend(d.to_le_bytes());
@@ -328,7 +444,10 @@ mod tests {
         q8[..2].copy_from_slice(&0x3800u16.to_le_bytes());
         (q8[2], q8[5], q8[33]) = (0x80, 3, 127);
         let values = back(Format::Q8_0, &q8, 32);
-        assert_eq!((values[0], values[1], values[3], values[31]), (-64.0, 0.0, 1.5, 63.5));
+        assert_eq!(
+            (values[0], values[1], values[3], values[31]),
+            (-64.0, 0.0, 1.5, 63.5)
+        );
         // Block scale 1, block minimum 2. Group 1: scale 5, minimum 3; group 6: scale 33 = 0b10_0001, minimum 18 = 0b01_0010.
         let mut q4 = vec![0u8; 144];
         q4[..4].copy_from_slice(&[0x00, 0x3c, 0x00, 0x40]);
@@ -340,7 +459,10 @@ mod tests {
         q4[16] = 7 << 4;
         q4[16 + 96 + 1] = 9;
         let values = back(Format::Q4K, &q4, 256);
-        assert_eq!((values[0], values[32], values[33]), (0.0, 5.0 * 7.0 - 6.0, -6.0));
+        assert_eq!(
+            (values[0], values[32], values[33]),
+            (0.0, 5.0 * 7.0 - 6.0, -6.0)
+        );
         assert_eq!((values[192], values[193]), (-36.0, 33.0 * 9.0 - 36.0));
         // Block scale 2; group 0 has scale 1, group 15 scale -3. A 6-bit number is stored plus 32.
         let mut q6 = vec![0u8; 210];
@@ -351,17 +473,27 @@ mod tests {
         q6[127] = 0xa << 4;
         q6[191] = 0b10 << 6;
         let values = back(Format::Q6K, &q6, 256);
-        assert_eq!((values[0], values[1], values[16]), (2.0 * (53.0 - 32.0), -64.0, 0.0));
+        assert_eq!(
+            (values[0], values[1], values[16]),
+            (2.0 * (53.0 - 32.0), -64.0, 0.0)
+        );
         assert_eq!(values[255], 2.0 * -3.0 * (42.0 - 32.0));
     }
 
     #[test]
     fn what_is_quantised_comes_back_close() {
-        let values: Vec<f32> = (0..1024u32).map(|i| ((i.wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0).powi(3)).collect();
+        let values: Vec<f32> = (0..1024u32)
+            .map(|i| ((i.wrapping_mul(2_654_435_761) >> 8) as f32 / 8_388_608.0 - 1.0).powi(3))
+            .collect();
         let size: f32 = values.iter().map(|v| v * v).sum();
-        for (format, most) in
-            [(Format::F32, 0.0), (Format::F16, 1e-6), (Format::Bf16, 1e-4), (Format::Q8_0, 1e-4), (Format::Q6K, 1e-3), (Format::Q4K, 1e-2)]
-        {
+        for (format, most) in [
+            (Format::F32, 0.0),
+            (Format::F16, 1e-6),
+            (Format::Bf16, 1e-4),
+            (Format::Q8_0, 1e-4),
+            (Format::Q6K, 1e-3),
+            (Format::Q4K, 1e-2),
+        ] {
             let mut bytes = Vec::new();
             quantise(format, &values, &mut bytes);
             assert_eq!(Some(bytes.len()), format.row_bytes(values.len()));
@@ -377,7 +509,12 @@ mod tests {
         for format in Format::ALL {
             let mut bytes = Vec::new();
             quantise(format, &[0.0; 256], &mut bytes);
-            assert_eq!(back(format, &bytes, 256), vec![0.0; 256], "{}", format.name());
+            assert_eq!(
+                back(format, &bytes, 256),
+                vec![0.0; 256],
+                "{}",
+                format.name()
+            );
         }
     }
 }

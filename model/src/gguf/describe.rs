@@ -97,11 +97,14 @@ impl GgufModel {
     /// Names what is missing, damaged or of a kind that this version does not run.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = GgufFile::open(path)?;
-        let wrong = |message: String| ModelError::Weights { path: path.to_path_buf(), message };
+        let wrong = |message: String| ModelError::Weights {
+            path: path.to_path_buf(),
+            message,
+        };
         let json = |key: &str| match file.metadata.get(key) {
-            Some(Value::Text(text)) => {
-                serde_json::from_str::<Json>(text).map(Some).map_err(|error| wrong(format!("metadata `{key}`: {error}")))
-            }
+            Some(Value::Text(text)) => serde_json::from_str::<Json>(text)
+                .map(Some)
+                .map_err(|error| wrong(format!("metadata `{key}`: {error}"))),
             Some(_) => Err(wrong(format!("metadata `{key}` is no text"))),
             None => Ok(None),
         };
@@ -109,15 +112,26 @@ impl GgufModel {
             Some(config) => ModelConfig::from_json(&config)?,
             None => config_of(&file)?,
         };
-        let info = json(INFO)?.map(serde_json::from_value).transpose().map_err(|error| wrong(format!("metadata `{INFO}`: {error}")))?;
-        let beside = path.parent().unwrap_or(Path::new(".")).join("tokenizer.json");
+        let info = json(INFO)?
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(|error| wrong(format!("metadata `{INFO}`: {error}")))?;
+        let beside = path
+            .parent()
+            .unwrap_or(Path::new("."))
+            .join("tokenizer.json");
         let tokenizer = match file.metadata.get(TOKENIZER) {
             Some(Value::Text(text)) => Tokenizer::from_bytes(text.as_bytes())?,
             _ if beside.is_file() => Tokenizer::from_file(&beside)?,
             _ => vocabulary::read(&file.metadata)
                 .map_err(|message| wrong(format!("{message}; put the tokenizer.json of the model it was made from beside the file")))?,
         };
-        let model = Self { file, config, tokenizer, info: info.unwrap_or_default() };
+        let model = Self {
+            file,
+            config,
+            tokenizer,
+            info: info.unwrap_or_default(),
+        };
         for (name, shape) in model.config.tensors() {
             let found = model.open_named(&name)?.shape;
             if found != shape {
@@ -135,7 +149,10 @@ impl GgufModel {
     }
 
     fn open_named(&self, name: &str) -> Result<Stored<'_>, ModelError> {
-        let missing = || ModelError::Tensor { name: name.to_owned(), message: format!("is missing in {}", self.file.path().display()) };
+        let missing = || ModelError::Tensor {
+            name: name.to_owned(),
+            message: format!("is missing in {}", self.file.path().display()),
+        };
         let own = file_name(name).ok_or_else(missing)?;
         let info = self.file.tensors.get(&own).ok_or_else(missing)?;
         let vector = info.shape.len() == 1;
@@ -151,7 +168,8 @@ impl GgufModel {
                 }
                 Ok(())
             }
-            Some(dim) => (first..first + count).try_for_each(|row| self.file.read_rows(&own, interleaved(row, dim), 1, out)),
+            Some(dim) => (first..first + count)
+                .try_for_each(|row| self.file.read_rows(&own, interleaved(row, dim), 1, out)),
         };
         Ok(Stored::new(info.format, info.shape.clone(), Box::new(read)))
     }
@@ -165,13 +183,18 @@ impl WeightSource for GgufModel {
 
 /// The configuration that the metadata of somebody else's file describes.
 fn config_of(file: &GgufFile) -> Result<ModelConfig, ModelError> {
-    let wrong = |message: String| ModelError::Weights { path: file.path().to_path_buf(), message };
+    let wrong = |message: String| ModelError::Weights {
+        path: file.path().to_path_buf(),
+        message,
+    };
     let arch = match file.metadata.get("general.architecture") {
         Some(Value::Text(arch)) => arch.as_str(),
         _ => return Err(wrong("`general.architecture` is missing".to_owned())),
     };
     if !matches!(arch, "llama" | "qwen2" | "qwen3") {
-        return Err(wrong(format!("its architecture is `{arch}`; this version runs llama, qwen2 and qwen3")));
+        return Err(wrong(format!(
+            "its architecture is `{arch}`; this version runs llama, qwen2 and qwen3"
+        )));
     }
     let get = |key: &str| file.metadata.get(&format!("{arch}.{key}"));
     let mut map = Map::new();
@@ -191,17 +214,35 @@ fn config_of(file: &GgufFile) -> Result<ModelConfig, ModelError> {
             Some(Value::Unsigned(n)) => map.insert(ours.to_owned(), json!(n)),
             Some(Value::Float(x)) => map.insert(ours.to_owned(), json!(x)),
             None => None,
-            Some(_) => return Err(wrong(format!("`{arch}.{key}` is no single number; this version runs models whose layers are alike"))),
+            Some(_) => {
+                return Err(wrong(format!(
+                    "`{arch}.{key}` is no single number; this version runs models whose layers are alike"
+                )));
+            }
         };
     }
     if get("expert_count").is_some_and(|n| *n != Value::Unsigned(0)) {
-        return Err(wrong("it is a mixture of experts, which this version does not run".to_owned()));
+        return Err(wrong(
+            "it is a mixture of experts, which this version does not run".to_owned(),
+        ));
     }
-    let table = file.tensors.get("token_embd.weight").ok_or_else(|| wrong("there is no tensor `token_embd.weight`".to_owned()))?;
+    let table = file
+        .tensors
+        .get("token_embd.weight")
+        .ok_or_else(|| wrong("there is no tensor `token_embd.weight`".to_owned()))?;
     map.insert("vocab_size".to_owned(), json!(table.rows()));
-    map.insert("tie_word_embeddings".to_owned(), json!(!file.tensors.contains_key("output.weight")));
-    map.insert("attention_bias".to_owned(), json!(file.tensors.contains_key("blk.0.attn_q.bias")));
-    map.insert("mlp_bias".to_owned(), json!(file.tensors.contains_key("blk.0.ffn_gate.bias")));
+    map.insert(
+        "tie_word_embeddings".to_owned(),
+        json!(!file.tensors.contains_key("output.weight")),
+    );
+    map.insert(
+        "attention_bias".to_owned(),
+        json!(file.tensors.contains_key("blk.0.attn_q.bias")),
+    );
+    map.insert(
+        "mlp_bias".to_owned(),
+        json!(file.tensors.contains_key("blk.0.ffn_gate.bias")),
+    );
     if let Some(Value::Unsigned(id)) = file.metadata.get("tokenizer.ggml.eos_token_id") {
         map.insert("eos_token_id".to_owned(), json!(id));
     }
@@ -211,7 +252,13 @@ fn config_of(file: &GgufFile) -> Result<ModelConfig, ModelError> {
     };
     if let Some(kind) = kind {
         let mut scaling = json!({ "rope_type": kind });
-        for (ours, key) in [("factor", "factor"), ("original_max_position_embeddings", "original_context_length")] {
+        for (ours, key) in [
+            ("factor", "factor"),
+            (
+                "original_max_position_embeddings",
+                "original_context_length",
+            ),
+        ] {
             match get(&format!("rope.scaling.{key}")) {
                 Some(Value::Float(x)) => scaling[ours] = json!(x),
                 Some(Value::Unsigned(n)) => scaling[ours] = json!(n),
@@ -235,18 +282,39 @@ fn rope_of_factors(file: &GgufFile, config: &ModelConfig) -> Result<Rope, ModelE
     let mut factors = vec![0.0f32; info.width()];
     super::blocks::dequantise(info.format, &bytes, &mut factors);
     let largest = factors.iter().fold(1.0f32, |m, &f| m.max(f));
-    let scaling =
-        Llama3Scaling { factor: f64::from(largest), low_freq_factor: 1.0, high_freq_factor: 4.0, original_max_position_embeddings: 8192 };
-    let rope = Rope { theta: config.rope.theta, scaling: RopeScaling::Llama3(scaling) };
+    let scaling = Llama3Scaling {
+        factor: f64::from(largest),
+        low_freq_factor: 1.0,
+        high_freq_factor: 4.0,
+        original_max_position_embeddings: 8192,
+    };
+    let rope = Rope {
+        theta: config.rope.theta,
+        scaling: RopeScaling::Llama3(scaling),
+    };
     let ours = factors_of(&rope, config.head_dim / 2);
-    if ours.len() == factors.len() && ours.iter().zip(&factors).all(|(a, b)| (a - b).abs() <= 1e-3 * b.abs()) {
+    if ours.len() == factors.len()
+        && ours
+            .iter()
+            .zip(&factors)
+            .all(|(a, b)| (a - b).abs() <= 1e-3 * b.abs())
+    {
         return Ok(rope);
     }
-    let message = "are not those of Llama 3's scaling, the only ones that this version knows".to_owned();
-    Err(ModelError::Tensor { name: FACTORS.to_owned(), message })
+    let message =
+        "are not those of Llama 3's scaling, the only ones that this version knows".to_owned();
+    Err(ModelError::Tensor {
+        name: FACTORS.to_owned(),
+        message,
+    })
 }
 
 /// What each frequency is divided by.
 pub(super) fn factors_of(rope: &Rope, pairs: usize) -> Vec<f32> {
-    Rope::plain(rope.theta).frequencies(pairs).iter().zip(rope.frequencies(pairs)).map(|(plain, scaled)| plain / scaled).collect()
+    Rope::plain(rope.theta)
+        .frequencies(pairs)
+        .iter()
+        .zip(rope.frequencies(pairs))
+        .map(|(plain, scaled)| plain / scaled)
+        .collect()
 }

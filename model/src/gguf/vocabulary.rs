@@ -32,22 +32,47 @@ struct Words {
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
 const RULES: [Words; 4] = [
-    Words { names: &["gpt-2", "phi-2", "jina-es", "jina-de", "roberta-bpe", "mpt", "olmo", "jais"], split: &[GPT2], whole: false },
+    Words {
+        names: &[
+            "gpt-2",
+            "phi-2",
+            "jina-es",
+            "jina-de",
+            "roberta-bpe",
+            "mpt",
+            "olmo",
+            "jais",
+        ],
+        split: &[GPT2],
+        whole: false,
+    },
     Words {
         names: &["llama-bpe", "llama3", "llama-v3", "falcon3", "pixtral"],
-        split: &[r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"],
+        split: &[
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
         whole: true,
     },
     Words {
         names: &["qwen2", "stablelm2", "deepseek-r1-qwen", "megrez"],
-        split: &[r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"],
+        split: &[
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+        ],
         whole: false,
     },
-    Words { names: &["smollm", "starcoder", "refact", "command-r", "codeshell"], split: &[r"\p{N}", GPT2], whole: false },
+    Words {
+        names: &["smollm", "starcoder", "refact", "command-r", "codeshell"],
+        split: &[r"\p{N}", GPT2],
+        whole: false,
+    },
 ];
 
 /// The tokenizer in llama.cpp's own keys.
-pub(super) fn keys(config: &ModelConfig, tokenizer: &Tokenizer, json: &[u8]) -> Result<Vec<(&'static str, Meta)>, ModelError> {
+pub(super) fn keys(
+    config: &ModelConfig,
+    tokenizer: &Tokenizer,
+    json: &[u8],
+) -> Result<Vec<(&'static str, Meta)>, ModelError> {
     let failed = |message: &str| ModelError::Tokenizer(message.to_owned());
     let parsed: Json = serde_json::from_slice(json).map_err(|error| failed(&error.to_string()))?;
     let model = &parsed["model"];
@@ -58,18 +83,34 @@ pub(super) fn keys(config: &ModelConfig, tokenizer: &Tokenizer, json: &[u8]) -> 
         ));
     }
     let merge = |merge: &Json| match merge {
-        Json::String(pair) => pair.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned())),
-        Json::Array(pair) => Some((pair.first()?.as_str()?.to_owned(), pair.get(1)?.as_str()?.to_owned())),
+        Json::String(pair) => pair
+            .split_once(' ')
+            .map(|(a, b)| (a.to_owned(), b.to_owned())),
+        Json::Array(pair) => Some((
+            pair.first()?.as_str()?.to_owned(),
+            pair.get(1)?.as_str()?.to_owned(),
+        )),
         _ => None,
     };
-    let merges: Option<Vec<(String, String)>> = model["merges"].as_array().ok_or_else(|| failed("no merges"))?.iter().map(merge).collect();
+    let merges: Option<Vec<(String, String)>> = model["merges"]
+        .as_array()
+        .ok_or_else(|| failed("no merges"))?
+        .iter()
+        .map(merge)
+        .collect();
     let merges = merges.ok_or_else(|| failed("a merge is no pair"))?;
-    let mut tokens: Vec<String> = (0..config.vocab_size).map(|id| format!("[UNUSED_{id}]")).collect();
+    let mut tokens: Vec<String> = (0..config.vocab_size)
+        .map(|id| format!("[UNUSED_{id}]"))
+        .collect();
     let mut kinds = vec![UNUSED; config.vocab_size];
     for (token, id) in tokenizer.inner().get_vocab(true) {
         let id = id as usize;
         if id < tokens.len() {
-            kinds[id] = if tokenizer.is_special(id as u32) { CONTROL } else { NORMAL };
+            kinds[id] = if tokenizer.is_special(id as u32) {
+                CONTROL
+            } else {
+                NORMAL
+            };
             tokens[id] = token;
         }
     }
@@ -78,7 +119,15 @@ pub(super) fn keys(config: &ModelConfig, tokenizer: &Tokenizer, json: &[u8]) -> 
     if let Some(name) = name {
         all.push(("tokenizer.ggml.model", Meta::Text("gpt2".to_owned())));
         all.push(("tokenizer.ggml.pre", Meta::Text(name.to_owned())));
-        all.push(("tokenizer.ggml.merges", Meta::Texts(merges.into_iter().map(|(a, b)| format!("{a} {b}")).collect())));
+        all.push((
+            "tokenizer.ggml.merges",
+            Meta::Texts(
+                merges
+                    .into_iter()
+                    .map(|(a, b)| format!("{a} {b}"))
+                    .collect(),
+            ),
+        ));
     } else {
         let scores = pieces(&mut tokens, &mut kinds, &merges);
         all.push(("tokenizer.ggml.model", Meta::Text("llama".to_owned())));
@@ -90,15 +139,29 @@ pub(super) fn keys(config: &ModelConfig, tokenizer: &Tokenizer, json: &[u8]) -> 
     let end = id(END).or_else(|| config.eos_token_ids.first().copied());
     all.extend(end.map(|id| ("tokenizer.ggml.eos_token_id", Meta::U32(id))));
     // Without one, readers of pieces take token 1 for the beginning of a text.
-    all.extend(config.bos_token_id.or(end.filter(|_| name.is_none())).map(|id| ("tokenizer.ggml.bos_token_id", Meta::U32(id))));
-    all.extend(id(PAD).or(config.pad_token_id).map(|id| ("tokenizer.ggml.padding_token_id", Meta::U32(id))));
+    all.extend(
+        config
+            .bos_token_id
+            .or(end.filter(|_| name.is_none()))
+            .map(|id| ("tokenizer.ggml.bos_token_id", Meta::U32(id))),
+    );
+    all.extend(
+        id(PAD)
+            .or(config.pad_token_id)
+            .map(|id| ("tokenizer.ggml.padding_token_id", Meta::U32(id))),
+    );
     Ok(all)
 }
 
 /// llama.cpp's name for how a pre-tokenizer splits, where it has one.
 fn rule_of(pre_tokenizer: &Json) -> Option<&'static str> {
-    let parts = pre_tokenizer["pretokenizers"].as_array().map_or_else(|| vec![pre_tokenizer], |parts| parts.iter().collect());
-    let split: Vec<&str> = parts.iter().filter_map(|part| part["pattern"]["Regex"].as_str()).collect();
+    let parts = pre_tokenizer["pretokenizers"]
+        .as_array()
+        .map_or_else(|| vec![pre_tokenizer], |parts| parts.iter().collect());
+    let split: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| part["pattern"]["Regex"].as_str())
+        .collect();
     match RULES.iter().find(|rule| rule.split == split) {
         Some(rule) => rule.names.first().copied(),
         None if !split.is_empty() => None,
@@ -120,7 +183,13 @@ fn pieces(tokens: &mut [String], kinds: &mut [i32], merges: &[(String, String)])
             continue;
         }
         *score = -(rank.get(token.as_str()).copied().unwrap_or(0) as f32);
-        let Some(bytes) = token.chars().map(alphabet_byte).collect::<Option<Vec<u8>>>() else { continue };
+        let Some(bytes) = token
+            .chars()
+            .map(alphabet_byte)
+            .collect::<Option<Vec<u8>>>()
+        else {
+            continue;
+        };
         match (&bytes[..], String::from_utf8(bytes.clone())) {
             (_, Ok(text)) => *token = text.replace(' ', "▁"),
             ([byte], Err(_)) => {
@@ -142,7 +211,9 @@ fn alphabet_byte(c: char) -> Option<u8> {
     let printable = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
     match u32::from(c) {
         n @ 0..=0xff => u8::try_from(n).ok().filter(|byte| printable(*byte)),
-        n => (0..=0xff).filter(|byte| !printable(*byte)).nth(usize::try_from(n - 0x100).ok()?),
+        n => (0..=0xff)
+            .filter(|byte| !printable(*byte))
+            .nth(usize::try_from(n - 0x100).ok()?),
     }
 }
 
@@ -160,20 +231,32 @@ pub(super) fn read(metadata: &BTreeMap<String, Value>) -> Result<Tokenizer, Stri
         Some(Value::Texts(texts)) => Ok(texts),
         _ => Err(format!("it has no list `tokenizer.ggml.{key}`")),
     };
-    let model = text("model").ok_or("it has no tokenizer in its metadata (`tokenizer.ggml.model`)")?;
+    let model =
+        text("model").ok_or("it has no tokenizer in its metadata (`tokenizer.ggml.model`)")?;
     if !matches!(model, "gpt2" | "llama") {
-        return Err(format!("its tokenizer is of the kind `{model}`; this version reads gpt2 (byte-level BPE) and llama (SentencePiece)"));
+        return Err(format!(
+            "its tokenizer is of the kind `{model}`; this version reads gpt2 (byte-level BPE) and llama (SentencePiece)"
+        ));
     }
     let tokens = texts("tokens")?;
     let kinds: Vec<i32> = match get("token_type") {
-        Some(Value::Numbers(kinds)) if kinds.len() == tokens.len() => kinds.iter().map(|kind| *kind as i32).collect(),
-        Some(_) => return Err(format!("`tokenizer.ggml.token_type` is no list of {} numbers", tokens.len())),
+        Some(Value::Numbers(kinds)) if kinds.len() == tokens.len() => {
+            kinds.iter().map(|kind| *kind as i32).collect()
+        }
+        Some(_) => {
+            return Err(format!(
+                "`tokenizer.ggml.token_type` is no list of {} numbers",
+                tokens.len()
+            ));
+        }
         None => vec![NORMAL; tokens.len()],
     };
     let mut vocab = serde_json::Map::new();
     for (id, token) in tokens.iter().enumerate() {
         if vocab.insert(token.clone(), json!(id)).is_some() {
-            return Err(format!("the token {token:?} stands twice in `tokenizer.ggml.tokens`"));
+            return Err(format!(
+                "the token {token:?} stands twice in `tokenizer.ggml.tokens`"
+            ));
         }
     }
     let added: Vec<Json> = (tokens.iter().zip(&kinds).enumerate())
@@ -183,16 +266,26 @@ pub(super) fn read(metadata: &BTreeMap<String, Value>) -> Result<Tokenizer, Stri
         })
         .collect();
     let parts = if model == "gpt2" {
-        let pre = text("pre").ok_or("it does not say how words are split off (`tokenizer.ggml.pre`)")?;
+        let pre =
+            text("pre").ok_or("it does not say how words are split off (`tokenizer.ggml.pre`)")?;
         byte_level(pre, &vocab, texts("merges")?)?
     } else {
         let scores = match get("scores") {
             Some(Value::Numbers(scores)) if scores.len() == tokens.len() => scores,
-            _ => return Err(format!("it has no list `tokenizer.ggml.scores` of {} numbers", tokens.len())),
+            _ => {
+                return Err(format!(
+                    "it has no list `tokenizer.ggml.scores` of {} numbers",
+                    tokens.len()
+                ));
+            }
         };
         let unknown = match get("unknown_token_id") {
             Some(Value::Unsigned(id)) => usize::try_from(*id).ok().and_then(|id| tokens.get(id)),
-            _ => tokens.iter().zip(&kinds).find(|(_, kind)| **kind == UNKNOWN).map(|(token, _)| token),
+            _ => tokens
+                .iter()
+                .zip(&kinds)
+                .find(|(_, kind)| **kind == UNKNOWN)
+                .map(|(token, _)| token),
         };
         let prefix = !matches!(get("add_space_prefix"), Some(Value::Bool(false)));
         sentence_pieces(&vocab, &merges_of(tokens, &kinds, scores), unknown, prefix)
@@ -207,7 +300,11 @@ pub(super) fn read(metadata: &BTreeMap<String, Value>) -> Result<Tokenizer, Stri
 
 type Parts = Vec<(&'static str, Json)>;
 
-fn byte_level(pre: &str, vocab: &serde_json::Map<String, Json>, merges: &[String]) -> Result<Parts, String> {
+fn byte_level(
+    pre: &str,
+    vocab: &serde_json::Map<String, Json>,
+    merges: &[String],
+) -> Result<Parts, String> {
     let Some(rule) = RULES.iter().find(|rule| rule.names.contains(&pre)) else {
         let known: Vec<&str> = RULES.iter().flat_map(|rule| rule.names).copied().collect();
         return Err(format!(
@@ -215,8 +312,12 @@ fn byte_level(pre: &str, vocab: &serde_json::Map<String, Json>, merges: &[String
             known.join(", ")
         ));
     };
-    let merges = merges.iter().map(|merge| merge.split_once(' ').map(|(a, b)| json!([a, b])));
-    let merges: Vec<Json> = merges.collect::<Option<_>>().ok_or("an entry of `tokenizer.ggml.merges` is no pair")?;
+    let merges = merges
+        .iter()
+        .map(|merge| merge.split_once(' ').map(|(a, b)| json!([a, b])));
+    let merges: Vec<Json> = merges
+        .collect::<Option<_>>()
+        .ok_or("an entry of `tokenizer.ggml.merges` is no pair")?;
     let split = rule
         .split
         .iter()
@@ -225,9 +326,15 @@ fn byte_level(pre: &str, vocab: &serde_json::Map<String, Json>, merges: &[String
     let before: Vec<Json> = split.chain([bytes.clone()]).collect();
     Ok(vec![
         ("normalizer", Json::Null),
-        ("pre_tokenizer", json!({ "type": "Sequence", "pretokenizers": before })),
+        (
+            "pre_tokenizer",
+            json!({ "type": "Sequence", "pretokenizers": before }),
+        ),
         ("decoder", bytes),
-        ("model", json!({ "type": "BPE", "vocab": vocab, "merges": merges, "byte_fallback": false, "ignore_merges": rule.whole })),
+        (
+            "model",
+            json!({ "type": "BPE", "vocab": vocab, "merges": merges, "byte_fallback": false, "ignore_merges": rule.whole }),
+        ),
     ])
 }
 
@@ -249,20 +356,35 @@ fn merges_of(tokens: &[String], kinds: &[i32], scores: &[f64]) -> Vec<(String, S
         }
     }
     found.sort_by(|x, y| scores[y.0].total_cmp(&scores[x.0]).then(x.cmp(y)));
-    found.into_iter().map(|(_, a, b)| (tokens[a].clone(), tokens[b].clone())).collect()
+    found
+        .into_iter()
+        .map(|(_, a, b)| (tokens[a].clone(), tokens[b].clone()))
+        .collect()
 }
 
-fn sentence_pieces(vocab: &serde_json::Map<String, Json>, merges: &[(String, String)], unknown: Option<&String>, prefix: bool) -> Parts {
+fn sentence_pieces(
+    vocab: &serde_json::Map<String, Json>,
+    merges: &[(String, String)],
+    unknown: Option<&String>,
+    prefix: bool,
+) -> Parts {
     let replace = |from: &str, to: &str| json!({ "type": "Replace", "pattern": { "String": from }, "content": to });
     let mut before = vec![replace(" ", "▁")];
-    let mut after = vec![replace("▁", " "), json!({ "type": "ByteFallback" }), json!({ "type": "Fuse" })];
+    let mut after = vec![
+        replace("▁", " "),
+        json!({ "type": "ByteFallback" }),
+        json!({ "type": "Fuse" }),
+    ];
     if prefix {
         before.insert(0, json!({ "type": "Prepend", "prepend": "▁" }));
         after.push(json!({ "type": "Strip", "content": " ", "start": 1, "stop": 0 }));
     }
     let merges: Vec<Json> = merges.iter().map(|(a, b)| json!([a, b])).collect();
     vec![
-        ("normalizer", json!({ "type": "Sequence", "normalizers": before })),
+        (
+            "normalizer",
+            json!({ "type": "Sequence", "normalizers": before }),
+        ),
         ("pre_tokenizer", Json::Null),
         ("decoder", json!({ "type": "Sequence", "decoders": after })),
         (
@@ -292,7 +414,9 @@ mod tests {
         let trained = Tokenizer::train_bpe(TEXTS.iter().cycle().take(60), 420).unwrap();
         let Some(split) = split else { return trained };
         let mut json: Json = serde_json::from_slice(&trained.to_bytes().unwrap()).unwrap();
-        let parts = json["pre_tokenizer"]["pretokenizers"].as_array_mut().unwrap();
+        let parts = json["pre_tokenizer"]["pretokenizers"]
+            .as_array_mut()
+            .unwrap();
         let words = parts.remove(0);
         for (i, expression) in split.iter().enumerate() {
             let mut words = words.clone();
@@ -315,8 +439,14 @@ mod tests {
             Meta::Bool(b) => Value::Bool(b),
         };
         let keys = keys(&config, tokenizer, &tokenizer.to_bytes().unwrap()).unwrap();
-        let mut all: BTreeMap<String, Value> = keys.into_iter().map(|(key, meta)| (key.to_owned(), value(meta))).collect();
-        all.insert("tokenizer.ggml.add_space_prefix".to_owned(), Value::Bool(false));
+        let mut all: BTreeMap<String, Value> = keys
+            .into_iter()
+            .map(|(key, meta)| (key.to_owned(), value(meta)))
+            .collect();
+        all.insert(
+            "tokenizer.ggml.add_space_prefix".to_owned(),
+            Value::Bool(false),
+        );
         all
     }
 
@@ -353,19 +483,33 @@ mod tests {
         assert!(with("pre", text("tekken")).contains("`tekken`"));
         assert!(with("merges", Value::Texts(vec!["ab".to_owned()])).contains("no pair"));
         assert!(with("merges", Value::Texts(vec!["zz qq".to_owned()])).contains("cannot be built"));
-        assert!(with("tokens", Value::Texts(vec!["a".to_owned(), "a".to_owned()])).contains("token_type"));
+        assert!(
+            with("tokens", Value::Texts(vec!["a".to_owned(), "a".to_owned()]))
+                .contains("token_type")
+        );
         assert!(with("token_type", Value::Bool(true)).contains("token_type"));
-        assert!(read(&BTreeMap::new()).unwrap_err().contains("tokenizer.ggml.model"));
+        assert!(
+            read(&BTreeMap::new())
+                .unwrap_err()
+                .contains("tokenizer.ggml.model")
+        );
     }
 
     #[test]
     fn the_byte_alphabet_is_that_of_the_library() {
-        let mut bytes: Vec<u8> =
-            tokenizers::pre_tokenizers::byte_level::ByteLevel::alphabet().into_iter().map(|c| alphabet_byte(c).unwrap()).collect();
+        let mut bytes: Vec<u8> = tokenizers::pre_tokenizers::byte_level::ByteLevel::alphabet()
+            .into_iter()
+            .map(|c| alphabet_byte(c).unwrap())
+            .collect();
         bytes.sort_unstable();
         assert_eq!(bytes, (0..=255).collect::<Vec<u8>>());
         assert_eq!(
-            (alphabet_byte('Ġ'), alphabet_byte('Ċ'), alphabet_byte('a'), alphabet_byte('日')),
+            (
+                alphabet_byte('Ġ'),
+                alphabet_byte('Ċ'),
+                alphabet_byte('a'),
+                alphabet_byte('日')
+            ),
             (Some(b' '), Some(b'\n'), Some(b'a'), None)
         );
     }

@@ -7,7 +7,10 @@ use std::path::Path;
 
 use super::Format;
 use super::blocks;
-use super::describe::{CONFIG, FACTORS, INFO, TOKENIZER, architecture, factors_of, file_name, interleaved, interleaved_heads};
+use super::describe::{
+    CONFIG, FACTORS, INFO, TOKENIZER, architecture, factors_of, file_name, interleaved,
+    interleaved_heads,
+};
 use super::vocabulary;
 use crate::rope::RopeScaling;
 use crate::tokenizer::CHAT_TEMPLATE;
@@ -64,15 +67,26 @@ impl Recipe {
             Self::Q8_0 => Format::Q8_0,
             Self::Q4KM => {
                 let layers = config.num_hidden_layers;
-                let layer = name.strip_prefix("model.layers.").and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
-                let better = |i: usize| i < layers / 8 || i >= 7 * layers / 8 || (i - layers / 8) % 3 == 2;
-                let output = name == "lm_head.weight" || (name == "model.embed_tokens.weight" && config.tie_word_embeddings);
+                let layer = name
+                    .strip_prefix("model.layers.")
+                    .and_then(|rest| rest.split_once('.')?.0.parse::<usize>().ok());
+                let better =
+                    |i: usize| i < layers / 8 || i >= 7 * layers / 8 || (i - layers / 8) % 3 == 2;
+                let output = name == "lm_head.weight"
+                    || (name == "model.embed_tokens.weight" && config.tie_word_embeddings);
                 let sensitive = name.contains(".v_proj.") || name.contains(".down_proj.");
-                if output || (sensitive && layer.is_some_and(better)) { Format::Q6K } else { Format::Q4K }
+                if output || (sensitive && layer.is_some_and(better)) {
+                    Format::Q6K
+                } else {
+                    Format::Q4K
+                }
             }
         };
         let width = shape.last().copied().unwrap_or(0);
-        [wanted, Format::Q8_0, Format::F16].into_iter().find(|format| format.row_bytes(width).is_some()).unwrap_or(Format::F16)
+        [wanted, Format::Q8_0, Format::F16]
+            .into_iter()
+            .find(|format| format.row_bytes(width).is_some())
+            .unwrap_or(Format::F16)
     }
 }
 
@@ -122,13 +136,17 @@ impl Meta {
                 kind(out, 9);
                 kind(out, 5);
                 out.extend((values.len() as u64).to_le_bytes());
-                values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+                values
+                    .iter()
+                    .for_each(|value| out.extend(value.to_le_bytes()));
             }
             Self::F32s(values) => {
                 kind(out, 9);
                 kind(out, 6);
                 out.extend((values.len() as u64).to_le_bytes());
-                values.iter().for_each(|value| out.extend(value.to_le_bytes()));
+                values
+                    .iter()
+                    .for_each(|value| out.extend(value.to_le_bytes()));
             }
         }
     }
@@ -154,7 +172,11 @@ pub fn write(
     };
     // Name, shape and format of every tensor, in the order in which their bytes follow.
     let mut table: Vec<(String, Vec<usize>, Format)> = Vec::new();
-    table.extend(factors.iter().map(|f| (FACTORS.to_owned(), vec![f.len()], Format::F32)));
+    table.extend(
+        factors
+            .iter()
+            .map(|f| (FACTORS.to_owned(), vec![f.len()], Format::F32)),
+    );
     for (name, shape) in config.tensors() {
         let format = recipe.format(config, &name, &shape);
         table.push((name, shape, format));
@@ -171,7 +193,10 @@ pub fn write(
     for (name, shape, format) in &table {
         text(&mut head, &file_name(name).unwrap_or_else(|| name.clone()));
         head.extend((shape.len() as u32).to_le_bytes());
-        shape.iter().rev().for_each(|n| head.extend((*n as u64).to_le_bytes()));
+        shape
+            .iter()
+            .rev()
+            .for_each(|n| head.extend((*n as u64).to_le_bytes()));
         head.extend(format.id().to_le_bytes());
         head.extend((offset as u64).to_le_bytes());
         offset = (offset + size(shape, *format)).next_multiple_of(ALIGNMENT);
@@ -189,7 +214,8 @@ pub fn write(
             _ => tensor(&mut out, path, config, source, (name, shape, *format))?,
         }
         let filled = size(shape, *format);
-        out.write_all(&[0; ALIGNMENT][..filled.next_multiple_of(ALIGNMENT) - filled]).map_err(ModelError::io(path))?;
+        out.write_all(&[0; ALIGNMENT][..filled.next_multiple_of(ALIGNMENT) - filled])
+            .map_err(ModelError::io(path))?;
     }
     out.flush().map_err(ModelError::io(path))?;
     out.get_ref().sync_all().map_err(ModelError::io(path))
@@ -197,7 +223,9 @@ pub fn write(
 
 fn size(shape: &[usize], format: Format) -> usize {
     let rows: usize = shape.iter().rev().skip(1).product();
-    rows * format.row_bytes(shape.last().copied().unwrap_or(0)).unwrap_or(0)
+    rows * format
+        .row_bytes(shape.last().copied().unwrap_or(0))
+        .unwrap_or(0)
 }
 
 /// Rows converted at once.
@@ -212,12 +240,22 @@ fn tensor(
 ) -> Result<(), ModelError> {
     let stored = source.open(name)?;
     if stored.shape != shape {
-        let message = format!("has shape {:?}, the configuration asks for {shape:?}", stored.shape);
-        return Err(ModelError::Tensor { name: name.to_owned(), message });
+        let message = format!(
+            "has shape {:?}, the configuration asks for {shape:?}",
+            stored.shape
+        );
+        return Err(ModelError::Tensor {
+            name: name.to_owned(),
+            message,
+        });
     }
     let heads = interleaved_heads(config, name).map(|_| config.head_dim);
     // A vector is one row here; where it has to be reordered, its values are.
-    let (rows, width) = if shape.len() == 1 { (1, shape[0]) } else { (shape[0], shape[1]) };
+    let (rows, width) = if shape.len() == 1 {
+        (1, shape[0])
+    } else {
+        (shape[0], shape[1])
+    };
     let each = heads.map_or(SLICE, |dim| SLICE.next_multiple_of(dim));
     let mut bytes = Vec::new();
     for first in (0..rows).step_by(each) {
@@ -252,7 +290,9 @@ fn metadata(
     let n = |n: usize| Meta::U32(u32::try_from(n).unwrap_or(u32::MAX));
     let mut all: BTreeMap<String, Meta> = BTreeMap::new();
     let mut put = |key: &str, value: Meta| {
-        let key = key.strip_prefix('.').map_or_else(|| key.to_owned(), |key| format!("{arch}.{key}"));
+        let key = key
+            .strip_prefix('.')
+            .map_or_else(|| key.to_owned(), |key| format!("{arch}.{key}"));
         all.insert(key, value);
     };
     put("general.architecture", Meta::Text(arch.to_owned()));
@@ -270,7 +310,10 @@ fn metadata(
     put(".attention.key_length", n(config.head_dim));
     put(".attention.value_length", n(config.head_dim));
     put(".rope.dimension_count", n(config.head_dim));
-    put(".attention.layer_norm_rms_epsilon", Meta::F32(config.rms_norm_eps as f32));
+    put(
+        ".attention.layer_norm_rms_epsilon",
+        Meta::F32(config.rms_norm_eps as f32),
+    );
     put(".rope.freq_base", Meta::F32(config.rope.theta as f32));
     match &config.rope.scaling {
         RopeScaling::None | RopeScaling::Llama3(_) => {}
@@ -281,14 +324,26 @@ fn metadata(
         RopeScaling::Yarn(yarn) => {
             put(".rope.scaling.type", Meta::Text("yarn".to_owned()));
             put(".rope.scaling.factor", Meta::F32(yarn.factor as f32));
-            put(".rope.scaling.original_context_length", n(yarn.original_max_position_embeddings));
+            put(
+                ".rope.scaling.original_context_length",
+                n(yarn.original_max_position_embeddings),
+            );
         }
     }
     put(CONFIG, Meta::Text(config.to_json().to_string()));
-    put(INFO, Meta::Text(serde_json::to_string(info).unwrap_or_default()));
+    put(
+        INFO,
+        Meta::Text(serde_json::to_string(info).unwrap_or_default()),
+    );
     let tokenizer_json = tokenizer.to_bytes()?;
-    put(TOKENIZER, Meta::Text(String::from_utf8_lossy(&tokenizer_json).into_owned()));
-    put("tokenizer.chat_template", Meta::Text(CHAT_TEMPLATE.to_owned()));
+    put(
+        TOKENIZER,
+        Meta::Text(String::from_utf8_lossy(&tokenizer_json).into_owned()),
+    );
+    put(
+        "tokenizer.chat_template",
+        Meta::Text(CHAT_TEMPLATE.to_owned()),
+    );
     put("tokenizer.ggml.add_bos_token", Meta::Bool(false));
     put("tokenizer.ggml.add_space_prefix", Meta::Bool(false));
     for (key, value) in vocabulary::keys(config, tokenizer, &tokenizer_json)? {

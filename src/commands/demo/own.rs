@@ -23,19 +23,29 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let mut laps = Laps::new();
     let loading = KgLoadArgs::plain(args.out.join("graph"), args.graph.clone());
     let (graph, manifest) = kg::load_files(&loading, ui)?;
-    ui.say(format!("1. loaded {} triples into {}", manifest.triples, loading.kg.display()));
+    ui.say(format!(
+        "1. loaded {} triples into {}",
+        manifest.triples,
+        loading.kg.display()
+    ));
     laps.lap("load");
 
     let synth = SynthArgs {
         graph: KgArg::whole(&loading.kg),
-        count: if args.quick { QUICK.min(args.count) } else { args.count },
+        count: if args.quick {
+            QUICK.min(args.count)
+        } else {
+            args.count
+        },
         out: args.out.join("data"),
         samples: SampleArgs::plain(&args.agents, args.seed),
         abstain: 0.04,
         hold_back: HELD_BACK,
     };
     let report = sources::synthesise(&synth, &graph, ui)?;
-    let Some(coverage) = &report.coverage else { bail!("the report of {} has no coverage", synth.out.display()) };
+    let Some(coverage) = &report.coverage else {
+        bail!("the report of {} has no coverage", synth.out.display())
+    };
     ui.say(format!(
         "2. made {} questions of it, all verified, over {} of {} relations and {} of {} classes, into {}",
         coverage.questions,
@@ -51,23 +61,39 @@ pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     laps.lap("train");
 
     let source = format!("jsonl={}", synth.out.join("heldout.jsonl").display());
-    let questions = sources::read(std::slice::from_ref(&source), Some(&graph as &dyn Kg), &ReadOptions::default())
-        .context("no questions were held out; ask for more with --count")?;
+    let questions = sources::read(
+        std::slice::from_ref(&source),
+        Some(&graph as &dyn Kg),
+        &ReadOptions::default(),
+    )
+    .context("no questions were held out; ask for more with --count")?;
     let about = json!({ "model": model_dir, "source": source, "entities": "linked" });
     let mut measured = Vec::new();
     for &agent in &args.agents {
-        let (name, setting) = (super::called(args, agent, "held-out"), super::setting(agent, &local, EntitySource::Linked)?);
+        let (name, setting) = (
+            super::called(args, agent, "held-out"),
+            super::setting(agent, &local, EntitySource::Linked)?,
+        );
         let metrics = super::measure(&args.out, &name, &graph, &questions, &setting, &about, ui)?;
         measured.push((name, metrics));
     }
-    ui.say(format!("4. evaluated on {} held-out questions, entities linked", measured[0].1.n));
+    ui.say(format!(
+        "4. evaluated on {} held-out questions, entities linked",
+        measured[0].1.n
+    ));
     laps.lap("evaluate");
 
     ui.say(format!("5. {SHOWN} of them"));
     let shown: Vec<&str> = various(&questions);
     let samples = samples(args.agents[0], &graph, &local, &shown, ui)?;
     laps.lap("answer");
-    let made = Made { laps, measured, report, summary, samples };
+    let made = Made {
+        laps,
+        measured,
+        report,
+        summary,
+        samples,
+    };
     finish(args, &made, ui)?;
     ui.say(format!(
         "\nask it yourself:  kgagent ask --kg {} --model {} \"{}\"",

@@ -65,26 +65,56 @@ pub(super) fn beside(dataset: &str, evaluated: &[Evaluated], ours: &str) -> Resu
 }
 
 fn one(table: &Published, dataset: &str, evaluated: &[Evaluated], ours: &str) -> Beside {
-    let columns: Vec<usize> = (0..table.columns.len()).filter(|&i| table.columns[i].dataset == dataset).collect();
+    let columns: Vec<usize> = (0..table.columns.len())
+        .filter(|&i| table.columns[i].dataset == dataset)
+        .collect();
     let named = |&i: &usize| {
         let column = &table.columns[i];
-        column.group.as_ref().map_or_else(|| column.metric.clone(), |group| format!("{} {group}", column.metric))
+        column.group.as_ref().map_or_else(
+            || column.metric.clone(),
+            |group| format!("{} {group}", column.metric),
+        )
     };
-    let mut rows = vec![std::iter::once("system".to_owned()).chain(columns.iter().map(named)).collect::<Vec<_>>()];
-    let shown = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
+    let mut rows = vec![
+        std::iter::once("system".to_owned())
+            .chain(columns.iter().map(named))
+            .collect::<Vec<_>>(),
+    ];
+    let shown =
+        |value: Option<f64>| value.map_or_else(|| "–".to_owned(), |value| format!("{value:.1}"));
     for row in &table.rows {
-        let values: Vec<Option<f64>> = columns.iter().map(|&i| row.values.get(i).copied().flatten()).collect();
+        let values: Vec<Option<f64>> = columns
+            .iter()
+            .map(|&i| row.values.get(i).copied().flatten())
+            .collect();
         if values.iter().any(Option::is_some) {
-            rows.push(std::iter::once(row.model.clone()).chain(values.into_iter().map(shown)).collect());
+            rows.push(
+                std::iter::once(row.model.clone())
+                    .chain(values.into_iter().map(shown))
+                    .collect(),
+            );
         }
     }
     for evaluated in evaluated {
-        let value = |&i: &usize| shown(measured(&evaluated.metrics, &table.columns[i]).map(|value| value * 100.0));
-        rows.push(std::iter::once(format!("here: {}", evaluated.agent)).chain(columns.iter().map(value)).collect());
+        let value = |&i: &usize| {
+            shown(measured(&evaluated.metrics, &table.columns[i]).map(|value| value * 100.0))
+        };
+        rows.push(
+            std::iter::once(format!("here: {}", evaluated.agent))
+                .chain(columns.iter().map(value))
+                .collect(),
+        );
     }
-    let mut differs = vec![format!("theirs: {}", table.setting), format!("here: {ours}")];
+    let mut differs = vec![
+        format!("theirs: {}", table.setting),
+        format!("here: {ours}"),
+    ];
     differs.extend(table.note.iter().map(|note| format!("note: {note}")));
-    Beside { title: format!("{} ({})", table.source, table.id), rows, differs }
+    Beside {
+        title: format!("{} ({})", table.source, table.id),
+        rows,
+        differs,
+    }
 }
 
 /// Our value for a column.
@@ -109,18 +139,52 @@ mod tests {
     fn every_published_table_is_whole_and_in_our_names() {
         let tables = published().unwrap();
         let ids: Vec<&str> = tables.iter().map(|table| table.id.as_str()).collect();
-        assert_eq!(ids, ["A-1", "A-2", "A-3", "A-4", "A-5", "B-1", "B-2", "B-3", "C-1", "C-2", "C-3"]);
+        assert_eq!(
+            ids,
+            [
+                "A-1", "A-2", "A-3", "A-4", "A-5", "B-1", "B-2", "B-3", "C-1", "C-2", "C-3"
+            ]
+        );
         for table in &tables {
-            assert!(table.columns.iter().all(|column| SCORES.contains(&column.metric.as_str())), "{}", table.id);
+            assert!(
+                table
+                    .columns
+                    .iter()
+                    .all(|column| SCORES.contains(&column.metric.as_str())),
+                "{}",
+                table.id
+            );
             for row in &table.rows {
-                assert_eq!(row.values.len(), table.columns.len(), "{} {}", table.id, row.model);
-                assert!(row.values.iter().flatten().all(|value| (0.0..=100.0).contains(value)), "{} {}", table.id, row.model);
+                assert_eq!(
+                    row.values.len(),
+                    table.columns.len(),
+                    "{} {}",
+                    table.id,
+                    row.model
+                );
+                assert!(
+                    row.values
+                        .iter()
+                        .flatten()
+                        .all(|value| (0.0..=100.0).contains(value)),
+                    "{} {}",
+                    table.id,
+                    row.model
+                );
             }
         }
         // What the papers say of themselves can be worked out again from the stored numbers.
         let row = |id: &str, model: &str| {
             let table = tables.iter().find(|table| table.id == id).unwrap();
-            table.rows.iter().find(|row| row.model == model).unwrap().values.iter().map(|value| value.unwrap()).collect::<Vec<_>>()
+            table
+                .rows
+                .iter()
+                .find(|row| row.model == model)
+                .unwrap()
+                .values
+                .iter()
+                .map(|value| value.unwrap())
+                .collect::<Vec<_>>()
         };
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
         assert!((mean(&row("B-1", "ODA GPT-4")) - 85.79).abs() < 0.01);

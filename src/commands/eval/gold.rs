@@ -19,38 +19,81 @@ pub(super) struct Gold {
 impl Gold {
     pub(super) fn of(graph: &dyn Kg, question: &GoldQuestion) -> Result<Self, String> {
         let only = matches!(question.query, GoldQuery::AnswersOnly { .. });
-        if let Some(labels) = question.answers.as_ref().filter(|_| question.answers_bind || only) {
+        if let Some(labels) = question
+            .answers
+            .as_ref()
+            .filter(|_| question.answers_bind || only)
+        {
             let ids: BTreeSet<String> = labels.iter().map(|answer| fold(answer)).collect();
             // Aliases belong to the one answer there is.
             let aliases = match (&question.query, labels.first().filter(|_| ids.len() == 1)) {
-                (GoldQuery::AnswersOnly { aliases }, Some(answer)) => aliases.iter().map(|alias| (alias.clone(), answer.clone())).collect(),
+                (GoldQuery::AnswersOnly { aliases }, Some(answer)) => aliases
+                    .iter()
+                    .map(|alias| (alias.clone(), answer.clone()))
+                    .collect(),
                 _ => BTreeMap::new(),
             };
-            return Ok(Self { answers: Answers { ids, labels: labels.clone(), aliases }, by_label: true });
+            return Ok(Self {
+                answers: Answers {
+                    ids,
+                    labels: labels.clone(),
+                    aliases,
+                },
+                by_label: true,
+            });
         }
-        let query = verify::parsed(question).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))?;
-        let answers = match graph.query(&query, QueryLimits::default()).map_err(|error| error.to_string())? {
+        let query = verify::parsed(question)
+            .map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))?;
+        let answers = match graph
+            .query(&query, QueryLimits::default())
+            .map_err(|error| error.to_string())?
+        {
             QueryAnswer::Bool(truth) => Answers::of_labels(vec![truth.to_string()]),
             QueryAnswer::Rows { rows, .. } => {
-                let terms: BTreeMap<String, &Term> =
-                    rows.iter().filter_map(|row| row.first()?.as_ref()).map(|term| (comparable(term), term)).collect();
+                let terms: BTreeMap<String, &Term> = rows
+                    .iter()
+                    .filter_map(|row| row.first()?.as_ref())
+                    .map(|term| (comparable(term), term))
+                    .collect();
                 let labels = terms.values().map(|term| label(graph, term)).collect();
-                Answers { ids: terms.into_keys().collect(), labels, aliases: BTreeMap::new() }
+                Answers {
+                    ids: terms.into_keys().collect(),
+                    labels,
+                    aliases: BTreeMap::new(),
+                }
             }
         };
-        Ok(Self { answers, by_label: false })
+        Ok(Self {
+            answers,
+            by_label: false,
+        })
     }
 
     /// Where the right answer is that there is none.
     pub(super) fn nothing() -> Self {
-        Self { answers: Answers::default(), by_label: false }
+        Self {
+            answers: Answers::default(),
+            by_label: false,
+        }
     }
 
     /// An answer in the form of the gold ones.
     pub(super) fn comparable(&self, answer: &Answer) -> Answers {
-        let AnswerValue::Set(members) = &answer.value else { return Answers::of_labels(answer.texts()) };
-        let id = |member: &Member| if self.by_label { fold(&member.label) } else { comparable(&member.term) };
-        Answers { ids: members.iter().map(id).collect(), labels: answer.texts(), aliases: BTreeMap::new() }
+        let AnswerValue::Set(members) = &answer.value else {
+            return Answers::of_labels(answer.texts());
+        };
+        let id = |member: &Member| {
+            if self.by_label {
+                fold(&member.label)
+            } else {
+                comparable(&member.term)
+            }
+        };
+        Answers {
+            ids: members.iter().map(id).collect(),
+            labels: answer.texts(),
+            aliases: BTreeMap::new(),
+        }
     }
 }
 
@@ -60,13 +103,23 @@ fn label(graph: &dyn Kg, term: &Term) -> String {
         return literal.lexical.clone();
     }
     let node = graph.find(term);
-    node.map_or_else(|| term.to_string(), |node| graph.label(node).unwrap_or_else(|| graph.name(node)))
+    node.map_or_else(
+        || term.to_string(),
+        |node| graph.label(node).unwrap_or_else(|| graph.name(node)),
+    )
 }
 
 /// A term as it is compared; whole numbers by value, so that a computed count equals ours.
 fn comparable(term: &Term) -> String {
     match term.as_literal() {
-        Some(literal) if literal.datatype.as_deref().is_some_and(|datatype| datatype.ends_with("#integer")) => literal.lexical.clone(),
+        Some(literal)
+            if literal
+                .datatype
+                .as_deref()
+                .is_some_and(|datatype| datatype.ends_with("#integer")) =>
+        {
+            literal.lexical.clone()
+        }
         _ => term.to_string(),
     }
 }
@@ -87,7 +140,9 @@ mod tests {
             id: "1".to_owned(),
             source: "trex".to_owned(),
             question: "Arvel Tower [SEP] architect".to_owned(),
-            query: GoldQuery::AnswersOnly { aliases: vec!["M. Sol".to_owned()] },
+            query: GoldQuery::AnswersOnly {
+                aliases: vec!["M. Sol".to_owned()],
+            },
             topics: Vec::new(),
             answers: Some(vec!["Mira Sol".to_owned()]),
             answers_bind: false,
@@ -99,14 +154,29 @@ mod tests {
         let answer = |labels: &[&str]| {
             let member = |label: &&str| {
                 let term = Term::Literal(Literal::plain((*label).to_owned()));
-                Member { term, name: String::new(), label: (*label).to_owned() }
+                Member {
+                    term,
+                    name: String::new(),
+                    label: (*label).to_owned(),
+                }
             };
             let value = AnswerValue::Set(labels.iter().map(member).collect());
-            Answer { value, program: Vec::new(), evidence: Vec::new(), provenance: Provenance::Kg, emptied: None }
+            Answer {
+                value,
+                program: Vec::new(),
+                evidence: Vec::new(),
+                provenance: Provenance::Kg,
+                emptied: None,
+            }
         };
         let scores = |labels: &[&str]| {
             let scores = score(&gold.comparable(&answer(labels)), &gold.answers);
-            [scores.exact, scores.em_strict, scores.exact_alias, scores.em_alias]
+            [
+                scores.exact,
+                scores.em_strict,
+                scores.exact_alias,
+                scores.em_alias,
+            ]
         };
         assert_eq!(scores(&["m. sol"]), [0.0, 0.0, 1.0, 1.0]);
         assert_eq!(scores(&["Mira Sol", "M. Sol"]), [0.0, 0.5, 1.0, 1.0]);

@@ -45,12 +45,25 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
             break;
         }
     }
-    let all = sources::read(std::slice::from_ref(&args.source), Some(&graph), &ReadOptions { seed: args.seed, ..ReadOptions::default() })?;
+    let all = sources::read(
+        std::slice::from_ref(&args.source),
+        Some(&graph),
+        &ReadOptions {
+            seed: args.seed,
+            ..ReadOptions::default()
+        },
+    )?;
     let questions = limited(all, args.limit, args.seed);
-    let Some(first) = questions.first() else { bail!("the source {} has no questions to measure on", args.source) };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.unwrap_or(0)).build()?;
-    let evaluated =
-        settings.iter().map(|setting| pool.install(|| evaluate(&graph, &questions, setting, ui))).collect::<Result<Vec<_>>>()?;
+    let Some(first) = questions.first() else {
+        bail!("the source {} has no questions to measure on", args.source)
+    };
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(args.threads.unwrap_or(0))
+        .build()?;
+    let evaluated = settings
+        .iter()
+        .map(|setting| pool.install(|| evaluate(&graph, &questions, setting, ui)))
+        .collect::<Result<Vec<_>>>()?;
     ranking::check(ranker.as_ref())?;
     let model = args.model.as_deref().unwrap_or("none");
     let entities = format!("{:?}", args.entities).to_lowercase();
@@ -78,7 +91,10 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
         table.differs.iter().for_each(|line| ui.say(line));
     }
     ui.say(format!("\nwritten to {}", args.out.display()));
-    let mut objects = evaluated.iter().map(|one| write::metrics_object(one, &setting)).collect::<Result<Vec<_>>>()?;
+    let mut objects = evaluated
+        .iter()
+        .map(|one| write::metrics_object(one, &setting))
+        .collect::<Result<Vec<_>>>()?;
     match objects.len() {
         1 => ui.object(&objects.remove(0)),
         _ => ui.object(&json!({ "agents": objects })),
@@ -92,12 +108,23 @@ fn settings(args: &EvalArgs, ranker: &Arc<dyn Ranker>) -> Result<Vec<Setting>> {
     let mut loaded = None;
     let mut settings: Vec<Setting> = Vec::new();
     let linked = args.entities == EntitySource::Linked;
-    for agent in args.agents.iter().map(|&name| args.answering.kind(name, linked)) {
+    for agent in args
+        .agents
+        .iter()
+        .map(|&name| args.answering.kind(name, linked))
+    {
         if settings.iter().any(|setting| setting.agent == agent) {
             bail!("{} is named twice", agent.name());
         }
-        let setting =
-            Setting::open(agent, args.model.as_deref(), &args.answering, &mut loaded, args.entities, exclude, Arc::clone(ranker))?;
+        let setting = Setting::open(
+            agent,
+            args.model.as_deref(),
+            &args.answering,
+            &mut loaded,
+            args.entities,
+            exclude,
+            Arc::clone(ranker),
+        )?;
         settings.push(Setting {
             batch: args.batch,
             withhold: args.withhold,
@@ -123,5 +150,10 @@ fn limited(questions: Vec<GoldQuestion>, limit: Option<usize>, seed: u64) -> Vec
             keep[i] = true;
         }
     }
-    questions.into_iter().zip(keep).filter(|(_, keep)| *keep).map(|(question, _)| question).collect()
+    questions
+        .into_iter()
+        .zip(keep)
+        .filter(|(_, keep)| *keep)
+        .map(|(question, _)| question)
+        .collect()
 }

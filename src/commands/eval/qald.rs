@@ -24,8 +24,15 @@ fn answer(value: &AnswerValue) -> Value {
     let rows = |bindings: Vec<Value>| json!({ "head": { "vars": ["x"] }, "results": { "bindings": bindings } });
     match value {
         AnswerValue::Truth(truth) => json!({ "head": {}, "boolean": truth }),
-        AnswerValue::Number(number) => rows(vec![json!({ "x": { "type": "literal", "datatype": INTEGER, "value": number.to_string() } })]),
-        AnswerValue::Set(members) => rows(members.iter().map(|member| json!({ "x": term(&member.term) })).collect()),
+        AnswerValue::Number(number) => rows(vec![
+            json!({ "x": { "type": "literal", "datatype": INTEGER, "value": number.to_string() } }),
+        ]),
+        AnswerValue::Set(members) => rows(
+            members
+                .iter()
+                .map(|member| json!({ "x": term(&member.term) }))
+                .collect(),
+        ),
     }
 }
 
@@ -55,14 +62,30 @@ mod tests {
 
     #[test]
     fn truths_numbers_and_terms_have_their_forms() {
-        assert_eq!(answer(&AnswerValue::Truth(true)), json!({ "head": {}, "boolean": true }));
-        assert_eq!(answer(&AnswerValue::Number(3))["results"]["bindings"][0]["x"]["value"], "3");
-        let member = |term: Term| Member { term, name: String::new(), label: String::new() };
-        let set = answer(&AnswerValue::Set(vec![member(Term::Iri("http://e/a".to_owned())), member(Term::Literal(Literal::plain("b")))]));
+        assert_eq!(
+            answer(&AnswerValue::Truth(true)),
+            json!({ "head": {}, "boolean": true })
+        );
+        assert_eq!(
+            answer(&AnswerValue::Number(3))["results"]["bindings"][0]["x"]["value"],
+            "3"
+        );
+        let member = |term: Term| Member {
+            term,
+            name: String::new(),
+            label: String::new(),
+        };
+        let set = answer(&AnswerValue::Set(vec![
+            member(Term::Iri("http://e/a".to_owned())),
+            member(Term::Literal(Literal::plain("b"))),
+        ]));
         assert_eq!(
             set["results"]["bindings"],
             json!([{ "x": { "type": "uri", "value": "http://e/a" } }, { "x": { "type": "literal", "value": "b" } }])
         );
-        assert_eq!(answer(&AnswerValue::Set(Vec::new()))["results"]["bindings"], json!([]));
+        assert_eq!(
+            answer(&AnswerValue::Set(Vec::new()))["results"]["bindings"],
+            json!([])
+        );
     }
 }

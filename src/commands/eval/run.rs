@@ -13,7 +13,9 @@ use datagen::question::GoldQuestion;
 use datagen::verify::{self, Verified, VerifyOptions};
 use indicatif::ProgressBar;
 use infer::InferError;
-use infer::agent::{AgentKind, Linkable, Outcome as Answered, PLANNER_FAILED, Survived, Task, answer_with};
+use infer::agent::{
+    AgentKind, Linkable, Outcome as Answered, PLANNER_FAILED, Survived, Task, answer_with,
+};
 use infer::planner::{Oracle, Planner, Scripted};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -84,22 +86,50 @@ struct One {
 }
 
 /// Answers every question and scores the answers, on the current thread pool; results do not depend on its size.
-pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Setting, ui: &Ui) -> Result<Evaluated> {
+pub(crate) fn evaluate(
+    graph: &dyn Kg,
+    questions: &[GoldQuestion],
+    setting: &Setting,
+    ui: &Ui,
+) -> Result<Evaluated> {
     let bar = ui.bar(Some(questions.len() as u64), "evaluate");
     let tries = Tries::default();
-    let results: Vec<Result<Result<One, String>>> = match setting.planning.together(setting.batch, questions.len()) {
-        Some(slots) => {
-            let planners = setting.planning.planners(slots, rayon::current_num_threads(), setting.doubt)?;
-            together(planners, questions.len(), |i, planner| one(graph, &questions[i], setting, Some(planner), &tries, (&bar, ui)))?
-        }
-        None => questions
-            .par_iter()
-            .map_init(
-                || setting.planning.planner(setting.doubt),
-                |planner, question| one(graph, question, setting, planner.as_deref_mut(), &tries, (&bar, ui)),
-            )
-            .collect(),
-    };
+    let results: Vec<Result<Result<One, String>>> =
+        match setting.planning.together(setting.batch, questions.len()) {
+            Some(slots) => {
+                let planners = setting.planning.planners(
+                    slots,
+                    rayon::current_num_threads(),
+                    setting.doubt,
+                )?;
+                together(planners, questions.len(), |i, planner| {
+                    one(
+                        graph,
+                        &questions[i],
+                        setting,
+                        Some(planner),
+                        &tries,
+                        (&bar, ui),
+                    )
+                })?
+            }
+            None => questions
+                .par_iter()
+                .map_init(
+                    || setting.planning.planner(setting.doubt),
+                    |planner, question| {
+                        one(
+                            graph,
+                            question,
+                            setting,
+                            planner.as_deref_mut(),
+                            &tries,
+                            (&bar, ui),
+                        )
+                    },
+                )
+                .collect(),
+        };
     bar.finish_and_clear();
     let linking = (setting.entities == EntitySource::Linked).then(Linking::default);
     let mut evaluated = Evaluated {
@@ -114,7 +144,9 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
     for (question, result) in questions.iter().zip(results) {
         match result? {
             Ok(one) => {
-                if let (Some(linking), Some((gold, linked, took))) = (&mut evaluated.linking, &one.linking) {
+                if let (Some(linking), Some((gold, linked, took))) =
+                    (&mut evaluated.linking, &one.linking)
+                {
                     linking.add(gold, linked, *took, &one.scored.groups);
                 }
                 scored.push(one.scored);
@@ -125,10 +157,19 @@ pub(crate) fn evaluate(graph: &dyn Kg, questions: &[GoldQuestion], setting: &Set
         }
     }
     if scored.is_empty() {
-        let first = evaluated.skipped.first().map_or("", |(_, reason)| reason.as_str());
-        bail!("none of the {} questions can be measured; the first because: {first}", questions.len());
+        let first = evaluated
+            .skipped
+            .first()
+            .map_or("", |(_, reason)| reason.as_str());
+        bail!(
+            "none of the {} questions can be measured; the first because: {first}",
+            questions.len()
+        );
     }
-    let mut failed = evaluated.predictions.iter().filter(|one| one.failure == Some(PLANNER_FAILED));
+    let mut failed = evaluated
+        .predictions
+        .iter()
+        .filter(|one| one.failure == Some(PLANNER_FAILED));
     if let Some(Prediction { id, reason, .. }) = failed.next() {
         let error = reason.as_deref().unwrap_or_default();
         let n = 1 + failed.count();
@@ -155,14 +196,20 @@ fn together<T: Send>(
         let start = |mut planner: Box<dyn Planner + Send>| {
             let (next, work) = (&next, &work);
             scope.spawn(move || {
-                let mine = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed)).take_while(|i| *i < n);
-                mine.map(|i| (i, work(i, planner.as_mut()))).collect::<Vec<_>>()
+                let mine = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed))
+                    .take_while(|i| *i < n);
+                mine.map(|i| (i, work(i, planner.as_mut())))
+                    .collect::<Vec<_>>()
             })
         };
         let threads: Vec<_> = planners.into_iter().map(start).collect();
         threads
             .into_iter()
-            .map(|thread| thread.join().map_err(|_| anyhow!("a thread that answered questions failed")))
+            .map(|thread| {
+                thread
+                    .join()
+                    .map_err(|_| anyhow!("a thread that answered questions failed"))
+            })
             .collect::<Result<Vec<_>>>()
     })?
     .into_iter()
@@ -184,39 +231,67 @@ fn one(
         bail!("interrupted");
     }
     bar.inc(1);
-    let taken = match setting.withhold.then(|| withheld(graph, question)).transpose() {
+    let taken = match setting
+        .withhold
+        .then(|| withheld(graph, question))
+        .transpose()
+    {
         Ok(taken) => taken,
         Err(reason) => return Ok(Err(reason)),
     };
-    let gold = if taken.is_some() { Ok(Gold::nothing()) } else { Gold::of(graph, question) };
+    let gold = if taken.is_some() {
+        Ok(Gold::nothing())
+    } else {
+        Gold::of(graph, question)
+    };
     let gold = match gold {
         Ok(gold) => gold,
         Err(reason) => return Ok(Err(reason)),
     };
-    let without = taken.as_ref().map(|taken| taken.without.clone()).unwrap_or_default();
+    let without = taken
+        .as_ref()
+        .map(|taken| taken.without.clone())
+        .unwrap_or_default();
     let begun = Instant::now();
     let found = match setting.entities {
         EntitySource::Gold => None,
-        EntitySource::Linked => Some(link::entities_of(graph, &question.question, setting.ranker.as_ref())?),
+        EntitySource::Linked => Some(link::entities_of(
+            graph,
+            &question.question,
+            setting.ranker.as_ref(),
+        )?),
     };
     let linking_took = begun.elapsed();
     let (answered, known) = match planner {
-        Some(planner) => match model_answer(graph, question, setting, found.as_deref(), without, planner) {
-            Ok(answered) => (tries.answered(answered), taken),
-            // One question that cannot be put to the model is one without an answer, not the end of the evaluation.
-            Err(error) => (tries.failed(error)?, taken),
-        },
+        Some(planner) => {
+            match model_answer(graph, question, setting, found.as_deref(), without, planner) {
+                Ok(answered) => (tries.answered(answered), taken),
+                // One question that cannot be put to the model is one without an answer, not the end of the evaluation.
+                Err(error) => (tries.failed(error)?, taken),
+            }
+        }
         None => match taken.map_or_else(|| verified(graph, question), Ok) {
-            Ok(verified) => (oracle_answer(graph, question, setting, &verified, found.as_deref())?, Some(verified)),
+            Ok(verified) => (
+                oracle_answer(graph, question, setting, &verified, found.as_deref())?,
+                Some(verified),
+            ),
             Err(reason) => return Ok(Err(reason)),
         },
     };
     let took = begun.elapsed();
-    let linking = found.and_then(|found| Some((gold_entities(graph, question)?, found, linking_took)));
+    let linking =
+        found.and_then(|found| Some((gold_entities(graph, question)?, found, linking_took)));
     let known = known.or_else(|| verified(graph, question).ok());
     // Only the agent that writes programs can write the gold one.
     let known = known.filter(|_| setting.agent.writes_programs());
-    let program = known.map(|verified| verified.gold.calls.iter().map(ToString::to_string).eq(answered.answer.program.iter().cloned()));
+    let program = known.map(|verified| {
+        verified
+            .gold
+            .calls
+            .iter()
+            .map(ToString::to_string)
+            .eq(answered.answer.program.iter().cloned())
+    });
     let predicted = gold.comparable(&answered.answer);
     let scores = score(&predicted, &gold.answers);
     let groups = groups(question);
@@ -229,7 +304,11 @@ fn one(
         asked: answered.asked,
         tokens: answered.tokens,
         seconds: took.as_secs_f64(),
-        phases: answered.phases.iter().map(|(phase, seconds)| ((*phase).to_owned(), *seconds)).collect(),
+        phases: answered
+            .phases
+            .iter()
+            .map(|(phase, seconds)| ((*phase).to_owned(), *seconds))
+            .collect(),
         failure: answered.failure.map(str::to_owned),
         kept: kept(graph, question, &answered.survived),
         program,
@@ -256,33 +335,76 @@ fn one(
         emptied: answered.answer.emptied,
         value: answered.answer.value,
     };
-    Ok(Ok(One { scored, linking, prediction, events: answered.events }))
+    Ok(Ok(One {
+        scored,
+        linking,
+        prediction,
+        events: answered.events,
+    }))
 }
 
 /// What a question is measured by: its hops, and its type or (GrailQA) its level of generalisation.
 fn groups(question: &GoldQuestion) -> Vec<(String, String)> {
-    let dimension = if question.source == "grailqa" { "level" } else { "type" };
-    let hops = question.hops.map(|hops| ("hops".to_owned(), hops.to_string()));
-    hops.into_iter().chain(question.kind.clone().map(|kind| (dimension.to_owned(), kind))).collect()
+    let dimension = if question.source == "grailqa" {
+        "level"
+    } else {
+        "type"
+    };
+    let hops = question
+        .hops
+        .map(|hops| ("hops".to_owned(), hops.to_string()));
+    hops.into_iter()
+        .chain(
+            question
+                .kind
+                .clone()
+                .map(|kind| (dimension.to_owned(), kind)),
+        )
+        .collect()
 }
 
 /// How many gold entities, and relations that the gold query names, each stage of linking kept.
-fn kept(graph: &dyn Kg, question: &GoldQuestion, survived: &[Survived]) -> Vec<(String, usize, usize)> {
+fn kept(
+    graph: &dyn Kg,
+    question: &GoldQuestion,
+    survived: &[Survived],
+) -> Vec<(String, usize, usize)> {
     if survived.is_empty() {
         return Vec::new();
     }
-    let Ok(query) = verify::parsed(question) else { return Vec::new() };
-    let relations: BTreeSet<RelId> = iris(&query.to_string()).filter_map(|iri| relation(graph, iri)).collect();
+    let Ok(query) = verify::parsed(question) else {
+        return Vec::new();
+    };
+    let relations: BTreeSet<RelId> = iris(&query.to_string())
+        .filter_map(|iri| relation(graph, iri))
+        .collect();
     let entities = gold_entities(graph, question).unwrap_or_default();
     let one = |stage: &Survived| {
         let (kept, all) = match stage.what {
             Linkable::Entities => {
-                let found: Vec<NodeId> = stage.names.iter().filter_map(|name| graph.by_name(name)).collect();
-                (entities.iter().filter(|node| found.contains(node)).count(), entities.len())
+                let found: Vec<NodeId> = stage
+                    .names
+                    .iter()
+                    .filter_map(|name| graph.by_name(name))
+                    .collect();
+                (
+                    entities.iter().filter(|node| found.contains(node)).count(),
+                    entities.len(),
+                )
             }
             Linkable::Relations => {
-                let found: Vec<RelId> = stage.names.iter().filter_map(|name| relation(graph, name)).collect();
-                (relations.iter().filter(|relation| found.contains(relation)).count(), relations.len())
+                let found: Vec<RelId> = stage
+                    .names
+                    .iter()
+                    .filter_map(|name| relation(graph, name))
+                    .collect();
+                (
+                    relations
+                        .iter()
+                        .filter(|relation| found.contains(relation))
+                        .count(),
+                    relations.len(),
+                )
             }
         };
         (stage.stage.to_owned(), kept, all)
@@ -292,28 +414,52 @@ fn kept(graph: &dyn Kg, question: &GoldQuestion, survived: &[Survived]) -> Vec<(
 
 fn relation(graph: &dyn Kg, name: &str) -> Option<RelId> {
     let node = graph.by_name(name)?;
-    graph.relations().iter().copied().find(|relation| relation.node() == node)
+    graph
+        .relations()
+        .iter()
+        .copied()
+        .find(|relation| relation.node() == node)
 }
 
 /// IRIs of a query as it is printed.
 fn iris(query: &str) -> impl Iterator<Item = &str> {
-    query.split('<').skip(1).filter_map(|rest| rest.split_once('>')).map(|(iri, _)| iri).filter(|iri| !iri.contains(' '))
+    query
+        .split('<')
+        .skip(1)
+        .filter_map(|rest| rest.split_once('>'))
+        .map(|(iri, _)| iri)
+        .filter(|iri| !iri.contains(' '))
 }
 
 /// The gold program, verified against the gold query on this graph. Published answers do not bind here: how often they differ is part of
 /// what the oracle measures.
 fn verified(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
-    let free = GoldQuestion { answers_bind: false, ..question.clone() };
-    let options = VerifyOptions { abstain: true, ..VerifyOptions::default() };
-    verify::verify(graph, &free, &options).map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))
+    let free = GoldQuestion {
+        answers_bind: false,
+        ..question.clone()
+    };
+    let options = VerifyOptions {
+        abstain: true,
+        ..VerifyOptions::default()
+    };
+    verify::verify(graph, &free, &options)
+        .map_err(|refused| format!("{}: {}", refused.reason.name(), refused.detail))
 }
 
 /// The gold program with a relation that it needs taken away, so that it ends without an answer.
 fn withheld(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String> {
     let verified = verified(graph, question)?;
     let choice = hash::number(0, "withhold", &question.id);
-    verify::abstention(graph, question, &verified, &VerifyOptions::default(), choice)
-        .ok_or_else(|| "nothing can be taken away from it that leaves no other way to an answer".to_owned())
+    verify::abstention(
+        graph,
+        question,
+        &verified,
+        &VerifyOptions::default(),
+        choice,
+    )
+    .ok_or_else(|| {
+        "nothing can be taken away from it that leaves no other way to an answer".to_owned()
+    })
 }
 
 /// Replays the gold program. With linked entities it can only be written where all of its entities are linked; elsewhere the oracle gives up,
@@ -325,12 +471,25 @@ fn oracle_answer(
     verified: &Verified,
     found: Option<&[NodeId]>,
 ) -> Result<Answered> {
-    let reachable = found.is_none_or(|found| verified.linked.entities.iter().all(|node| found.contains(node)));
-    let options = VerifyOptions { ranker: Arc::clone(&setting.ranker), ..VerifyOptions::default() };
+    let reachable = found.is_none_or(|found| {
+        verified
+            .linked
+            .entities
+            .iter()
+            .all(|node| found.contains(node))
+    });
+    let options = VerifyOptions {
+        ranker: Arc::clone(&setting.ranker),
+        ..VerifyOptions::default()
+    };
     let mut planner: Box<dyn Planner> = match &setting.agent {
         AgentKind::Oda(oda) if reachable => {
-            let examples = OdaExamples::new(graph, &setting.template, &options).observing(oda.clone());
-            match examples.ideal(question, verified).map_err(anyhow::Error::msg)? {
+            let examples =
+                OdaExamples::new(graph, &setting.template, &options).observing(oda.clone());
+            match examples
+                .ideal(question, verified)
+                .map_err(anyhow::Error::msg)?
+            {
                 Some(texts) => Box::new(Scripted::new(texts)),
                 // What ODA has no turns for it cannot answer, whoever plans.
                 None => Box::new(Scripted::new(vec![ODA_GIVES_UP.to_owned()])),
@@ -368,12 +527,19 @@ fn model_answer(
 ) -> Result<Answered, InferError> {
     let entities = match found {
         Some(found) => found.to_vec(),
-        None => question.topics.iter().filter_map(|topic| graph.by_name(&topic.name)).collect(),
+        None => question
+            .topics
+            .iter()
+            .filter_map(|topic| graph.by_name(&topic.name))
+            .collect(),
     };
     let linked = Linked::new(graph, &question.question, &entities);
     let when = setting.exclude.unwrap_or(question.exclude);
     let options = ExecOptions {
-        exclude: Exclude { nodes: linked.entities.clone(), when },
+        exclude: Exclude {
+            nodes: linked.entities.clone(),
+            when,
+        },
         refuse_statements: true,
         without,
         ranker: Arc::clone(&setting.ranker),
@@ -411,6 +577,10 @@ impl Tries {
     /// An outcome without an answer, or the error where nothing but failures has come.
     fn failed(&self, error: InferError) -> Result<Answered, InferError> {
         let failed = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
-        if failed >= HOPELESS && self.answered.load(Ordering::Relaxed) == 0 { Err(error) } else { Ok(Answered::failed(&error)) }
+        if failed >= HOPELESS && self.answered.load(Ordering::Relaxed) == 0 {
+            Err(error)
+        } else {
+            Ok(Answered::failed(&error))
+        }
     }
 }

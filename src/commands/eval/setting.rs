@@ -45,13 +45,19 @@ impl Planning {
             _ if !agent.needs_model() => (Self::Nobody, usual),
             None => bail!("{} needs a model: name one with --model", agent.name()),
             Some("oracle") if !matches!(agent, AgentKind::KgAgent | AgentKind::Oda(_)) => {
-                bail!("there are gold programs for kg-agent and oda only; `--model oracle` cannot answer as {}", agent.name())
+                bail!(
+                    "there are gold programs for kg-agent and oda only; `--model oracle` cannot answer as {}",
+                    agent.name()
+                )
             }
             Some("oracle") => (Self::Oracle, usual),
             Some(url) if url.starts_with("http://") || url.starts_with("https://") => {
                 // A model that was not trained on these dialogues has to read what the tools are.
                 let toolbox = agent.writes_programs() && remote.served == Served::Any;
-                (Self::Remote(RemotePlanner::new(remote.options(url)?)?), Template { toolbox, ..usual })
+                (
+                    Self::Remote(RemotePlanner::new(remote.options(url)?)?),
+                    Template { toolbox, ..usual },
+                )
             }
             Some(name) => {
                 let model = match loaded {
@@ -72,7 +78,9 @@ impl Planning {
     pub(crate) fn planner(&self, doubt: Option<f64>) -> Option<Box<dyn Planner>> {
         match self {
             Self::Oracle => None,
-            Self::Local(model) => Some(Box::new(LocalPlanner::new(model).doubting(doubt.unwrap_or(model.doubt())))),
+            Self::Local(model) => Some(Box::new(
+                LocalPlanner::new(model).doubting(doubt.unwrap_or(model.doubt())),
+            )),
             Self::Remote(planner) => Some(Box::new(planner.clone())),
             Self::Nobody => Some(Box::new(Scripted::new(Vec::new()))),
         }
@@ -80,16 +88,37 @@ impl Planning {
 
     /// How many of `questions` are answered together; `None` where every thread takes questions of its own.
     pub(super) fn together(&self, asked: Option<usize>, questions: usize) -> Option<usize> {
-        let Self::Local(model) = self else { return None };
-        let usual = if model.engine().is_on_device() || model.engine().bytes() > CACHED { TOGETHER } else { 1 };
+        let Self::Local(model) = self else {
+            return None;
+        };
+        let usual = if model.engine().is_on_device() || model.engine().bytes() > CACHED {
+            TOGETHER
+        } else {
+            1
+        };
         Some(asked.unwrap_or(usual).min(questions)).filter(|n| *n > 1)
     }
 
     /// Planners that take their steps together, one for each of `n` threads.
-    pub(super) fn planners(&self, n: usize, threads: usize, doubt: Option<f64>) -> Result<Vec<Box<dyn Planner + Send>>> {
-        let Self::Local(model) = self else { return Ok(Vec::new()) };
-        let (batch, doubt) = (Batch::new(model.engine(), threads)?, doubt.unwrap_or(model.doubt()));
-        Ok((0..n).map(|_| Box::new(LocalPlanner::in_batch(model, &batch).doubting(doubt)) as Box<dyn Planner + Send>).collect())
+    pub(super) fn planners(
+        &self,
+        n: usize,
+        threads: usize,
+        doubt: Option<f64>,
+    ) -> Result<Vec<Box<dyn Planner + Send>>> {
+        let Self::Local(model) = self else {
+            return Ok(Vec::new());
+        };
+        let (batch, doubt) = (
+            Batch::new(model.engine(), threads)?,
+            doubt.unwrap_or(model.doubt()),
+        );
+        Ok((0..n)
+            .map(|_| {
+                Box::new(LocalPlanner::in_batch(model, &batch).doubting(doubt))
+                    as Box<dyn Planner + Send>
+            })
+            .collect())
     }
 
     /// The name in traces.
@@ -133,6 +162,17 @@ impl Setting {
         ranker: Arc<dyn Ranker>,
     ) -> Result<Self> {
         let (planning, template) = Planning::open(&agent, model, answering, loaded)?;
-        Ok(Self { agent, planning, template, entities, exclude, ranker, batch: None, doubt: None, model_knowledge: false, withhold: false })
+        Ok(Self {
+            agent,
+            planning,
+            template,
+            entities,
+            exclude,
+            ranker,
+            batch: None,
+            doubt: None,
+            model_knowledge: false,
+            withhold: false,
+        })
     }
 }

@@ -26,39 +26,93 @@ pub(crate) fn row(name: &str, metrics: &Metrics) -> Vec<String> {
 
 /// The head of such a table.
 pub(crate) fn head() -> Vec<String> {
-    ["questions", "n", "hits@1", "f1", "exact", "program", "answered", "calls", "invalid", "time"].map(str::to_owned).to_vec()
+    [
+        "questions",
+        "n",
+        "hits@1",
+        "f1",
+        "exact",
+        "program",
+        "answered",
+        "calls",
+        "invalid",
+        "time",
+    ]
+    .map(str::to_owned)
+    .to_vec()
 }
 
 pub(super) fn print(evaluated: &[Evaluated], ui: &Ui) {
     let several = evaluated.len() > 1;
     let mut rows = vec![head()];
     for one in evaluated {
-        let named = |name: String| if several { format!("{} {name}", one.agent) } else { name };
+        let named = |name: String| {
+            if several {
+                format!("{} {name}", one.agent)
+            } else {
+                name
+            }
+        };
         rows.push(row(&named("all".to_owned()), &one.metrics));
         for (dimension, values) in &one.metrics.by {
-            rows.extend(values.iter().map(|(value, metrics)| row(&named(format!("{dimension} {value}")), metrics)));
+            rows.extend(
+                values
+                    .iter()
+                    .map(|(value, metrics)| row(&named(format!("{dimension} {value}")), metrics)),
+            );
         }
     }
     ui.table(&rows);
     // Entities are linked before an agent is asked, so all have the same.
     if let Some(linking) = evaluated.first().and_then(|one| one.linking.as_ref()) {
-        let mut rows = vec![["entities linked", "n", "recall", "complete", "precision", "a question", "time"].map(str::to_owned).to_vec()];
+        let mut rows = vec![
+            [
+                "entities linked",
+                "n",
+                "recall",
+                "complete",
+                "precision",
+                "a question",
+                "time",
+            ]
+            .map(str::to_owned)
+            .to_vec(),
+        ];
         rows.push(linking_row("all", linking));
         for (dimension, values) in &linking.by {
-            rows.extend(values.iter().map(|(value, linking)| linking_row(&format!("{dimension} {value}"), linking)));
+            rows.extend(
+                values
+                    .iter()
+                    .map(|(value, linking)| linking_row(&format!("{dimension} {value}"), linking)),
+            );
         }
         ui.say("");
         ui.table(&rows);
     }
-    for one in evaluated.iter().filter(|one| !one.metrics.linking_recall.is_empty()) {
-        let mut rows = vec![vec![format!("linking by {}", one.agent), "gold kept".to_owned()]];
-        rows.extend(one.metrics.linking_recall.iter().map(|(stage, share)| vec![stage.clone(), format!("{share:.4}")]));
+    for one in evaluated
+        .iter()
+        .filter(|one| !one.metrics.linking_recall.is_empty())
+    {
+        let mut rows = vec![vec![
+            format!("linking by {}", one.agent),
+            "gold kept".to_owned(),
+        ]];
+        rows.extend(
+            one.metrics
+                .linking_recall
+                .iter()
+                .map(|(stage, share)| vec![stage.clone(), format!("{share:.4}")]),
+        );
         ui.say("");
         ui.table(&rows);
     }
     for one in evaluated {
         if let Some((id, reason)) = one.skipped.first() {
-            ui.say(format!("{}: {} questions were not measured, such as {id}: {reason}", one.agent, one.skipped.len()));
+            ui.say(format!(
+                "{}: {} questions were not measured, such as {id}: {reason}",
+                one.agent,
+                one.skipped.len()
+            ));
         }
     }
 }

@@ -15,8 +15,17 @@ use super::{qald, report};
 
 /// Refuses to write over anything but an earlier evaluation.
 pub(super) fn check_target(out: &Path) -> Result<()> {
-    let agents = || std::fs::read_dir(out).into_iter().flatten().flatten().map(|entry| entry.path());
-    let ours = |out: &Path| out.join("report.html").is_file() && (measured(out) || agents().any(|folder| measured(&folder)));
+    let agents = || {
+        std::fs::read_dir(out)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|entry| entry.path())
+    };
+    let ours = |out: &Path| {
+        out.join("report.html").is_file()
+            && (measured(out) || agents().any(|folder| measured(&folder)))
+    };
     replace::check(out, ours).map_err(|error| anyhow!("{}: {error}", out.display()))
 }
 
@@ -27,20 +36,36 @@ fn measured(folder: &Path) -> bool {
 
 /// Writes what one agent or several came to: report.html, and for each metrics.json, predictions.jsonl, predictions.qald.json, skipped.jsonl and, if asked
 /// for, traces/; those of several lie in a folder each.
-pub(crate) fn write(out: &Path, evaluated: &[Evaluated], setting: &serde_json::Value, published: &[Beside], traces: bool) -> Result<()> {
+pub(crate) fn write(
+    out: &Path,
+    evaluated: &[Evaluated],
+    setting: &serde_json::Value,
+    published: &[Beside],
+    traces: bool,
+) -> Result<()> {
     let folder = StagedFolder::new(out)?;
     for one in evaluated {
-        let within = if evaluated.len() == 1 { String::new() } else { format!("{}/", one.agent) };
+        let within = if evaluated.len() == 1 {
+            String::new()
+        } else {
+            format!("{}/", one.agent)
+        };
         std::fs::create_dir_all(folder.path().join(&within))?;
         files(&folder, &within, one, setting, traces)?;
     }
-    folder.file("report.html", report::page(setting, evaluated, published).as_bytes())?;
+    folder.file(
+        "report.html",
+        report::page(setting, evaluated, published).as_bytes(),
+    )?;
     folder.commit()?;
     Ok(())
 }
 
 /// Metrics with what they were measured under.
-pub(super) fn metrics_object(evaluated: &Evaluated, setting: &serde_json::Value) -> Result<serde_json::Value> {
+pub(super) fn metrics_object(
+    evaluated: &Evaluated,
+    setting: &serde_json::Value,
+) -> Result<serde_json::Value> {
     let mut metrics = serde_json::to_value(&evaluated.metrics)?;
     metrics["skipped"] = json!(evaluated.skipped.len());
     metrics["agent"] = json!(evaluated.agent);
@@ -51,12 +76,31 @@ pub(super) fn metrics_object(evaluated: &Evaluated, setting: &serde_json::Value)
     Ok(metrics)
 }
 
-fn files(folder: &StagedFolder, within: &str, evaluated: &Evaluated, setting: &serde_json::Value, traces: bool) -> Result<()> {
-    folder.file(&format!("{within}metrics.json"), &serde_json::to_vec_pretty(&metrics_object(evaluated, setting)?)?)?;
-    folder.file(&format!("{within}predictions.jsonl"), &lines(&evaluated.predictions)?)?;
+fn files(
+    folder: &StagedFolder,
+    within: &str,
+    evaluated: &Evaluated,
+    setting: &serde_json::Value,
+    traces: bool,
+) -> Result<()> {
+    folder.file(
+        &format!("{within}metrics.json"),
+        &serde_json::to_vec_pretty(&metrics_object(evaluated, setting)?)?,
+    )?;
+    folder.file(
+        &format!("{within}predictions.jsonl"),
+        &lines(&evaluated.predictions)?,
+    )?;
     let qald = qald::document(evaluated.agent, &evaluated.predictions);
-    folder.file(&format!("{within}predictions.qald.json"), &serde_json::to_vec_pretty(&qald)?)?;
-    let skipped: Vec<_> = evaluated.skipped.iter().map(|(id, reason)| json!({ "id": id, "reason": reason })).collect();
+    folder.file(
+        &format!("{within}predictions.qald.json"),
+        &serde_json::to_vec_pretty(&qald)?,
+    )?;
+    let skipped: Vec<_> = evaluated
+        .skipped
+        .iter()
+        .map(|(id, reason)| json!({ "id": id, "reason": reason }))
+        .collect();
     folder.file(&format!("{within}skipped.jsonl"), &lines(&skipped)?)?;
     if traces {
         std::fs::create_dir(folder.path().join(format!("{within}traces")))?;

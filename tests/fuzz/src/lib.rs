@@ -9,7 +9,8 @@ use std::time::Duration;
 use datagen::convert::{Context, convert};
 use datagen::read::{ReadOptions, Source, readers};
 use toolbox::call::{
-    Acceptor, CallAcceptor, Live, LiveSet, parse_call, parse_call_lenient, parse_program, parse_program_lenient, print_program,
+    Acceptor, CallAcceptor, Live, LiveSet, parse_call, parse_call_lenient, parse_program,
+    parse_program_lenient, print_program,
 };
 use toolbox::kg::{FrozenKg, GraphFolder, Kg, LoadOptions, MemoryKg, QueryLimits, parse_query};
 use toolbox::term::{Literal, NodeId, Term};
@@ -31,16 +32,30 @@ pub const TARGETS: &[(&str, Target, Seeds)] = &[
 
 /// The call parsers: what parses prints, and what is printed parses to the same.
 pub fn call(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     if let Ok(call) = parse_call(text) {
         assert_eq!(parse_call(&call.to_string()), Ok(call.clone()), "{text:?}");
     }
     let _ = parse_call_lenient(text);
     if let Ok(program) = parse_program(text) {
-        assert_eq!(parse_program(&print_program(&program)), Ok(program.clone()), "{text:?}");
+        assert_eq!(
+            parse_program(&print_program(&program)),
+            Ok(program.clone()),
+            "{text:?}"
+        );
     }
-    let lenient: Vec<_> = parse_program_lenient(text).calls.into_iter().map(|(call, _)| call).collect();
-    assert_eq!(parse_program(&print_program(&lenient)), Ok(lenient), "{text:?}");
+    let lenient: Vec<_> = parse_program_lenient(text)
+        .calls
+        .into_iter()
+        .map(|(call, _)| call)
+        .collect();
+    assert_eq!(
+        parse_program(&print_program(&lenient)),
+        Ok(lenient),
+        "{text:?}"
+    );
 }
 
 /// The acceptor: whatever way the bytes choose through the language ends in a call that parses and prints the same; what the bytes say as
@@ -48,14 +63,25 @@ pub fn call(bytes: &[u8]) {
 pub fn acceptor(bytes: &[u8]) {
     let (head, rest) = bytes.split_at(bytes.len().min(6));
     let number = |i: usize| usize::from(head.get(i).copied().unwrap_or(0) % 5);
-    let names = |letter: &str, count: usize| (0..count).map(|i| format!("{letter}{i}")).collect::<Vec<_>>();
+    let names = |letter: &str, count: usize| {
+        (0..count)
+            .map(|i| format!("{letter}{i}"))
+            .collect::<Vec<_>>()
+    };
     let set = |i: usize| LiveSet {
-        text: if i == 0 { "e0".to_owned() } else { format!("v{}", i - 1) },
+        text: if i == 0 {
+            "e0".to_owned()
+        } else {
+            format!("v{}", i - 1)
+        },
         entity: i == 0,
         scalar: i == 3,
         just_listed: i == 1,
         out: names("a.b.out", number(1)),
-        incoming: names("<in ", number(2)).into_iter().map(|name| format!("{name}>")).collect(),
+        incoming: names("<in ", number(2))
+            .into_iter()
+            .map(|name| format!("{name}>"))
+            .collect(),
         ..LiveSet::default()
     };
     let live = Live {
@@ -71,15 +97,26 @@ pub fn acceptor(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(rest)
         && acceptor.accepts(text)
     {
-        parse_call(text).unwrap_or_else(|error| panic!("{text:?} is accepted and does not parse: {error}"));
+        parse_call(text)
+            .unwrap_or_else(|error| panic!("{text:?} is accepted and does not parse: {error}"));
     }
     let mut state = acceptor.start();
     let mut written = Vec::new();
     let mut choices = rest.iter().copied().chain(std::iter::repeat(0));
     while !acceptor.may_end(&state) {
-        assert!(written.len() < 4_000, "a call without end: {}", String::from_utf8_lossy(&written));
-        let next: Vec<(u8, _)> = (0..=255).filter_map(|byte| Some((byte, acceptor.step(&state, byte)?))).collect();
-        assert!(!next.is_empty(), "no way on behind {}", String::from_utf8_lossy(&written));
+        assert!(
+            written.len() < 4_000,
+            "a call without end: {}",
+            String::from_utf8_lossy(&written)
+        );
+        let next: Vec<(u8, _)> = (0..=255)
+            .filter_map(|byte| Some((byte, acceptor.step(&state, byte)?)))
+            .collect();
+        assert!(
+            !next.is_empty(),
+            "no way on behind {}",
+            String::from_utf8_lossy(&written)
+        );
         let at = usize::from(choices.next().unwrap_or(0)) % next.len();
         written.push(next[at].0);
         state = next[at].1.clone();
@@ -92,25 +129,59 @@ pub fn acceptor(bytes: &[u8]) {
 /// A few films, of which queries may ask anything.
 static FILMS: LazyLock<MemoryKg> = LazyLock::new(|| {
     let iri = |name: &str| Term::Iri(format!("http://a.test/{name}"));
-    let typed = |i: usize| [iri(&format!("f{i}")), Term::Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type".to_owned()), iri("Film")];
-    let year = |i: usize| [iri(&format!("f{i}")), iri("year"), Term::Literal(Literal::xsd((1990 + i).to_string(), "gYear"))];
-    let by = |i: usize| [iri(&format!("f{i}")), iri("director"), iri(&format!("p{}", i % 3))];
+    let typed = |i: usize| {
+        [
+            iri(&format!("f{i}")),
+            Term::Iri("http://www.w3.org/1999/02/22-rdf-syntax-ns#type".to_owned()),
+            iri("Film"),
+        ]
+    };
+    let year = |i: usize| {
+        [
+            iri(&format!("f{i}")),
+            iri("year"),
+            Term::Literal(Literal::xsd((1990 + i).to_string(), "gYear")),
+        ]
+    };
+    let by = |i: usize| {
+        [
+            iri(&format!("f{i}")),
+            iri("director"),
+            iri(&format!("p{}", i % 3)),
+        ]
+    };
     MemoryKg::from_triples((0..9).flat_map(|i| [typed(i), year(i), by(i)]))
 });
 
 /// SPARQL, parsed, run and converted, with and without a graph.
 pub fn conversion(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let Ok(query) = parse_query(text) else { return };
     let kg: &dyn Kg = &*FILMS;
     let _ = convert(&query, &Context::default());
-    let _ = kg.query(&query, QueryLimits { deadline: Duration::from_millis(500), rows: 1_000 });
-    let _ = convert(&query, &Context { kg: Some(kg), ..Context::default() });
+    let _ = kg.query(
+        &query,
+        QueryLimits {
+            deadline: Duration::from_millis(500),
+            rows: 1_000,
+        },
+    );
+    let _ = convert(
+        &query,
+        &Context {
+            kg: Some(kg),
+            ..Context::default()
+        },
+    );
 }
 
 /// Question files of every format; the first byte says which.
 pub fn dataset(bytes: &[u8]) {
-    let Some((&first, content)) = bytes.split_first() else { return };
+    let Some((&first, content)) = bytes.split_first() else {
+        return;
+    };
     let all = readers(&ReadOptions::default());
     let format = all[usize::from(first) % all.len()].format().name;
     let file = scratch().join(format!("{format}.json"));
@@ -124,7 +195,10 @@ pub fn dataset(bytes: &[u8]) {
 /// A folder of this process.
 fn scratch() -> &'static PathBuf {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
-        tempfile::Builder::new().prefix("kgagent-fuzz-").tempdir().map_or_else(|e| panic!("{e}"), tempfile::TempDir::keep)
+        tempfile::Builder::new()
+            .prefix("kgagent-fuzz-")
+            .tempdir()
+            .map_or_else(|e| panic!("{e}"), tempfile::TempDir::keep)
     });
     &FOLDER
 }
@@ -146,7 +220,9 @@ pub fn graph(bytes: &[u8]) {
         ask_everything(&kg);
         let _ = kg.verify();
     }
-    for name in ["g.nt", "g.ttl", "g.rdf", "g.jsonld", "g.tsv", "g.json", "g.txt"] {
+    for name in [
+        "g.nt", "g.ttl", "g.rdf", "g.jsonld", "g.tsv", "g.json", "g.txt",
+    ] {
         let file = scratch().join(name);
         if fs::write(&file, bytes).is_ok() {
             let _ = MemoryKg::load(&[file], &LoadOptions::default(), &|_| {});
@@ -158,13 +234,32 @@ fn ask_everything(kg: &FrozenKg) {
     let most = u32::try_from(kg.term_count()).unwrap_or(u32::MAX).min(60) + 3;
     for node in (0..most).chain([u32::MAX]).map(NodeId) {
         let (name, _, _) = (kg.name(node), kg.label(node), kg.term(node));
-        let _ =
-            (kg.by_name(&name), kg.by_label(&name), kg.types(node), kg.instances(node).len(), kg.degree(node), kg.begins_literal(&name));
-        for r in kg.out_relations(node).into_iter().chain(kg.in_relations(node)) {
-            let _ = (kg.tails(node, r).len(), kg.heads(r, node).len(), kg.has(node, r, node));
+        let _ = (
+            kg.by_name(&name),
+            kg.by_label(&name),
+            kg.types(node),
+            kg.instances(node).len(),
+            kg.degree(node),
+            kg.begins_literal(&name),
+        );
+        for r in kg
+            .out_relations(node)
+            .into_iter()
+            .chain(kg.in_relations(node))
+        {
+            let _ = (
+                kg.tails(node, r).len(),
+                kg.heads(r, node).len(),
+                kg.has(node, r, node),
+            );
         }
     }
-    let _ = (kg.triples().take(1_000).count(), kg.entities().take(1_000).count(), kg.classes().len(), kg.graphs().len());
+    let _ = (
+        kg.triples().take(1_000).count(),
+        kg.entities().take(1_000).count(),
+        kg.classes().len(),
+        kg.graphs().len(),
+    );
 }
 
 fn texts(texts: &[&str]) -> Vec<Vec<u8>> {
@@ -202,5 +297,7 @@ fn lines() -> Vec<Vec<u8>> {
         "id,question,sparql\n1,\"who, and why\",ASK { }\n",
         r#"[{"question": "q", "program": [{"function": "Find", "inputs": ["a"], "dependencies": []}], "sparql": "ASK {}", "choices": [], "answer": "yes"}]"#,
     ];
-    (0..24_u8).flat_map(|format| records.map(|record| [&[format], record.as_bytes()].concat())).collect()
+    (0..24_u8)
+        .flat_map(|format| records.map(|record| [&[format], record.as_bytes()].concat()))
+        .collect()
 }

@@ -24,7 +24,9 @@ pub trait Acceptor {
 
     /// Whether `text` is a whole text of the language.
     fn accepts(&self, text: &str) -> bool {
-        text.bytes().try_fold(self.start(), |state, byte| self.step(&state, byte)).is_some_and(|state| self.may_end(&state))
+        text.bytes()
+            .try_fold(self.start(), |state, byte| self.step(&state, byte))
+            .is_some_and(|state| self.may_end(&state))
     }
 }
 
@@ -111,7 +113,10 @@ impl CallAcceptor {
     /// The acceptor of one moment.
     #[must_use]
     pub fn new(live: Live) -> Self {
-        Self { live, seen: Mutex::new(HashMap::new()) }
+        Self {
+            live,
+            seen: Mutex::new(HashMap::new()),
+        }
     }
 
     /// What is live.
@@ -123,7 +128,10 @@ impl CallAcceptor {
     /// How `text` can go on up to the next choice, and the texts chosen between there: for tests and error messages.
     #[must_use]
     pub fn continuations(&self, state: &CallState) -> Vec<String> {
-        state.choices.texts[state.from..state.to].iter().map(|(text, _)| text[state.typed..].to_owned()).collect()
+        state.choices.texts[state.from..state.to]
+            .iter()
+            .map(|(text, _)| text[state.typed..].to_owned())
+            .collect()
     }
 
     /// The language as rules: of each, the texts it offers and the rule that goes on behind each; the first is where a call begins. One
@@ -145,7 +153,13 @@ impl CallAcceptor {
                 }))
             };
             let choices = self.choices(&stage);
-            rules.push(choices.texts.iter().map(|(text, next)| (text.clone(), number(next))).collect());
+            rules.push(
+                choices
+                    .texts
+                    .iter()
+                    .map(|(text, next)| (text.clone(), number(next)))
+                    .collect(),
+            );
         }
         rules
     }
@@ -165,21 +179,41 @@ impl CallAcceptor {
 
     fn enter(&self, stage: &Stage) -> CallState {
         let choices = self.choices(stage);
-        CallState { from: 0, to: choices.texts.len(), typed: 0, choices }
+        CallState {
+            from: 0,
+            to: choices.texts.len(),
+            typed: 0,
+            choices,
+        }
     }
 
     fn texts(&self, stage: &Stage) -> Vec<(String, Stage)> {
         match stage {
             Stage::Start => self.openings(),
             Stage::Set(tool) => self.first_sets(*tool),
-            Stage::Second(first) => {
-                self.nodes().filter(|(i, _)| i != first).map(|(_, set)| (format!("{})", set.text), Stage::Done)).collect()
-            }
+            Stage::Second(first) => self
+                .nodes()
+                .filter(|(i, _)| i != first)
+                .map(|(_, set)| (format!("{})", set.text), Stage::Done))
+                .collect(),
             Stage::Relation(tool, set) => self.relations(*tool, &self.live.sets[*set]),
             Stage::Comparator(tool) => self.comparators(*tool),
-            Stage::Value(entities) => self.values(*entities).map(|text| (format!("{text})"), Stage::Done)).collect(),
-            Stage::Class => self.live.classes.iter().map(|class| (format!("{class})"), Stage::Done)).collect(),
-            Stage::Mention => self.live.mentions.iter().map(|mention| (format!("{mention})"), Stage::Done)).collect(),
+            Stage::Value(entities) => self
+                .values(*entities)
+                .map(|text| (format!("{text})"), Stage::Done))
+                .collect(),
+            Stage::Class => self
+                .live
+                .classes
+                .iter()
+                .map(|class| (format!("{class})"), Stage::Done))
+                .collect(),
+            Stage::Mention => self
+                .live
+                .mentions
+                .iter()
+                .map(|mention| (format!("{mention})"), Stage::Done))
+                .collect(),
             Stage::More(tool, chosen) => self.more(*tool, chosen),
             Stage::Done => Vec::new(),
         }
@@ -187,17 +221,29 @@ impl CallAcceptor {
 
     /// Sets that are sets of nodes.
     fn nodes(&self) -> impl Iterator<Item = (usize, &LiveSet)> {
-        self.live.sets.iter().enumerate().filter(|(_, set)| !set.scalar)
+        self.live
+            .sets
+            .iter()
+            .enumerate()
+            .filter(|(_, set)| !set.scalar)
     }
 
     fn values(&self, entities: bool) -> impl Iterator<Item = &str> {
-        let entities = self.live.sets.iter().filter(move |set| entities && set.entity).map(|set| set.text.as_str());
+        let entities = self
+            .live
+            .sets
+            .iter()
+            .filter(move |set| entities && set.entity)
+            .map(|set| set.text.as_str());
         self.live.values.iter().map(String::as_str).chain(entities)
     }
 
     fn openings(&self) -> Vec<(String, Stage)> {
         let mut texts = Vec::new();
-        for row in SIGNATURES.iter().filter(|row| !self.live.last_call || row.tool == Tool::End) {
+        for row in SIGNATURES
+            .iter()
+            .filter(|row| !self.live.last_call || row.tool == Tool::End)
+        {
             let stage = match row.tool {
                 Tool::GetEntityByType => Stage::Class,
                 Tool::GetCandidateEntity => Stage::Mention,
@@ -207,7 +253,9 @@ impl CallAcceptor {
                 let target = match row.returns {
                     Returns::Relations => String::new(),
                     Returns::Answer => "ans = ".to_owned(),
-                    Returns::Set | Returns::Number | Returns::Truth => format!("v{} = ", self.live.next_var),
+                    Returns::Set | Returns::Number | Returns::Truth => {
+                        format!("v{} = ", self.live.next_var)
+                    }
                 };
                 texts.push((format!("{target}{}(", row.name), stage));
             }
@@ -238,7 +286,10 @@ impl CallAcceptor {
                     }
                 }
             }
-            Tool::GetTailEntity | Tool::GetHeadEntity | Tool::GetEntityByConstraint | Tool::Judge => {
+            Tool::GetTailEntity
+            | Tool::GetHeadEntity
+            | Tool::GetEntityByConstraint
+            | Tool::Judge => {
                 for (i, set) in self.nodes() {
                     let stage = Stage::Relation(tool, i);
                     if !self.texts(&stage).is_empty() {
@@ -248,15 +299,30 @@ impl CallAcceptor {
             }
             Tool::Intersect | Tool::Union => {
                 if self.nodes().count() > 1 {
-                    texts.extend(self.nodes().map(|(i, set)| next(set, Stage::More(tool, vec![i]))));
+                    texts.extend(
+                        self.nodes()
+                            .map(|(i, set)| next(set, Stage::More(tool, vec![i]))),
+                    );
                 }
             }
-            Tool::Count | Tool::DisambiguateEntity => texts.extend(self.nodes().map(|(_, set)| last(set))),
+            Tool::Count | Tool::DisambiguateEntity => {
+                texts.extend(self.nodes().map(|(_, set)| last(set)))
+            }
             Tool::RetrieveRelation => {
-                texts.extend(self.nodes().filter(|(_, set)| !set.out.is_empty() || !set.incoming.is_empty()).map(|(_, set)| last(set)));
+                texts.extend(
+                    self.nodes()
+                        .filter(|(_, set)| !set.out.is_empty() || !set.incoming.is_empty())
+                        .map(|(_, set)| last(set)),
+                );
             }
             Tool::End => {
-                texts.extend(self.live.sets.iter().filter(|set| !set.unanswerable).map(last));
+                texts.extend(
+                    self.live
+                        .sets
+                        .iter()
+                        .filter(|set| !set.unanswerable)
+                        .map(last),
+                );
                 texts.push(("[])".to_owned(), Stage::Done));
             }
             Tool::GetEntityByType | Tool::GetCandidateEntity => {}
@@ -265,7 +331,12 @@ impl CallAcceptor {
     }
 
     fn relations(&self, tool: Tool, set: &LiveSet) -> Vec<(String, Stage)> {
-        let walk = |names: &[String]| names.iter().map(|name| (format!("{name})"), Stage::Done)).collect();
+        let walk = |names: &[String]| {
+            names
+                .iter()
+                .map(|name| (format!("{name})"), Stage::Done))
+                .collect()
+        };
         match tool {
             Tool::GetTailEntity => walk(&set.out),
             Tool::GetHeadEntity => walk(&set.incoming),
@@ -276,9 +347,17 @@ impl CallAcceptor {
                 }
                 let along = set.out.iter().map(|name| format!("{name}, "));
                 let against = set.incoming.iter().map(|name| format!("~{name}, "));
-                let mut texts: Vec<(String, Stage)> = along.chain(against).map(|text| (text, stage.clone())).collect();
+                let mut texts: Vec<(String, Stage)> = along
+                    .chain(against)
+                    .map(|text| (text, stage.clone()))
+                    .collect();
                 if tool == Tool::Judge && !texts.is_empty() && !self.live.classes.is_empty() {
-                    texts.extend(self.live.types.iter().map(|name| (format!("{name}, =, "), Stage::Class)));
+                    texts.extend(
+                        self.live
+                            .types
+                            .iter()
+                            .map(|name| (format!("{name}, =, "), Stage::Class)),
+                    );
                 }
                 texts
             }
@@ -294,7 +373,9 @@ impl CallAcceptor {
             texts.extend(["=, ", "!=, "].map(|text| (text.to_owned(), Stage::Value(true))));
         }
         if self.values(false).next().is_some() {
-            texts.extend(["<, ", "<=, ", ">, ", ">=, "].map(|text| (text.to_owned(), Stage::Value(false))));
+            texts.extend(
+                ["<, ", "<=, ", ">, ", ">=, "].map(|text| (text.to_owned(), Stage::Value(false))),
+            );
         }
         texts
     }
@@ -325,7 +406,8 @@ impl Acceptor for CallAcceptor {
         let texts = &state.choices.texts[state.from..state.to];
         // Texts of the range agree in the bytes typed so far and are sorted, so those with `byte` next are contiguous.
         let low = texts.partition_point(|(text, _)| text.as_bytes()[state.typed] < byte);
-        let high = low + texts[low..].partition_point(|(text, _)| text.as_bytes()[state.typed] == byte);
+        let high =
+            low + texts[low..].partition_point(|(text, _)| text.as_bytes()[state.typed] == byte);
         if low == high {
             return None;
         }
@@ -334,7 +416,12 @@ impl Acceptor for CallAcceptor {
         if text.len() == typed {
             return Some(self.enter(stage));
         }
-        Some(CallState { choices: Arc::clone(&state.choices), from: state.from + low, to: state.from + high, typed })
+        Some(CallState {
+            choices: Arc::clone(&state.choices),
+            from: state.from + low,
+            to: state.from + high,
+            typed,
+        })
     }
 
     fn may_end(&self, state: &CallState) -> bool {

@@ -133,7 +133,10 @@ impl Arg {
     #[must_use]
     pub fn handle(kind: HandleKind, index: usize) -> Self {
         // More than u32::MAX things are never shown; saturating keeps the conversion total.
-        Self::Handle(Handle { kind, index: u32::try_from(index).unwrap_or(u32::MAX) })
+        Self::Handle(Handle {
+            kind,
+            index: u32::try_from(index).unwrap_or(u32::MAX),
+        })
     }
 
     /// A name.

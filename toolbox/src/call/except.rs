@@ -34,7 +34,11 @@ impl<'a, A: Acceptor> Except<'a, A> {
         for text in texts {
             let mut at = 0;
             for &byte in text.as_ref().as_bytes() {
-                let known = nodes[at].next.iter().find(|(next, _)| *next == byte).map(|(_, to)| *to);
+                let known = nodes[at]
+                    .next
+                    .iter()
+                    .find(|(next, _)| *next == byte)
+                    .map(|(_, to)| *to);
                 at = known.unwrap_or_else(|| {
                     nodes.push(Node::default());
                     let new = nodes.len() - 1;
@@ -59,8 +63,15 @@ impl<'a, A: Acceptor> Except<'a, A> {
     fn mark(&mut self, node: usize, state: &A::State) -> bool {
         let mut live = self.inner.may_end(state) && !self.nodes[node].out;
         for byte in 0..=u8::MAX {
-            let Some(next) = self.inner.step(state, byte) else { continue };
-            match self.nodes[node].next.iter().find(|(known, _)| *known == byte).map(|(_, to)| *to) {
+            let Some(next) = self.inner.step(state, byte) else {
+                continue;
+            };
+            match self.nodes[node]
+                .next
+                .iter()
+                .find(|(known, _)| *known == byte)
+                .map(|(_, to)| *to)
+            {
                 Some(child) => live |= self.mark(child, &next),
                 None => live = true,
             }
@@ -74,12 +85,21 @@ impl<A: Acceptor> Acceptor for Except<'_, A> {
     type State = ExceptState<A::State>;
 
     fn start(&self) -> Self::State {
-        ExceptState { inner: self.inner.start(), at: Some(0) }
+        ExceptState {
+            inner: self.inner.start(),
+            at: Some(0),
+        }
     }
 
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
         let inner = self.inner.step(&state.inner, byte)?;
-        let at = state.at.and_then(|at| self.nodes[at].next.iter().find(|(next, _)| *next == byte).map(|(_, to)| *to));
+        let at = state.at.and_then(|at| {
+            self.nodes[at]
+                .next
+                .iter()
+                .find(|(next, _)| *next == byte)
+                .map(|(_, to)| *to)
+        });
         (!at.is_some_and(|at| self.nodes[at].dead)).then_some(ExceptState { inner, at })
     }
 
@@ -97,12 +117,20 @@ mod tests {
         let mut open = vec![(Vec::new(), acceptor.start())];
         let mut texts = Vec::new();
         while let Some((text, state)) = open.pop() {
-            let ways: Vec<_> = (0..=u8::MAX).filter_map(|byte| Some((byte, acceptor.step(&state, byte)?))).collect();
-            assert!(acceptor.may_end(&state) || !ways.is_empty() || text.is_empty(), "{text:?} cannot be completed");
+            let ways: Vec<_> = (0..=u8::MAX)
+                .filter_map(|byte| Some((byte, acceptor.step(&state, byte)?)))
+                .collect();
+            assert!(
+                acceptor.may_end(&state) || !ways.is_empty() || text.is_empty(),
+                "{text:?} cannot be completed"
+            );
             if acceptor.may_end(&state) {
                 texts.push(String::from_utf8_lossy(&text).into_owned());
             }
-            open.extend(ways.into_iter().map(|(byte, next)| (text.iter().copied().chain([byte]).collect(), next)));
+            open.extend(
+                ways.into_iter()
+                    .map(|(byte, next)| (text.iter().copied().chain([byte]).collect(), next)),
+            );
         }
         texts.sort();
         texts
@@ -113,8 +141,17 @@ mod tests {
         let words = ["a", "ab", "abc", "abd", "b", "bcd", "bce"];
         let phrase = PhraseAcceptor::new(&Phrase::one_of(words));
         for bits in 0u32..1 << words.len() {
-            let out: Vec<&str> = words.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1).map(|(_, word)| *word).collect();
-            let left: Vec<&str> = words.iter().filter(|word| !out.contains(word)).copied().collect();
+            let out: Vec<&str> = words
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| bits >> i & 1 == 1)
+                .map(|(_, word)| *word)
+                .collect();
+            let left: Vec<&str> = words
+                .iter()
+                .filter(|word| !out.contains(word))
+                .copied()
+                .collect();
             let except = Except::new(&phrase, out.iter().copied().chain(["zz", "abcx"]));
             assert_eq!(all(&except), left, "without {out:?}");
             assert_eq!(except.is_empty(), left.is_empty());

@@ -64,7 +64,15 @@ const fn row(
     returns: Returns,
     doc: &'static str,
 ) -> Signature {
-    Signature { tool, name, params, required, variadic, returns, doc }
+    Signature {
+        tool,
+        name,
+        params,
+        required,
+        variadic,
+        returns,
+        doc,
+    }
 }
 
 /// The thirteen tools in the order of spec A.1.
@@ -96,7 +104,15 @@ pub const SIGNATURES: [Signature; 13] = [
         Returns::Set,
         "entities or literals to which a member has the relation (an out-relation, walked forwards)",
     ),
-    row(Tool::GetEntityByType, "get_entity_by_type", &[Param::Class], 1, false, Returns::Set, "all entities of a class"),
+    row(
+        Tool::GetEntityByType,
+        "get_entity_by_type",
+        &[Param::Class],
+        1,
+        false,
+        Returns::Set,
+        "all entities of a class",
+    ),
     row(
         Tool::GetEntityByConstraint,
         "get_entity_by_constraint",
@@ -115,9 +131,33 @@ pub const SIGNATURES: [Signature; 13] = [
         Returns::Set,
         "entities that a mention in the question may mean, best first",
     ),
-    row(Tool::Count, "count", &[Param::Set], 1, false, Returns::Number, "the number of members"),
-    row(Tool::Intersect, "intersect", &[Param::Set, Param::Set], 2, true, Returns::Set, "members of all the sets"),
-    row(Tool::Union, "union", &[Param::Set, Param::Set], 2, true, Returns::Set, "members of any of the sets"),
+    row(
+        Tool::Count,
+        "count",
+        &[Param::Set],
+        1,
+        false,
+        Returns::Number,
+        "the number of members",
+    ),
+    row(
+        Tool::Intersect,
+        "intersect",
+        &[Param::Set, Param::Set],
+        2,
+        true,
+        Returns::Set,
+        "members of all the sets",
+    ),
+    row(
+        Tool::Union,
+        "union",
+        &[Param::Set, Param::Set],
+        2,
+        true,
+        Returns::Set,
+        "members of any of the sets",
+    ),
     row(
         Tool::Judge,
         "judge",
@@ -173,7 +213,10 @@ impl Tool {
     /// The tool of a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
-        SIGNATURES.iter().find(|row| row.name == name).map(|row| row.tool)
+        SIGNATURES
+            .iter()
+            .find(|row| row.name == name)
+            .map(|row| row.tool)
     }
 }
 
@@ -200,7 +243,13 @@ pub fn tool_list() -> String {
             .params
             .iter()
             .enumerate()
-            .map(|(i, param)| if i < row.required { param.word().to_owned() } else { format!("[{}]", param.word()) })
+            .map(|(i, param)| {
+                if i < row.required {
+                    param.word().to_owned()
+                } else {
+                    format!("[{}]", param.word())
+                }
+            })
             .collect();
         let more = if row.variadic { ", ..." } else { "" };
         let returns = match row.returns {
@@ -210,7 +259,12 @@ pub fn tool_list() -> String {
             Returns::Truth => "truth value",
             Returns::Answer => "answer",
         };
-        text.push_str(&format!("{}({}{more}) -> {returns}: {}\n", row.name, params.join(", "), row.doc));
+        text.push_str(&format!(
+            "{}({}{more}) -> {returns}: {}\n",
+            row.name,
+            params.join(", "),
+            row.doc
+        ));
     }
     text
 }

@@ -39,7 +39,11 @@ pub struct LenientProgram {
 /// # Errors
 /// [`ParseError`] with the place and what was expected there.
 pub fn parse_call(text: &str) -> Result<Call, ParseError> {
-    let mut parser = Parser { text, at: 0, lenient: false };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        lenient: false,
+    };
     let call = parser.call()?;
     parser.space();
     if parser.at < text.len() {
@@ -53,7 +57,11 @@ pub fn parse_call(text: &str) -> Result<Call, ParseError> {
 /// # Errors
 /// [`ParseError`] of the first call that does not parse.
 pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
-    let mut parser = Parser { text, at: 0, lenient: false };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        lenient: false,
+    };
     let mut calls = Vec::new();
     loop {
         parser.separators();
@@ -77,10 +85,19 @@ pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
 /// [`ParseError`] when no call can be read.
 pub fn parse_call_lenient(text: &str) -> Result<Call, ParseError> {
     let program = parse_program_lenient(text);
-    match (program.calls.into_iter().next(), program.errors.into_iter().next()) {
+    match (
+        program.calls.into_iter().next(),
+        program.errors.into_iter().next(),
+    ) {
         (Some((call, _)), _) => Ok(call),
         (None, Some(error)) => Err(error),
-        (None, None) => Err(ParseError { span: Span { start: 0, end: text.len() }, message: "there is no call".to_owned() }),
+        (None, None) => Err(ParseError {
+            span: Span {
+                start: 0,
+                end: text.len(),
+            },
+            message: "there is no call".to_owned(),
+        }),
     }
 }
 
@@ -88,7 +105,11 @@ pub fn parse_call_lenient(text: &str) -> Result<Call, ParseError> {
 #[must_use]
 pub fn parse_program_lenient(text: &str) -> LenientProgram {
     let mut program = LenientProgram::default();
-    let mut parser = Parser { text, at: 0, lenient: true };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        lenient: true,
+    };
     loop {
         parser.separators();
         if parser.at >= text.len() {
@@ -100,7 +121,13 @@ pub fn parse_program_lenient(text: &str) -> LenientProgram {
             continue;
         }
         match parser.call() {
-            Ok(call) => program.calls.push((call, Span { start, end: parser.at })),
+            Ok(call) => program.calls.push((
+                call,
+                Span {
+                    start,
+                    end: parser.at,
+                },
+            )),
             Err(error) => {
                 program.errors.push(error);
                 parser.at = start;
@@ -122,7 +149,13 @@ impl Parser<'_> {
     }
 
     fn error(&self, message: impl Into<String>) -> ParseError {
-        ParseError { span: Span { start: self.at, end: self.text.len() }, message: message.into() }
+        ParseError {
+            span: Span {
+                start: self.at,
+                end: self.text.len(),
+            },
+            message: message.into(),
+        }
     }
 
     fn space(&mut self) {
@@ -132,7 +165,10 @@ impl Parser<'_> {
 
     fn separators(&mut self) {
         let rest = self.rest();
-        self.at += rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';').len();
+        self.at += rest.len()
+            - rest
+                .trim_start_matches(|c: char| c.is_whitespace() || c == ';')
+                .len();
     }
 
     fn skip_line(&mut self) {
@@ -149,13 +185,21 @@ impl Parser<'_> {
     }
 
     fn require(&mut self, token: &str) -> Result<(), ParseError> {
-        if self.eat(token) { Ok(()) } else { Err(self.error(format!("expected `{token}`, found {}", self.found()))) }
+        if self.eat(token) {
+            Ok(())
+        } else {
+            Err(self.error(format!("expected `{token}`, found {}", self.found())))
+        }
     }
 
     /// The next few characters, for messages.
     fn found(&self) -> String {
         let next: String = self.rest().chars().take(12).collect();
-        if next.is_empty() { "the end of the text".to_owned() } else { format!("`{next}`") }
+        if next.is_empty() {
+            "the end of the text".to_owned()
+        } else {
+            format!("`{next}`")
+        }
     }
 
     fn word(&mut self) -> &str {
@@ -178,10 +222,17 @@ impl Parser<'_> {
         } else {
             (None, first, start)
         };
-        let known = if self.lenient { Tool::by_name(&name.to_ascii_lowercase()) } else { Tool::by_name(&name) };
+        let known = if self.lenient {
+            Tool::by_name(&name.to_ascii_lowercase())
+        } else {
+            Tool::by_name(&name)
+        };
         let Some(tool) = known else {
             self.at = name_at;
-            return Err(self.error(format!("`{name}` is no tool; the tools are {}", SIGNATURES.map(|row| row.name).join(", "))));
+            return Err(self.error(format!(
+                "`{name}` is no tool; the tools are {}",
+                SIGNATURES.map(|row| row.name).join(", ")
+            )));
         };
         let target = self.checked_target(tool, target, start)?;
         self.require("(")?;
@@ -193,19 +244,31 @@ impl Parser<'_> {
         if word == "ans" {
             return Ok(Target::Ans);
         }
-        variable(word, self.lenient).map(Target::Var).ok_or_else(|| ParseError {
-            span: Span { start, end: self.at },
-            message: format!("`{word}` cannot be assigned to; write v0, v1, … or ans"),
-        })
+        variable(word, self.lenient)
+            .map(Target::Var)
+            .ok_or_else(|| ParseError {
+                span: Span {
+                    start,
+                    end: self.at,
+                },
+                message: format!("`{word}` cannot be assigned to; write v0, v1, … or ans"),
+            })
     }
 
-    fn checked_target(&self, tool: Tool, target: Option<Target>, start: usize) -> Result<Target, ParseError> {
+    fn checked_target(
+        &self,
+        tool: Tool,
+        target: Option<Target>,
+        start: usize,
+    ) -> Result<Target, ParseError> {
         let right = match (tool.signature().returns, target) {
             (Returns::Relations, None) => Some(Target::None),
             (Returns::Relations, Some(_)) if self.lenient => Some(Target::None),
             (Returns::Answer, Some(Target::Ans)) => Some(Target::Ans),
             (Returns::Answer, _) if self.lenient => Some(Target::Ans),
-            (Returns::Set | Returns::Number | Returns::Truth, Some(Target::Var(index))) => Some(Target::Var(index)),
+            (Returns::Set | Returns::Number | Returns::Truth, Some(Target::Var(index))) => {
+                Some(Target::Var(index))
+            }
             _ => None,
         };
         right.ok_or_else(|| {
@@ -214,7 +277,13 @@ impl Parser<'_> {
                 Returns::Answer => "write ans = end(…)".to_owned(),
                 _ => format!("write vN = {}(…)", tool.name()),
             };
-            ParseError { span: Span { start, end: self.at }, message: form }
+            ParseError {
+                span: Span {
+                    start,
+                    end: self.at,
+                },
+                message: form,
+            }
         })
     }
 
@@ -225,14 +294,24 @@ impl Parser<'_> {
             // The paper's table writes intersect([E1, …]); the worked programs do not.
             args = self.list()?;
             if args.len() < row.required {
-                return Err(self.error(format!("{} takes at least {} sets", row.name, row.required)));
+                return Err(
+                    self.error(format!("{} takes at least {} sets", row.name, row.required))
+                );
             }
             self.close()?;
             return Ok(args);
         }
         loop {
-            let Some(&param) = row.params.get(args.len()).or(if row.variadic { row.params.last() } else { None }) else {
-                return Err(self.error(format!("{} takes at most {} arguments", row.name, row.params.len())));
+            let Some(&param) = row.params.get(args.len()).or(if row.variadic {
+                row.params.last()
+            } else {
+                None
+            }) else {
+                return Err(self.error(format!(
+                    "{} takes at most {} arguments",
+                    row.name,
+                    row.params.len()
+                )));
             };
             args.push(self.arg(param)?);
             if self.eat(",") {
@@ -247,7 +326,14 @@ impl Parser<'_> {
 
     fn close(&mut self) -> Result<(), ParseError> {
         if self.eat(")")
-            || (self.lenient && matches!(self.rest().trim_start_matches([' ', '\t', '\r']).chars().next(), None | Some(';' | '\n')))
+            || (self.lenient
+                && matches!(
+                    self.rest()
+                        .trim_start_matches([' ', '\t', '\r'])
+                        .chars()
+                        .next(),
+                    None | Some(';' | '\n')
+                ))
         {
             return Ok(());
         }
@@ -257,9 +343,17 @@ impl Parser<'_> {
     fn check_count(&self, tool: Tool, args: &[Arg]) -> Result<(), ParseError> {
         let row = tool.signature();
         let extreme = matches!(args.get(2), Some(Arg::Extreme(_)));
-        let required = if tool == Tool::GetEntityByConstraint && !extreme { row.params.len() } else { row.required };
+        let required = if tool == Tool::GetEntityByConstraint && !extreme {
+            row.params.len()
+        } else {
+            row.required
+        };
         if args.len() < required {
-            return Err(self.error(format!("{} takes {required} arguments, {} given", row.name, args.len())));
+            return Err(self.error(format!(
+                "{} takes {required} arguments, {} given",
+                row.name,
+                args.len()
+            )));
         }
         if extreme && args.len() > 3 {
             return Err(self.error("argmax and argmin take no value"));
@@ -303,7 +397,10 @@ impl Parser<'_> {
                 return Ok(Arg::Op(op));
             }
         }
-        Err(self.error(format!("expected one of = != < <= > >= argmax argmin, found {}", self.found())))
+        Err(self.error(format!(
+            "expected one of = != < <= > >= argmax argmin, found {}",
+            self.found()
+        )))
     }
 
     fn set(&mut self) -> Result<Arg, ParseError> {
@@ -319,7 +416,10 @@ impl Parser<'_> {
 
     fn peek_variable(&self) -> Option<u32> {
         let rest = self.rest();
-        variable(&rest[..rest.find(is_delimiter).unwrap_or(rest.len())], self.lenient)
+        variable(
+            &rest[..rest.find(is_delimiter).unwrap_or(rest.len())],
+            self.lenient,
+        )
     }
 
     fn list(&mut self) -> Result<Vec<Arg>, ParseError> {
@@ -353,7 +453,10 @@ impl Parser<'_> {
         if word.is_empty() {
             return Err(self.error(format!("expected a name, found {}", self.found())));
         }
-        Ok(kinds.iter().find_map(|&kind| handle(&word, kind)).map_or(Arg::Name(word), Arg::Handle))
+        Ok(kinds
+            .iter()
+            .find_map(|&kind| handle(&word, kind))
+            .map_or(Arg::Name(word), Arg::Handle))
     }
 
     fn quoted_name(&mut self) -> Result<Arg, ParseError> {
@@ -375,7 +478,13 @@ impl Parser<'_> {
                 c => name.push(c),
             }
         }
-        Err(ParseError { span: Span { start, end: self.text.len() }, message: "this `<` is never closed by `>`".to_owned() })
+        Err(ParseError {
+            span: Span {
+                start,
+                end: self.text.len(),
+            },
+            message: "this `<` is never closed by `>`".to_owned(),
+        })
     }
 
     fn value(&mut self) -> Result<Arg, ParseError> {
@@ -397,7 +506,9 @@ impl Parser<'_> {
         if looks_literal(&word) {
             return Ok(Arg::Literal(self.typed(Literal::plain(word))?));
         }
-        let known = [HandleKind::Value, HandleKind::Entity, HandleKind::Class].into_iter().find_map(|kind| handle(&word, kind));
+        let known = [HandleKind::Value, HandleKind::Entity, HandleKind::Class]
+            .into_iter()
+            .find_map(|kind| handle(&word, kind));
         Ok(known.map_or(Arg::Name(word), Arg::Handle))
     }
 
@@ -407,7 +518,10 @@ impl Parser<'_> {
         }
         let word = self.word().to_owned();
         if word.is_empty() {
-            return Err(self.error(format!("expected a mention in quotes, found {}", self.found())));
+            return Err(self.error(format!(
+                "expected a mention in quotes, found {}",
+                self.found()
+            )));
         }
         Ok(Arg::Literal(Literal::plain(word)))
     }
@@ -432,7 +546,13 @@ impl Parser<'_> {
                 c => lexical.push(c),
             }
         }
-        Err(ParseError { span: Span { start, end: self.text.len() }, message: "this quotation mark is never closed".to_owned() })
+        Err(ParseError {
+            span: Span {
+                start,
+                end: self.text.len(),
+            },
+            message: "this quotation mark is never closed".to_owned(),
+        })
     }
 
     /// An optional `^^datatype` or `@lang` behind a literal.
@@ -446,7 +566,8 @@ impl Parser<'_> {
                 }
             } else {
                 let word = self.word();
-                word.strip_prefix("xsd:").map_or_else(|| word.to_owned(), |local| format!("{XSD}{local}"))
+                word.strip_prefix("xsd:")
+                    .map_or_else(|| word.to_owned(), |local| format!("{XSD}{local}"))
             };
             if datatype.is_empty() {
                 return Err(self.error("expected a datatype after ^^"));
@@ -463,7 +584,11 @@ impl Parser<'_> {
 /// `v3`; leniently also `var_3`, the spelling of the published code.
 fn variable(word: &str, lenient: bool) -> Option<u32> {
     let rest = word.strip_prefix('v')?;
-    let digits = if lenient { rest.strip_prefix("ar_").unwrap_or(rest) } else { rest };
+    let digits = if lenient {
+        rest.strip_prefix("ar_").unwrap_or(rest)
+    } else {
+        rest
+    };
     number(digits)
 }
 
@@ -473,6 +598,8 @@ fn handle(word: &str, kind: HandleKind) -> Option<Handle> {
 
 /// Digits without a leading zero, so that every number has one spelling.
 fn number(digits: &str) -> Option<u32> {
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    let plain = !digits.is_empty()
+        && digits.bytes().all(|b| b.is_ascii_digit())
+        && (digits == "0" || !digits.starts_with('0'));
     if plain { digits.parse().ok() } else { None }
 }

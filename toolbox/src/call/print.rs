@@ -17,23 +17,31 @@ impl fmt::Display for Handle {
 pub(super) fn is_delimiter(c: char) -> bool {
     // Up to the space all of ASCII is white space or control.
     if c.is_ascii() && !matches!(c, '\0'..=' ' | '\x7f') {
-        return matches!(c, ',' | '(' | ')' | '[' | ']' | '"' | '<' | '>' | '=' | '~' | ';' | '\\');
+        return matches!(
+            c,
+            ',' | '(' | ')' | '[' | ']' | '"' | '<' | '>' | '=' | '~' | ';' | '\\'
+        );
     }
     c.is_whitespace() || c.is_control()
 }
 
 /// Whether a character of the text [`is_delimiter`].
 fn holds_delimiter(text: &str) -> bool {
-    static OF_ASCII: LazyLock<[bool; 128]> = LazyLock::new(|| std::array::from_fn(|code| is_delimiter(char::from(code as u8))));
+    static OF_ASCII: LazyLock<[bool; 128]> =
+        LazyLock::new(|| std::array::from_fn(|code| is_delimiter(char::from(code as u8))));
     let of_ascii = &*OF_ASCII;
-    text.bytes().any(|byte| of_ascii.get(usize::from(byte)) == Some(&true)) || !text.is_ascii() && text.chars().any(is_delimiter)
+    text.bytes()
+        .any(|byte| of_ascii.get(usize::from(byte)) == Some(&true))
+        || !text.is_ascii() && text.chars().any(is_delimiter)
 }
 
 /// Whether bare text would be read as a number or a date rather than as a name.
 pub(super) fn looks_literal(text: &str) -> bool {
     let body = text.strip_prefix(['-', '+']).unwrap_or(text);
     body.starts_with(|c: char| c.is_ascii_digit())
-        && body.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ':' | 'T' | 'Z' | 'e' | 'E'))
+        && body.chars().all(|c| {
+            c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | ':' | 'T' | 'Z' | 'e' | 'E')
+        })
         && !body.ends_with(['.', '-', '+', ':'])
 }
 
@@ -41,14 +49,19 @@ pub(super) fn looks_literal(text: &str) -> bool {
 pub(super) fn looks_reserved(text: &str) -> bool {
     let mut chars = text.chars();
     let reserved_word = matches!(text, "argmax" | "argmin" | "ans" | "NOW" | "!" | "!=");
-    let letter = chars.next().is_some_and(|c| matches!(c, 'v' | 'e' | 'r' | 'c' | 'x' | 'm'));
-    reserved_word || text.starts_with('!') || (letter && !chars.as_str().is_empty() && chars.all(|c| c.is_ascii_digit()))
+    let letter = chars
+        .next()
+        .is_some_and(|c| matches!(c, 'v' | 'e' | 'r' | 'c' | 'x' | 'm'));
+    reserved_word
+        || text.starts_with('!')
+        || (letter && !chars.as_str().is_empty() && chars.all(|c| c.is_ascii_digit()))
 }
 
 /// A name as an argument: bare where that is unambiguous, else between angle brackets with `\` before `\`, `>` and line breaks.
 #[must_use]
 pub fn print_name(name: &str) -> String {
-    let bare = !name.is_empty() && !holds_delimiter(name) && !looks_literal(name) && !looks_reserved(name);
+    let bare =
+        !name.is_empty() && !holds_delimiter(name) && !looks_literal(name) && !looks_reserved(name);
     if bare {
         return name.to_owned();
     }
@@ -126,5 +139,9 @@ impl fmt::Display for Call {
 /// A program as text: one call a line, separated by `;`.
 #[must_use]
 pub fn print_program(calls: &[Call]) -> String {
-    calls.iter().map(ToString::to_string).collect::<Vec<_>>().join(";\n")
+    calls
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(";\n")
 }

@@ -38,7 +38,10 @@ pub enum ToolError {
         near: Vec<String>,
     },
     /// An answer of statement nodes only (rule R22).
-    #[error("{set} holds statements without names, which answer nothing; walk on from it{}", nearest(near))]
+    #[error(
+        "{set} holds statements without names, which answer nothing; walk on from it{}",
+        nearest(near)
+    )]
     Statements {
         /// The set argument.
         set: String,
@@ -119,7 +122,11 @@ pub enum ToolError {
 }
 
 fn nearest(near: &[String]) -> String {
-    if near.is_empty() { String::new() } else { format!("; nearest: {}", near.join(", ")) }
+    if near.is_empty() {
+        String::new()
+    } else {
+        format!("; nearest: {}", near.join(", "))
+    }
 }
 
 fn defined(live: usize) -> String {

@@ -17,7 +17,11 @@ type Triple = (NodeId, RelId, NodeId);
 /// the program still knows them.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
-    let mut walk = Walk { session, needed: BTreeMap::new(), triples: BTreeSet::new() };
+    let mut walk = Walk {
+        session,
+        needed: BTreeMap::new(),
+        triples: BTreeSet::new(),
+    };
     for step in session.steps().iter().rev() {
         let members = match (&step.observation, step.call.target) {
             (Observation::Answer(Value::Set(set)), _) => set.to_vec(),
@@ -29,7 +33,10 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
             },
             _ => continue,
         };
-        let all = matches!(step.observation, Observation::Answer(Value::Int(_) | Value::Bool(_)));
+        let all = matches!(
+            step.observation,
+            Observation::Answer(Value::Int(_) | Value::Bool(_))
+        );
         walk.step(&step.call, &step.inputs, step.walked, &members, all);
     }
     for step in session.steps() {
@@ -62,7 +69,14 @@ impl Walk<'_, '_> {
         }
     }
 
-    fn step(&mut self, call: &Call, inputs: &[EntSet], walked: Option<(Relation, bool)>, members: &[NodeId], all: bool) {
+    fn step(
+        &mut self,
+        call: &Call,
+        inputs: &[EntSet],
+        walked: Option<(Relation, bool)>,
+        members: &[NodeId],
+        all: bool,
+    ) {
         match call.tool {
             Tool::End => {
                 if all {
@@ -73,10 +87,15 @@ impl Walk<'_, '_> {
                 }
             }
             Tool::GetTailEntity | Tool::GetHeadEntity => {
-                let Some((relation, forward)) = walked else { return };
+                let Some((relation, forward)) = walked else {
+                    return;
+                };
                 for &member in members {
                     // One derivation is enough; the lowest id keeps the choice deterministic.
-                    let from = inputs[0].iter().copied().find(|&node| self.session.step(node, relation, forward).contains(&member));
+                    let from = inputs[0]
+                        .iter()
+                        .copied()
+                        .find(|&node| self.session.step(node, relation, forward).contains(&member));
                     if let Some(node) = from {
                         self.keep(node, relation, forward, member);
                         self.need(&call.args[0], [node]);
@@ -90,8 +109,13 @@ impl Walk<'_, '_> {
                 }
             }
             Tool::GetEntityByConstraint => {
-                let chosen = matches!(call.args.get(2), Some(Arg::Extreme(_))) && inputs[0].len() <= COMPARED;
-                let members = if chosen && !members.is_empty() { &inputs[0] } else { members };
+                let chosen = matches!(call.args.get(2), Some(Arg::Extreme(_)))
+                    && inputs[0].len() <= COMPARED;
+                let members = if chosen && !members.is_empty() {
+                    &inputs[0]
+                } else {
+                    members
+                };
                 self.compared(call, walked, members);
                 self.need(&call.args[0], members.iter().copied());
             }
@@ -107,7 +131,13 @@ impl Walk<'_, '_> {
             }
             Tool::Union => {
                 for (arg, set) in call.args.iter().zip(inputs) {
-                    self.need(arg, members.iter().copied().filter(|member| set.binary_search(member).is_ok()));
+                    self.need(
+                        arg,
+                        members
+                            .iter()
+                            .copied()
+                            .filter(|member| set.binary_search(member).is_ok()),
+                    );
                 }
             }
             Tool::DisambiguateEntity => self.need(&call.args[0], members.iter().copied()),
@@ -117,11 +147,16 @@ impl Walk<'_, '_> {
 
     /// Keeps every tail that a comparison looked at, for the given members.
     fn compared(&mut self, call: &Call, walked: Option<(Relation, bool)>, members: &[NodeId]) {
-        let Some((relation, forward)) = walked else { return };
+        let Some((relation, forward)) = walked else {
+            return;
+        };
         if let Some(Arg::Var(index)) = call.args.get(3)
             && let Ok(set) = self.session.set(&Arg::Var(*index))
         {
-            self.needed.entry(*index).or_default().extend(set.iter().copied());
+            self.needed
+                .entry(*index)
+                .or_default()
+                .extend(set.iter().copied());
         }
         for &member in members {
             match relation {
@@ -150,19 +185,34 @@ impl Walk<'_, '_> {
         let kg = self.session.kg();
         for (i, arg) in call.args.iter().enumerate() {
             let Arg::Name(name) = arg else { continue };
-            let Some(node) = kg.by_name(name).filter(|_| i != 1) else { continue };
+            let Some(node) = kg.by_name(name).filter(|_| i != 1) else {
+                continue;
+            };
             if self.triples.iter().any(|&(s, _, o)| s == node || o == node) {
                 continue;
             }
-            let typed = || kg.instances(node).first().map(|&member| proof(kg, member, node)).unwrap_or_default();
+            let typed = || {
+                kg.instances(node)
+                    .first()
+                    .map(|&member| proof(kg, member, node))
+                    .unwrap_or_default()
+            };
             if call.tool == Tool::GetEntityByType {
                 self.triples.extend(typed());
                 continue;
             }
-            let out = kg.out_relations(node).first().and_then(|&r| kg.tails(node, r).first().map(|&t| (node, r, t)));
-            let known = out.or_else(|| kg.in_relations(node).first().and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node))));
+            let out = kg
+                .out_relations(node)
+                .first()
+                .and_then(|&r| kg.tails(node, r).first().map(|&t| (node, r, t)));
+            let known = out.or_else(|| {
+                kg.in_relations(node)
+                    .first()
+                    .and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node)))
+            });
             // A class that something was judged by.
-            self.triples.extend(known.map_or_else(typed, |known| vec![known]));
+            self.triples
+                .extend(known.map_or_else(typed, |known| vec![known]));
         }
     }
 
@@ -171,6 +221,10 @@ impl Walk<'_, '_> {
             Relation::Plain(id) => id,
             Relation::Interval(index) => self.session.kg().schema().intervals[index].from,
         };
-        self.triples.insert(if forward { (node, id, other) } else { (other, id, node) });
+        self.triples.insert(if forward {
+            (node, id, other)
+        } else {
+            (other, id, node)
+        });
     }
 }

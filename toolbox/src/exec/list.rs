@@ -40,16 +40,34 @@ impl Session<'_> {
 
     /// Every relation of the nodes of `from`, and only those that lead to one of `to` where that is given, best first for the question and a
     /// phrase of it: what a triple is linked by (Triad's one-hop traversal, spec C.4).
-    pub(crate) fn relations_of(&self, from: &[NodeId], to: Option<&[NodeId]>, phrase: &str) -> Vec<Ranked> {
+    pub(crate) fn relations_of(
+        &self,
+        from: &[NodeId],
+        to: Option<&[NodeId]>,
+        phrase: &str,
+    ) -> Vec<Ranked> {
         let mut all = self.adjacent(from);
         if let Some(to) = to {
             self.keep_between(&mut all, from, to);
         }
         let mut ranked = self.ranked(&all, &[]);
         let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate.clone()).collect();
-        let said = self.options.ranker.score_relations(Asked { question: phrase, path: &[] }, &candidates);
-        ranked.iter_mut().zip(said).for_each(|(one, said)| one.score += PHRASE_WEIGHT * said);
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.candidate.name.cmp(&b.candidate.name)));
+        let said = self.options.ranker.score_relations(
+            Asked {
+                question: phrase,
+                path: &[],
+            },
+            &candidates,
+        );
+        ranked
+            .iter_mut()
+            .zip(said)
+            .for_each(|(one, said)| one.score += PHRASE_WEIGHT * said);
+        ranked.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| a.candidate.name.cmp(&b.candidate.name))
+        });
         ranked
     }
 
@@ -64,7 +82,13 @@ impl Session<'_> {
     }
 
     /// The list that a call shows of a set: the relations it has, or with a second set those that link the two, best first.
-    pub(super) fn list(&self, call: &Call, from: &[NodeId], second: Option<&[NodeId]>, limit: usize) -> Shown {
+    pub(super) fn list(
+        &self,
+        call: &Call,
+        from: &[NodeId],
+        second: Option<&[NodeId]>,
+        limit: usize,
+    ) -> Shown {
         if !self.options.lists {
             return Shown::default();
         }
@@ -72,11 +96,20 @@ impl Session<'_> {
         if let Some(second) = second {
             self.keep_between(&mut adjacent, from, second);
         }
-        let path = call.args.first().map(|set| self.path(set)).unwrap_or_default();
+        let path = call
+            .args
+            .first()
+            .map(|set| self.path(set))
+            .unwrap_or_default();
         let ranked = self.ranked(&adjacent, &path);
         let shown = self.cut(&ranked, limit);
         match self.options.prompt_tokens {
-            Some(most) => self.fitting(&ranked, shown, limit, most.saturating_sub(memory::paper_tokens(self, call))),
+            Some(most) => self.fitting(
+                &ranked,
+                shown,
+                limit,
+                most.saturating_sub(memory::paper_tokens(self, call)),
+            ),
             None => shown,
         }
     }
@@ -84,8 +117,18 @@ impl Session<'_> {
     /// A list cut until it costs no more tokens than are left of a prompt; one relation stays, and so does whatever must be shown.
     fn fitting(&self, ranked: &[Ranked], shown: Shown, limit: usize, left: usize) -> Shown {
         let tokens = |relation: &Relation| memory::listed_tokens(&self.relation_name(*relation));
-        let cost = |shown: &Shown| shown.out.iter().chain(&shown.incoming).map(tokens).sum::<usize>();
-        let must = ranked.iter().filter(|one| self.options.must_show.contains(&one.relation)).count();
+        let cost = |shown: &Shown| {
+            shown
+                .out
+                .iter()
+                .chain(&shown.incoming)
+                .map(tokens)
+                .sum::<usize>()
+        };
+        let must = ranked
+            .iter()
+            .filter(|one| self.options.must_show.contains(&one.relation))
+            .count();
         let (mut shown, mut limit) = (shown, limit.min(ranked.len()));
         while limit > must.max(1) && cost(&shown) > left {
             limit -= 1;
@@ -100,39 +143,89 @@ impl Session<'_> {
         for found in [&mut out, &mut incoming] {
             found.retain(|(id, _)| !self.options.without.contains(id));
         }
-        let plain = |out: bool| move |&(id, member): &(RelId, NodeId)| Adjacent { relation: Relation::Plain(id), out, member };
+        let plain = |out: bool| {
+            move |&(id, member): &(RelId, NodeId)| Adjacent {
+                relation: Relation::Plain(id),
+                out,
+                member,
+            }
+        };
         let mut all: Vec<Adjacent> = out.iter().map(plain(true)).collect();
         for (index, interval) in self.kg.schema().intervals.iter().enumerate() {
-            let bound = [interval.from, interval.to].into_iter().find_map(|id| out.binary_search_by_key(&id, |found| found.0).ok());
+            let bound = [interval.from, interval.to]
+                .into_iter()
+                .find_map(|id| out.binary_search_by_key(&id, |found| found.0).ok());
             if let Some(at) = bound {
-                all.push(Adjacent { relation: Relation::Interval(index), out: true, member: out[at].1 });
+                all.push(Adjacent {
+                    relation: Relation::Interval(index),
+                    out: true,
+                    member: out[at].1,
+                });
             }
         }
         let schema = self.kg.schema();
         // Rule R3: what its declared reverse already says going out is not said again coming in, unless a gold program walks it that way.
-        let said = |id: RelId| schema.reverse(id).any(|reverse| out.binary_search_by_key(&reverse, |found| found.0).is_ok());
-        let dropped = |id: RelId| schema.settings.unify_directions && !self.options.must_show.contains(&Relation::Plain(id)) && said(id);
-        all.extend(incoming.iter().filter(|found| !dropped(found.0)).map(plain(false)));
+        let said = |id: RelId| {
+            schema
+                .reverse(id)
+                .any(|reverse| out.binary_search_by_key(&reverse, |found| found.0).is_ok())
+        };
+        let dropped = |id: RelId| {
+            schema.settings.unify_directions
+                && !self.options.must_show.contains(&Relation::Plain(id))
+                && said(id)
+        };
+        all.extend(
+            incoming
+                .iter()
+                .filter(|found| !dropped(found.0))
+                .map(plain(false)),
+        );
         all
     }
 
     /// Keeps relations that link a member of the first set to one of the second (out) or the other way round (in).
-    pub(super) fn keep_between(&self, all: &mut Vec<Adjacent>, first: &[NodeId], second: &[NodeId]) {
-        all.retain(|a| first.iter().any(|&node| self.step(node, a.relation, a.out).iter().any(|far| second.binary_search(far).is_ok())));
+    pub(super) fn keep_between(
+        &self,
+        all: &mut Vec<Adjacent>,
+        first: &[NodeId],
+        second: &[NodeId],
+    ) {
+        all.retain(|a| {
+            first.iter().any(|&node| {
+                self.step(node, a.relation, a.out)
+                    .iter()
+                    .any(|far| second.binary_search(far).is_ok())
+            })
+        });
     }
 
     /// All of them, best first, however many there are; equal scores in order of names.
     pub(super) fn ranked(&self, all: &[Adjacent], path: &[Candidate]) -> Vec<Ranked> {
-        let candidates: Vec<Candidate> = all.iter().map(|a| self.candidate(a.relation, a.out, Some(a.member))).collect();
-        let asked = Asked { question: &self.bare_question, path };
+        let candidates: Vec<Candidate> = all
+            .iter()
+            .map(|a| self.candidate(a.relation, a.out, Some(a.member)))
+            .collect();
+        let asked = Asked {
+            question: &self.bare_question,
+            path,
+        };
         let scores = self.options.ranker.score_relations(asked, &candidates);
         let mut ranked: Vec<Ranked> = all
             .iter()
             .zip(candidates)
             .zip(scores)
-            .map(|((adjacent, candidate), score)| Ranked { relation: adjacent.relation, candidate, score })
+            .map(|((adjacent, candidate), score)| Ranked {
+                relation: adjacent.relation,
+                candidate,
+                score,
+            })
             .collect();
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.candidate.name.cmp(&b.candidate.name)));
+        ranked.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| a.candidate.name.cmp(&b.candidate.name))
+        });
         ranked
     }
 
@@ -149,36 +242,60 @@ impl Session<'_> {
         }
         let mut shown = Shown::default();
         for one in kept {
-            if one.candidate.out { shown.out.push(one.relation) } else { shown.incoming.push(one.relation) }
+            if one.candidate.out {
+                shown.out.push(one.relation)
+            } else {
+                shown.incoming.push(one.relation)
+            }
         }
         shown
     }
 
     /// A relation as rankers see it, for a set of which `member` has it.
-    pub(super) fn candidate(&self, relation: Relation, out: bool, member: Option<NodeId>) -> Candidate {
+    pub(super) fn candidate(
+        &self,
+        relation: Relation,
+        out: bool,
+        member: Option<NodeId>,
+    ) -> Candidate {
         let name = self.relation_name(relation);
         let label = match relation {
             Relation::Plain(id) => self.kg.label(id.node()).filter(|label| *label != name),
             Relation::Interval(_) => None,
         };
         let leads_to = match relation {
-            Relation::Plain(_) => {
-                member.and_then(|node| self.step(node, relation, out).first().copied()).map_or(LeadsTo::Unknown, |far| self.leads_to(far))
-            }
+            Relation::Plain(_) => member
+                .and_then(|node| self.step(node, relation, out).first().copied())
+                .map_or(LeadsTo::Unknown, |far| self.leads_to(far)),
             Relation::Interval(_) => LeadsTo::Time,
         };
-        Candidate { name, label, out, leads_to }
+        Candidate {
+            name,
+            label,
+            out,
+            leads_to,
+        }
     }
 
     fn leads_to(&self, far: NodeId) -> LeadsTo {
         let resource = self.kg.resources().contains(&far.0);
-        let literal = if resource && !self.kg.has_texts() { None } else { self.literals(&[far]).pop() };
+        let literal = if resource && !self.kg.has_texts() {
+            None
+        } else {
+            self.literals(&[far]).pop()
+        };
         match literal.map(|literal| Kind::majority([&literal])) {
             Some(Kind::Int | Kind::Float) => LeadsTo::Number,
             Some(Kind::Time) => LeadsTo::Time,
             _ if !resource => LeadsTo::Text,
             _ if !self.kg.has_label(far) => LeadsTo::Statement,
-            _ => LeadsTo::Thing(self.kg.types(far).into_iter().map(|class| self.kg.name(class)).collect()),
+            _ => LeadsTo::Thing(
+                self.kg
+                    .types(far)
+                    .into_iter()
+                    .map(|class| self.kg.name(class))
+                    .collect(),
+            ),
         }
     }
 }

@@ -17,36 +17,57 @@ impl Session<'_> {
         let handles = naming.things_by_handle();
         let mut sets = Vec::new();
         let relation_texts = |relations: &[Relation], first: usize| -> Vec<String> {
-            let named = relations.iter().zip(self.mentioned(relations, naming)).enumerate();
-            let text = |(i, (&relation, mention)): (usize, (&Relation, Option<usize>))| match mention {
-                Some(mention) => format!("m{mention}"),
-                None if naming.relations_by_handle() => format!("r{}", first + i),
-                None => print_name(&self.relation_name(relation)),
-            };
+            let named = relations
+                .iter()
+                .zip(self.mentioned(relations, naming))
+                .enumerate();
+            let text =
+                |(i, (&relation, mention)): (usize, (&Relation, Option<usize>))| match mention {
+                    Some(mention) => format!("m{mention}"),
+                    None if naming.relations_by_handle() => format!("r{}", first + i),
+                    None => print_name(&self.relation_name(relation)),
+                };
             named.map(text).collect()
         };
-        let mut add = |key: SetKey, text: String, scalar: bool, entity: bool, unanswerable: bool| {
-            let shown = self.shown.get(&key).cloned().unwrap_or_default();
-            sets.push(LiveSet {
-                text,
-                scalar,
-                entity,
-                unanswerable,
-                just_listed: self.last_shown.as_ref() == Some(&key),
-                out: relation_texts(&shown.out, 0),
-                incoming: relation_texts(&shown.incoming, shown.out.len()),
-            });
-        };
+        let mut add =
+            |key: SetKey, text: String, scalar: bool, entity: bool, unanswerable: bool| {
+                let shown = self.shown.get(&key).cloned().unwrap_or_default();
+                sets.push(LiveSet {
+                    text,
+                    scalar,
+                    entity,
+                    unanswerable,
+                    just_listed: self.last_shown.as_ref() == Some(&key),
+                    out: relation_texts(&shown.out, 0),
+                    incoming: relation_texts(&shown.incoming, shown.out.len()),
+                });
+            };
         for (i, &node) in self.linked.entities.iter().enumerate() {
-            let text = if handles { format!("e{i}") } else { print_name(&self.kg.name(node)) };
-            add(SetKey::Node(node), text, false, true, self.only_statements(&[node]));
+            let text = if handles {
+                format!("e{i}")
+            } else {
+                print_name(&self.kg.name(node))
+            };
+            add(
+                SetKey::Node(node),
+                text,
+                false,
+                true,
+                self.only_statements(&[node]),
+            );
         }
         for (i, value) in self.variables.iter().enumerate() {
             let (scalar, unanswerable) = match value {
                 Value::Set(set) => (false, self.only_statements(set)),
                 Value::Int(_) | Value::Bool(_) => (true, false),
             };
-            add(SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)), format!("v{i}"), scalar, false, unanswerable);
+            add(
+                SetKey::Var(u32::try_from(i).unwrap_or(u32::MAX)),
+                format!("v{i}"),
+                scalar,
+                false,
+                unanswerable,
+            );
         }
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
@@ -54,10 +75,35 @@ impl Session<'_> {
             next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
             last_call: self.steps.len() + 1 >= self.options.max_steps,
             sets,
-            types: self.kg.schema().type_relations.iter().map(|relation| print_name(&self.kg.name(relation.node()))).collect(),
-            classes: classes.map(|(i, &node)| if handles { format!("c{i}") } else { print_name(&self.kg.name(node)) }).collect(),
-            values: values.map(|(i, value)| if handles { format!("x{i}") } else { Arg::Literal(value.clone()).to_string() }).collect(),
-            mentions: link::mention_texts(&self.question).into_iter().map(|text| Literal::plain(text).to_string()).collect(),
+            types: self
+                .kg
+                .schema()
+                .type_relations
+                .iter()
+                .map(|relation| print_name(&self.kg.name(relation.node())))
+                .collect(),
+            classes: classes
+                .map(|(i, &node)| {
+                    if handles {
+                        format!("c{i}")
+                    } else {
+                        print_name(&self.kg.name(node))
+                    }
+                })
+                .collect(),
+            values: values
+                .map(|(i, value)| {
+                    if handles {
+                        format!("x{i}")
+                    } else {
+                        Arg::Literal(value.clone()).to_string()
+                    }
+                })
+                .collect(),
+            mentions: link::mention_texts(&self.question)
+                .into_iter()
+                .map(|text| Literal::plain(text).to_string())
+                .collect(),
         }
     }
 
@@ -71,28 +117,51 @@ impl Session<'_> {
             Relation::Plain(id) => self.kg.label(id.node()),
             Relation::Interval(_) => None,
         };
-        let named: Vec<Named> = relations.iter().map(|&r| Named { name: self.relation_name(r), label: label(r) }).collect();
+        let named: Vec<Named> = relations
+            .iter()
+            .map(|&r| Named {
+                name: self.relation_name(r),
+                label: label(r),
+            })
+            .collect();
         self.mentions().link(&named)
     }
 
     /// The words of the question that may name relations.
     #[must_use]
     pub fn mentions(&self) -> &Mentions {
-        self.mentions.get_or_init(|| Mentions::of(&text_values::mask_values(&self.linked.mask(&self.question), &self.linked.values)))
+        self.mentions.get_or_init(|| {
+            Mentions::of(&text_values::mask_values(
+                &self.linked.mask(&self.question),
+                &self.linked.values,
+            ))
+        })
     }
 }
 
 /// The classes that a question is offered, best first; those of `must_offer` among them.
-pub(super) fn offered_classes(kg: &dyn Kg, question: &str, must_offer: &[NodeId], ranker: &dyn Ranker) -> Vec<NodeId> {
+pub(super) fn offered_classes(
+    kg: &dyn Kg,
+    question: &str,
+    must_offer: &[NodeId],
+    ranker: &dyn Ranker,
+) -> Vec<NodeId> {
     let classes = kg.classes();
     let names: Vec<String> = classes.iter().map(|&class| kg.name(class)).collect();
     let texts: Vec<String> = classes
         .iter()
         .zip(&names)
-        .map(|(&class, name)| kg.label(class).map_or_else(|| name.clone(), |label| format!("{name} {label}")))
+        .map(|(&class, name)| {
+            kg.label(class)
+                .map_or_else(|| name.clone(), |label| format!("{name} {label}"))
+        })
         .collect();
     let order = best_first(&ranker.score(question, &texts), &names);
-    let mut offered: Vec<NodeId> = order.into_iter().take(limits::SHOWN_CLASSES).map(|i| classes[i]).collect();
+    let mut offered: Vec<NodeId> = order
+        .into_iter()
+        .take(limits::SHOWN_CLASSES)
+        .map(|i| classes[i])
+        .collect();
     for &class in must_offer {
         if !offered.contains(&class) && classes.binary_search(&class).is_ok() {
             if offered.len() >= limits::SHOWN_CLASSES

@@ -16,7 +16,9 @@ pub use error::ToolError;
 pub use evidence::evidence;
 pub use list::Ranked;
 use live::offered_classes;
-pub use types::{EntSet, Exclude, ExcludeWhen, ExecOptions, Naming, Observation, Relation, Shown, Step, Value};
+pub use types::{
+    EntSet, Exclude, ExcludeWhen, ExecOptions, Naming, Observation, Relation, Shown, Step, Value,
+};
 
 use crate::call::{Arg, Call, Target, Tool};
 use crate::kg::Kg;
@@ -57,7 +59,13 @@ pub struct Session<'g> {
 impl<'g> Session<'g> {
     /// Begins a question. `must_offer` are classes that stay in the offer even where the ranking cuts it (training data only).
     #[must_use]
-    pub fn new(kg: &'g dyn Kg, question: &str, linked: Linked, must_offer: &[NodeId], options: ExecOptions) -> Self {
+    pub fn new(
+        kg: &'g dyn Kg,
+        question: &str,
+        linked: Linked,
+        must_offer: &[NodeId],
+        options: ExecOptions,
+    ) -> Self {
         let (bare_question, classes) = if options.lists {
             let bare = linked.bare(question);
             let classes = offered_classes(kg, &bare, must_offer, options.ranker.as_ref());
@@ -165,10 +173,14 @@ impl<'g> Session<'g> {
             return Err(ToolError::Ended);
         }
         if self.steps.len() >= self.options.max_steps {
-            return Err(ToolError::Steps { limit: self.options.max_steps });
+            return Err(ToolError::Steps {
+                limit: self.options.max_steps,
+            });
         }
         if self.spent >= self.options.deadline {
-            return Err(ToolError::Deadline { limit: self.options.deadline });
+            return Err(ToolError::Deadline {
+                limit: self.options.deadline,
+            });
         }
         let next = u32::try_from(self.variables.len()).unwrap_or(u32::MAX);
         if let Target::Var(index) = call.target
@@ -188,8 +200,12 @@ impl<'g> Session<'g> {
             }
             Observation::Value(value) => {
                 if self.options.lists {
-                    let mut path: Vec<Candidate> = named.args.iter().flat_map(|arg| self.path(arg)).collect();
-                    path.extend(done.walked.map(|(relation, out)| self.candidate(relation, out, None)));
+                    let mut path: Vec<Candidate> =
+                        named.args.iter().flat_map(|arg| self.path(arg)).collect();
+                    path.extend(
+                        done.walked
+                            .map(|(relation, out)| self.candidate(relation, out, None)),
+                    );
                     self.paths.push(path);
                 }
                 self.variables.push(value.clone());
@@ -210,7 +226,9 @@ impl<'g> Session<'g> {
 
     /// Whether a set is refused as an answer because it holds nothing but statement nodes (rule R22).
     pub(crate) fn only_statements(&self, set: &[NodeId]) -> bool {
-        self.options.refuse_statements && !set.is_empty() && set.iter().all(|&node| self.kg.is_statement(node))
+        self.options.refuse_statements
+            && !set.is_empty()
+            && set.iter().all(|&node| self.kg.is_statement(node))
     }
 
     /// The printed name of a relation.
@@ -248,7 +266,10 @@ pub fn run_program(session: &mut Session<'_>, calls: &[Call]) -> Result<Value, (
     for (i, call) in calls.iter().enumerate() {
         session.run(call).map_err(|error| (i, error))?;
     }
-    session.answer().cloned().ok_or((calls.len(), ToolError::NoEnd))
+    session
+        .answer()
+        .cloned()
+        .ok_or((calls.len(), ToolError::NoEnd))
 }
 
 /// Whether a tool's result is a relation list.

@@ -24,7 +24,12 @@ impl Session<'_> {
         Ok(match arg {
             Arg::Handle(handle) => self.handle_name(*handle, set, out)?,
             Arg::Inverse(inner) => Arg::Inverse(Box::new(self.arg_with_name(inner, set, !out)?)),
-            Arg::List(items) => Arg::List(items.iter().map(|item| self.arg_with_name(item, set, out)).collect::<Result<_, _>>()?),
+            Arg::List(items) => Arg::List(
+                items
+                    .iter()
+                    .map(|item| self.arg_with_name(item, set, out))
+                    .collect::<Result<_, _>>()?,
+            ),
             other => other.clone(),
         })
     }
@@ -32,19 +37,31 @@ impl Session<'_> {
     /// `out`: whether a mention means a relation that leaves the set.
     fn handle_name(&self, handle: Handle, set: Option<&Arg>, out: bool) -> Result<Arg, ToolError> {
         let index = handle.index as usize;
-        let unknown = |right: String| ToolError::UnknownHandle { given: handle.to_string(), right };
+        let unknown = |right: String| ToolError::UnknownHandle {
+            given: handle.to_string(),
+            right,
+        };
         match handle.kind {
             HandleKind::Entity => match self.linked.entities.get(index) {
                 Some(&node) => Ok(Arg::Name(self.kg.name(node))),
-                None => Err(unknown(format!("the question links {} entities", self.linked.entities.len()))),
+                None => Err(unknown(format!(
+                    "the question links {} entities",
+                    self.linked.entities.len()
+                ))),
             },
             HandleKind::Class => match self.classes.get(index) {
                 Some(&node) => Ok(Arg::Name(self.kg.name(node))),
-                None => Err(unknown(format!("{} classes are offered", self.classes.len()))),
+                None => Err(unknown(format!(
+                    "{} classes are offered",
+                    self.classes.len()
+                ))),
             },
             HandleKind::Value => match self.linked.values.get(index) {
                 Some(value) => Ok(Arg::Literal(value.clone())),
-                None => Err(unknown(format!("the question names {} values", self.linked.values.len()))),
+                None => Err(unknown(format!(
+                    "the question names {} values",
+                    self.linked.values.len()
+                ))),
             },
             HandleKind::Relation | HandleKind::Mention => {
                 let shown = match set {
@@ -52,17 +69,30 @@ impl Session<'_> {
                     None => None,
                 };
                 let Some(shown) = shown else {
-                    return Err(unknown("no relations were shown for this set; call get_relation on it first".to_owned()));
+                    return Err(unknown(
+                        "no relations were shown for this set; call get_relation on it first"
+                            .to_owned(),
+                    ));
                 };
                 if handle.kind == HandleKind::Mention {
                     let relations = if out { &shown.out } else { &shown.incoming };
-                    let at = self.mentioned(relations, Naming::Mentions).iter().position(|&mention| mention == Some(index));
-                    let right = "this word of the question stands for no relation shown for this set".to_owned();
-                    return at.map(|at| Arg::Name(self.relation_name(relations[at]))).ok_or_else(|| unknown(right));
+                    let at = self
+                        .mentioned(relations, Naming::Mentions)
+                        .iter()
+                        .position(|&mention| mention == Some(index));
+                    let right =
+                        "this word of the question stands for no relation shown for this set"
+                            .to_owned();
+                    return at
+                        .map(|at| Arg::Name(self.relation_name(relations[at])))
+                        .ok_or_else(|| unknown(right));
                 }
                 match shown.get(index) {
                     Some((relation, _)) => Ok(Arg::Name(self.relation_name(relation))),
-                    None => Err(unknown(format!("{} relations were shown for this set", shown.out.len() + shown.incoming.len()))),
+                    None => Err(unknown(format!(
+                        "{} relations were shown for this set",
+                        shown.out.len() + shown.incoming.len()
+                    ))),
                 }
             }
         }
@@ -105,7 +135,12 @@ impl Session<'_> {
                     }
                 }
                 (Param::Set | Param::Value, Arg::Name(name)) => {
-                    if let Some(i) = self.kg.by_name(name).and_then(|node| self.linked.entities.iter().position(|&entity| entity == node)) {
+                    if let Some(i) = self.kg.by_name(name).and_then(|node| {
+                        self.linked
+                            .entities
+                            .iter()
+                            .position(|&entity| entity == node)
+                    }) {
                         *arg = Arg::handle(HandleKind::Entity, i);
                     }
                 }
@@ -122,24 +157,44 @@ impl Session<'_> {
 
     fn class_handle(&self, name: &str) -> Option<Arg> {
         let node = self.kg.by_name(name)?;
-        self.classes.iter().position(|&class| class == node).map(|i| Arg::handle(HandleKind::Class, i))
+        self.classes
+            .iter()
+            .position(|&class| class == node)
+            .map(|i| Arg::handle(HandleKind::Class, i))
     }
 
     /// Whether a call asks if something is of a class: `judge` along a relation to classes.
     fn judges_class(&self, call: &Call) -> bool {
-        let Some(Arg::Name(relation)) = call.args.get(1).filter(|_| call.tool == Tool::Judge) else { return false };
-        self.kg.by_name(relation).is_some_and(|node| self.kg.schema().type_relations.contains(&node.relation()))
+        let Some(Arg::Name(relation)) = call.args.get(1).filter(|_| call.tool == Tool::Judge)
+        else {
+            return false;
+        };
+        self.kg
+            .by_name(relation)
+            .is_some_and(|node| self.kg.schema().type_relations.contains(&node.relation()))
     }
 
-    fn relation_handle(&self, key: Option<&SetKey>, name: &str, out: bool, naming: Naming) -> Option<Arg> {
+    fn relation_handle(
+        &self,
+        key: Option<&SetKey>,
+        name: &str,
+        out: bool,
+        naming: Naming,
+    ) -> Option<Arg> {
         let shown = self.shown.get(key?)?;
         let relation = self.relation_by_name(name)?;
         if naming.relations_by_handle() {
-            return Some(Arg::handle(HandleKind::Relation, shown.index(relation, out)?));
+            return Some(Arg::handle(
+                HandleKind::Relation,
+                shown.index(relation, out)?,
+            ));
         }
         let relations = if out { &shown.out } else { &shown.incoming };
         let at = relations.iter().position(|&shown| shown == relation)?;
-        Some(Arg::handle(HandleKind::Mention, self.mentioned(relations, naming)[at]?))
+        Some(Arg::handle(
+            HandleKind::Mention,
+            self.mentioned(relations, naming)[at]?,
+        ))
     }
 
     /// The relation of a printed name.
@@ -150,15 +205,30 @@ impl Session<'_> {
     /// A node argument.
     pub(super) fn node(&self, arg: &Arg) -> Result<NodeId, ToolError> {
         match arg {
-            Arg::Name(name) => self.kg.by_name(name).ok_or_else(|| ToolError::UnknownEntity {
-                given: name.clone(),
-                near: self.kg.by_label(name).into_iter().take(NEAREST).map(|node| self.kg.name(node)).collect(),
-            }),
+            Arg::Name(name) => self
+                .kg
+                .by_name(name)
+                .ok_or_else(|| ToolError::UnknownEntity {
+                    given: name.clone(),
+                    near: self
+                        .kg
+                        .by_label(name)
+                        .into_iter()
+                        .take(NEAREST)
+                        .map(|node| self.kg.name(node))
+                        .collect(),
+                }),
             Arg::Handle(handle) => match self.handle_name(*handle, None, true)? {
                 Arg::Name(name) => self.node(&Arg::Name(name)),
-                other => Err(ToolError::Argument { given: other.to_string(), right: "an entity is needed".to_owned() }),
+                other => Err(ToolError::Argument {
+                    given: other.to_string(),
+                    right: "an entity is needed".to_owned(),
+                }),
             },
-            other => Err(ToolError::Argument { given: other.to_string(), right: "an entity is needed".to_owned() }),
+            other => Err(ToolError::Argument {
+                given: other.to_string(),
+                right: "an entity is needed".to_owned(),
+            }),
         }
     }
 
@@ -168,7 +238,10 @@ impl Session<'_> {
             Arg::Var(index) => match self.variables.get(*index as usize) {
                 Some(Value::Set(set)) => Ok(set.clone()),
                 Some(_) => Err(ToolError::NotASet(*index)),
-                None => Err(ToolError::UnknownVariable { given: *index, live: self.variables.len() }),
+                None => Err(ToolError::UnknownVariable {
+                    given: *index,
+                    live: self.variables.len(),
+                }),
             },
             Arg::List(items) => {
                 let mut nodes = Vec::new();
@@ -188,6 +261,14 @@ pub(super) const NEAREST: usize = 5;
 /// The relation of a printed name in a graph: a derived interval, or a predicate.
 #[must_use]
 pub(super) fn relation_by_name(kg: &dyn Kg, name: &str) -> Option<Relation> {
-    let interval = kg.schema().intervals.iter().position(|interval| interval.name == name).map(Relation::Interval);
-    interval.or_else(|| kg.by_name(name).map(|node| Relation::Plain(node.relation())))
+    let interval = kg
+        .schema()
+        .intervals
+        .iter()
+        .position(|interval| interval.name == name)
+        .map(Relation::Interval);
+    interval.or_else(|| {
+        kg.by_name(name)
+            .map(|node| Relation::Plain(node.relation()))
+    })
 }

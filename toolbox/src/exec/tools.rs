@@ -28,28 +28,46 @@ impl Session<'_> {
     /// Runs a call that carries names only.
     pub(super) fn apply(&self, call: &Call) -> Result<Done, ToolError> {
         let args = &call.args;
-        let set = |i: usize| -> Result<EntSet, ToolError> { args.get(i).map_or_else(|| Err(missing(call)), |arg| self.set(arg)) };
+        let set = |i: usize| -> Result<EntSet, ToolError> {
+            args.get(i)
+                .map_or_else(|| Err(missing(call)), |arg| self.set(arg))
+        };
         let value = |members: Vec<NodeId>, inputs: Vec<EntSet>| -> Result<Done, ToolError> {
             if members.len() > limits::SET_SIZE {
-                return Err(ToolError::TooLarge { limit: limits::SET_SIZE });
+                return Err(ToolError::TooLarge {
+                    limit: limits::SET_SIZE,
+                });
             }
-            Ok(Done { observation: Observation::Value(Value::Set(sorted(self.without_excluded(members)))), walked: None, inputs })
+            Ok(Done {
+                observation: Observation::Value(Value::Set(sorted(self.without_excluded(members)))),
+                walked: None,
+                inputs,
+            })
         };
         match call.tool {
             Tool::GetRelation => {
                 let from = set(0)?;
                 let second = if args.len() > 1 { Some(set(1)?) } else { None };
                 let shown = self.list(call, &from, second.as_deref(), self.options.shown);
-                Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
+                Ok(Done {
+                    observation: Observation::Relations(shown),
+                    walked: None,
+                    inputs: vec![from],
+                })
             }
             Tool::RetrieveRelation => {
                 let from = set(0)?;
                 let shown = self.list(call, &from, None, RETRIEVED);
-                Ok(Done { observation: Observation::Relations(shown), walked: None, inputs: vec![from] })
+                Ok(Done {
+                    observation: Observation::Relations(shown),
+                    walked: None,
+                    inputs: vec![from],
+                })
             }
             Tool::GetHeadEntity | Tool::GetTailEntity => {
                 let from = set(0)?;
-                let (relation, forward) = self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
+                let (relation, forward) =
+                    self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
                 let mut members = Vec::new();
                 for &node in from.iter() {
                     members.extend_from_slice(&self.step(node, relation, forward));
@@ -64,9 +82,14 @@ impl Session<'_> {
             }
             Tool::GetEntityByConstraint => self.constrain(call, set(0)?),
             Tool::GetCandidateEntity => {
-                let Some(Arg::Literal(mention)) = args.first() else { return Err(missing(call)) };
+                let Some(Arg::Literal(mention)) = args.first() else {
+                    return Err(missing(call));
+                };
                 let found = link::candidates(self.kg, &mention.lexical)?;
-                value(found.into_iter().map(|candidate| candidate.node).collect(), Vec::new())
+                value(
+                    found.into_iter().map(|candidate| candidate.node).collect(),
+                    Vec::new(),
+                )
             }
             Tool::DisambiguateEntity => {
                 let from = set(0)?;
@@ -74,12 +97,22 @@ impl Session<'_> {
             }
             Tool::Count => {
                 let from = set(0)?;
-                Ok(Done { observation: Observation::Value(Value::Int(from.len() as u64)), walked: None, inputs: vec![from] })
+                Ok(Done {
+                    observation: Observation::Value(Value::Int(from.len() as u64)),
+                    walked: None,
+                    inputs: vec![from],
+                })
             }
             Tool::Intersect | Tool::Union => {
-                let sets = args.iter().map(|arg| self.set(arg)).collect::<Result<Vec<_>, _>>()?;
-                let members =
-                    if call.tool == Tool::Union { sets.iter().flat_map(|s| s.iter().copied()).collect() } else { intersection(&sets) };
+                let sets = args
+                    .iter()
+                    .map(|arg| self.set(arg))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let members = if call.tool == Tool::Union {
+                    sets.iter().flat_map(|s| s.iter().copied()).collect()
+                } else {
+                    intersection(&sets)
+                };
                 value(members, sets)
             }
             Tool::Judge => self.judge(call, &set(0)?),
@@ -96,7 +129,12 @@ impl Session<'_> {
     }
 
     /// Neighbours of one node along (`forward`) or against a relation.
-    pub(super) fn step(&self, node: NodeId, relation: Relation, forward: bool) -> Cow<'_, [NodeId]> {
+    pub(super) fn step(
+        &self,
+        node: NodeId,
+        relation: Relation,
+        forward: bool,
+    ) -> Cow<'_, [NodeId]> {
         match relation {
             Relation::Plain(id) if self.options.without.contains(&id) => Cow::default(),
             Relation::Plain(id) if forward => self.kg.tails(node, id),
@@ -104,14 +142,23 @@ impl Session<'_> {
             // A derived interval has no tails of its own; as a walk it means its start (spec R11, last sentence).
             Relation::Interval(index) => {
                 let interval = &self.kg.schema().intervals[index];
-                if forward { self.kg.tails(node, interval.from) } else { self.kg.heads(interval.from, node) }
+                if forward {
+                    self.kg.tails(node, interval.from)
+                } else {
+                    self.kg.heads(interval.from, node)
+                }
             }
         }
     }
 
     /// Binds a relation argument (rules R1, R2): an exact name that some member has in the right direction, else the one shown relation
     /// whose last segment or label it is. An empty set binds anything: its result is empty whatever is asked.
-    fn bound_relation(&self, call: &Call, from: &[NodeId], along: bool) -> Result<(Relation, bool), ToolError> {
+    fn bound_relation(
+        &self,
+        call: &Call,
+        from: &[NodeId],
+        along: bool,
+    ) -> Result<(Relation, bool), ToolError> {
         let (name, forward) = match call.args.get(1) {
             Some(Arg::Name(name)) => (name, along),
             Some(Arg::Inverse(inner)) => match inner.as_ref() {
@@ -120,8 +167,13 @@ impl Session<'_> {
             },
             _ => return Err(missing(call)),
         };
-        let bound = self.relation_by_name(name).or_else(|| self.shown_by_segment(call, name, forward));
-        let has = |relation: Relation, forward: bool| from.iter().any(|&node| self.has_any(node, relation, forward));
+        let bound = self
+            .relation_by_name(name)
+            .or_else(|| self.shown_by_segment(call, name, forward));
+        let has = |relation: Relation, forward: bool| {
+            from.iter()
+                .any(|&node| self.has_any(node, relation, forward))
+        };
         match bound {
             Some(relation) if from.is_empty() || has(relation, forward) => Ok((relation, forward)),
             Some(relation) if has(relation, !forward) => {
@@ -132,7 +184,12 @@ impl Session<'_> {
                     (_, true) => format!("write ~{relation}"),
                     (_, false) => format!("write {relation} without ~"),
                 };
-                Err(ToolError::WrongDirection { relation, set, incoming: forward, hint })
+                Err(ToolError::WrongDirection {
+                    relation,
+                    set,
+                    incoming: forward,
+                    hint,
+                })
             }
             _ => Err(ToolError::UnknownRelation {
                 given: name.clone(),
@@ -146,7 +203,8 @@ impl Session<'_> {
         match relation {
             Relation::Interval(index) if forward => {
                 let interval = &self.kg.schema().intervals[index];
-                !self.kg.tails(node, interval.from).is_empty() || !self.kg.tails(node, interval.to).is_empty()
+                !self.kg.tails(node, interval.from).is_empty()
+                    || !self.kg.tails(node, interval.to).is_empty()
             }
             _ => !self.step(node, relation, forward).is_empty(),
         }
@@ -174,22 +232,41 @@ impl Session<'_> {
         if !self.options.lists {
             return Vec::new();
         }
-        let mut names: Vec<String> = self.adjacent(from).iter().map(|adjacent| self.relation_name(adjacent.relation)).collect();
+        let mut names: Vec<String> = self
+            .adjacent(from)
+            .iter()
+            .map(|adjacent| self.relation_name(adjacent.relation))
+            .collect();
         names.sort_unstable();
         names.dedup();
         let scores = self.options.ranker.score(name, &names);
-        best_first(&scores, &names).into_iter().take(NEAREST).map(|i| names[i].clone()).collect()
+        best_first(&scores, &names)
+            .into_iter()
+            .take(NEAREST)
+            .map(|i| names[i].clone())
+            .collect()
     }
 
     fn class(&self, arg: &Arg) -> Result<NodeId, ToolError> {
         let Arg::Name(name) = arg else {
-            return Err(ToolError::Argument { given: arg.to_string(), right: "a class is needed".to_owned() });
+            return Err(ToolError::Argument {
+                given: arg.to_string(),
+                right: "a class is needed".to_owned(),
+            });
         };
         match self.kg.by_name(name) {
             Some(node) if !self.kg.instances(node).is_empty() => Ok(node),
             _ => {
-                let near = self.classes.iter().take(NEAREST).map(|&class| self.kg.name(class)).collect();
-                Err(ToolError::UnknownClass { given: name.clone(), near })
+                let near = self
+                    .classes
+                    .iter()
+                    .take(NEAREST)
+                    .map(|&class| self.kg.name(class))
+                    .collect();
+                Err(ToolError::UnknownClass {
+                    given: name.clone(),
+                    near,
+                })
             }
         }
     }
@@ -199,14 +276,21 @@ impl Session<'_> {
             Some(Arg::Literal(literal)) => Ok(Against::Literal(literal.clone())),
             Some(Arg::Name(name)) if name == "NOW" => {
                 let now = self.options.now.clone();
-                Ok(Against::Literal(now.unwrap_or_else(|| self.kg.schema().settings.now())))
+                Ok(Against::Literal(
+                    now.unwrap_or_else(|| self.kg.schema().settings.now()),
+                ))
             }
             Some(Arg::Var(index)) => match self.set(&Arg::Var(*index))?.as_ref() {
                 [only] => Ok(self.as_value(*only)),
-                many => Err(ToolError::Comparison(format!("v{index} has {} members; a value to compare with is one", many.len()))),
+                many => Err(ToolError::Comparison(format!(
+                    "v{index} has {} members; a value to compare with is one",
+                    many.len()
+                ))),
             },
             Some(other) => Ok(Against::Node(self.node(other)?)),
-            None => Err(ToolError::Comparison("a value to compare with is missing".to_owned())),
+            None => Err(ToolError::Comparison(
+                "a value to compare with is missing".to_owned(),
+            )),
         }
     }
 
@@ -223,33 +307,60 @@ impl Session<'_> {
         let (relation, forward) = match bound {
             Ok(bound) => bound,
             Err(ToolError::UnknownRelation { .. }) if self.options.lenient_filters => {
-                return Ok(Done { observation: Observation::Value(Value::Set(from.clone())), walked: None, inputs: vec![from] });
+                return Ok(Done {
+                    observation: Observation::Value(Value::Set(from.clone())),
+                    walked: None,
+                    inputs: vec![from],
+                });
             }
             Err(error) => return Err(error),
         };
         let mut kept = match call.args.get(2) {
             Some(Arg::Extreme(extreme)) => self.extreme(&from, relation, forward, *extreme),
-            Some(Arg::Op(op)) => self.satisfying(&from, relation, forward, *op, &self.against(call.args.get(3))?)?,
+            Some(Arg::Op(op)) => self.satisfying(
+                &from,
+                relation,
+                forward,
+                *op,
+                &self.against(call.args.get(3))?,
+            )?,
             _ => return Err(missing(call)),
         };
         if kept.is_empty() && self.options.lenient_filters {
             kept = from.to_vec();
         }
         let members = sorted(self.without_excluded(kept));
-        Ok(Done { observation: Observation::Value(Value::Set(members)), walked: Some((relation, forward)), inputs: vec![from] })
+        Ok(Done {
+            observation: Observation::Value(Value::Set(members)),
+            walked: Some((relation, forward)),
+            inputs: vec![from],
+        })
     }
 
-    fn satisfying(&self, from: &[NodeId], relation: Relation, forward: bool, op: Op, against: &Against) -> Result<Vec<NodeId>, ToolError> {
+    fn satisfying(
+        &self,
+        from: &[NodeId],
+        relation: Relation,
+        forward: bool,
+        op: Op,
+        against: &Against,
+    ) -> Result<Vec<NodeId>, ToolError> {
         match against {
             // Wider classes count where they do for `get_entity_by_type`.
             Against::Node(class) if forward && op == Op::Eq && self.counts_wider(relation) => {
-                Ok(from.iter().filter(|&&node| self.kg.types(node).contains(class)).copied().collect())
+                Ok(from
+                    .iter()
+                    .filter(|&&node| self.kg.types(node).contains(class))
+                    .copied()
+                    .collect())
             }
             Against::Node(value) => {
                 let wanted = |tail: NodeId| match op {
                     Op::Eq => Ok(tail == *value),
                     Op::Ne => Ok(tail != *value),
-                    _ => Err(ToolError::Comparison(format!("entities can be compared with = and != only, not with {op}"))),
+                    _ => Err(ToolError::Comparison(format!(
+                        "entities can be compared with = and != only, not with {op}"
+                    ))),
                 };
                 let mut kept = Vec::new();
                 for &node in from {
@@ -268,21 +379,39 @@ impl Session<'_> {
                 {
                     let interval = &self.kg.schema().intervals[index];
                     let bound = |node: NodeId, id: RelId| self.literals(&self.kg.tails(node, id));
-                    let overlaps =
-                        |node: &&NodeId| value::interval_contains(&bound(**node, interval.from), &bound(**node, interval.to), literal);
+                    let overlaps = |node: &&NodeId| {
+                        value::interval_contains(
+                            &bound(**node, interval.from),
+                            &bound(**node, interval.to),
+                            literal,
+                        )
+                    };
                     return Ok(from.iter().filter(overlaps).copied().collect());
                 }
-                let tails: Vec<Vec<Literal>> = from.iter().map(|&node| self.literals(&self.step(node, relation, forward))).collect();
+                let tails: Vec<Vec<Literal>> = from
+                    .iter()
+                    .map(|&node| self.literals(&self.step(node, relation, forward)))
+                    .collect();
                 let kind = Kind::majority(tails.iter().flatten());
-                let holds = |tails: &Vec<Literal>| tails.iter().any(|tail| value::compare(tail, op, literal, kind));
-                Ok(from.iter().zip(&tails).filter(|(_, tails)| holds(tails)).map(|(&node, _)| node).collect())
+                let holds = |tails: &Vec<Literal>| {
+                    tails
+                        .iter()
+                        .any(|tail| value::compare(tail, op, literal, kind))
+                };
+                Ok(from
+                    .iter()
+                    .zip(&tails)
+                    .filter(|(_, tails)| holds(tails))
+                    .map(|(&node, _)| node)
+                    .collect())
             }
         }
     }
 
     fn counts_wider(&self, relation: Relation) -> bool {
         let schema = self.kg.schema();
-        schema.settings.subclasses && matches!(relation, Relation::Plain(id) if schema.type_relations.contains(&id))
+        schema.settings.subclasses
+            && matches!(relation, Relation::Plain(id) if schema.type_relations.contains(&id))
     }
 
     pub(crate) fn literals(&self, nodes: &[NodeId]) -> Vec<Literal> {
@@ -291,13 +420,21 @@ impl Session<'_> {
             .filter_map(|&node| match self.kg.term(node) {
                 Term::Literal(literal) => Some(literal),
                 // Graphs made from plain text hold years and numbers as nodes; their names read as literals.
-                Term::Iri(iri) if iri.starts_with("urn:kgagent:") => self.kg.label(node).map(Literal::plain),
+                Term::Iri(iri) if iri.starts_with("urn:kgagent:") => {
+                    self.kg.label(node).map(Literal::plain)
+                }
                 Term::Iri(_) | Term::Blank(_) => None,
             })
             .collect()
     }
 
-    fn extreme(&self, from: &[NodeId], relation: Relation, forward: bool, extreme: Extreme) -> Vec<NodeId> {
+    fn extreme(
+        &self,
+        from: &[NodeId],
+        relation: Relation,
+        forward: bool,
+        extreme: Extreme,
+    ) -> Vec<NodeId> {
         let mut owners = Vec::new();
         let mut tails = Vec::new();
         for &node in from {
@@ -307,31 +444,55 @@ impl Session<'_> {
             }
         }
         let tails: Vec<&Literal> = tails.iter().collect();
-        value::extreme(&tails, extreme).unwrap_or_default().into_iter().map(|i| owners[i]).collect()
+        value::extreme(&tails, extreme)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|i| owners[i])
+            .collect()
     }
 
     /// L4 (R17): some member has some tail that compares so; no tails is false, not an error. A variable may hold several values to compare
     /// with: one that compares so is enough, as one tail is.
     fn judge(&self, call: &Call, from: &EntSet) -> Result<Done, ToolError> {
-        let truth =
-            |truth: bool, walked| Ok(Done { observation: Observation::Value(Value::Bool(truth)), walked, inputs: vec![from.clone()] });
+        let truth = |truth: bool, walked| {
+            Ok(Done {
+                observation: Observation::Value(Value::Bool(truth)),
+                walked,
+                inputs: vec![from.clone()],
+            })
+        };
         let (relation, forward) = match self.bound_relation(call, from, true) {
             Ok(bound) => bound,
             // The relation exists, only nobody in the set has it in this direction: no tails, which is false (R17).
-            Err(ToolError::UnknownRelation { given, .. }) if self.relation_by_name(&given).is_some() => return truth(false, None),
+            Err(ToolError::UnknownRelation { given, .. })
+                if self.relation_by_name(&given).is_some() =>
+            {
+                return truth(false, None);
+            }
             Err(ToolError::WrongDirection { .. }) => return truth(false, None),
             Err(error) => return Err(error),
         };
-        let Some(Arg::Op(op)) = call.args.get(2) else { return Err(missing(call)) };
+        let Some(Arg::Op(op)) = call.args.get(2) else {
+            return Err(missing(call));
+        };
         let values = match call.args.get(3) {
-            Some(Arg::Var(index)) => self.set(&Arg::Var(*index))?.iter().map(|&node| self.as_value(node)).collect(),
+            Some(Arg::Var(index)) => self
+                .set(&Arg::Var(*index))?
+                .iter()
+                .map(|&node| self.as_value(node))
+                .collect(),
             other => vec![self.against(other)?],
         };
         if values.len() > 1 && values.len().saturating_mul(from.len()) > limits::SET_SIZE {
-            return Err(ToolError::TooLarge { limit: limits::SET_SIZE });
+            return Err(ToolError::TooLarge {
+                limit: limits::SET_SIZE,
+            });
         }
         for value in &values {
-            if !self.satisfying(from, relation, forward, *op, value)?.is_empty() {
+            if !self
+                .satisfying(from, relation, forward, *op, value)?
+                .is_empty()
+            {
                 return truth(true, Some((relation, forward)));
             }
         }
@@ -340,16 +501,34 @@ impl Session<'_> {
 
     /// S2: the candidate whose relations, classes and label fit the question best; ties go to the better connected, then to the lower id.
     fn best_candidate(&self, from: &[NodeId]) -> Option<NodeId> {
-        let scores = link::choose(self.kg, &self.bare_question, from, &vec![0.0; from.len()], self.options.ranker.as_ref());
+        let scores = link::choose(
+            self.kg,
+            &self.bare_question,
+            from,
+            &vec![0.0; from.len()],
+            self.options.ranker.as_ref(),
+        );
         let degree = |i: usize| self.kg.degree(from[i]);
-        (0..from.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]).then(degree(a).cmp(&degree(b))).then(b.cmp(&a))).map(|i| from[i])
+        (0..from.len())
+            .max_by(|&a, &b| {
+                scores[a]
+                    .total_cmp(&scores[b])
+                    .then(degree(a).cmp(&degree(b)))
+                    .then(b.cmp(&a))
+            })
+            .map(|i| from[i])
     }
 
     fn end(&self, arg: &Arg) -> Result<Done, ToolError> {
         let value = match arg {
             Arg::Var(index) => match self.variables.get(*index as usize) {
                 Some(value) => value.clone(),
-                None => return Err(ToolError::UnknownVariable { given: *index, live: self.variables.len() }),
+                None => {
+                    return Err(ToolError::UnknownVariable {
+                        given: *index,
+                        live: self.variables.len(),
+                    });
+                }
             },
             other => Value::Set(self.set(other)?),
         };
@@ -357,7 +536,10 @@ impl Session<'_> {
             && self.only_statements(set)
         {
             let near = self.nearest_relations(set, &self.bare_question);
-            return Err(ToolError::Statements { set: arg.to_string(), near });
+            return Err(ToolError::Statements {
+                set: arg.to_string(),
+                near,
+            });
         }
         let inputs = match &value {
             Value::Set(set) => vec![set.clone()],
@@ -366,12 +548,24 @@ impl Session<'_> {
         let exclude = &self.options.exclude;
         let answer = match value {
             Value::Set(set) if exclude.when != ExcludeWhen::Never => {
-                let left: EntSet = set.iter().filter(|node| !exclude.nodes.contains(node)).copied().collect();
-                if left.is_empty() && exclude.when == ExcludeWhen::Others { Value::Set(set) } else { Value::Set(left) }
+                let left: EntSet = set
+                    .iter()
+                    .filter(|node| !exclude.nodes.contains(node))
+                    .copied()
+                    .collect();
+                if left.is_empty() && exclude.when == ExcludeWhen::Others {
+                    Value::Set(set)
+                } else {
+                    Value::Set(left)
+                }
             }
             other => other,
         };
-        Ok(Done { observation: Observation::Answer(answer), walked: None, inputs })
+        Ok(Done {
+            observation: Observation::Answer(answer),
+            walked: None,
+            inputs,
+        })
     }
 }
 
@@ -379,7 +573,13 @@ impl Session<'_> {
 const RETRIEVED: usize = 10;
 
 fn missing(call: &Call) -> ToolError {
-    ToolError::Argument { given: call.to_string(), right: format!("{} takes other arguments; see the tool list", call.tool.name()) }
+    ToolError::Argument {
+        given: call.to_string(),
+        right: format!(
+            "{} takes other arguments; see the tool list",
+            call.tool.name()
+        ),
+    }
 }
 
 /// Sorts and drops duplicates.
@@ -391,6 +591,12 @@ pub(super) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
 
 /// Members of all sets (rule R19: an empty argument gives the empty set).
 fn intersection(sets: &[EntSet]) -> Vec<NodeId> {
-    let Some((first, rest)) = sets.split_first() else { return Vec::new() };
-    first.iter().filter(|node| rest.iter().all(|set| set.binary_search(node).is_ok())).copied().collect()
+    let Some((first, rest)) = sets.split_first() else {
+        return Vec::new();
+    };
+    first
+        .iter()
+        .filter(|node| rest.iter().all(|set| set.binary_search(node).is_ok()))
+        .copied()
+        .collect()
 }

@@ -53,7 +53,11 @@ impl Shown {
     #[must_use]
     pub fn get(&self, index: usize) -> Option<(Relation, bool)> {
         let out = self.out.get(index).map(|&relation| (relation, true));
-        out.or_else(|| self.incoming.get(index - self.out.len().min(index)).map(|&relation| (relation, false)))
+        out.or_else(|| {
+            self.incoming
+                .get(index - self.out.len().min(index))
+                .map(|&relation| (relation, false))
+        })
     }
 
     /// The handle of a relation.
@@ -62,7 +66,10 @@ impl Shown {
         if out {
             self.out.iter().position(|&r| r == relation)
         } else {
-            self.incoming.iter().position(|&r| r == relation).map(|i| i + self.out.len())
+            self.incoming
+                .iter()
+                .position(|&r| r == relation)
+                .map(|i| i + self.out.len())
         }
     }
 

@@ -34,7 +34,9 @@ use crate::term::XSD;
 /// ```
 pub fn parse_query(text: &str) -> Result<Query, QueryError> {
     let normal = normalise(text)?;
-    SparqlParser::new().parse_query(&normal).map_err(|error| QueryError::Syntax(format!("{error} in: {}", excerpt(&normal))))
+    SparqlParser::new()
+        .parse_query(&normal)
+        .map_err(|error| QueryError::Syntax(format!("{error} in: {}", excerpt(&normal))))
 }
 
 /// The first part of a query on one line, for messages.
@@ -52,7 +54,10 @@ fn excerpt(text: &str) -> String {
 /// [`QueryError::Syntax`] when the query is too long or nested too deeply to be parsed safely.
 pub fn normalise(text: &str) -> Result<String, QueryError> {
     if text.len() > QUERY_BYTES {
-        return Err(QueryError::Syntax(format!("it has {} bytes; at most {QUERY_BYTES} are read", text.len())));
+        return Err(QueryError::Syntax(format!(
+            "it has {} bytes; at most {QUERY_BYTES} are read",
+            text.len()
+        )));
     }
     let mut tokens = tokens(text);
     check_size(&tokens)?;
@@ -62,8 +67,16 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
     for token in &mut tokens {
         match token.kind {
             Kind::Word if token.text.eq_ignore_ascii_case("or") => "||".clone_into(&mut token.text),
-            Kind::Word if token.text.eq_ignore_ascii_case("and") => "&&".clone_into(&mut token.text),
-            Kind::Iri if token.text.strip_prefix('<').and_then(|t| t.strip_prefix(XSD)) == Some("datetime>") => {
+            Kind::Word if token.text.eq_ignore_ascii_case("and") => {
+                "&&".clone_into(&mut token.text)
+            }
+            Kind::Iri
+                if token
+                    .text
+                    .strip_prefix('<')
+                    .and_then(|t| t.strip_prefix(XSD))
+                    == Some("datetime>") =>
+            {
                 token.text = format!("<{XSD}dateTime>");
             }
             Kind::Name => {
@@ -74,7 +87,11 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
                 {
                     missing.push((prefix.to_owned(), namespace));
                 }
-                let local = if matches!(prefix, "xsd" | "xs") && local == "datetime" { "dateTime".to_owned() } else { escape(local) };
+                let local = if matches!(prefix, "xsd" | "xs") && local == "datetime" {
+                    "dateTime".to_owned()
+                } else {
+                    escape(local)
+                };
                 token.text = format!("{prefix}:{local}");
             }
             _ => {}
@@ -82,7 +99,10 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
     }
     project(&mut tokens);
     group(&mut tokens);
-    let mut out: String = missing.iter().map(|(prefix, namespace)| format!("PREFIX {prefix}: <{namespace}> ")).collect();
+    let mut out: String = missing
+        .iter()
+        .map(|(prefix, namespace)| format!("PREFIX {prefix}: <{namespace}> "))
+        .collect();
     for token in &tokens {
         out.push_str(&token.text);
     }
@@ -128,11 +148,19 @@ fn tokens(text: &str) -> Vec<Token> {
     let mut out: Vec<Token> = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let in_prefix = out.iter().rev().find(|token| token.kind != Kind::Space).is_some_and(|token| token.is("prefix"));
+        let in_prefix = out
+            .iter()
+            .rev()
+            .find(|token| token.kind != Kind::Space)
+            .is_some_and(|token| token.is("prefix"));
         let (kind, len) = token_at(rest, first, in_prefix);
         let (token, after) = rest.split_at(len);
         // A comment becomes a line end, so that what follows it stays where it was.
-        let token = if first == '#' { String::new() } else { token.to_owned() };
+        let token = if first == '#' {
+            String::new()
+        } else {
+            token.to_owned()
+        };
         out.push(Token { kind, text: token });
         rest = after;
     }
@@ -142,28 +170,55 @@ fn tokens(text: &str) -> Vec<Token> {
 /// Kind and length in bytes of the token that `rest` begins with.
 fn token_at(rest: &str, first: char, in_prefix: bool) -> (Kind, usize) {
     let while_chars = |from: usize, keep: &dyn Fn(char) -> bool| {
-        from + rest[from..].char_indices().find(|&(_, c)| !keep(c)).map_or(rest.len() - from, |(at, _)| at)
+        from + rest[from..]
+            .char_indices()
+            .find(|&(_, c)| !keep(c))
+            .map_or(rest.len() - from, |(at, _)| at)
     };
     match first {
         c if c.is_whitespace() => (Kind::Space, while_chars(0, &char::is_whitespace)),
         '#' => (Kind::Space, while_chars(0, &|c| c != '\n')),
         '<' => {
-            let end = while_chars(1, &|c| !matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`' | '\\') && c > ' ');
-            if rest[end..].starts_with('>') { (Kind::Iri, end + 1) } else { (Kind::Other, 1) }
+            let end = while_chars(1, &|c| {
+                !matches!(c, '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`' | '\\') && c > ' '
+            });
+            if rest[end..].starts_with('>') {
+                (Kind::Iri, end + 1)
+            } else {
+                (Kind::Other, 1)
+            }
         }
         '"' | '\'' => (Kind::Text, string_len(rest, first)),
         '?' | '$' => {
             let end = while_chars(1, &|c| c.is_alphanumeric() || c == '_');
-            if end > 1 { (Kind::Variable, end) } else { (Kind::Other, 1) }
+            if end > 1 {
+                (Kind::Variable, end)
+            } else {
+                (Kind::Other, 1)
+            }
         }
-        '@' => (Kind::Other, while_chars(1, &|c| c.is_ascii_alphanumeric() || c == '-')),
+        '@' => (
+            Kind::Other,
+            while_chars(1, &|c| c.is_ascii_alphanumeric() || c == '-'),
+        ),
         '_' if rest.starts_with("_:") => (Kind::Other, while_chars(2, &is_name_char)),
-        ':' => (Kind::Name, 1 + if in_prefix { 0 } else { local_len(&rest[1..]) }),
+        ':' => (
+            Kind::Name,
+            1 + if in_prefix { 0 } else { local_len(&rest[1..]) },
+        ),
         c if c.is_alphabetic() || c == '_' => {
             let end = while_chars(0, &|c| is_name_char(c) || c == '.');
             let word = rest[..end].trim_end_matches('.').len();
             if rest[end..].starts_with(':') {
-                (Kind::Name, end + 1 + if in_prefix { 0 } else { local_len(&rest[end + 1..]) })
+                (
+                    Kind::Name,
+                    end + 1
+                        + if in_prefix {
+                            0
+                        } else {
+                            local_len(&rest[end + 1..])
+                        },
+                )
             } else {
                 (Kind::Word, word)
             }
@@ -176,7 +231,11 @@ fn token_at(rest: &str, first: char, in_prefix: bool) -> (Kind, usize) {
 /// Length of a string with its quotes; an open one ends with the query.
 fn string_len(rest: &str, quote: char) -> usize {
     let triple = [quote; 3].iter().collect::<String>();
-    let close = if rest.starts_with(&triple) { triple.as_str() } else { &triple[..1] };
+    let close = if rest.starts_with(&triple) {
+        triple.as_str()
+    } else {
+        &triple[..1]
+    };
     let mut at = close.len();
     while at < rest.len() {
         if rest[at..].starts_with('\\') {
@@ -215,7 +274,10 @@ fn local_len(rest: &str) -> usize {
                 true
             }
             ',' | '&' => next == '_' && previous != ' ',
-            '\'' | '!' => is_name_char(previous) && next == '_' || (is_name_char(next) && is_name_char(previous) && c == '\''),
+            '\'' | '!' => {
+                is_name_char(previous) && next == '_'
+                    || (is_name_char(next) && is_name_char(previous) && c == '\'')
+            }
             c => is_name_char(c),
         };
         if !inside {
@@ -240,7 +302,17 @@ fn escape(local: &str) -> String {
                 out.push(c);
                 out.extend(chars.next());
             }
-            '%' if !chars.as_str().as_bytes().iter().take(2).filter(|b| b.is_ascii_hexdigit()).count().eq(&2) => out.push_str("\\%"),
+            '%' if !chars
+                .as_str()
+                .as_bytes()
+                .iter()
+                .take(2)
+                .filter(|b| b.is_ascii_hexdigit())
+                .count()
+                .eq(&2) =>
+            {
+                out.push_str("\\%")
+            }
             '.' | '(' | ')' | ',' | '&' | '\'' | '!' => {
                 out.push('\\');
                 out.push(c);
@@ -261,26 +333,40 @@ fn check_size(tokens: &[Token]) -> Result<(), QueryError> {
             ")" | "}" | "]" => depth = depth.saturating_sub(1),
             _ => {}
         }
-        run = if matches!(token.text.as_str(), "!" | "-" | "+" | "^") { run + 1 } else { 0 };
+        run = if matches!(token.text.as_str(), "!" | "-" | "+" | "^") {
+            run + 1
+        } else {
+            0
+        };
         joints += usize::from(JOINTS.iter().any(|joint| token.is(joint)));
         if depth > QUERY_DEPTH || run > QUERY_DEPTH {
-            return Err(QueryError::Syntax(format!("it is nested more than {QUERY_DEPTH} deep")));
+            return Err(QueryError::Syntax(format!(
+                "it is nested more than {QUERY_DEPTH} deep"
+            )));
         }
         if joints > QUERY_JOINTS {
-            return Err(QueryError::Syntax(format!("it has more than {QUERY_JOINTS} operators and groups")));
+            return Err(QueryError::Syntax(format!(
+                "it has more than {QUERY_JOINTS} operators and groups"
+            )));
         }
     }
     Ok(())
 }
 
 /// Tokens that each nest the algebra once.
-const JOINTS: &[&str] =
-    &["{", "|", "&", "or", "and", "+", "-", "*", "/", "^", "!", "union", "optional", "minus", "bind", "filter", "values", "exists"];
+const JOINTS: &[&str] = &[
+    "{", "|", "&", "or", "and", "+", "-", "*", "/", "^", "!", "union", "optional", "minus", "bind",
+    "filter", "values", "exists",
+];
 
 /// Removes `SPARQL` and `DEFINE name value` from the beginning, and stray full stops and semicolons from the end.
 fn drop_virtuoso(tokens: &mut Vec<Token>) {
     loop {
-        let mut solid = tokens.iter().enumerate().filter(|(_, token)| token.kind != Kind::Space).map(|(i, _)| i);
+        let mut solid = tokens
+            .iter()
+            .enumerate()
+            .filter(|(_, token)| token.kind != Kind::Space)
+            .map(|(i, _)| i);
         let (first, third) = (solid.next(), solid.nth(1));
         match (first, third) {
             (Some(at), _) if tokens[at].is("sparql") => drop(tokens.drain(..=at)),
@@ -288,23 +374,48 @@ fn drop_virtuoso(tokens: &mut Vec<Token>) {
             _ => break,
         }
     }
-    while tokens.last().is_some_and(|token| token.kind == Kind::Space || token.is(".") || token.is(";")) {
+    while tokens
+        .last()
+        .is_some_and(|token| token.kind == Kind::Space || token.is(".") || token.is(";"))
+    {
         tokens.pop();
     }
 }
 
 fn declared_prefixes(tokens: &[Token]) -> Vec<String> {
-    let solid: Vec<&Token> = tokens.iter().filter(|token| token.kind != Kind::Space).collect();
-    let pairs = solid.windows(2).filter(|pair| pair[0].is("prefix") && pair[1].kind == Kind::Name);
-    pairs.map(|pair| pair[1].text.trim_end_matches(':').to_owned()).collect()
+    let solid: Vec<&Token> = tokens
+        .iter()
+        .filter(|token| token.kind != Kind::Space)
+        .collect();
+    let pairs = solid
+        .windows(2)
+        .filter(|pair| pair[0].is("prefix") && pair[1].kind == Kind::Name);
+    pairs
+        .map(|pair| pair[1].text.trim_end_matches(':').to_owned())
+        .collect()
 }
 
-const AGGREGATES: &[&str] = &["count", "sum", "avg", "min", "max", "sample", "group_concat"];
+const AGGREGATES: &[&str] = &[
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "sample",
+    "group_concat",
+];
 
 /// Puts legacy projections right: aggregates without parentheses or alias, and variables in parentheses.
 fn project(tokens: &mut Vec<Token>) {
-    let variables: Vec<String> = tokens.iter().filter(|t| t.kind == Kind::Variable).map(|t| t.text[1..].to_owned()).collect();
-    let mut fresh = ["c", "count", "value", "total"].into_iter().map(str::to_owned).chain((0..).map(|n| format!("c{n}")));
+    let variables: Vec<String> = tokens
+        .iter()
+        .filter(|t| t.kind == Kind::Variable)
+        .map(|t| t.text[1..].to_owned())
+        .collect();
+    let mut fresh = ["c", "count", "value", "total"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain((0..).map(|n| format!("c{n}")));
     let mut fresh = std::iter::from_fn(|| fresh.find(|name| !variables.contains(name)));
     let mut at = 0;
     while at < tokens.len() {
@@ -317,7 +428,11 @@ fn project(tokens: &mut Vec<Token>) {
 }
 
 /// Rewrites one SELECT clause that begins at `at`; gives the index after it.
-fn project_one(tokens: &mut Vec<Token>, at: usize, fresh: &mut impl Iterator<Item = String>) -> usize {
+fn project_one(
+    tokens: &mut Vec<Token>,
+    at: usize,
+    fresh: &mut impl Iterator<Item = String>,
+) -> usize {
     let clause_end = |tokens: &[Token]| {
         let rest = tokens.iter().enumerate().skip(at);
         let mut ends = rest.filter(|(_, t)| t.is("where") || t.is("{") || t.is("from"));
@@ -329,10 +444,14 @@ fn project_one(tokens: &mut Vec<Token>, at: usize, fresh: &mut impl Iterator<Ite
     while i < end {
         let token = &tokens[i];
         if AGGREGATES.iter().any(|name| token.is(name)) {
-            let Some(close) = group_end(tokens, next_solid(tokens, i + 1), end) else { return end };
+            let Some(close) = group_end(tokens, next_solid(tokens, i + 1), end) else {
+                return end;
+            };
             let inner = &tokens[next_solid(tokens, i + 1) + 1..close];
             let alias_at = next_solid(tokens, close + 1);
-            let alias = (alias_at < end && tokens[alias_at].is("as")).then(|| next_solid(tokens, alias_at + 1)).filter(|&v| v < end);
+            let alias = (alias_at < end && tokens[alias_at].is("as"))
+                .then(|| next_solid(tokens, alias_at + 1))
+                .filter(|&v| v < end);
             let name = match alias {
                 Some(v) => tokens[v].text.clone(),
                 None => format!("?{}", fresh.next().unwrap_or_default()),
@@ -341,16 +460,28 @@ fn project_one(tokens: &mut Vec<Token>, at: usize, fresh: &mut impl Iterator<Ite
             let inner = &inner[..inner.iter().position(|t| t.is("as")).unwrap_or(inner.len())];
             let argument: String = inner.iter().map(|t| t.text.as_str()).collect();
             let text = format!("({}({argument}) AS {name}) ", token.text);
-            out.push(Token { kind: Kind::Other, text });
+            out.push(Token {
+                kind: Kind::Other,
+                text,
+            });
             i = alias.map_or(close, |v| v) + 1;
         } else if token.is("(") {
-            let Some(close) = group_end(tokens, i, end) else { return end };
+            let Some(close) = group_end(tokens, i, end) else {
+                return end;
+            };
             out.extend(parenthesised(&tokens[i + 1..close], fresh));
             i = close + 1;
         } else {
             // `SELECT ?x, ?y` is Virtuoso's.
             let comma = token.is(",");
-            out.push(Token { kind: token.kind, text: if comma { " ".to_owned() } else { token.text.clone() } });
+            out.push(Token {
+                kind: token.kind,
+                text: if comma {
+                    " ".to_owned()
+                } else {
+                    token.text.clone()
+                },
+            });
             i += 1;
         }
     }
@@ -381,23 +512,48 @@ fn group(tokens: &mut Vec<Token>) {
             _ => {}
         }
     }
-    let (Some(select), Some(body), Some(close)) = (select, body, close) else { return };
+    let (Some(select), Some(body), Some(close)) = (select, body, close) else {
+        return;
+    };
     let head = &tokens[select..body];
-    let aggregates = |t: &Token| AGGREGATES.iter().any(|name| t.is(name) || t.text.to_ascii_lowercase().starts_with(&format!("({name}(")));
+    let aggregates = |t: &Token| {
+        AGGREGATES.iter().any(|name| {
+            t.is(name)
+                || t.text
+                    .to_ascii_lowercase()
+                    .starts_with(&format!("({name}("))
+        })
+    };
     if !head.iter().chain(&tokens[close..]).any(aggregates) {
         return;
     }
     // After `project`, a whole `(… AS ?v)` is one token, so the variables that are left are plain.
-    let variables: Vec<String> = head.iter().map(|t| t.text.trim()).filter(|t| t.starts_with('?')).map(str::to_owned).collect();
+    let variables: Vec<String> = head
+        .iter()
+        .map(|t| t.text.trim())
+        .filter(|t| t.starts_with('?'))
+        .map(str::to_owned)
+        .collect();
     if !variables.is_empty() {
-        tokens.insert(close + 1, Token { kind: Kind::Other, text: format!(" GROUP BY {}", variables.join(" ")) });
+        tokens.insert(
+            close + 1,
+            Token {
+                kind: Kind::Other,
+                text: format!(" GROUP BY {}", variables.join(" ")),
+            },
+        );
     }
 }
 
 /// `(expression AS ?v)` as it is, `(?x)` as `?x`, and `(COUNT(?x))` with an alias.
 fn parenthesised(inner: &[Token], fresh: &mut impl Iterator<Item = String>) -> Vec<Token> {
     let solid: Vec<&Token> = inner.iter().filter(|t| t.kind != Kind::Space).collect();
-    let wrap = |text: String| vec![Token { kind: Kind::Other, text }];
+    let wrap = |text: String| {
+        vec![Token {
+            kind: Kind::Other,
+            text,
+        }]
+    };
     let all: String = inner.iter().map(|t| t.text.as_str()).collect();
     if let [only] = solid[..]
         && only.kind == Kind::Variable
@@ -413,12 +569,21 @@ fn parenthesised(inner: &[Token], fresh: &mut impl Iterator<Item = String>) -> V
         }
         depth == 0 && t.is("as")
     });
-    if has_alias { wrap(format!("({all})")) } else { wrap(format!("({all} AS ?{})", fresh.next().unwrap_or_default())) }
+    if has_alias {
+        wrap(format!("({all})"))
+    } else {
+        wrap(format!("({all} AS ?{})", fresh.next().unwrap_or_default()))
+    }
 }
 
 /// The first token at or after `at` that is no space.
 fn next_solid(tokens: &[Token], at: usize) -> usize {
-    tokens.iter().enumerate().skip(at).find(|(_, t)| t.kind != Kind::Space).map_or(tokens.len(), |(i, _)| i)
+    tokens
+        .iter()
+        .enumerate()
+        .skip(at)
+        .find(|(_, t)| t.kind != Kind::Space)
+        .map_or(tokens.len(), |(i, _)| i)
 }
 
 /// The index of the bracket that closes the one at `open`.

@@ -52,7 +52,12 @@ pub(crate) fn term_key(out: &mut String, term: &Term) {
     match term {
         Term::Iri(iri) => node_key(out, IRI, iri),
         Term::Blank(id) => node_key(out, BLANK, id),
-        Term::Literal(l) => literal_key(out, &l.lexical, l.datatype.as_deref().unwrap_or(""), l.lang.as_deref().unwrap_or("")),
+        Term::Literal(l) => literal_key(
+            out,
+            &l.lexical,
+            l.datatype.as_deref().unwrap_or(""),
+            l.lang.as_deref().unwrap_or(""),
+        ),
     }
 }
 
@@ -87,9 +92,11 @@ impl<'a> Parts<'a> {
         match self {
             Self::Iri(iri) => Term::Iri(iri.to_owned()),
             Self::Blank(id) => Term::Blank(id.to_owned()),
-            Self::Literal(lexical, datatype, lang) => {
-                Term::Literal(Literal { lexical: lexical.to_owned(), datatype: some(datatype), lang: some(lang) })
-            }
+            Self::Literal(lexical, datatype, lang) => Term::Literal(Literal {
+                lexical: lexical.to_owned(),
+                datatype: some(datatype),
+                lang: some(lang),
+            }),
         }
     }
 }
@@ -125,7 +132,12 @@ pub(crate) struct Dictionary<'a> {
 
 impl<'a> Dictionary<'a> {
     pub(crate) fn new(blocks: &'a [u64], text: &'a [u8], len: u32, resources: u32) -> Self {
-        Self { blocks, text, len, resources: resources.min(len) }
+        Self {
+            blocks,
+            text,
+            len,
+            resources: resources.min(len),
+        }
     }
 
     /// Number of terms.
@@ -140,13 +152,18 @@ impl<'a> Dictionary<'a> {
 
     /// The bytes of a block and whatever follows it.
     fn block(self, index: u32) -> &'a [u8] {
-        let start = self.blocks.get(index as usize).and_then(|&at| usize::try_from(at).ok());
+        let start = self
+            .blocks
+            .get(index as usize)
+            .and_then(|&at| usize::try_from(at).ok());
         start.and_then(|at| self.text.get(at..)).unwrap_or(&[])
     }
 
     fn head(self, index: u32) -> &'a [u8] {
         let mut rest = self.block(index);
-        varint(&mut rest).and_then(|len| rest.get(..len)).unwrap_or(&[])
+        varint(&mut rest)
+            .and_then(|len| rest.get(..len))
+            .unwrap_or(&[])
     }
 
     /// The key of a term; empty for an id that is none.
@@ -159,7 +176,8 @@ impl<'a> Dictionary<'a> {
             return Key::default();
         }
         let key = std::mem::take(&mut keys.key);
-        Key(String::from_utf8(key).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        Key(String::from_utf8(key)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
     }
 
     /// The first block whose first key is greater.
@@ -183,10 +201,14 @@ impl<'a> Dictionary<'a> {
         if self.head(behind).starts_with(prefix) {
             return true;
         }
-        let Some(block) = behind.checked_sub(1) else { return false };
+        let Some(block) = behind.checked_sub(1) else {
+            return false;
+        };
         let mut keys = Keys::at(self, block);
         for _ in 0..BLOCK {
-            let Some((_, found)) = keys.next() else { return false };
+            let Some((_, found)) = keys.next() else {
+                return false;
+            };
             if found >= prefix {
                 return found.starts_with(prefix);
             }
@@ -250,7 +272,12 @@ pub(crate) struct Keys<'a> {
 
 impl<'a> Keys<'a> {
     fn at(dictionary: Dictionary<'a>, block: u32) -> Self {
-        Self { dictionary, next: block.saturating_mul(BLOCK), rest: dictionary.block(block), key: Vec::with_capacity(KEY) }
+        Self {
+            dictionary,
+            next: block.saturating_mul(BLOCK),
+            rest: dictionary.block(block),
+            key: Vec::with_capacity(KEY),
+        }
     }
 
     /// The next id and its key; `None` at the end, and where the bytes are no keys.
@@ -295,7 +322,11 @@ impl Coder {
             blocks.push(self.at);
             key
         } else {
-            let shared = key.iter().zip(&self.last).take_while(|(a, b)| a == b).count();
+            let shared = key
+                .iter()
+                .zip(&self.last)
+                .take_while(|(a, b)| a == b)
+                .count();
             push_varint(text, shared);
             &key[shared..]
         };

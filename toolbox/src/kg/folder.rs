@@ -79,7 +79,10 @@ fn manifest_hash(mut manifest: serde_json::Value) -> String {
     }
     // An editor may put fields in another order.
     manifest.sort_all_objects();
-    Sha256::digest(manifest.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(manifest.to_string())
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 /// Why a graph folder could not be written or opened.
@@ -197,7 +200,14 @@ impl GraphFolder {
         options: &LoadOptions,
         progress: &dyn Fn(Progress),
     ) -> Result<(FrozenKg, Manifest), FolderError> {
-        Self::load_with(dir, files, options, &Settings::default(), progress, &AtomicBool::new(false))
+        Self::load_with(
+            dir,
+            files,
+            options,
+            &Settings::default(),
+            progress,
+            &AtomicBool::new(false),
+        )
     }
 
     /// [`GraphFolder::load`] with settings of the graph's owner. Raising `stop` ends it at the next step, with [`LoadError::Stopped`].
@@ -212,17 +222,32 @@ impl GraphFolder {
         progress: &dyn Fn(Progress),
         stop: &AtomicBool,
     ) -> Result<(FrozenKg, Manifest), FolderError> {
-        let go_on = || if stop.load(Ordering::Relaxed) { Err(LoadError::Stopped) } else { Ok(()) };
+        let go_on = || {
+            if stop.load(Ordering::Relaxed) {
+                Err(LoadError::Stopped)
+            } else {
+                Ok(())
+            }
+        };
         if let Some(why) = settings.fault() {
-            return Err(FolderError::Settings { path: dir.join(MANIFEST), why });
+            return Err(FolderError::Settings {
+                path: dir.join(MANIFEST),
+                why,
+            });
         }
         replace(dir, |fresh, work| {
             let gathered = load::gather(files, options, Some(work), progress, stop)?;
             progress(Progress::Sort);
             go_on()?;
             let path = fresh.join(GRAPH);
-            let frozen = FrozenKg::freeze(gathered.input, Some(&path), gathered.spilled.then_some(work));
-            let kg = frozen.map_err(LoadError::from)?.with_settings(settings.clone());
+            let frozen = FrozenKg::freeze(
+                gathered.input,
+                Some(&path),
+                gathered.spilled.then_some(work),
+            );
+            let kg = frozen
+                .map_err(LoadError::from)?
+                .with_settings(settings.clone());
             go_on()?;
             LabelIndex::build(&kg, &fresh.join(LABELS))?;
             go_on()?;
@@ -238,7 +263,10 @@ impl GraphFolder {
     pub fn write(dir: &Path, kg: &FrozenKg, sources: &[Source]) -> Result<Manifest, FolderError> {
         replace(dir, |fresh, _| {
             let path = fresh.join(GRAPH);
-            write_file(&path, kg.bytes()).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+            write_file(&path, kg.bytes()).map_err(|source| FolderError::Io {
+                path: path.clone(),
+                source,
+            })?;
             LabelIndex::build(kg, &fresh.join(LABELS))?;
             describe(kg, sources, fresh)
         })
@@ -254,20 +282,30 @@ impl GraphFolder {
 
     /// The manifest, and its text.
     fn read_manifest(dir: &Path) -> Result<(Manifest, String), FolderError> {
-        let not = |why: String| FolderError::NotAGraph { path: dir.to_owned(), why };
+        let not = |why: String| FolderError::NotAGraph {
+            path: dir.to_owned(),
+            why,
+        };
         let path = dir.join(MANIFEST);
         let file = File::open(&path).map_err(|error| not(format!("manifest.json: {error}")))?;
         let mut text = String::new();
-        file.take(MANIFEST_BYTES).read_to_string(&mut text).map_err(|error| not(format!("manifest.json: {error}")))?;
+        file.take(MANIFEST_BYTES)
+            .read_to_string(&mut text)
+            .map_err(|error| not(format!("manifest.json: {error}")))?;
         // The version is looked at first: a newer manifest may have other fields.
-        let head: Head = serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
+        let head: Head =
+            serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
         if head.format != FORMAT {
             return Err(not(format!("manifest.json says it is `{}`", head.format)));
         }
         if head.version != VERSION {
-            return Err(FolderError::Version { path: dir.to_owned(), found: head.version });
+            return Err(FolderError::Version {
+                path: dir.to_owned(),
+                found: head.version,
+            });
         }
-        let manifest: Manifest = serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
+        let manifest: Manifest =
+            serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
         match manifest.settings.fault() {
             Some(why) => Err(FolderError::Settings { path, why }),
             None => Ok((manifest, text)),
@@ -281,12 +319,21 @@ impl GraphFolder {
     pub fn open(dir: &Path) -> Result<FrozenKg, FolderError> {
         let manifest = Self::manifest(dir)?;
         let path = dir.join(GRAPH);
-        let opened = FrozenKg::open(&path).map_err(|source| FolderError::Io { path: path.clone(), source })?;
+        let opened = FrozenKg::open(&path).map_err(|source| FolderError::Io {
+            path: path.clone(),
+            source,
+        })?;
         let kg = opened.map_err(|damage| FolderError::Damage { path, damage })?;
         if kg.content_hash() != manifest.content_hash {
-            return Err(FolderError::Hash { path: dir.to_owned(), expected: manifest.content_hash, found: kg.content_hash().to_owned() });
+            return Err(FolderError::Hash {
+                path: dir.to_owned(),
+                expected: manifest.content_hash,
+                found: kg.content_hash().to_owned(),
+            });
         }
-        let mut kg = kg.with_settings(manifest.settings).with_hidden(&manifest.deny);
+        let mut kg = kg
+            .with_settings(manifest.settings)
+            .with_hidden(&manifest.deny);
         kg.set_label_index(LabelIndex::open(&dir.join(LABELS), kg.content_hash())?);
         Ok(kg)
     }
@@ -300,13 +347,21 @@ impl GraphFolder {
         if graphs.is_empty() {
             return Ok(kg);
         }
-        let part = kg.restricted(graphs).map_err(|given| FolderError::NoSuchGraph {
-            path: dir.to_owned(),
-            given,
-            known: kg.graphs().iter().map(|graph| format!("`{}`", graph.name)).collect(),
-        })?;
+        let part = kg
+            .restricted(graphs)
+            .map_err(|given| FolderError::NoSuchGraph {
+                path: dir.to_owned(),
+                given,
+                known: kg
+                    .graphs()
+                    .iter()
+                    .map(|graph| format!("`{}`", graph.name))
+                    .collect(),
+            })?;
         let manifest = Self::manifest(dir)?;
-        Ok(part.with_settings(manifest.settings).with_hidden(&manifest.deny))
+        Ok(part
+            .with_settings(manifest.settings)
+            .with_hidden(&manifest.deny))
     }
 
     /// Opens a graph folder and checks every byte of the graph and of its label index, and all of the manifest that is not the owner's to
@@ -319,7 +374,10 @@ impl GraphFolder {
         let hashed = !manifest.sha256.is_empty();
         if hashed {
             let path = dir.join(MANIFEST);
-            let value = serde_json::from_str(&text).map_err(|error| FolderError::Io { path: path.clone(), source: error.into() })?;
+            let value = serde_json::from_str(&text).map_err(|error| FolderError::Io {
+                path: path.clone(),
+                source: error.into(),
+            })?;
             if manifest_hash(value) != manifest.sha256 {
                 return Err(FolderError::Changed { path });
             }
@@ -332,25 +390,47 @@ impl GraphFolder {
             }
         }
         let kg = Self::open(dir)?;
-        kg.verify().map_err(|damage| FolderError::Damage { path: dir.join(GRAPH), damage })?;
-        if hashed { Ok(kg) } else { Err(FolderError::NoHashes { path: dir.to_owned() }) }
+        kg.verify().map_err(|damage| FolderError::Damage {
+            path: dir.join(GRAPH),
+            damage,
+        })?;
+        if hashed {
+            Ok(kg)
+        } else {
+            Err(FolderError::NoHashes {
+                path: dir.to_owned(),
+            })
+        }
     }
 }
 
 /// Makes a folder beside `dir`, lets `fill` put everything but the manifest into it (and use another one to work in), and puts it in the
 /// place of `dir`.
-fn replace(dir: &Path, fill: impl FnOnce(&Path, &Path) -> Result<Manifest, FolderError>) -> Result<Manifest, FolderError> {
+fn replace(
+    dir: &Path,
+    fill: impl FnOnce(&Path, &Path) -> Result<Manifest, FolderError>,
+) -> Result<Manifest, FolderError> {
     let io = |path: &Path| {
         let path = path.to_owned();
         move |source| FolderError::Io { path, source }
     };
-    let Some(name) = dir.file_name() else { return Err(FolderError::Unnamed { path: dir.to_owned() }) };
-    let parent = dir.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(name) = dir.file_name() else {
+        return Err(FolderError::Unnamed {
+            path: dir.to_owned(),
+        });
+    };
+    let parent = dir
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     check_target(dir)?;
     fs::create_dir_all(parent).map_err(io(parent))?;
     let prefix = format!(".kgagent-{}-", name.to_string_lossy());
     sweep(parent, &prefix);
-    let work = tempfile::Builder::new().prefix(&prefix).tempdir_in(parent).map_err(io(parent))?;
+    let work = tempfile::Builder::new()
+        .prefix(&prefix)
+        .tempdir_in(parent)
+        .map_err(io(parent))?;
     let lock = lock(work.path()).map_err(io(work.path()))?;
     let fresh = work.path().join("new");
     fs::create_dir(&fresh).map_err(io(&fresh))?;
@@ -381,8 +461,13 @@ fn lock(work: &Path) -> io::Result<File> {
 
 /// Removes what loads into the same folder have left beside it that were killed: a lock that nobody holds shows them.
 fn sweep(parent: &Path, prefix: &str) {
-    let Ok(entries) = fs::read_dir(parent) else { return };
-    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix)) {
+    let Ok(entries) = fs::read_dir(parent) else {
+        return;
+    };
+    for entry in entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+    {
         if File::open(entry.path().join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok()) {
             // Nothing depends on it: what cannot be removed stays.
             let _ = fs::remove_dir_all(entry.path());
@@ -399,10 +484,17 @@ struct Head {
 
 /// Only nothing, an empty folder or a graph folder (of any version) may be replaced.
 fn check_target(dir: &Path) -> Result<(), FolderError> {
-    let ours = |dir: &Path| matches!(GraphFolder::manifest(dir), Ok(_) | Err(FolderError::Version { .. }));
+    let ours = |dir: &Path| {
+        matches!(
+            GraphFolder::manifest(dir),
+            Ok(_) | Err(FolderError::Version { .. })
+        )
+    };
     // What a link leads to is not what would be replaced.
     if dir.is_symlink() || crate::replace::check(dir, ours).is_err() {
-        return Err(FolderError::Occupied { path: dir.to_owned() });
+        return Err(FolderError::Occupied {
+            path: dir.to_owned(),
+        });
     }
     Ok(())
 }
@@ -433,7 +525,10 @@ fn describe(kg: &FrozenKg, sources: &[Source], dir: &Path) -> Result<Manifest, F
         labels: label_files(dir)?,
         sha256: String::new(),
     };
-    let value = serde_json::to_value(&manifest).map_err(|error| FolderError::Io { path: dir.join(MANIFEST), source: error.into() })?;
+    let value = serde_json::to_value(&manifest).map_err(|error| FolderError::Io {
+        path: dir.join(MANIFEST),
+        source: error.into(),
+    })?;
     manifest.sha256 = manifest_hash(value);
     Ok(manifest)
 }
@@ -441,12 +536,18 @@ fn describe(kg: &FrozenKg, sources: &[Source], dir: &Path) -> Result<Manifest, F
 /// The files of the label index by name, as a manifest lists them: relative to the graph folder `dir`.
 fn label_files(dir: &Path) -> Result<Vec<Source>, FolderError> {
     let folder = dir.join(LABELS);
-    let io = |source| FolderError::Io { path: folder.clone(), source };
+    let io = |source| FolderError::Io {
+        path: folder.clone(),
+        source,
+    };
     let mut files = Vec::new();
     for entry in fs::read_dir(&folder).map_err(io)? {
         let entry = entry.map_err(io)?;
         let file = Source::of(&entry.path())?;
-        files.push(Source { path: format!("{LABELS}/{}", entry.file_name().to_string_lossy()), ..file });
+        files.push(Source {
+            path: format!("{LABELS}/{}", entry.file_name().to_string_lossy()),
+            ..file
+        });
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
@@ -459,7 +560,10 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn write_manifest(path: &Path, manifest: &Manifest) -> io::Result<()> {
-    write_file(path, format!("{}\n", serde_json::to_string_pretty(manifest)?).as_bytes())
+    write_file(
+        path,
+        format!("{}\n", serde_json::to_string_pretty(manifest)?).as_bytes(),
+    )
 }
 
 fn sync(dir: &Path) -> io::Result<()> {

@@ -8,15 +8,27 @@ use crate::term::{NodeId, RelId};
 
 /// The given classes and all wider ones, sorted. Circles in the hierarchy are walked once.
 pub(crate) fn wider<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
-    closure(classes, |class, relation| kg.tails(class, relation).to_vec(), kg)
+    closure(
+        classes,
+        |class, relation| kg.tails(class, relation).to_vec(),
+        kg,
+    )
 }
 
 /// The given classes and all narrower ones, sorted.
 pub(crate) fn narrower<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
-    closure(classes, |class, relation| kg.heads(relation, class).to_vec(), kg)
+    closure(
+        classes,
+        |class, relation| kg.heads(relation, class).to_vec(),
+        kg,
+    )
 }
 
-fn closure<K: Kg + ?Sized>(classes: &[NodeId], next: impl Fn(NodeId, RelId) -> Vec<NodeId>, kg: &K) -> Vec<NodeId> {
+fn closure<K: Kg + ?Sized>(
+    classes: &[NodeId],
+    next: impl Fn(NodeId, RelId) -> Vec<NodeId>,
+    kg: &K,
+) -> Vec<NodeId> {
     let schema = kg.schema();
     let mut found: BTreeSet<NodeId> = classes.iter().copied().collect();
     let mut queue: VecDeque<NodeId> = classes.iter().copied().collect();
@@ -24,7 +36,8 @@ fn closure<K: Kg + ?Sized>(classes: &[NodeId], next: impl Fn(NodeId, RelId) -> V
         for &relation in &schema.superclass_relations {
             for other in next(class, relation) {
                 // Where one relation says both what a thing is and what a class is a kind of, only classes are classes.
-                let is_class = !schema.type_relations.contains(&relation) || kg.direct_classes().binary_search(&other).is_ok();
+                let is_class = !schema.type_relations.contains(&relation)
+                    || kg.direct_classes().binary_search(&other).is_ok();
                 if is_class && found.insert(other) {
                     queue.push_back(other);
                 }

@@ -52,7 +52,9 @@ pub fn relation(namespace: &str, name: &str) -> String {
             '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`' | '\\' | '%' => {
                 let mut bytes = [0; 4];
                 // What no IRI holds is percent-encoded.
-                c.encode_utf8(&mut bytes).bytes().for_each(|byte| iri.push_str(&format!("%{byte:02X}")));
+                c.encode_utf8(&mut bytes)
+                    .bytes()
+                    .for_each(|byte| iri.push_str(&format!("%{byte:02X}")));
             }
             c if c <= ' ' => iri.push('_'),
             c => iri.push(c),
@@ -77,25 +79,58 @@ pub fn number(value: f64) -> String {
 #[must_use]
 pub fn quantity(value: f64, unit: &str) -> Literal {
     let text = number(value);
-    match unit.split_whitespace().collect::<Vec<_>>().join(" ").as_str() {
-        "" | NO_UNIT => Literal::xsd(text.clone(), if text.contains('e') { "double" } else { "decimal" }),
-        unit => Literal { lexical: format!("{text} {unit}"), datatype: Some(QUANTITY.to_owned()), lang: None },
+    match unit
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .as_str()
+    {
+        "" | NO_UNIT => Literal::xsd(
+            text.clone(),
+            if text.contains('e') {
+                "double"
+            } else {
+                "decimal"
+            },
+        ),
+        unit => Literal {
+            lexical: format!("{text} {unit}"),
+            datatype: Some(QUANTITY.to_owned()),
+            lang: None,
+        },
     }
 }
 
 /// A year as a literal, four digits at least.
 #[must_use]
 pub fn year(value: i64) -> Literal {
-    Literal::xsd(if value < 0 { format!("-{:04}", -value) } else { format!("{value:04}") }, "gYear")
+    Literal::xsd(
+        if value < 0 {
+            format!("-{:04}", -value)
+        } else {
+            format!("{value:04}")
+        },
+        "gYear",
+    )
 }
 
 /// A date written `2001/2/28` or `2001-02-28` as a literal.
 #[must_use]
 pub fn date(text: &str) -> Option<Literal> {
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |rest| ("-", rest));
-    let parts: Vec<u32> = digits.split(['/', '-']).map(|part| part.parse().ok()).collect::<Option<_>>()?;
-    let [year, month @ 1..=12, day @ 1..=31] = parts[..] else { return None };
-    Some(Literal::xsd(format!("{sign}{year:04}-{month:02}-{day:02}"), "date"))
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or(("", text), |rest| ("-", rest));
+    let parts: Vec<u32> = digits
+        .split(['/', '-'])
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let [year, month @ 1..=12, day @ 1..=31] = parts[..] else {
+        return None;
+    };
+    Some(Literal::xsd(
+        format!("{sign}{year:04}-{month:02}-{day:02}"),
+        "date",
+    ))
 }
 
 /// A text with its white space collapsed, as KQA Pro compares names.
@@ -115,11 +150,20 @@ pub fn each_triple(kb: &str, each: &mut dyn FnMut([Term; 3])) -> Result<(), KbEr
         line: error.line() as u64,
     })?;
     let part = |name: &str| {
-        let wrong =
-            || KbError { place: "line 1".to_owned(), message: format!("not KQA Pro's kb.json: it has no object `{name}`"), line: 1 };
+        let wrong = || KbError {
+            place: "line 1".to_owned(),
+            message: format!("not KQA Pro's kb.json: it has no object `{name}`"),
+            line: 1,
+        };
         whole.get(name).and_then(Value::as_object).ok_or_else(wrong)
     };
-    Kb { concepts: part("concepts")?, entities: part("entities")?, blanks: 0, each }.run()
+    Kb {
+        concepts: part("concepts")?,
+        entities: part("entities")?,
+        blanks: 0,
+        each,
+    }
+    .run()
 }
 
 struct Kb<'k> {
@@ -134,7 +178,11 @@ fn iri(iri: impl Into<String>) -> Term {
 }
 
 fn wrong(id: &str, field: &str, message: &str) -> KbError {
-    KbError { place: format!("{id}, `{field}`"), message: message.to_owned(), line: 1 }
+    KbError {
+        place: format!("{id}, `{field}`"),
+        message: message.to_owned(),
+        line: 1,
+    }
 }
 
 /// A list that may be missing.
@@ -147,7 +195,9 @@ fn list<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v [Value], KbError
 }
 
 fn string<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v str, KbError> {
-    of.get(field).and_then(Value::as_str).ok_or_else(|| wrong(id, field, "missing, or no text"))
+    of.get(field)
+        .and_then(Value::as_str)
+        .ok_or_else(|| wrong(id, field, "missing, or no text"))
 }
 
 /// Direct parents: `instanceOf`, or `subclassOf` as later files have it for concepts.
@@ -155,7 +205,11 @@ fn parents<'v>(id: &str, of: &'v Value) -> Result<Vec<&'v str>, KbError> {
     let mut found = Vec::new();
     for field in ["instanceOf", "subclassOf"] {
         for parent in list(id, of, field)? {
-            found.push(parent.as_str().ok_or_else(|| wrong(id, field, "an id that is no text"))?);
+            found.push(
+                parent
+                    .as_str()
+                    .ok_or_else(|| wrong(id, field, "an id that is no text"))?,
+            );
         }
     }
     Ok(found)
@@ -163,17 +217,36 @@ fn parents<'v>(id: &str, of: &'v Value) -> Result<Vec<&'v str>, KbError> {
 
 /// A value: `{type, value, unit}`.
 fn literal(id: &str, value: &Value) -> Result<Literal, KbError> {
-    let given = value.get("value").ok_or_else(|| wrong(id, "value", "missing"))?;
+    let given = value
+        .get("value")
+        .ok_or_else(|| wrong(id, "value", "missing"))?;
     let odd = |what: &str| wrong(id, "value", &format!("`{given}` is no {what}"));
     match string(id, value, "type")? {
-        "string" => given.as_str().map(Literal::plain).ok_or_else(|| odd("text")),
+        "string" => given
+            .as_str()
+            .map(Literal::plain)
+            .ok_or_else(|| odd("text")),
         "quantity" => {
             let number = given.as_f64().ok_or_else(|| odd("number"))?;
-            Ok(quantity(number, value.get("unit").and_then(Value::as_str).unwrap_or(NO_UNIT)))
+            Ok(quantity(
+                number,
+                value.get("unit").and_then(Value::as_str).unwrap_or(NO_UNIT),
+            ))
         }
-        "year" => given.as_i64().or_else(|| given.as_str()?.parse().ok()).map(year).ok_or_else(|| odd("year")),
-        "date" => given.as_str().and_then(date).ok_or_else(|| odd("date `year/month/day`")),
-        other => Err(wrong(id, "type", &format!("`{other}` is none of string, quantity, year, date"))),
+        "year" => given
+            .as_i64()
+            .or_else(|| given.as_str()?.parse().ok())
+            .map(year)
+            .ok_or_else(|| odd("year")),
+        "date" => given
+            .as_str()
+            .and_then(date)
+            .ok_or_else(|| odd("date `year/month/day`")),
+        other => Err(wrong(
+            id,
+            "type",
+            &format!("`{other}` is none of string, quantity, year, date"),
+        )),
     }
 }
 
@@ -181,16 +254,30 @@ impl Kb<'_> {
     fn run(&mut self) -> Result<(), KbError> {
         for (id, node) in self.concepts.iter().chain(self.entities) {
             let subject = iri(format!("{ENTITY}{id}"));
-            (self.each)([subject.clone(), iri(RDFS_LABEL), Term::Literal(Literal::plain(text(string(id, node, "name")?)))]);
+            (self.each)([
+                subject.clone(),
+                iri(RDFS_LABEL),
+                Term::Literal(Literal::plain(text(string(id, node, "name")?))),
+            ]);
             for concept in self.ancestors(id, node)? {
-                (self.each)([subject.clone(), iri(INSTANCE_OF), iri(format!("{ENTITY}{concept}"))]);
+                (self.each)([
+                    subject.clone(),
+                    iri(INSTANCE_OF),
+                    iri(format!("{ENTITY}{concept}")),
+                ]);
             }
         }
         for (id, node) in self.entities {
             let subject = iri(format!("{ENTITY}{id}"));
             for attribute in list(id, node, "attributes")? {
                 let value = literal(id, attribute.get("value").unwrap_or(&Value::Null))?;
-                self.statement(id, &subject, string(id, attribute, "key")?, &Term::Literal(value), attribute)?;
+                self.statement(
+                    id,
+                    &subject,
+                    string(id, attribute, "key")?,
+                    &Term::Literal(value),
+                    attribute,
+                )?;
             }
             for fact in list(id, node, "relations")? {
                 let object_id = string(id, fact, "object")?;
@@ -199,9 +286,17 @@ impl Kb<'_> {
                 match string(id, fact, "direction")? {
                     "forward" => self.statement(id, &subject, name, &object, fact)?,
                     // An entity at the other end says it itself, forward; a concept has no facts of its own.
-                    "backward" if self.concepts.contains_key(object_id) => self.statement(id, &object, name, &subject, fact)?,
+                    "backward" if self.concepts.contains_key(object_id) => {
+                        self.statement(id, &object, name, &subject, fact)?
+                    }
                     "backward" => {}
-                    other => return Err(wrong(id, "direction", &format!("`{other}` is neither forward nor backward"))),
+                    other => {
+                        return Err(wrong(
+                            id,
+                            "direction",
+                            &format!("`{other}` is neither forward nor backward"),
+                        ));
+                    }
                 }
             }
         }
@@ -222,19 +317,43 @@ impl Kb<'_> {
         Ok(found)
     }
 
-    fn statement(&mut self, id: &str, subject: &Term, name: &str, object: &Term, fact: &Value) -> Result<(), KbError> {
+    fn statement(
+        &mut self,
+        id: &str,
+        subject: &Term,
+        name: &str,
+        object: &Term,
+        fact: &Value,
+    ) -> Result<(), KbError> {
         (self.each)([subject.clone(), iri(relation(DIRECT, name)), object.clone()]);
         let statement = Term::Blank(format!("kqa{}", self.blanks));
         self.blanks += 1;
-        (self.each)([subject.clone(), iri(relation(STATEMENT, name)), statement.clone()]);
-        (self.each)([statement.clone(), iri(relation(STATEMENT_VALUE, name)), object.clone()]);
+        (self.each)([
+            subject.clone(),
+            iri(relation(STATEMENT, name)),
+            statement.clone(),
+        ]);
+        (self.each)([
+            statement.clone(),
+            iri(relation(STATEMENT_VALUE, name)),
+            object.clone(),
+        ]);
         let qualifiers = match fact.get("qualifiers") {
             None | Some(Value::Null) => return Ok(()),
-            Some(qualifiers) => qualifiers.as_object().ok_or_else(|| wrong(id, "qualifiers", "no object"))?,
+            Some(qualifiers) => qualifiers
+                .as_object()
+                .ok_or_else(|| wrong(id, "qualifiers", "no object"))?,
         };
         for (key, values) in qualifiers {
-            for value in values.as_array().ok_or_else(|| wrong(id, key, "no list of values"))? {
-                (self.each)([statement.clone(), iri(relation(QUALIFIER, key)), Term::Literal(literal(id, value)?)]);
+            for value in values
+                .as_array()
+                .ok_or_else(|| wrong(id, key, "no list of values"))?
+            {
+                (self.each)([
+                    statement.clone(),
+                    iri(relation(QUALIFIER, key)),
+                    Term::Literal(literal(id, value)?),
+                ]);
             }
         }
         Ok(())
@@ -248,12 +367,25 @@ mod tests {
 
     #[test]
     fn values_have_one_spelling() {
-        assert_eq!([number(100.0), number(1.70), number(-0.0), number(2.5e20)], ["100", "1.7", "0", "2.5e20"]);
         assert_eq!(
-            (quantity(7.0, "1").to_string(), quantity(7.0, "metre").lexical),
+            [number(100.0), number(1.70), number(-0.0), number(2.5e20)],
+            ["100", "1.7", "0", "2.5e20"]
+        );
+        assert_eq!(
+            (
+                quantity(7.0, "1").to_string(),
+                quantity(7.0, "metre").lexical
+            ),
             (Literal::xsd("7", "decimal").to_string(), "7 metre".into())
         );
-        assert_eq!((date("2001/2/8").unwrap().lexical, date("2001/13/8"), year(-44).lexical), ("2001-02-08".into(), None, "-0044".into()));
+        assert_eq!(
+            (
+                date("2001/2/8").unwrap().lexical,
+                date("2001/13/8"),
+                year(-44).lexical
+            ),
+            ("2001-02-08".into(), None, "-0044".into())
+        );
     }
 
     #[test]
@@ -267,7 +399,11 @@ mod tests {
                 "Q1, `value`",
             ),
         ] {
-            assert_eq!(each_triple(kb, &mut |_| {}).unwrap_err().place, place, "{kb}");
+            assert_eq!(
+                each_triple(kb, &mut |_| {}).unwrap_err().place,
+                place,
+                "{kb}"
+            );
         }
     }
 }

@@ -42,13 +42,20 @@ pub(crate) fn one_line(text: &str, most: usize) -> String {
 /// The form under which labels are looked up when no exact one is found: lower case, underscores as spaces.
 #[must_use]
 pub fn fold(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c == '_' { ' ' } else { c }).collect();
+    let spaced: String = text
+        .chars()
+        .map(|c| if c == '_' { ' ' } else { c })
+        .collect();
     let mut out = String::with_capacity(spaced.len());
     for word in spaced.split_whitespace() {
         if !out.is_empty() {
             out.push(' ');
         }
-        out.extend(word.chars().filter(|&c| !is_unsafe(c)).flat_map(char::to_lowercase));
+        out.extend(
+            word.chars()
+                .filter(|&c| !is_unsafe(c))
+                .flat_map(char::to_lowercase),
+        );
     }
     out
 }
@@ -56,7 +63,10 @@ pub fn fold(text: &str) -> String {
 /// Rank of a language tag as a label, smaller is better: the wanted languages in their order, each before its regions, then untagged, then
 /// the smallest tag.
 pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a str) {
-    let region = |tag: &String| lang.strip_prefix(tag.as_str()).is_some_and(|rest| !tag.is_empty() && rest.starts_with('-'));
+    let region = |tag: &String| {
+        lang.strip_prefix(tag.as_str())
+            .is_some_and(|rest| !tag.is_empty() && rest.starts_with('-'))
+    };
     if let Some(place) = wanted.iter().position(|tag| tag == lang) {
         return (2 * place, "");
     }
@@ -100,7 +110,11 @@ pub(crate) fn percent_encode(text: &str) -> String {
         } else {
             out.push('%');
             for digit in [byte >> 4, byte & 15] {
-                out.push(char::from_digit(u32::from(digit), 16).unwrap_or('0').to_ascii_uppercase());
+                out.push(
+                    char::from_digit(u32::from(digit), 16)
+                        .unwrap_or('0')
+                        .to_ascii_uppercase(),
+                );
             }
         }
     }

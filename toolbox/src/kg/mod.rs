@@ -123,7 +123,11 @@ pub trait Kg: Send + Sync {
     ///
     /// # Errors
     /// [`QueryError`] says whether the query is wrong, uses what is refused, or ran out of time or rows.
-    fn query(&self, query: &spargebra::Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError>;
+    fn query(
+        &self,
+        query: &spargebra::Query,
+        limits: QueryLimits,
+    ) -> Result<QueryAnswer, QueryError>;
 }
 
 /// What is known about a graph's vocabulary.
@@ -180,7 +184,10 @@ impl Schema {
 /// What a sorted list says about a relation.
 fn of(list: &[(RelId, NodeId)], relation: RelId) -> impl Iterator<Item = NodeId> + '_ {
     let start = list.partition_point(|&(r, _)| r < relation);
-    list[start..].iter().take_while(move |&&(r, _)| r == relation).map(|&(_, node)| node)
+    list[start..]
+        .iter()
+        .take_while(move |&&(r, _)| r == relation)
+        .map(|&(_, node)| node)
 }
 
 /// A derived interval relation (rule R11): a node is in it when it carries the start or the end.
@@ -205,7 +212,10 @@ pub struct QueryLimits {
 
 impl Default for QueryLimits {
     fn default() -> Self {
-        Self { deadline: crate::limits::QUERY_DEADLINE, rows: crate::limits::QUERY_ROWS }
+        Self {
+            deadline: crate::limits::QUERY_DEADLINE,
+            rows: crate::limits::QUERY_ROWS,
+        }
     }
 }
 

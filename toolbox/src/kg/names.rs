@@ -60,7 +60,10 @@ pub(crate) const ALIASES: &[(&str, &str)] = &[
     ("purl", "http://purl.org/dc/terms/"),
     ("bd", "http://www.bigdata.com/rdf#"),
     ("bif", "http://www.openlinksw.com/schemas/bif#"),
-    ("psn", "http://www.wikidata.org/prop/statement/value-normalized/"),
+    (
+        "psn",
+        "http://www.wikidata.org/prop/statement/value-normalized/",
+    ),
     ("psv", "http://www.wikidata.org/prop/statement/value/"),
     ("pqv", "http://www.wikidata.org/prop/qualifier/value/"),
     ("prop_direct", "http://www.wikidata.org/prop/direct/"),
@@ -71,7 +74,12 @@ pub(crate) const ALIASES: &[(&str, &str)] = &[
 
 /// Splits an IRI after its last `#`, else its last `/`, else its last `:` (titles after a slash may hold colons).
 pub(crate) fn split(iri: &str) -> (&str, &str) {
-    iri.split_at(['#', '/', ':'].into_iter().find_map(|mark| iri.rfind(mark)).map_or(0, |at| at + 1))
+    iri.split_at(
+        ['#', '/', ':']
+            .into_iter()
+            .find_map(|mark| iri.rfind(mark))
+            .map_or(0, |at| at + 1),
+    )
 }
 
 /// The local name by which a relation's role is recognised: the text itself for nodes of plain text formats.
@@ -86,7 +94,9 @@ pub(crate) fn local_name(iri: &str) -> String {
 fn is_reserved(name: &str) -> bool {
     let mut chars = name.chars();
     matches!(name, "ans" | "NOW" | "true" | "false" | "")
-        || (matches!(chars.next(), Some('v' | 'e' | 'r' | 't' | 'a')) && name.len() > 1 && chars.all(|c| c.is_ascii_digit()))
+        || (matches!(chars.next(), Some('v' | 'e' | 'r' | 't' | 'a'))
+            && name.len() > 1
+            && chars.all(|c| c.is_ascii_digit()))
 }
 
 /// How the nodes of one graph are named.
@@ -111,7 +121,10 @@ impl Names {
                 && let Parts::Iri(iri) = Parts::of(key)
             {
                 let (namespace, local) = split(iri);
-                if !local.is_empty() && namespace != TEXT_NAMESPACE && !PREFIXES.iter().any(|(_, known)| iri.starts_with(known)) {
+                if !local.is_empty()
+                    && namespace != TEXT_NAMESPACE
+                    && !PREFIXES.iter().any(|(_, known)| iri.starts_with(known))
+                {
                     match counts.get_mut(namespace) {
                         Some(count) => *count += 1,
                         None => drop(counts.insert(namespace.to_owned(), 1)),
@@ -121,12 +134,20 @@ impl Names {
         }
         let mut ranked: Vec<(String, usize)> = counts.into_iter().collect();
         ranked.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Self { bare: ranked.into_iter().take(BARE_NAMESPACES).map(|(namespace, _)| namespace).collect(), no_texts: false }
+        Self {
+            bare: ranked
+                .into_iter()
+                .take(BARE_NAMESPACES)
+                .map(|(namespace, _)| namespace)
+                .collect(),
+            no_texts: false,
+        }
     }
 
     /// Notes what is looked up with every name and depends on the graph only.
     pub(crate) fn prepare(&mut self, dictionary: Dictionary<'_>) {
-        self.no_texts = !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", super::dictionary::IRI));
+        self.no_texts =
+            !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", super::dictionary::IRI));
     }
 
     /// Whether some node may come from a plain text format.
@@ -143,24 +164,33 @@ impl Names {
             literal @ Parts::Literal(..) => return literal.to_term().to_string(),
         };
         let leads_back = |name: &String| self.find(dictionary, name) == Some(id);
-        self.short(iri).filter(leads_back).unwrap_or_else(|| iri.to_owned())
+        self.short(iri)
+            .filter(leads_back)
+            .unwrap_or_else(|| iri.to_owned())
     }
 
     fn short(&self, iri: &str) -> Option<String> {
         if let Some(text) = iri.strip_prefix(TEXT_NAMESPACE) {
             return Some(percent_decode(text)).filter(|text| !is_reserved(text));
         }
-        let known = PREFIXES.iter().filter(|(_, namespace)| iri.starts_with(namespace)).max_by_key(|(_, namespace)| namespace.len());
+        let known = PREFIXES
+            .iter()
+            .filter(|(_, namespace)| iri.starts_with(namespace))
+            .max_by_key(|(_, namespace)| namespace.len());
         if let Some((prefix, namespace)) = known {
             return Some(format!("{prefix}:{}", &iri[namespace.len()..]));
         }
         let (namespace, local) = split(iri);
-        (!is_reserved(local) && self.bare.iter().any(|bare| bare == namespace)).then(|| local.to_owned())
+        (!is_reserved(local) && self.bare.iter().any(|bare| bare == namespace))
+            .then(|| local.to_owned())
     }
 
     /// The node of a name, a full IRI, a blank node or a literal in its N-Triples form.
     pub(crate) fn find(&self, dictionary: Dictionary<'_>, name: &str) -> Option<u32> {
-        if let Some(iri) = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+        if let Some(iri) = name
+            .strip_prefix('<')
+            .and_then(|rest| rest.strip_suffix('>'))
+        {
             return dictionary.find_iri(iri);
         }
         if let Some(id) = dictionary.find_iri(name) {
@@ -178,16 +208,21 @@ impl Names {
             return dictionary.find(&key);
         }
         if !self.no_texts
-            && let Some(id) = dictionary.find_iri(&format!("{TEXT_NAMESPACE}{}", percent_encode(name)))
+            && let Some(id) =
+                dictionary.find_iri(&format!("{TEXT_NAMESPACE}{}", percent_encode(name)))
         {
             return Some(id);
         }
         if let Some((prefix, local)) = name.split_once(':')
-            && let Some(id) = expand(prefix).and_then(|namespace| dictionary.find_iri(&format!("{namespace}{local}")))
+            && let Some(id) = expand(prefix)
+                .and_then(|namespace| dictionary.find_iri(&format!("{namespace}{local}")))
         {
             return Some(id);
         }
-        let mut found = self.bare.iter().filter_map(|namespace| dictionary.find_iri(&format!("{namespace}{name}")));
+        let mut found = self
+            .bare
+            .iter()
+            .filter_map(|namespace| dictionary.find_iri(&format!("{namespace}{name}")));
         match (found.next(), found.next()) {
             (Some(id), None) => Some(id),
             _ => None,
@@ -197,7 +232,11 @@ impl Names {
 
 /// The namespace of a well-known prefix.
 pub(crate) fn expand(prefix: &str) -> Option<&'static str> {
-    PREFIXES.iter().chain(ALIASES).find(|(known, _)| *known == prefix).map(|(_, namespace)| *namespace)
+    PREFIXES
+        .iter()
+        .chain(ALIASES)
+        .find(|(known, _)| *known == prefix)
+        .map(|(_, namespace)| *namespace)
 }
 
 /// Reads a literal as [`Literal`] prints it; a datatype may also be written with a well-known prefix.
@@ -226,14 +265,27 @@ pub(crate) fn parse_literal(text: &str) -> Option<Literal> {
         return Some(Literal::plain(lexical));
     }
     if let Some(lang) = rest.strip_prefix('@') {
-        return Some(Literal { lexical, datatype: None, lang: Some(lang.to_ascii_lowercase()) });
+        return Some(Literal {
+            lexical,
+            datatype: None,
+            lang: Some(lang.to_ascii_lowercase()),
+        });
     }
     let datatype = rest.strip_prefix("^^")?;
-    let iri = match datatype.strip_prefix('<').and_then(|rest| rest.strip_suffix('>')) {
+    let iri = match datatype
+        .strip_prefix('<')
+        .and_then(|rest| rest.strip_suffix('>'))
+    {
         Some(iri) => iri.to_owned(),
-        None => datatype.split_once(':').and_then(|(prefix, local)| Some(format!("{}{local}", expand(prefix)?)))?,
+        None => datatype
+            .split_once(':')
+            .and_then(|(prefix, local)| Some(format!("{}{local}", expand(prefix)?)))?,
     };
-    Some(Literal { lexical, datatype: Some(iri).filter(|iri| iri.strip_prefix(XSD) != Some("string")), lang: None })
+    Some(Literal {
+        lexical,
+        datatype: Some(iri).filter(|iri| iri.strip_prefix(XSD) != Some("string")),
+        lang: None,
+    })
 }
 
 fn unescape(chars: &mut std::str::CharIndices<'_>, digits: usize) -> Option<char> {

@@ -38,11 +38,21 @@ impl<'a> Rows<'a> {
     }
 
     fn new(s: Column<'a>, p: Column<'a>, o: Column<'a>, len: usize) -> Self {
-        Self { columns: [s, p, o], at: 0, end: len, all: None }
+        Self {
+            columns: [s, p, o],
+            at: 0,
+            end: len,
+            all: None,
+        }
     }
 
     /// The rows with these parts.
-    pub(super) fn matching(kg: &'a FrozenKg, s: Option<u32>, p: Option<u32>, o: Option<u32>) -> Self {
+    pub(super) fn matching(
+        kg: &'a FrozenKg,
+        s: Option<u32>,
+        p: Option<u32>,
+        o: Option<u32>,
+    ) -> Self {
         use Column::{Fixed, Listed, Owned};
         match (s, p, o) {
             (Some(s), Some(p), Some(o)) => {
@@ -64,7 +74,12 @@ impl<'a> Rows<'a> {
             }
             (Some(s), None, None) => {
                 let [relations, objects] = kg.out_edges(s);
-                Self::new(Fixed(s), Listed(relations), Listed(objects), relations.len())
+                Self::new(
+                    Fixed(s),
+                    Listed(relations),
+                    Listed(objects),
+                    relations.len(),
+                )
             }
             (None, Some(p), None) => {
                 let [objects, subjects] = kg.relation_edges(p);
@@ -72,9 +87,17 @@ impl<'a> Rows<'a> {
             }
             (None, None, Some(o)) => {
                 let [relations, subjects] = kg.in_edges(o);
-                Self::new(Listed(subjects), Listed(relations), Fixed(o), subjects.len())
+                Self::new(
+                    Listed(subjects),
+                    Listed(relations),
+                    Fixed(o),
+                    subjects.len(),
+                )
             }
-            (None, None, None) => Self { all: Some((kg, 0)), ..Self::none() },
+            (None, None, None) => Self {
+                all: Some((kg, 0)),
+                ..Self::none()
+            },
         }
     }
 }
@@ -89,12 +112,20 @@ impl Iterator for Rows<'_> {
                 return None;
             }
             let [relations, objects] = kg.out_edges(*next);
-            self.columns = [Column::Fixed(*next), Column::Listed(relations), Column::Listed(objects)];
+            self.columns = [
+                Column::Fixed(*next),
+                Column::Listed(relations),
+                Column::Listed(objects),
+            ];
             (self.at, self.end) = (0, relations.len());
             *next += 1;
         }
         let at = self.at;
         self.at += 1;
-        Some([self.columns[0].get(at), self.columns[1].get(at), self.columns[2].get(at)])
+        Some([
+            self.columns[0].get(at),
+            self.columns[1].get(at),
+            self.columns[2].get(at),
+        ])
     }
 }

@@ -8,7 +8,9 @@
 
 use oxigraph::model::{Literal as OxLiteral, NamedNode, Term as OxTerm, vocab::xsd};
 use spargebra::Query;
-use spargebra::algebra::{AggregateExpression, Expression, Function, GraphPattern, OrderExpression};
+use spargebra::algebra::{
+    AggregateExpression, Expression, Function, GraphPattern, OrderExpression,
+};
 use spargebra::term::NamedNodePattern;
 
 use super::QueryError;
@@ -31,7 +33,16 @@ pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
 pub(super) fn rewrite(query: &Query) -> Result<Query, QueryError> {
     let mut query = query.clone();
     match &mut query {
-        Query::Select { dataset, pattern: p, .. } | Query::Ask { dataset, pattern: p, .. } => {
+        Query::Select {
+            dataset,
+            pattern: p,
+            ..
+        }
+        | Query::Ask {
+            dataset,
+            pattern: p,
+            ..
+        } => {
             *dataset = None;
             pattern(p, &mut 0)?;
         }
@@ -53,10 +64,16 @@ fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> 
             pattern(left, triples)?;
             pattern(right, triples)
         }
-        GraphPattern::LeftJoin { left, right, expression: filter } => {
+        GraphPattern::LeftJoin {
+            left,
+            right,
+            expression: filter,
+        } => {
             pattern(left, triples)?;
             pattern(right, triples)?;
-            filter.as_mut().map_or(Ok(()), |filter| expression(filter, triples))
+            filter
+                .as_mut()
+                .map_or(Ok(()), |filter| expression(filter, triples))
         }
         GraphPattern::Filter { expr, inner } => {
             expression(expr, triples)?;
@@ -65,21 +82,39 @@ fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> 
         GraphPattern::Graph { name, inner } => {
             pattern(inner, triples)?;
             if matches!(name, NamedNodePattern::NamedNode(_)) {
-                let inner = std::mem::replace(inner.as_mut(), GraphPattern::Bgp { patterns: Vec::new() });
+                let inner = std::mem::replace(
+                    inner.as_mut(),
+                    GraphPattern::Bgp {
+                        patterns: Vec::new(),
+                    },
+                );
                 *p = inner;
             }
             Ok(())
         }
-        GraphPattern::Extend { inner, expression: value, .. } => {
+        GraphPattern::Extend {
+            inner,
+            expression: value,
+            ..
+        } => {
             expression(value, triples)?;
             pattern(inner, triples)
         }
-        GraphPattern::OrderBy { inner, expression: keys } => {
+        GraphPattern::OrderBy {
+            inner,
+            expression: keys,
+        } => {
             for key in keys {
                 let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
                 expression(value, triples)?;
-                let key = std::mem::replace(value, Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
-                *value = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(SORT)), vec![key]);
+                let key = std::mem::replace(
+                    value,
+                    Expression::Bound(spargebra::term::Variable::new_unchecked("x")),
+                );
+                *value = Expression::FunctionCall(
+                    Function::Custom(NamedNode::new_unchecked(SORT)),
+                    vec![key],
+                );
             }
             pattern(inner, triples)
         }
@@ -87,7 +122,9 @@ fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> 
         | GraphPattern::Distinct { inner }
         | GraphPattern::Reduced { inner }
         | GraphPattern::Slice { inner, .. } => pattern(inner, triples),
-        GraphPattern::Group { inner, aggregates, .. } => {
+        GraphPattern::Group {
+            inner, aggregates, ..
+        } => {
             for (_, aggregate) in aggregates {
                 if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
                     expression(expr, triples)?;
@@ -102,7 +139,9 @@ fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> 
 fn count(triples: &mut usize, more: usize) -> Result<(), QueryError> {
     *triples += more;
     if *triples > QUERY_PATTERNS {
-        return Err(QueryError::Refused(format!("a query of more than {QUERY_PATTERNS} triple patterns")));
+        return Err(QueryError::Refused(format!(
+            "a query of more than {QUERY_PATTERNS} triple patterns"
+        )));
     }
     Ok(())
 }
@@ -111,8 +150,10 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
     match e {
         Expression::NamedNode(_) | Expression::Variable(_) | Expression::Bound(_) => Ok(()),
         Expression::Literal(literal) => {
-            if matches!(literal.datatype().as_str().strip_prefix(XSD), Some("dateTime" | "date"))
-                && let Some(whole) = whole_date_time(literal)
+            if matches!(
+                literal.datatype().as_str().strip_prefix(XSD),
+                Some("dateTime" | "date")
+            ) && let Some(whole) = whole_date_time(literal)
             {
                 *literal = whole;
             }
@@ -127,12 +168,21 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
             if let Some((number, unit)) = constant_quantity(a).or_else(|| constant_quantity(b)) {
                 for side in [a, b] {
                     if constant_quantity(side).is_some() {
-                        **side = Expression::Literal(OxLiteral::new_typed_literal(number.clone(), xsd::DOUBLE));
+                        **side = Expression::Literal(OxLiteral::new_typed_literal(
+                            number.clone(),
+                            xsd::DOUBLE,
+                        ));
                     } else {
                         expression(side, triples)?;
-                        let inner = std::mem::replace(side.as_mut(), Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
+                        let inner = std::mem::replace(
+                            side.as_mut(),
+                            Expression::Bound(spargebra::term::Variable::new_unchecked("x")),
+                        );
                         let unit = Expression::Literal(OxLiteral::new_simple_literal(&unit));
-                        **side = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(AMOUNT)), vec![inner, unit]);
+                        **side = Expression::FunctionCall(
+                            Function::Custom(NamedNode::new_unchecked(AMOUNT)),
+                            vec![inner, unit],
+                        );
                     }
                 }
                 return Ok(());
@@ -144,8 +194,14 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
                 let wrap = timed && !is_time(side);
                 expression(side, triples)?;
                 if wrap {
-                    let inner = std::mem::replace(side.as_mut(), Expression::Bound(spargebra::term::Variable::new_unchecked("x")));
-                    **side = Expression::FunctionCall(Function::Custom(NamedNode::new_unchecked(DATE_TIME)), vec![inner]);
+                    let inner = std::mem::replace(
+                        side.as_mut(),
+                        Expression::Bound(spargebra::term::Variable::new_unchecked("x")),
+                    );
+                    **side = Expression::FunctionCall(
+                        Function::Custom(NamedNode::new_unchecked(DATE_TIME)),
+                        vec![inner],
+                    );
                 }
             }
             Ok(())
@@ -160,12 +216,17 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
             expression(a, triples)?;
             expression(b, triples)
         }
-        Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => expression(a, triples),
+        Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => {
+            expression(a, triples)
+        }
         Expression::In(a, list) => {
             expression(a, triples)?;
-            list.iter_mut().try_for_each(|item| expression(item, triples))
+            list.iter_mut()
+                .try_for_each(|item| expression(item, triples))
         }
-        Expression::Coalesce(list) => list.iter_mut().try_for_each(|item| expression(item, triples)),
+        Expression::Coalesce(list) => list
+            .iter_mut()
+            .try_for_each(|item| expression(item, triples)),
         Expression::If(a, b, c) => {
             expression(a, triples)?;
             expression(b, triples)?;
@@ -173,16 +234,23 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
         }
         Expression::Exists(inner) => pattern(inner, triples),
         Expression::FunctionCall(function, arguments) => {
-            arguments.iter_mut().try_for_each(|argument| expression(argument, triples))?;
+            arguments
+                .iter_mut()
+                .try_for_each(|argument| expression(argument, triples))?;
             match function {
                 Function::Rand => return Err(QueryError::Refused("RAND".to_owned())),
-                Function::Uuid | Function::StrUuid => return Err(QueryError::Refused("UUID".to_owned())),
+                Function::Uuid | Function::StrUuid => {
+                    return Err(QueryError::Refused("UUID".to_owned()));
+                }
                 Function::Now => {
                     let now = Literal::xsd(FREEBASE_NOW, "date");
-                    let start = Span::parse(&now.lexical).map_or(now.lexical, Span::start_date_time);
+                    let start =
+                        Span::parse(&now.lexical).map_or(now.lexical, Span::start_date_time);
                     *e = Expression::Literal(OxLiteral::new_typed_literal(start, xsd::DATE_TIME));
                 }
-                Function::Custom(name) if matches!(name.as_str().strip_prefix(XSD), Some("dateTime" | "date")) => {
+                Function::Custom(name)
+                    if matches!(name.as_str().strip_prefix(XSD), Some("dateTime" | "date")) =>
+                {
                     *name = NamedNode::new_unchecked(DATE_TIME);
                 }
                 _ => {}
@@ -194,7 +262,9 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
 
 /// Number and unit of a constant quantity.
 fn constant_quantity(e: &Expression) -> Option<(String, String)> {
-    let Expression::Literal(literal) = e else { return None };
+    let Expression::Literal(literal) = e else {
+        return None;
+    };
     let (number, unit) = literal.value().split_once(char::is_whitespace)?;
     (literal.datatype().as_str() == QUANTITY).then(|| (number.to_owned(), unit.to_owned()))
 }
@@ -204,7 +274,8 @@ pub(super) fn amount(arguments: &[OxTerm]) -> Option<OxTerm> {
     match arguments {
         [OxTerm::Literal(literal), OxTerm::Literal(unit)] => {
             let literal = super::sparql::to_literal(literal);
-            amount_in(&literal, unit.value()).map(|number| OxLiteral::new_typed_literal(number, xsd::DOUBLE).into())
+            amount_in(&literal, unit.value())
+                .map(|number| OxLiteral::new_typed_literal(number, xsd::DOUBLE).into())
         }
         _ => None,
     }
@@ -218,7 +289,10 @@ fn is_time(e: &Expression) -> bool {
 
 /// The first moment of what a literal names, as a date-time without zone.
 fn whole_date_time(literal: &OxLiteral) -> Option<OxLiteral> {
-    Some(OxLiteral::new_typed_literal(Span::parse(literal.value())?.start_date_time(), xsd::DATE_TIME))
+    Some(OxLiteral::new_typed_literal(
+        Span::parse(literal.value())?.start_date_time(),
+        xsd::DATE_TIME,
+    ))
 }
 
 /// [`DATE_TIME`] itself.

@@ -11,9 +11,18 @@ use crate::term::{Literal, NodeId, RDF_TYPE, RDFS_LABEL, RelId, Term};
 use crate::value::{Kind, Span};
 
 /// Relations to a class, by full IRI.
-const TYPE_IRIS: &[&str] = &[RDF_TYPE, "http://www.wikidata.org/prop/direct/P31", "http://www.wikidata.org/entity/P31", "urn:kgagent:P31"];
+const TYPE_IRIS: &[&str] = &[
+    RDF_TYPE,
+    "http://www.wikidata.org/prop/direct/P31",
+    "http://www.wikidata.org/entity/P31",
+    "urn:kgagent:P31",
+];
 /// Relations to a class, by local name in any namespace: Freebase's two and KQA Pro's.
-const TYPE_LOCALS: &[&str] = &["type.object.type", "common.topic.notable_types", "instance_of"];
+const TYPE_LOCALS: &[&str] = &[
+    "type.object.type",
+    "common.topic.notable_types",
+    "instance_of",
+];
 
 /// Relations from a class to a wider one.
 const SUPERCLASS_IRIS: &[&str] = &[
@@ -23,7 +32,11 @@ const SUPERCLASS_IRIS: &[&str] = &[
     "urn:kgagent:P279",
 ];
 /// The same by local name: KQA Pro's concepts are instances of wider concepts.
-const SUPERCLASS_LOCALS: &[&str] = &["subclass_of", "instance_of", "freebase.type_hints.included_types"];
+const SUPERCLASS_LOCALS: &[&str] = &[
+    "subclass_of",
+    "instance_of",
+    "freebase.type_hints.included_types",
+];
 
 /// Relations to a name, best first, by full IRI.
 const LABEL_IRIS: &[&str] = &[
@@ -37,7 +50,10 @@ const LABEL_IRIS: &[&str] = &[
 const LABEL_LOCALS: &[&str] = &["type.object.name"];
 
 /// Relations to further names of a node, by full IRI. Unlike labels they stay visible: people ask for nicknames.
-const ALIAS_IRIS: &[&str] = &["http://www.w3.org/2004/02/skos/core#altLabel", "http://www.w3.org/2004/02/skos/core#hiddenLabel"];
+const ALIAS_IRIS: &[&str] = &[
+    "http://www.w3.org/2004/02/skos/core#altLabel",
+    "http://www.w3.org/2004/02/skos/core#hiddenLabel",
+];
 /// The same by local name in lower case without separators, in any namespace. A relation called `name` that no vocabulary defines is one of
 /// them: it may name a part of the thing only, so it is no label, but it is how people will refer to it.
 const ALIAS_LOCALS: &[&str] = &[
@@ -149,11 +165,17 @@ const HIDDEN_IRIS: &[&str] = &[
     "http://wikiba.se/ontology#timestamp",
 ];
 /// Namespaces whose relations are all hidden.
-const HIDDEN_NAMESPACES: &[&str] = &["http://www.w3.org/2002/07/owl#", "http://www.w3.org/ns/shacl#"];
+const HIDDEN_NAMESPACES: &[&str] = &[
+    "http://www.w3.org/2002/07/owl#",
+    "http://www.w3.org/ns/shacl#",
+];
 
 /// Namespaces whose members are the modelling language itself, not classes of things.
-const META_NAMESPACES: &[&str] =
-    &["http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2002/07/owl#"];
+const META_NAMESPACES: &[&str] = &[
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
+    "http://www.w3.org/2000/01/rdf-schema#",
+    "http://www.w3.org/2002/07/owl#",
+];
 
 /// Relations that state the domain of a relation, its range, and its reverse: by full IRI or, in any namespace, by local name.
 const DOMAIN: &[&str] = &[
@@ -181,7 +203,11 @@ const WIKIDATA_ENTITY: &str = "http://www.wikidata.org/entity/";
 const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 
 /// Ends of the names of the two relations of an interval that are taken at their word (rule R11): Freebase's.
-const INTERVAL_ENDS: &[(&str, &str)] = &[(".from", ".to"), (".from_date", ".to_date"), (".start_date", ".end_date")];
+const INTERVAL_ENDS: &[(&str, &str)] = &[
+    (".from", ".to"),
+    (".from_date", ".to_date"),
+    (".start_date", ".end_date"),
+];
 
 /// Ends of such names elsewhere. They may mean places ("from Lisbon to Porto") or pages, so both relations must lead to times.
 const TIME_ENDS: &[(&str, &str)] = &[
@@ -235,7 +261,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { languages: vec!["en".to_owned()], now: NOW.to_owned(), subclasses: false, unify_directions: false }
+        Self {
+            languages: vec!["en".to_owned()],
+            now: NOW.to_owned(),
+            subclasses: false,
+            unify_directions: false,
+        }
     }
 }
 
@@ -250,9 +281,15 @@ impl Settings {
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         if !is_time(&self.now()) {
-            return Some(format!("`now` is `{}`; write a date such as {NOW}", self.now));
+            return Some(format!(
+                "`now` is `{}`; write a date such as {NOW}",
+                self.now
+            ));
         }
-        let bad = self.languages.iter().find(|tag| !tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
+        let bad = self
+            .languages
+            .iter()
+            .find(|tag| !tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
         bad.map(|tag| format!("`{tag}` is no language tag; write one such as `en` or `pt-br`"))
     }
 }
@@ -264,7 +301,11 @@ pub(crate) fn is_type_relation(iri: &str) -> bool {
 /// Rank of a label relation, smaller is better; `None` for every other relation.
 pub(crate) fn label_rank(iri: &str) -> Option<usize> {
     let by_iri = LABEL_IRIS.iter().position(|known| *known == iri);
-    by_iri.or_else(|| LABEL_LOCALS.contains(&local_name(iri).as_str()).then_some(0))
+    by_iri.or_else(|| {
+        LABEL_LOCALS
+            .contains(&local_name(iri).as_str())
+            .then_some(0)
+    })
 }
 
 /// Whether a relation is hidden from planners, types and labels apart.
@@ -272,7 +313,9 @@ pub(crate) fn is_meta_relation(iri: &str) -> bool {
     let local = local_name(iri);
     HIDDEN_IRIS.contains(&iri)
         || HIDDEN_LOCALS.contains(&local.as_str())
-        || HIDDEN_LOCAL_STARTS.iter().any(|start| local.starts_with(start))
+        || HIDDEN_LOCAL_STARTS
+            .iter()
+            .any(|start| local.starts_with(start))
         || HIDDEN_NAMESPACES.contains(&split(iri).0)
 }
 
@@ -300,7 +343,11 @@ pub(crate) fn is_meta_class(iri: &str) -> bool {
 fn is_alias(iri: &str) -> bool {
     let local = local_name(iri);
     // `country#name` and `ceb:full_name` alike; Freebase's dotted names stand as they are.
-    let plain: String = local.to_lowercase().chars().filter(|c| !matches!(c, '_' | '-')).collect();
+    let plain: String = local
+        .to_lowercase()
+        .chars()
+        .filter(|c| !matches!(c, '_' | '-'))
+        .collect();
     ALIAS_IRIS.contains(&iri) || ALIAS_LOCALS.contains(&plain.as_str())
 }
 
@@ -337,13 +384,19 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
             None if is_alias(iri) => schema.alias_relations.push(*id),
             None => {}
         }
-        if SUPERCLASS_IRIS.contains(&iri.as_str()) || SUPERCLASS_LOCALS.contains(&local_name(iri).as_str()) {
+        if SUPERCLASS_IRIS.contains(&iri.as_str())
+            || SUPERCLASS_LOCALS.contains(&local_name(iri).as_str())
+        {
             schema.superclass_relations.push(*id);
         }
         if REDIRECT_LOCALS.contains(&local_name(iri).as_str()) {
             schema.redirect_relations.push(*id);
         }
-        for (list, known) in [(&mut schema.domains, DOMAIN), (&mut schema.ranges, RANGE), (&mut schema.reverses, REVERSE)] {
+        for (list, known) in [
+            (&mut schema.domains, DOMAIN),
+            (&mut schema.ranges, RANGE),
+            (&mut schema.reverses, REVERSE),
+        ] {
             if listed(iri, known) {
                 stated(graph, *id, &relations, list);
             }
@@ -357,12 +410,24 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     ranked.sort_unstable();
     schema.label_relations = ranked.into_iter().map(|(_, id)| id).collect();
     schema.intervals = intervals(graph, &named);
-    let known = |node: NodeId| relations.binary_search_by_key(&node.relation(), |relation| relation.0).is_ok();
+    let known = |node: NodeId| {
+        relations
+            .binary_search_by_key(&node.relation(), |relation| relation.0)
+            .is_ok()
+    };
     // A reverse is a relation and holds both ways, whichever way it is stated.
     schema.reverses.retain(|&(_, other)| known(other));
-    let other_way: Vec<(RelId, NodeId)> = schema.reverses.iter().map(|&(relation, other)| (other.relation(), relation.node())).collect();
+    let other_way: Vec<(RelId, NodeId)> = schema
+        .reverses
+        .iter()
+        .map(|&(relation, other)| (other.relation(), relation.node()))
+        .collect();
     schema.reverses.extend(other_way);
-    for list in [&mut schema.domains, &mut schema.ranges, &mut schema.reverses] {
+    for list in [
+        &mut schema.domains,
+        &mut schema.ranges,
+        &mut schema.reverses,
+    ] {
         list.sort_unstable();
         list.dedup();
     }
@@ -370,11 +435,22 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
 }
 
 /// What `relation` states about relations of the graph.
-fn stated(graph: &dyn Vocabulary, relation: RelId, relations: &[(RelId, String, String)], list: &mut Vec<(RelId, NodeId)>) {
-    let known = |node: NodeId| relations.binary_search_by_key(&node.relation(), |relation| relation.0).is_ok();
+fn stated(
+    graph: &dyn Vocabulary,
+    relation: RelId,
+    relations: &[(RelId, String, String)],
+    list: &mut Vec<(RelId, NodeId)>,
+) {
+    let known = |node: NodeId| {
+        relations
+            .binary_search_by_key(&node.relation(), |relation| relation.0)
+            .is_ok()
+    };
     let direct = |node: NodeId| match graph.term(node) {
         Term::Iri(iri) => {
-            let local = iri.strip_prefix(WIKIDATA_ENTITY).filter(|local| local.starts_with('P'))?;
+            let local = iri
+                .strip_prefix(WIKIDATA_ENTITY)
+                .filter(|local| local.starts_with('P'))?;
             graph.find_iri(&format!("{WIKIDATA_DIRECT}{local}"))
         }
         Term::Blank(_) | Term::Literal(_) => None,
@@ -390,29 +466,51 @@ fn stated(graph: &dyn Vocabulary, relation: RelId, relations: &[(RelId, String, 
 
 /// The interval relations among `relations`, given as name and id.
 fn intervals(graph: &dyn Vocabulary, relations: &[(String, RelId)]) -> Vec<Interval> {
-    let ids: rustc_hash::FxHashMap<&str, RelId> = relations.iter().map(|(name, id)| (name.as_str(), *id)).collect();
+    let ids: rustc_hash::FxHashMap<&str, RelId> = relations
+        .iter()
+        .map(|(name, id)| (name.as_str(), *id))
+        .collect();
     let mut found: Vec<Interval> = Vec::new();
     for (ends, checked) in [(INTERVAL_ENDS, false), (TIME_ENDS, true)] {
         for (from_end, to_end) in ends {
             for (from_name, from) in relations {
-                let Some(stem) = from_name.strip_suffix(from_end) else { continue };
-                let Some(&to) = ids.get(format!("{stem}{to_end}").as_str()) else { continue };
+                let Some(stem) = from_name.strip_suffix(from_end) else {
+                    continue;
+                };
+                let Some(&to) = ids.get(format!("{stem}{to_end}").as_str()) else {
+                    continue;
+                };
                 // The ending is a word of its own: `valid_from`, `activeStartDate`, but not `inherit`.
-                let parted =
-                    !stem.ends_with(char::is_alphanumeric) || from_end.starts_with(['.']) || from_end.starts_with(char::is_uppercase);
-                let taken = found.iter().any(|interval| interval.from == *from || interval.to == to);
-                if !parted || taken || checked && !(leads_to_times(graph, *from) && leads_to_times(graph, to)) {
+                let parted = !stem.ends_with(char::is_alphanumeric)
+                    || from_end.starts_with(['.'])
+                    || from_end.starts_with(char::is_uppercase);
+                let taken = found
+                    .iter()
+                    .any(|interval| interval.from == *from || interval.to == to);
+                if !parted
+                    || taken
+                    || checked && !(leads_to_times(graph, *from) && leads_to_times(graph, to))
+                {
                     continue;
                 }
                 let stem = stem.trim_end_matches(['.', '_', '-']);
-                let name = match (stem.is_empty() || stem.ends_with([':', '/', '#']), *from_end) {
+                let name = match (
+                    stem.is_empty() || stem.ends_with([':', '/', '#']),
+                    *from_end,
+                ) {
                     (true, "from") => format!("{stem}from_to"),
                     // Without a stem the start gives the name: `startDate.from_to`, `pq:P580.from_to`.
                     (true, start) => format!("{stem}{start}.from_to"),
                     (false, _) => format!("{stem}.from_to"),
                 };
-                if !found.iter().any(|interval| interval.name == name) && !ids.contains_key(name.as_str()) {
-                    found.push(Interval { name, from: *from, to });
+                if !found.iter().any(|interval| interval.name == name)
+                    && !ids.contains_key(name.as_str())
+                {
+                    found.push(Interval {
+                        name,
+                        from: *from,
+                        to,
+                    });
                 }
             }
         }
@@ -424,11 +522,15 @@ fn intervals(graph: &dyn Vocabulary, relations: &[(String, RelId)]) -> Vec<Inter
 /// Whether the first values of a relation are all times.
 fn leads_to_times(graph: &dyn Vocabulary, relation: RelId) -> bool {
     let values = graph.pairs(relation, LOOKED_AT);
-    !values.is_empty() && values.iter().all(|(_, tail)| graph.term(*tail).as_literal().is_some_and(is_time))
+    !values.is_empty()
+        && values
+            .iter()
+            .all(|(_, tail)| graph.term(*tail).as_literal().is_some_and(is_time))
 }
 
 /// Whether a literal reads as a time: by its datatype, or as a year of four digits or a date.
 fn is_time(literal: &Literal) -> bool {
-    let shape = literal.lexical.len() == 4 && literal.lexical.bytes().all(|b| b.is_ascii_digit()) || literal.lexical.contains('-');
+    let shape = literal.lexical.len() == 4 && literal.lexical.bytes().all(|b| b.is_ascii_digit())
+        || literal.lexical.contains('-');
     Span::parse(&literal.lexical).is_some() && (shape || Kind::of(literal) == Kind::Time)
 }

@@ -23,7 +23,19 @@ const SHARE: usize = 95;
 const LOOKED_AT: usize = 1000;
 
 /// Words in the name of a relation to a key.
-const KEY_WORDS: &[&str] = &["id", "ids", "guid", "uuid", "identifier", "key", "hash", "checksum", "revision", "version", "etag"];
+const KEY_WORDS: &[&str] = &[
+    "id",
+    "ids",
+    "guid",
+    "uuid",
+    "identifier",
+    "key",
+    "hash",
+    "checksum",
+    "revision",
+    "version",
+    "etag",
+];
 
 /// The relations of a graph that the rule hides, besides those its schema hides already; sorted. Reads every triple of the candidates.
 #[must_use]
@@ -38,13 +50,24 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
     };
     // Cheap first: a relation with fewer triples than the graph has entities of three classes is no candidate.
     let floor = ENTITIES * SHARE / 100;
-    let named = schema.alias_relations.iter().chain(&schema.hidden).chain(&schema.superclass_relations);
+    let named = schema
+        .alias_relations
+        .iter()
+        .chain(&schema.hidden)
+        .chain(&schema.superclass_relations);
     let known: FxHashSet<RelId> = named.copied().collect();
-    let candidates: Vec<RelId> = relations.iter().copied().filter(|r| !known.contains(r) && kg.uses(*r) >= floor).collect();
+    let candidates: Vec<RelId> = relations
+        .iter()
+        .copied()
+        .filter(|r| !known.contains(r) && kg.uses(*r) >= floor)
+        .collect();
     if candidates.is_empty() || kg.classes().len() < CLASSES {
         return Vec::new();
     }
-    let candidates: Vec<RelId> = candidates.into_iter().filter(|&r| says_nothing(kg, r)).collect();
+    let candidates: Vec<RelId> = candidates
+        .into_iter()
+        .filter(|&r| says_nothing(kg, r))
+        .collect();
     if candidates.is_empty() {
         return Vec::new();
     }
@@ -52,7 +75,10 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
     if entities.len() < ENTITIES {
         return Vec::new();
     }
-    candidates.into_iter().filter(|&relation| nearly_all(kg, relation, &entities)).collect()
+    candidates
+        .into_iter()
+        .filter(|&relation| nearly_all(kg, relation, &entities))
+        .collect()
 }
 
 /// Whether the values of a relation are keys, links that nothing else is said about, or one value.
@@ -63,12 +89,16 @@ fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
         values.len() < LOOKED_AT
     });
     let all = |fits: &dyn Fn(&Term) -> bool| values.iter().all(|&value| fits(&kg.term(value)));
-    let unknown = |value: NodeId| kg.label(value).is_none() && kg.degree(value) == kg.heads(relation, value).len();
+    let unknown = |value: NodeId| {
+        kg.label(value).is_none() && kg.degree(value) == kg.heads(relation, value).len()
+    };
     let mut distinct = values.clone();
     distinct.dedup();
     let own = distinct.len() * 100 >= values.len() * 99;
     let key_name = match kg.term(relation.node()) {
-        Term::Iri(iri) => crate::rank::words(&local_name(&iri)).iter().any(|word| KEY_WORDS.contains(&word.as_str())),
+        Term::Iri(iri) => crate::rank::words(&local_name(&iri))
+            .iter()
+            .any(|word| KEY_WORDS.contains(&word.as_str())),
         Term::Blank(_) | Term::Literal(_) => false,
     };
     let key = |term: &Term| matches!(term, Term::Literal(literal) if is_key(literal, key_name));
@@ -85,23 +115,36 @@ fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
             same
         });
         same && match kg.term(values[0]) {
-            Term::Literal(literal) => Kind::of(&literal) == Kind::Text && !literal.lexical.contains(' ') || is_flag(&literal),
+            Term::Literal(literal) => {
+                Kind::of(&literal) == Kind::Text && !literal.lexical.contains(' ')
+                    || is_flag(&literal)
+            }
             Term::Iri(_) | Term::Blank(_) => unknown(values[0]),
         }
     }
 }
 
 fn is_flag(literal: &Literal) -> bool {
-    literal.datatype.as_deref().is_some_and(|datatype| datatype.ends_with("#boolean"))
+    literal
+        .datatype
+        .as_deref()
+        .is_some_and(|datatype| datatype.ends_with("#boolean"))
 }
 
 /// Whether a literal is a key: a long hexadecimal run, a link, or, where the relation is called one, a word with digits.
 fn is_key(literal: &Literal, key_name: bool) -> bool {
     let text = literal.lexical.as_str();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
-    let hex = text.bytes().filter(|b| *b != b'-').all(|b| b.is_ascii_hexdigit()) && text.len() >= 16 && digits > 0;
-    let link = text.starts_with("http://") || text.starts_with("https://") || text.starts_with("urn:");
-    !text.contains(char::is_whitespace) && (hex || link || key_name && digits > 0 && !text.contains('.'))
+    let hex = text
+        .bytes()
+        .filter(|b| *b != b'-')
+        .all(|b| b.is_ascii_hexdigit())
+        && text.len() >= 16
+        && digits > 0;
+    let link =
+        text.starts_with("http://") || text.starts_with("https://") || text.starts_with("urn:");
+    !text.contains(char::is_whitespace)
+        && (hex || link || key_name && digits > 0 && !text.contains('.'))
 }
 
 /// Whether nearly every entity has the relation, and nearly every one of each class, of which there are several.
@@ -109,21 +152,35 @@ fn nearly_all(kg: &dyn Kg, relation: RelId, entities: &[u32]) -> bool {
     let range = kg.resources();
     let mut has = vec![false; range.len()];
     kg.each_pair(relation, &mut |head, _| {
-        if let Some(place) = head.0.checked_sub(range.start).and_then(|at| has.get_mut(at as usize)) {
+        if let Some(place) = head
+            .0
+            .checked_sub(range.start)
+            .and_then(|at| has.get_mut(at as usize))
+        {
             *place = true;
         }
         true
     });
-    let has = |id: u32| has.get((id - range.start) as usize).copied().unwrap_or(false);
+    let has = |id: u32| {
+        has.get((id - range.start) as usize)
+            .copied()
+            .unwrap_or(false)
+    };
     let enough = |having: usize, all: usize| having * 100 >= all * SHARE;
-    if !enough(entities.iter().filter(|&&id| has(id)).count(), entities.len()) {
+    if !enough(
+        entities.iter().filter(|&&id| has(id)).count(),
+        entities.len(),
+    ) {
         return false;
     }
     let mut classes = 0;
     for &class in kg.classes() {
         let members = kg.instances(class);
         if members.len() >= MEMBERS {
-            if !enough(members.iter().filter(|node| has(node.0)).count(), members.len()) {
+            if !enough(
+                members.iter().filter(|node| has(node.0)).count(),
+                members.len(),
+            ) {
                 return false;
             }
             classes += 1;

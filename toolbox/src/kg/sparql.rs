@@ -47,7 +47,10 @@ fn tick() {
         return;
     }
     TICK.set(TICKS);
-    if DEADLINE.get().is_some_and(|deadline| Instant::now() >= deadline) {
+    if DEADLINE
+        .get()
+        .is_some_and(|deadline| Instant::now() >= deadline)
+    {
         stop(Stop::Deadline);
     }
 }
@@ -76,15 +79,27 @@ impl Evaluated {
     /// # Errors
     /// [`QueryError::Refused`] for what is not allowed or too large to be planned in time.
     pub fn of(query: &Query) -> Result<Self, QueryError> {
-        let named = |name: &str, function: fn(&[OxTerm]) -> Option<OxTerm>| (NamedNode::new_unchecked(name), function);
-        let functions =
-            [named(rewrite::SORT, rewrite::sort), named(rewrite::AMOUNT, rewrite::amount), named(rewrite::DATE_TIME, rewrite::date_time)];
-        Ok(Self { query: rewrite::rewrite(query)?, functions })
+        let named = |name: &str, function: fn(&[OxTerm]) -> Option<OxTerm>| {
+            (NamedNode::new_unchecked(name), function)
+        };
+        let functions = [
+            named(rewrite::SORT, rewrite::sort),
+            named(rewrite::AMOUNT, rewrite::amount),
+            named(rewrite::DATE_TIME, rewrite::date_time),
+        ];
+        Ok(Self {
+            query: rewrite::rewrite(query)?,
+            functions,
+        })
     }
 }
 
 /// Evaluates a query over a graph.
-pub(super) fn evaluate(kg: &FrozenKg, query: &Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError> {
+pub(super) fn evaluate(
+    kg: &FrozenKg,
+    query: &Query,
+    limits: QueryLimits,
+) -> Result<QueryAnswer, QueryError> {
     let query = Evaluated::of(query)?;
     DEADLINE.set(Instant::now().checked_add(limits.deadline));
     TICK.set(0);
@@ -93,30 +108,56 @@ pub(super) fn evaluate(kg: &FrozenKg, query: &Query, limits: QueryLimits) -> Res
     result.unwrap_or_else(|payload| {
         Err(match payload.downcast_ref::<Stop>() {
             Some(Stop::Deadline) => QueryError::Deadline(limits.deadline),
-            Some(Stop::Text) => QueryError::Evaluation(format!("it builds a text longer than {QUERY_TEXT} bytes")),
-            None => QueryError::Evaluation(format!("the evaluator panicked: {}", panic_text(payload.as_ref()))),
+            Some(Stop::Text) => {
+                QueryError::Evaluation(format!("it builds a text longer than {QUERY_TEXT} bytes"))
+            }
+            None => QueryError::Evaluation(format!(
+                "the evaluator panicked: {}",
+                panic_text(payload.as_ref())
+            )),
         })
     })
 }
 
 fn panic_text(payload: &(dyn Any + Send)) -> &str {
-    payload.downcast_ref::<String>().map(String::as_str).or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message")
+    payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied())
+        .unwrap_or("no message")
 }
 
 fn run(kg: &FrozenKg, query: &Evaluated, limit: usize) -> Result<QueryAnswer, QueryError> {
     let functions = query.functions.iter().cloned();
-    let evaluator = functions.fold(QueryEvaluator::new(), |evaluator, (name, function)| evaluator.with_custom_function(name, function));
+    let evaluator = functions.fold(QueryEvaluator::new(), |evaluator, (name, function)| {
+        evaluator.with_custom_function(name, function)
+    });
     let failed = |error: spareval::QueryEvaluationError| QueryError::Evaluation(error.to_string());
-    match evaluator.prepare(&query.query).execute(View(kg)).map_err(failed)? {
+    match evaluator
+        .prepare(&query.query)
+        .execute(View(kg))
+        .map_err(failed)?
+    {
         QueryResults::Boolean(holds) => Ok(QueryAnswer::Bool(holds)),
         QueryResults::Solutions(solutions) => {
-            let variables = solutions.variables().iter().map(|v| v.as_str().to_owned()).collect();
+            let variables = solutions
+                .variables()
+                .iter()
+                .map(|v| v.as_str().to_owned())
+                .collect();
             let mut rows = Vec::new();
             for solution in solutions {
                 if rows.len() >= limit {
                     return Err(QueryError::Rows(limit));
                 }
-                rows.push(solution.map_err(failed)?.values().iter().map(|value| value.as_ref().map(to_term)).collect());
+                rows.push(
+                    solution
+                        .map_err(failed)?
+                        .values()
+                        .iter()
+                        .map(|value| value.as_ref().map(to_term))
+                        .collect(),
+                );
                 tick();
             }
             Ok(QueryAnswer::Rows { variables, rows })
@@ -130,7 +171,11 @@ pub(super) fn to_literal(literal: &OxLiteral) -> Literal {
     let lang = literal.language().map(str::to_ascii_lowercase);
     let datatype = literal.datatype().as_str();
     let plain = lang.is_some() || datatype.strip_prefix(XSD) == Some("string");
-    Literal { lexical: literal.value().to_owned(), datatype: (!plain).then(|| datatype.to_owned()), lang }
+    Literal {
+        lexical: literal.value().to_owned(),
+        datatype: (!plain).then(|| datatype.to_owned()),
+        lang,
+    }
 }
 
 fn to_term(term: &OxTerm) -> Term {
@@ -145,9 +190,13 @@ fn from_parts(parts: Parts<'_>) -> OxTerm {
     match parts {
         Parts::Iri(iri) => NamedNode::new_unchecked(iri).into(),
         Parts::Blank(label) => BlankNode::new_unchecked(label).into(),
-        Parts::Literal(lexical, _, lang) if !lang.is_empty() => OxLiteral::new_language_tagged_literal_unchecked(lexical, lang).into(),
+        Parts::Literal(lexical, _, lang) if !lang.is_empty() => {
+            OxLiteral::new_language_tagged_literal_unchecked(lexical, lang).into()
+        }
         Parts::Literal(lexical, "", _) => OxLiteral::new_simple_literal(lexical).into(),
-        Parts::Literal(lexical, datatype, _) => OxLiteral::new_typed_literal(lexical, NamedNodeRef::new_unchecked(datatype)).into(),
+        Parts::Literal(lexical, datatype, _) => {
+            OxLiteral::new_typed_literal(lexical, NamedNodeRef::new_unchecked(datatype)).into()
+        }
     }
 }
 
@@ -216,11 +265,20 @@ impl<'a> QueryableDataset<'a> for View<'a> {
             None => None,
         };
         let (s, p, o) = (id(subject), id(predicate), id(object));
-        let rows = if unknown { Rows::none() } else { Rows::matching(kg, s, p, o) };
+        let rows = if unknown {
+            Rows::none()
+        } else {
+            Rows::matching(kg, s, p, o)
+        };
         rows.map(|row| {
             tick();
             let [subject, predicate, object] = row.map(Value::Id);
-            Ok(InternalQuad { subject, predicate, object, graph_name: None })
+            Ok(InternalQuad {
+                subject,
+                predicate,
+                object,
+                graph_name: None,
+            })
         })
     }
 
@@ -233,7 +291,11 @@ impl<'a> QueryableDataset<'a> for View<'a> {
         }
         let mut key = String::new();
         term_key(&mut key, &to_term(&term));
-        Ok(self.0.dictionary().find(&key).map_or_else(|| Value::New(Rc::new(term)), Value::Id))
+        Ok(self
+            .0
+            .dictionary()
+            .find(&key)
+            .map_or_else(|| Value::New(Rc::new(term)), Value::Id))
     }
 
     fn externalize_term(&self, value: Value) -> Result<OxTerm, Infallible> {

@@ -20,7 +20,13 @@ const LABEL: f32 = 0.25;
 /// classes and label, and how well known each one is. `prior` is what is known of each beforehand.
 ///
 /// `question` is the text without its mentions, so that a name does not attract what sounds alike.
-pub fn choose(kg: &dyn Kg, question: &str, nodes: &[NodeId], prior: &[f32], ranker: &dyn Ranker) -> Vec<f32> {
+pub fn choose(
+    kg: &dyn Kg,
+    question: &str,
+    nodes: &[NodeId],
+    prior: &[f32],
+    ranker: &dyn Ranker,
+) -> Vec<f32> {
     let mut texts: Vec<String> = Vec::new();
     let mut known: FxHashMap<NodeId, usize> = FxHashMap::default();
     let mut place = |node: NodeId, texts: &mut Vec<String>| {
@@ -36,21 +42,49 @@ pub fn choose(kg: &dyn Kg, question: &str, nodes: &[NodeId], prior: &[f32], rank
     }
     let mut described = Vec::with_capacity(nodes.len());
     for &node in nodes {
-        let relations = kg.out_relations(node).into_iter().chain(kg.in_relations(node)).take(RELATIONS);
-        let relations = relations.map(|relation| place(relation.node(), &mut texts)).collect();
-        let classes = kg.types(node).into_iter().map(|class| place(class, &mut texts)).collect();
-        described.push(Described { relations, classes, label: kg.label(node).is_some().then(|| place(node, &mut texts)) });
+        let relations = kg
+            .out_relations(node)
+            .into_iter()
+            .chain(kg.in_relations(node))
+            .take(RELATIONS);
+        let relations = relations
+            .map(|relation| place(relation.node(), &mut texts))
+            .collect();
+        let classes = kg
+            .types(node)
+            .into_iter()
+            .map(|class| place(class, &mut texts))
+            .collect();
+        described.push(Described {
+            relations,
+            classes,
+            label: kg.label(node).is_some().then(|| place(node, &mut texts)),
+        });
     }
     let scores = ranker.score(question, &texts);
-    let best = |places: &[usize]| places.iter().filter_map(|&at| scores.get(at)).fold(0.0_f32, |best, &score| best.max(score));
-    let fits =
-        described.iter().map(|one| best(&one.relations) + CLASS * best(&one.classes) + LABEL * one.label.map_or(0.0, |at| best(&[at])));
-    let popular = nodes.iter().map(|&node| POPULARITY * (1.0 + kg.degree(node) as f32).log10());
-    fits.zip(popular).zip(prior).map(|((fit, popular), prior)| fit + popular + prior).collect()
+    let best = |places: &[usize]| {
+        places
+            .iter()
+            .filter_map(|&at| scores.get(at))
+            .fold(0.0_f32, |best, &score| best.max(score))
+    };
+    let fits = described.iter().map(|one| {
+        best(&one.relations)
+            + CLASS * best(&one.classes)
+            + LABEL * one.label.map_or(0.0, |at| best(&[at]))
+    });
+    let popular = nodes
+        .iter()
+        .map(|&node| POPULARITY * (1.0 + kg.degree(node) as f32).log10());
+    fits.zip(popular)
+        .zip(prior)
+        .map(|((fit, popular), prior)| fit + popular + prior)
+        .collect()
 }
 
 /// A relation, class or node as a ranker reads it.
 fn text_of(kg: &dyn Kg, node: NodeId) -> String {
     let name = kg.name(node);
-    kg.label(node).map_or_else(|| name.clone(), |label| format!("{name} {label}"))
+    kg.label(node)
+        .map_or_else(|| name.clone(), |label| format!("{name} {label}"))
 }

@@ -43,7 +43,11 @@ struct Span {
 ///
 /// # Errors
 /// [`SearchError`] when the label index is damaged.
-pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Mention>, SearchError> {
+pub fn detect(
+    kg: &dyn Kg,
+    question: &str,
+    ranker: &dyn Ranker,
+) -> Result<Vec<Mention>, SearchError> {
     let index = kg.label_index()?;
     let words = words(question);
     let spans = match marked(index, question, &words)? {
@@ -61,7 +65,10 @@ pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Me
     for &(start, end) in ranges.iter().rev() {
         bare.replace_range(start..end, " ");
     }
-    let mut mentions: Vec<Mention> = spans.into_iter().filter_map(|span| decide(kg, &bare, &words, span, ranker)).collect();
+    let mut mentions: Vec<Mention> = spans
+        .into_iter()
+        .filter_map(|span| decide(kg, &bare, &words, span, ranker))
+        .collect();
     mentions.sort_by_key(|mention| mention.span);
     Ok(mentions)
 }
@@ -71,37 +78,81 @@ fn range(words: &[Word], span: &Span) -> (usize, usize) {
 }
 
 /// Chooses what a span means.
-fn decide(kg: &dyn Kg, bare: &str, words: &[Word], mut span: Span, ranker: &dyn Ranker) -> Option<Mention> {
+fn decide(
+    kg: &dyn Kg,
+    bare: &str,
+    words: &[Word],
+    mut span: Span,
+    ranker: &dyn Ranker,
+) -> Option<Mention> {
     let at = range(words, &span);
-    span.found.sort_by(|a, b| a.how.cmp(&b.how).then(b.degree.cmp(&a.degree)).then(a.node.cmp(&b.node)));
+    span.found.sort_by(|a, b| {
+        a.how
+            .cmp(&b.how)
+            .then(b.degree.cmp(&a.degree))
+            .then(a.node.cmp(&b.node))
+    });
     span.found.truncate(CHOICES);
     let nodes: Vec<NodeId> = span.found.iter().map(|candidate| candidate.node).collect();
-    let prior: Vec<f32> = span.found.iter().map(|candidate| PRIOR * candidate.score).collect();
-    let scores = if nodes.len() == 1 { vec![1.0] } else { choose(kg, bare, &nodes, &prior, ranker) };
+    let prior: Vec<f32> = span
+        .found
+        .iter()
+        .map(|candidate| PRIOR * candidate.score)
+        .collect();
+    let scores = if nodes.len() == 1 {
+        vec![1.0]
+    } else {
+        choose(kg, bare, &nodes, &prior, ranker)
+    };
     let mut candidates: Vec<(NodeId, f32)> = nodes.into_iter().zip(scores).collect();
     candidates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let node = candidates.first()?.0;
-    let how = span.found.iter().find(|candidate| candidate.node == node)?.how;
-    Some(Mention { span: at, node, how, candidates })
+    let how = span
+        .found
+        .iter()
+        .find(|candidate| candidate.node == node)?
+        .how;
+    Some(Mention {
+        span: at,
+        node,
+        how,
+        candidates,
+    })
 }
 
 /// Weight of how well a name matches against what the question says: an exact name beats a shortened one unless that one is far better known.
 const PRIOR: f32 = 1.0;
 
 /// Mentions in square brackets; `None` where there is none that the graph knows.
-fn marked(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Option<Vec<Span>>, SearchError> {
+fn marked(
+    index: &LabelIndex,
+    question: &str,
+    words: &[Word],
+) -> Result<Option<Vec<Span>>, SearchError> {
     let mut spans = Vec::new();
     for (open, _) in question.match_indices('[') {
-        let Some(length) = question[open..].find(']') else { continue };
+        let Some(length) = question[open..].find(']') else {
+            continue;
+        };
         let inside = |word: &&Word| word.start > open && word.end <= open + length;
-        let Some(first) = words.iter().position(|word| inside(&word)) else { continue };
-        let count = words[first..].iter().take_while(|word| inside(word)).count();
+        let Some(first) = words.iter().position(|word| inside(&word)) else {
+            continue;
+        };
+        let count = words[first..]
+            .iter()
+            .take_while(|word| inside(word))
+            .count();
         let mut found = index.candidates(&question[open + 1..open + length], CHOICES)?;
         // What is marked is quoted letter for letter, if it can be.
         let best = found.iter().map(|candidate| candidate.how).min();
         found.retain(|candidate| Some(candidate.how) == best);
         if !found.is_empty() {
-            spans.push(Span { first, last: first + count - 1, weight: 0.0, found });
+            spans.push(Span {
+                first,
+                last: first + count - 1,
+                weight: 0.0,
+                found,
+            });
         }
     }
     Ok((!spans.is_empty()).then_some(spans))
@@ -122,12 +173,30 @@ fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>
             let quoted = is_quoted(question, inside);
             // An article belongs to a mention only where it belongs to the name.
             let article = article(text);
-            found.retain(|candidate| article.is_none_or(|article| normalise(&candidate.label).split(' ').next() == Some(article)));
-            found.retain(|candidate| quoted || reads_as_name(index, inside, text, candidate, cased).unwrap_or(false));
-            let Some(best) = found.iter().map(|candidate| candidate.score).reduce(f32::max) else { continue };
+            found.retain(|candidate| {
+                article.is_none_or(|article| {
+                    normalise(&candidate.label).split(' ').next() == Some(article)
+                })
+            });
+            found.retain(|candidate| {
+                quoted || reads_as_name(index, inside, text, candidate, cased).unwrap_or(false)
+            });
+            let Some(best) = found
+                .iter()
+                .map(|candidate| candidate.score)
+                .reduce(f32::max)
+            else {
+                continue;
+            };
             let content = inside.iter().filter(|word| !word.stop).count();
-            let weight = inside.len() as f32 + content as f32 + best + if quoted { 2.0 } else { 0.0 };
-            spans.push(Span { first, last, weight, found });
+            let weight =
+                inside.len() as f32 + content as f32 + best + if quoted { 2.0 } else { 0.0 };
+            spans.push(Span {
+                first,
+                last,
+                weight,
+                found,
+            });
         }
     }
     Ok(spans)
@@ -136,24 +205,47 @@ fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>
 /// The article with which a text begins.
 fn article(text: &str) -> Option<&'static str> {
     let first = text.split_whitespace().next()?;
-    ["the", "a", "an"].into_iter().find(|article| first.eq_ignore_ascii_case(article))
+    ["the", "a", "an"]
+        .into_iter()
+        .find(|article| first.eq_ignore_ascii_case(article))
 }
 
 /// Whether words that mean nothing by themselves are written as a title, as in `The Who`.
 fn titled(inside: &[Word], first: usize, cased: bool) -> bool {
-    cased && first > 0 && inside.len() > 1 && inside.iter().all(|word| word.capital) && !inside.iter().all(|word| word.number)
+    cased
+        && first > 0
+        && inside.len() > 1
+        && inside.iter().all(|word| word.capital)
+        && !inside.iter().all(|word| word.number)
 }
 
 fn is_quoted(question: &str, inside: &[Word]) -> bool {
     let before = question[..inside[0].start].chars().next_back();
-    let after = question[inside[inside.len() - 1].end..].trim_start_matches(['?', '.', ',', '!']).chars().next();
-    matches!((before, after), (Some('"' | '“' | '”' | '\'' | '‘' | '`'), Some('"' | '”' | '“' | '\'' | '’' | '`')))
+    let after = question[inside[inside.len() - 1].end..]
+        .trim_start_matches(['?', '.', ',', '!'])
+        .chars()
+        .next();
+    matches!(
+        (before, after),
+        (
+            Some('"' | '“' | '”' | '\'' | '‘' | '`'),
+            Some('"' | '”' | '“' | '\'' | '’' | '`')
+        )
+    )
 }
 
 /// Whether a span reads as the name of this candidate and not as ordinary words.
-fn reads_as_name(index: &LabelIndex, inside: &[Word], text: &str, candidate: &Candidate, cased: bool) -> Result<bool, SearchError> {
+fn reads_as_name(
+    index: &LabelIndex,
+    inside: &[Word],
+    text: &str,
+    candidate: &Candidate,
+    cased: bool,
+) -> Result<bool, SearchError> {
     let content: Vec<&Word> = inside.iter().filter(|word| !word.stop).collect();
-    if content.iter().any(|word| word.capital) || candidate.how == How::Exact && candidate.kind != NameKind::Short {
+    if content.iter().any(|word| word.capital)
+        || candidate.how == How::Exact && candidate.kind != NameKind::Short
+    {
         // Its first letter says nothing about the first word of a question, but then that is rarely a name.
         return Ok(true);
     }
@@ -179,10 +271,18 @@ fn is_vocabulary(index: &LabelIndex, text: &str) -> Result<bool, SearchError> {
 
 /// The best spans that do not overlap, heaviest first.
 fn best_first(mut spans: Vec<Span>) -> Vec<Span> {
-    spans.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.first.cmp(&b.first)).then(b.last.cmp(&a.last)));
+    spans.sort_by(|a, b| {
+        b.weight
+            .total_cmp(&a.weight)
+            .then(a.first.cmp(&b.first))
+            .then(b.last.cmp(&a.last))
+    });
     let mut kept: Vec<Span> = Vec::new();
     for span in spans {
-        if kept.iter().all(|other| span.last < other.first || span.first > other.last) {
+        if kept
+            .iter()
+            .all(|other| span.last < other.first || span.first > other.last)
+        {
             kept.push(span);
         }
     }
@@ -193,16 +293,23 @@ fn best_first(mut spans: Vec<Span>) -> Vec<Span> {
 /// is a longer name with something wrong in it.
 fn stands_for(text: &str, candidate: &Candidate) -> bool {
     let (normal, name) = (normalise(text), normalise(&candidate.label));
-    let (words, have): (Vec<&str>, Vec<&str>) = (normal.split(' ').collect(), name.split(' ').collect());
+    let (words, have): (Vec<&str>, Vec<&str>) =
+        (normal.split(' ').collect(), name.split(' ').collect());
     let whole = words.iter().all(|word| have.contains(word));
-    whole && have.len() <= words.len() + 1 && normal.len() > 3 || words.len() > 1 && candidate.score >= ALIKE
+    whole && have.len() <= words.len() + 1 && normal.len() > 3
+        || words.len() > 1 && candidate.score >= ALIKE
 }
 
 /// Least similarity of a text of several words to the name that it is taken for.
 const ALIKE: f32 = 0.65;
 
 /// Runs of capitalised words that no name was found for, looked up with edits and by their words.
-fn uncertain(index: &LabelIndex, question: &str, words: &[Word], kept: &[Span]) -> Result<Vec<Span>, SearchError> {
+fn uncertain(
+    index: &LabelIndex,
+    question: &str,
+    words: &[Word],
+    kept: &[Span],
+) -> Result<Vec<Span>, SearchError> {
     let free = |at: usize| kept.iter().all(|span| at < span.first || at > span.last);
     let mut spans = Vec::new();
     let mut at = 0;
@@ -230,7 +337,12 @@ fn uncertain(index: &LabelIndex, question: &str, words: &[Word], kept: &[Span]) 
             found.retain(|candidate| stands_for(text, candidate));
         }
         if !found.is_empty() {
-            spans.push(Span { first: at, last, weight: 0.0, found });
+            spans.push(Span {
+                first: at,
+                last,
+                weight: 0.0,
+                found,
+            });
         }
         at = last + 1;
     }

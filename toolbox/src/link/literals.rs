@@ -20,7 +20,9 @@ pub fn literals(question: &str) -> Vec<Literal> {
         if c == '"' {
             if let Some(length) = chars[i + 1..].iter().position(|&c| c == '"') {
                 if length > 0 {
-                    add(Literal::plain(chars[i + 1..i + 1 + length].iter().collect::<String>()));
+                    add(Literal::plain(
+                        chars[i + 1..i + 1 + length].iter().collect::<String>(),
+                    ));
                 }
                 i += length + 2;
                 continue;
@@ -30,7 +32,9 @@ pub fn literals(question: &str) -> Vec<Literal> {
             let followed = chars.get(end).is_some_and(|c| c.is_alphabetic());
             let text: String = chars[i..end].iter().filter(|&&c| c != ',').collect();
             if !followed {
-                let year = text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) && matches!(text.as_bytes()[0], b'1' | b'2');
+                let year = text.len() == 4
+                    && text.bytes().all(|b| b.is_ascii_digit())
+                    && matches!(text.as_bytes()[0], b'1' | b'2');
                 add(Literal::plain(text.clone()));
                 if year {
                     add(Literal::plain(format!("{text}-12-31")));
@@ -46,7 +50,12 @@ pub fn literals(question: &str) -> Vec<Literal> {
 
 /// One past the last character of the number or date that starts at `start`: digits, then `.` or `-` or a thousands comma if digits follow.
 fn number_end(chars: &[char], start: usize) -> usize {
-    let digits = |from: usize| chars[from.min(chars.len())..].iter().take_while(|c| c.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        chars[from.min(chars.len())..]
+            .iter()
+            .take_while(|c| c.is_ascii_digit())
+            .count()
+    };
     let mut end = start + digits(start);
     while let Some(&c) = chars.get(end) {
         let next = digits(end + 1);
@@ -68,13 +77,22 @@ mod tests {
     use super::*;
 
     fn texts(question: &str) -> Vec<String> {
-        literals(question).into_iter().map(|literal| literal.lexical).collect()
+        literals(question)
+            .into_iter()
+            .map(|literal| literal.lexical)
+            .collect()
     }
 
     #[test]
     fn literals_are_numbers_dates_and_quotes() {
-        assert_eq!(texts("teams in 2011 with more than 60,000 seats"), ["2011", "2011-12-31", "60000"]);
-        assert_eq!(texts("born on 1985-02-05, rated 7.5."), ["1985-02-05", "7.5"]);
+        assert_eq!(
+            texts("teams in 2011 with more than 60,000 seats"),
+            ["2011", "2011-12-31", "60000"]
+        );
+        assert_eq!(
+            texts("born on 1985-02-05, rated 7.5."),
+            ["1985-02-05", "7.5"]
+        );
         assert_eq!(texts("who is called \"Young Forrest\""), ["Young Forrest"]);
         assert_eq!(texts("the 20th century of A1"), Vec::<String>::new());
     }

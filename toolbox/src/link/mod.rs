@@ -42,7 +42,10 @@ impl Linked {
             .collect();
         places.sort_unstable();
         places.dedup_by_key(|place| place.1);
-        let (entities, spans): (Vec<_>, Vec<_>) = places.into_iter().map(|(_, node, span)| (node, span)).unzip();
+        let (entities, spans): (Vec<_>, Vec<_>) = places
+            .into_iter()
+            .map(|(_, node, span)| (node, span))
+            .unzip();
         let masked = masked(question, &replaced(question, &spans));
         let mut values = literals(&masked);
         for value in crate::text_values::texts_of(kg, &masked) {
@@ -50,7 +53,11 @@ impl Linked {
                 values.push(value);
             }
         }
-        Self { entities, values, spans }
+        Self {
+            entities,
+            values,
+            spans,
+        }
     }
 
     /// The question that was linked, with each entity's first mention replaced by its handle (see [`mask`]).
@@ -76,7 +83,9 @@ impl Linked {
     /// The position of a literal that is written the same way, whatever its datatype.
     #[must_use]
     pub fn value_index(&self, literal: &Literal) -> Option<usize> {
-        self.values.iter().position(|value| value.lexical == literal.lexical)
+        self.values
+            .iter()
+            .position(|value| value.lexical == literal.lexical)
     }
 }
 
@@ -85,7 +94,10 @@ impl Linked {
 #[must_use]
 pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usize)> {
     let label = kg.label(node);
-    let written = label.as_deref().and_then(|label| find_words(question, label)).or_else(|| find_words(question, &kg.name(node)));
+    let written = label
+        .as_deref()
+        .and_then(|label| find_words(question, label))
+        .or_else(|| find_words(question, &kg.name(node)));
     written.or_else(|| spoken(kg, question, node, &label?))
 }
 
@@ -93,20 +105,35 @@ pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usiz
 fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usize, usize)> {
     let spans = word_spans(question);
     let names = crate::search::normal_names(kg, node);
-    let longest = names.iter().map(|name| name.split(' ').count()).max().unwrap_or(0) + 1;
+    let longest = names
+        .iter()
+        .map(|name| name.split(' ').count())
+        .max()
+        .unwrap_or(0)
+        + 1;
     // Longest first, then as they stand.
-    let windows = (1..=longest.min(spans.len())).rev().flat_map(|length| spans.windows(length));
+    let windows = (1..=longest.min(spans.len()))
+        .rev()
+        .flat_map(|length| spans.windows(length));
     let label = normalise(label);
     // Most windows have too few or too many letters for any of the names, which is quick to see.
     let lengths: Vec<usize> = names.iter().map(|name| letters(name)).collect();
     let (length, edits) = (letters(&label), edits_of(&label));
-    let may_fit = |text: &str| normal_letters(text).is_none_or(|own| lengths.contains(&own) || edits > 0 && own.abs_diff(length) <= edits);
+    let may_fit = |text: &str| {
+        normal_letters(text)
+            .is_none_or(|own| lengths.contains(&own) || edits > 0 && own.abs_diff(length) <= edits)
+    };
     let texts: Vec<((usize, usize), String)> = windows
         .map(|window| (window[0].0, window[window.len() - 1].1))
         .filter(|span| may_fit(&question[span.0..span.1]))
         .map(|span| (span, normalise(&question[span.0..span.1])))
         .collect();
-    let found = |fits: &dyn Fn(&str) -> bool| texts.iter().find(|(_, text)| fits(text)).map(|(span, _)| *span);
+    let found = |fits: &dyn Fn(&str) -> bool| {
+        texts
+            .iter()
+            .find(|(_, text)| fits(text))
+            .map(|(span, _)| *span)
+    };
     found(&|text| names.contains(text)).or_else(|| found(&|text| nearly(text, &label)))
 }
 
@@ -147,7 +174,8 @@ fn find_ascii(text: &[u8], needle: &[u8]) -> Option<(usize, usize)> {
     let word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
     (0..=text.len().checked_sub(needle.len())?).find_map(|start| {
         let end = start + needle.len();
-        let same = text[start].eq_ignore_ascii_case(first) && text[start..end].eq_ignore_ascii_case(needle);
+        let same = text[start].eq_ignore_ascii_case(first)
+            && text[start..end].eq_ignore_ascii_case(needle);
         let open = start == 0 || !word(start - 1) || !first.is_ascii_alphanumeric();
         let close = !word(end) || !last.is_ascii_alphanumeric();
         (same && open && close).then_some((start, end))
@@ -157,8 +185,16 @@ fn find_ascii(text: &[u8], needle: &[u8]) -> Option<(usize, usize)> {
 /// The question with each entity's first mention replaced by its handle (`e0`); brackets around a mention (MetaQA) go with it. `spans`
 /// receives the replaced byte ranges of the original text.
 #[must_use]
-pub fn mask(kg: &dyn Kg, question: &str, entities: &[NodeId], spans: &mut Vec<(usize, usize)>) -> String {
-    let mentions: Vec<Option<(usize, usize)>> = entities.iter().map(|&node| mention(kg, question, node)).collect();
+pub fn mask(
+    kg: &dyn Kg,
+    question: &str,
+    entities: &[NodeId],
+    spans: &mut Vec<(usize, usize)>,
+) -> String {
+    let mentions: Vec<Option<(usize, usize)>> = entities
+        .iter()
+        .map(|&node| mention(kg, question, node))
+        .collect();
     let replaced = replaced(question, &mentions);
     spans.extend(replaced.iter().map(|&(start, end, _)| (start, end)));
     masked(question, &replaced)
@@ -182,7 +218,10 @@ fn replaced(question: &str, mentions: &[Option<(usize, usize)>]) -> Vec<(usize, 
     found.sort_by_key(|&(start, end, index)| (std::cmp::Reverse(end - start), index));
     let mut kept: Vec<(usize, usize, usize)> = Vec::new();
     for place in found {
-        if kept.iter().all(|other| place.1 <= other.0 || place.0 >= other.1) {
+        if kept
+            .iter()
+            .all(|other| place.1 <= other.0 || place.0 >= other.1)
+        {
             kept.push(place);
         }
     }
@@ -229,7 +268,11 @@ pub fn candidates(kg: &dyn Kg, mention: &str) -> Result<Vec<Candidate>, SearchEr
 ///
 /// # Errors
 /// [`SearchError`] when the label index is damaged.
-pub fn entities_of(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<NodeId>, SearchError> {
+pub fn entities_of(
+    kg: &dyn Kg,
+    question: &str,
+    ranker: &dyn Ranker,
+) -> Result<Vec<NodeId>, SearchError> {
     let mut nodes = Vec::new();
     for mention in detect(kg, question, ranker)? {
         if !nodes.contains(&mention.node) {
@@ -294,6 +337,13 @@ mod tests {
         assert_eq!(find_words("ÉCOLE x", "école"), Some((0, 6)));
         assert_eq!(find_words("in rome, ROME'S \u{e9}", " Rome "), Some((3, 7)));
         assert_eq!(find_words("in rome, ROME'S e", " Rome "), Some((3, 7)));
-        assert_eq!((find_words("Rome", ""), find_words("Rom", "Rome"), find_words("aRome Rome-", "rome-")), (None, None, Some((6, 11))));
+        assert_eq!(
+            (
+                find_words("Rome", ""),
+                find_words("Rom", "Rome"),
+                find_words("aRome Rome-", "rome-")
+            ),
+            (None, None, Some((6, 11)))
+        );
     }
 }

@@ -24,7 +24,9 @@ pub(crate) fn word_spans(text: &str) -> Vec<(usize, usize)> {
             let trimmed = word.trim_start_matches(|c: char| !c.is_alphanumeric());
             let start = start + word.len() - trimmed.len();
             let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
-            let possessive = ["'s", "’s", "'S"].iter().find_map(|ending| trimmed.strip_suffix(ending));
+            let possessive = ["'s", "’s", "'S"]
+                .iter()
+                .find_map(|ending| trimmed.strip_suffix(ending));
             let trimmed = possessive.unwrap_or(trimmed);
             (!trimmed.is_empty()).then_some((start, start + trimmed.len()))
         })
@@ -35,9 +37,17 @@ pub(crate) fn word_spans(text: &str) -> Vec<(usize, usize)> {
 pub(super) fn words(question: &str) -> Vec<Word> {
     let word = |(start, end): (usize, usize)| {
         let text = &question[start..end];
-        let number =
-            text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '/')) && text.contains(|c: char| c.is_ascii_digit());
-        Word { start, end, capital: text.starts_with(char::is_uppercase), number, stop: is_stop(text) }
+        let number = text
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '/'))
+            && text.contains(|c: char| c.is_ascii_digit());
+        Word {
+            start,
+            end,
+            capital: text.starts_with(char::is_uppercase),
+            number,
+            stop: is_stop(text),
+        }
     };
     word_spans(question).into_iter().map(word).collect()
 }
@@ -77,7 +87,13 @@ mod tests {
     #[test]
     fn words_lose_their_punctuation() {
         let text = "Is “O'Neill's” (U.S.) team, [The Third Man]?";
-        let found: Vec<&str> = word_spans(text).into_iter().map(|(start, end)| &text[start..end]).collect();
-        assert_eq!(found, ["Is", "O'Neill", "U.S", "team", "The", "Third", "Man"]);
+        let found: Vec<&str> = word_spans(text)
+            .into_iter()
+            .map(|(start, end)| &text[start..end])
+            .collect();
+        assert_eq!(
+            found,
+            ["Is", "O'Neill", "U.S", "team", "The", "Third", "Man"]
+        );
     }
 }

@@ -39,7 +39,12 @@ pub fn intervals(questions: &[Scores], seed: u64) -> IntervalsOf {
 #[must_use]
 pub fn difference(a: &[f64], b: &[f64], seed: u64) -> Interval {
     let values: Vec<[f64; 1]> = a.iter().zip(b).map(|(a, b)| [a - b]).collect();
-    percentile(resampled(&values, seed).into_iter().map(|[mean]| mean).collect())
+    percentile(
+        resampled(&values, seed)
+            .into_iter()
+            .map(|[mean]| mean)
+            .collect(),
+    )
 }
 
 fn resampled<const N: usize>(values: &[[f64; N]], seed: u64) -> Vec<[f64; N]> {
@@ -62,7 +67,9 @@ fn resampled<const N: usize>(values: &[[f64; N]], seed: u64) -> Vec<[f64; N]> {
 
 fn percentile(mut means: Vec<f64>) -> Interval {
     means.sort_by(f64::total_cmp);
-    let Some(last) = means.len().checked_sub(1) else { return [0.0; 2] };
+    let Some(last) = means.len().checked_sub(1) else {
+        return [0.0; 2];
+    };
     let at = |share: f64| means[(share * last as f64).round() as usize];
     [at(TAIL), at(1.0 - TAIL)]
 }
@@ -75,7 +82,10 @@ impl IntervalsOf {
     /// The interval of a score.
     #[must_use]
     pub fn get(&self, score: &str) -> Option<Interval> {
-        SCORES.iter().position(|name| *name == score).map(|index| self.0[index])
+        SCORES
+            .iter()
+            .position(|name| *name == score)
+            .map(|index| self.0[index])
     }
 }
 
@@ -88,6 +98,8 @@ impl Serialize for IntervalsOf {
 impl<'de> Deserialize<'de> for IntervalsOf {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let map = std::collections::BTreeMap::<String, Interval>::deserialize(deserializer)?;
-        Ok(Self(SCORES.map(|name| map.get(name).copied().unwrap_or_default())))
+        Ok(Self(
+            SCORES.map(|name| map.get(name).copied().unwrap_or_default()),
+        ))
     }
 }

@@ -95,7 +95,12 @@ impl Metrics {
         let mut groups: BTreeMap<&str, BTreeMap<&str, Vec<&Scored>>> = BTreeMap::new();
         for question in questions {
             for (dimension, value) in &question.groups {
-                groups.entry(dimension).or_default().entry(value).or_default().push(question);
+                groups
+                    .entry(dimension)
+                    .or_default()
+                    .entry(value)
+                    .or_default()
+                    .push(question);
             }
         }
         for (dimension, values) in groups {
@@ -108,7 +113,10 @@ impl Metrics {
     }
 
     fn flat(questions: &[&Scored]) -> Self {
-        let mut metrics = Self { n: questions.len(), ..Self::default() };
+        let mut metrics = Self {
+            n: questions.len(),
+            ..Self::default()
+        };
         let (mut programs, mut same) = (0_usize, 0_usize);
         let mut stages: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for question in questions {
@@ -142,7 +150,13 @@ impl Metrics {
         metrics.scores = mean(&scores);
         metrics.interval = (!scores.is_empty()).then(|| intervals(&scores, SEED));
         if questions.iter().any(|question| question.from_model) {
-            let without = |question: &&Scored| if question.from_model { Scores::default() } else { question.scores };
+            let without = |question: &&Scored| {
+                if question.from_model {
+                    Scores::default()
+                } else {
+                    question.scores
+                }
+            };
             metrics.kg_only = Some(mean(&questions.iter().map(without).collect::<Vec<_>>()));
         }
         metrics

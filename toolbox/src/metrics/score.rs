@@ -100,7 +100,11 @@ impl Answers {
     /// Answers that are compared by their labels.
     #[must_use]
     pub fn of_labels(labels: Vec<String>) -> Self {
-        Self { ids: labels.iter().cloned().collect(), labels, aliases: BTreeMap::new() }
+        Self {
+            ids: labels.iter().cloned().collect(),
+            labels,
+            aliases: BTreeMap::new(),
+        }
     }
 }
 
@@ -112,7 +116,8 @@ pub fn score(predicted: &Answers, gold: &Answers) -> Scores {
     let common = predicted.ids.intersection(&gold.ids).count() as f64;
     scores.webqsp_f1 = if gold.ids.is_empty() { 1.0 } else { scores.f1 };
     let over = |n: usize| rounded(common / (n as f64 + TRIAD_EPSILON), 4);
-    (scores.triad_precision, scores.triad_recall) = (over(predicted.ids.len()), over(gold.ids.len()));
+    (scores.triad_precision, scores.triad_recall) =
+        (over(predicted.ids.len()), over(gold.ids.len()));
     let (p, r) = (scores.triad_precision, scores.triad_recall);
     scores.triad_f1 = rounded(p * r * 2.0 / (p + r + TRIAD_EPSILON), 3);
     rog(&mut scores, &predicted.labels, &gold.labels);
@@ -129,19 +134,48 @@ fn own(predicted: &Answers, gold: &Answers) -> Scores {
     let sets = overlap(&predicted.ids, &gold.ids);
     let canonical = |label: &String| {
         let own = fold_tog(label);
-        gold.aliases.iter().find(|(alias, _)| fold_tog(alias) == own).map_or(own, |(_, label)| fold_tog(label))
+        gold.aliases
+            .iter()
+            .find(|(alias, _)| fold_tog(alias) == own)
+            .map_or(own, |(_, label)| fold_tog(label))
     };
     let by_label = overlap(
-        &predicted.labels.iter().map(canonical).collect::<BTreeSet<_>>(),
-        &gold.labels.iter().map(|label| fold_tog(label)).collect::<BTreeSet<_>>(),
+        &predicted
+            .labels
+            .iter()
+            .map(canonical)
+            .collect::<BTreeSet<_>>(),
+        &gold
+            .labels
+            .iter()
+            .map(|label| fold_tog(label))
+            .collect::<BTreeSet<_>>(),
     );
     let plain: BTreeSet<String> = gold.labels.iter().map(|label| fold_tog(label)).collect();
-    let aliases = || gold.aliases.iter().filter(|(_, label)| plain.contains(&fold_tog(label))).map(|(alias, _)| alias);
-    let with_aliases: BTreeSet<String> = plain.iter().cloned().chain(aliases().map(|alias| fold_tog(alias))).collect();
-    let open_domain: BTreeSet<String> = gold.labels.iter().chain(aliases()).map(|label| normalise(label)).collect();
+    let aliases = || {
+        gold.aliases
+            .iter()
+            .filter(|(_, label)| plain.contains(&fold_tog(label)))
+            .map(|(alias, _)| alias)
+    };
+    let with_aliases: BTreeSet<String> = plain
+        .iter()
+        .cloned()
+        .chain(aliases().map(|alias| fold_tog(alias)))
+        .collect();
+    let open_domain: BTreeSet<String> = gold
+        .labels
+        .iter()
+        .chain(aliases())
+        .map(|label| normalise(label))
+        .collect();
     let share = |hit: &dyn Fn(&String) -> bool| {
         let hits = predicted.labels.iter().filter(|label| hit(label)).count();
-        if predicted.labels.is_empty() { 0.0 } else { hits as f64 / predicted.labels.len() as f64 }
+        if predicted.labels.is_empty() {
+            0.0
+        } else {
+            hits as f64 / predicted.labels.len() as f64
+        }
     };
     Scores {
         hits_at_1: sets.precision,
@@ -157,7 +191,10 @@ fn own(predicted: &Answers, gold: &Answers) -> Scores {
         em_alias: share(&|label| with_aliases.contains(&fold_tog(label))),
         em_tog: truth(tog_match(&predicted.labels, &plain)),
         odqa_em: share(&|label| open_domain.contains(&normalise(label))),
-        kqa_accuracy: truth(each_equals_some(&predicted.labels, &gold.labels) && each_equals_some(&gold.labels, &predicted.labels)),
+        kqa_accuracy: truth(
+            each_equals_some(&predicted.labels, &gold.labels)
+                && each_equals_some(&gold.labels, &predicted.labels),
+        ),
         ..Scores::default()
     }
 }
@@ -171,8 +208,19 @@ struct Overlap {
 /// Precision, recall and F1 of two sets, neither of them empty.
 fn overlap(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> Overlap {
     let common = predicted.intersection(gold).count() as f64;
-    let (precision, recall) = (common / predicted.len().max(1) as f64, common / gold.len().max(1) as f64);
-    Overlap { precision, recall, f1: if common > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 } }
+    let (precision, recall) = (
+        common / predicted.len().max(1) as f64,
+        common / gold.len().max(1) as f64,
+    );
+    Overlap {
+        precision,
+        recall,
+        f1: if common > 0.0 {
+            2.0 * precision * recall / (precision + recall)
+        } else {
+            0.0
+        },
+    }
 }
 
 fn truth(is: bool) -> f64 {
@@ -181,25 +229,41 @@ fn truth(is: bool) -> f64 {
 
 /// The share of hits among [`DRAWS`] draws of a predicted answer.
 fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
-    let members: Vec<bool> = predicted.iter().map(|answer| gold.contains(answer)).collect();
+    let members: Vec<bool> = predicted
+        .iter()
+        .map(|answer| gold.contains(answer))
+        .collect();
     if members.is_empty() {
         return 0.0;
     }
     // The seed is a hash (FNV-1a) of both sets, so that a question is drawn for alike in every run.
-    let bytes = predicted.iter().chain(gold).flat_map(|text| text.bytes().chain([0]));
-    let mut state = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    let hits = (0..DRAWS).filter(|_| members[super::bootstrap::below(&mut state, members.len())]).count();
+    let bytes = predicted
+        .iter()
+        .chain(gold)
+        .flat_map(|text| text.bytes().chain([0]));
+    let mut state = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let hits = (0..DRAWS)
+        .filter(|_| members[super::bootstrap::below(&mut state, members.len())])
+        .count();
     hits as f64 / f64::from(DRAWS)
 }
 
 fn tog_match(predicted: &[String], gold: &BTreeSet<String>) -> bool {
     let said = |text: &&String| !text.is_empty();
     let folded: Vec<String> = predicted.iter().map(|label| fold_tog(label)).collect();
-    folded.iter().filter(said).any(|p| gold.iter().filter(said).any(|g| p.contains(g.as_str()) || g.contains(p.as_str())))
+    folded.iter().filter(said).any(|p| {
+        gold.iter()
+            .filter(said)
+            .any(|g| p.contains(g.as_str()) || g.contains(p.as_str()))
+    })
 }
 
 fn each_equals_some(these: &[String], those: &[String]) -> bool {
-    these.iter().all(|this| those.iter().any(|that| kqa_equal(this, that)))
+    these
+        .iter()
+        .all(|this| those.iter().any(|that| kqa_equal(this, that)))
 }
 
 /// A number rounded to decimal places as Python's `round` does.
@@ -214,9 +278,19 @@ fn rog(scores: &mut Scores, predicted: &[String], gold: &[String]) {
         return;
     }
     let said = normalise(&predicted.join(" "));
-    let matched = gold.iter().filter(|label| said.contains(&normalise(label))).count() as f64;
+    let matched = gold
+        .iter()
+        .filter(|label| said.contains(&normalise(label)))
+        .count() as f64;
     scores.rog_hit = truth(matched > 0.0);
     scores.rog_accuracy = matched / gold.len() as f64;
-    let (p, r) = (matched / predicted.len().max(1) as f64, matched / gold.len() as f64);
-    scores.rog_f1 = if predicted.is_empty() || p + r == 0.0 { 0.0 } else { 2.0 * p * r / (p + r) };
+    let (p, r) = (
+        matched / predicted.len().max(1) as f64,
+        matched / gold.len() as f64,
+    );
+    scores.rog_f1 = if predicted.is_empty() || p + r == 0.0 {
+        0.0
+    } else {
+        2.0 * p * r / (p + r)
+    };
 }

@@ -9,7 +9,11 @@ pub fn fold_tog(text: &str) -> String {
 /// The normalisation of open-domain question answering (SQuAD, also RoG's): lower case, no ASCII punctuation, no articles, single spaces.
 #[must_use]
 pub fn normalise(text: &str) -> String {
-    let plain: String = text.to_lowercase().chars().filter(|c| !c.is_ascii_punctuation()).collect();
+    let plain: String = text
+        .to_lowercase()
+        .chars()
+        .filter(|c| !c.is_ascii_punctuation())
+        .collect();
     let mut out = String::with_capacity(plain.len());
     let mut word = String::new();
     let finish = |word: &mut String, out: &mut String| {
@@ -46,9 +50,18 @@ pub fn kqa_equal(a: &str, b: &str) -> bool {
 
 fn whole_number(text: &str) -> String {
     let mut parts = text.split_whitespace();
-    let number = parts.next().and_then(|first| first.parse::<f64>().ok()).filter(|number| number.is_finite());
-    let Some(number) = number else { return text.to_owned() };
-    let mut out = if number - number.trunc() < 1e-5 { format!("{:.0}", number.trunc() + 0.0) } else { number.to_string() };
+    let number = parts
+        .next()
+        .and_then(|first| first.parse::<f64>().ok())
+        .filter(|number| number.is_finite());
+    let Some(number) = number else {
+        return text.to_owned();
+    };
+    let mut out = if number - number.trunc() < 1e-5 {
+        format!("{:.0}", number.trunc() + 0.0)
+    } else {
+        number.to_string()
+    };
     for unit in parts {
         out.push(' ');
         out.push_str(unit);
@@ -65,8 +78,14 @@ enum Day {
 impl Day {
     fn read(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('-').collect();
-        let [year, month, day] = parts[..] else { return text.trim().parse().ok().map(Self::Year) };
-        let (year, month, day) = (year.trim().parse().ok()?, month.trim().parse().ok()?, day.trim().parse().ok()?);
+        let [year, month, day] = parts[..] else {
+            return text.trim().parse().ok().map(Self::Year);
+        };
+        let (year, month, day) = (
+            year.trim().parse().ok()?,
+            month.trim().parse().ok()?,
+            day.trim().parse().ok()?,
+        );
         let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         let days = match month {
             1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -74,7 +93,8 @@ impl Day {
             2 => 28 + u32::from(leap),
             _ => return None,
         };
-        ((1..=9999).contains(&year) && (1..=days).contains(&day)).then_some(Self::Date((year, month, day)))
+        ((1..=9999).contains(&year) && (1..=days).contains(&day))
+            .then_some(Self::Date((year, month, day)))
     }
 
     fn year(&self) -> i64 {

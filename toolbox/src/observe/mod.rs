@@ -42,7 +42,15 @@ pub struct ObserveOptions {
 
 impl Default for ObserveOptions {
     fn default() -> Self {
-        Self { hops: 3, kept: 50, expanded: 0.1, both_directions: true, joint: false, literals_take_places: false, without: Vec::new() }
+        Self {
+            hops: 3,
+            kept: 50,
+            expanded: 0.1,
+            both_directions: true,
+            joint: false,
+            literals_take_places: false,
+            without: Vec::new(),
+        }
     }
 }
 
@@ -65,14 +73,24 @@ impl Observed {
     /// The end that was reached.
     #[must_use]
     pub fn far(&self) -> NodeId {
-        if self.forward { self.triple.2 } else { self.triple.0 }
+        if self.forward {
+            self.triple.2
+        } else {
+            self.triple.0
+        }
     }
 }
 
 /// Observes around each task: an entity, or a set that is one task. Per task the hops follow each other, each best first; a triple is
 /// reported once, where it is met first.
 #[must_use]
-pub fn observe(kg: &dyn Kg, tasks: &[&[NodeId]], question: &str, similarity: &dyn Similarity, options: &ObserveOptions) -> Vec<Observed> {
+pub fn observe(
+    kg: &dyn Kg,
+    tasks: &[&[NodeId]],
+    question: &str,
+    similarity: &dyn Similarity,
+    options: &ObserveOptions,
+) -> Vec<Observed> {
     let mut found = Vec::new();
     let mut seen: FxHashSet<Triple> = FxHashSet::default();
     let all: Vec<NodeId>;
@@ -87,7 +105,11 @@ pub fn observe(kg: &dyn Kg, tasks: &[&[NodeId]], question: &str, similarity: &dy
     for (task, from) in tasks.iter().enumerate() {
         let mut visited: FxHashSet<NodeId> = FxHashSet::default();
         // Two tasks ranked together may name the same entity, which is one place to look from.
-        let mut frontier: Vec<NodeId> = from.iter().copied().filter(|&node| visited.insert(node)).collect();
+        let mut frontier: Vec<NodeId> = from
+            .iter()
+            .copied()
+            .filter(|&node| visited.insert(node))
+            .collect();
         for hop in 1..=options.hops {
             let top = hop_from(kg, &frontier, question, similarity, options);
             frontier = next_frontier(kg, &top, options, &mut visited);
@@ -102,17 +124,46 @@ pub fn observe(kg: &dyn Kg, tasks: &[&[NodeId]], question: &str, similarity: &dy
 }
 
 /// The best triples of one frontier, best first.
-fn hop_from(kg: &dyn Kg, frontier: &[NodeId], question: &str, similarity: &dyn Similarity, options: &ObserveOptions) -> Vec<Observed> {
+fn hop_from(
+    kg: &dyn Kg,
+    frontier: &[NodeId],
+    question: &str,
+    similarity: &dyn Similarity,
+    options: &ObserveOptions,
+) -> Vec<Observed> {
     let mut edges: Vec<(Triple, bool)> = Vec::new();
     for &node in frontier {
-        each_edge(kg, node, options.both_directions, &options.without, &mut |triple, forward| edges.push((triple, forward)));
+        each_edge(
+            kg,
+            node,
+            options.both_directions,
+            &options.without,
+            &mut |triple, forward| edges.push((triple, forward)),
+        );
     }
-    let pairs: Vec<(RelId, NodeId)> = edges.iter().map(|&((s, r, o), forward)| (r, if forward { o } else { s })).collect();
+    let pairs: Vec<(RelId, NodeId)> = edges
+        .iter()
+        .map(|&((s, r, o), forward)| (r, if forward { o } else { s }))
+        .collect();
     let scores = similarity.scores(kg, question, &pairs);
-    let mut ranked: Vec<Observed> =
-        edges.into_iter().zip(scores).map(|((triple, forward), score)| Observed { triple, forward, score, hop: 0, task: 0 }).collect();
+    let mut ranked: Vec<Observed> = edges
+        .into_iter()
+        .zip(scores)
+        .map(|((triple, forward), score)| Observed {
+            triple,
+            forward,
+            score,
+            hop: 0,
+            task: 0,
+        })
+        .collect();
     // A triple met from both ends counts with the better of its scores.
-    let order = |a: &Observed, b: &Observed| b.score.total_cmp(&a.score).then(a.triple.cmp(&b.triple)).then(b.forward.cmp(&a.forward));
+    let order = |a: &Observed, b: &Observed| {
+        b.score
+            .total_cmp(&a.score)
+            .then(a.triple.cmp(&b.triple))
+            .then(b.forward.cmp(&a.forward))
+    };
     // Sorting the twice kept is enough: a triple is met once from each of its two ends, so that among as many there are `kept` different ones.
     let enough = options.kept.saturating_mul(2);
     if ranked.len() > enough && enough > 0 {
@@ -127,24 +178,49 @@ fn hop_from(kg: &dyn Kg, frontier: &[NodeId], question: &str, similarity: &dyn S
 }
 
 /// Far ends of the first P % of a hop, without literals and without what was expanded before.
-fn next_frontier(kg: &dyn Kg, top: &[Observed], options: &ObserveOptions, visited: &mut FxHashSet<NodeId>) -> Vec<NodeId> {
+fn next_frontier(
+    kg: &dyn Kg,
+    top: &[Observed],
+    options: &ObserveOptions,
+    visited: &mut FxHashSet<NodeId>,
+) -> Vec<NodeId> {
     // At least one place whatever the share, so that an observation can go on where there is anything at all.
     let places = ((top.len() as f64 * options.expanded).ceil() as usize).max(1);
     let resources = kg.resources();
     let open = |node: NodeId| resources.contains(&node.0);
-    let counted = top.iter().filter(|one| options.literals_take_places || open(one.far())).take(places);
-    counted.map(Observed::far).filter(|&node| open(node) && visited.insert(node)).collect()
+    let counted = top
+        .iter()
+        .filter(|one| options.literals_take_places || open(one.far()))
+        .take(places);
+    counted
+        .map(Observed::far)
+        .filter(|&node| open(node) && visited.insert(node))
+        .collect()
 }
 
 /// Every triple at a node, those it is the head of first; hidden relations (rule R4) and `without` left out.
-pub(crate) fn each_edge(kg: &dyn Kg, node: NodeId, both: bool, without: &[RelId], visit: &mut dyn FnMut(Triple, bool)) {
-    for relation in kg.out_relations(node).into_iter().filter(|relation| !without.contains(relation)) {
+pub(crate) fn each_edge(
+    kg: &dyn Kg,
+    node: NodeId,
+    both: bool,
+    without: &[RelId],
+    visit: &mut dyn FnMut(Triple, bool),
+) {
+    for relation in kg
+        .out_relations(node)
+        .into_iter()
+        .filter(|relation| !without.contains(relation))
+    {
         for &tail in kg.tails(node, relation).iter() {
             visit((node, relation, tail), true);
         }
     }
     if both {
-        for relation in kg.in_relations(node).into_iter().filter(|relation| !without.contains(relation)) {
+        for relation in kg
+            .in_relations(node)
+            .into_iter()
+            .filter(|relation| !without.contains(relation))
+        {
             for &head in kg.heads(relation, node).iter() {
                 visit((head, relation, node), false);
             }
@@ -175,11 +251,20 @@ pub fn grouped(observed: &[Observed]) -> Vec<Group> {
     let mut places: FxHashMap<(usize, usize, RelId, bool), usize> = FxHashMap::default();
     let mut groups: Vec<Group> = Vec::new();
     for one in observed {
-        let at = *places.entry((one.task, one.hop, one.triple.1, one.forward)).or_insert_with(|| {
-            let (task, hop, relation, forward) = (one.task, one.hop, one.triple.1, one.forward);
-            groups.push(Group { task, hop, relation, forward, far: Vec::new(), score: one.score });
-            groups.len() - 1
-        });
+        let at = *places
+            .entry((one.task, one.hop, one.triple.1, one.forward))
+            .or_insert_with(|| {
+                let (task, hop, relation, forward) = (one.task, one.hop, one.triple.1, one.forward);
+                groups.push(Group {
+                    task,
+                    hop,
+                    relation,
+                    forward,
+                    far: Vec::new(),
+                    score: one.score,
+                });
+                groups.len() - 1
+            });
         if !groups[at].far.contains(&one.far()) {
             groups[at].far.push(one.far());
         }

@@ -25,10 +25,18 @@ pub struct Hop {
 impl Link for Hop {
     type End = NodeId;
     fn near(&self) -> NodeId {
-        if self.forward { self.triple.0 } else { self.triple.2 }
+        if self.forward {
+            self.triple.0
+        } else {
+            self.triple.2
+        }
     }
     fn far(&self) -> NodeId {
-        if self.forward { self.triple.2 } else { self.triple.0 }
+        if self.forward {
+            self.triple.2
+        } else {
+            self.triple.0
+        }
     }
 }
 

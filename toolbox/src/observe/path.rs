@@ -21,7 +21,12 @@ pub struct PathOptions {
 
 impl Default for PathOptions {
     fn default() -> Self {
-        Self { edges: 3, paths: 100, visits: 2_000_000, without: Vec::new() }
+        Self {
+            edges: 3,
+            paths: 100,
+            visits: 2_000_000,
+            without: Vec::new(),
+        }
     }
 }
 
@@ -38,7 +43,14 @@ pub struct Paths {
 /// is none.
 #[must_use]
 pub fn paths(kg: &dyn Kg, from: NodeId, to: NodeId, options: &PathOptions) -> Paths {
-    let mut search = Search { kg, to, options, next_to: FxHashSet::default(), visited: 0, found: Paths::default() };
+    let mut search = Search {
+        kg,
+        to,
+        options,
+        next_to: FxHashSet::default(),
+        visited: 0,
+        found: Paths::default(),
+    };
     if from == to {
         return search.found;
     }
@@ -69,10 +81,16 @@ impl Search<'_> {
     /// Edges at a node with the node at their other end, in order of their triples.
     fn edges(&mut self, node: NodeId) -> Vec<(Hop, NodeId)> {
         let mut edges = Vec::new();
-        each_edge(self.kg, node, true, &self.options.without, &mut |triple, forward| {
-            let hop = Hop { triple, forward };
-            edges.push((hop, hop.far()));
-        });
+        each_edge(
+            self.kg,
+            node,
+            true,
+            &self.options.without,
+            &mut |triple, forward| {
+                let hop = Hop { triple, forward };
+                edges.push((hop, hop.far()));
+            },
+        );
         self.visited += edges.len();
         edges.sort_unstable_by_key(|(hop, _)| (hop.triple, !hop.forward));
         edges

@@ -24,8 +24,11 @@ impl Similarity for ByRanker {
         let texts: Vec<String> = pairs
             .iter()
             .map(|&(relation, far)| {
-                let relation = relations.entry(relation).or_insert_with(|| relation_text(kg, relation));
-                kg.label(far).map_or_else(|| relation.clone(), |label| format!("{relation} {label}"))
+                let relation = relations
+                    .entry(relation)
+                    .or_insert_with(|| relation_text(kg, relation));
+                kg.label(far)
+                    .map_or_else(|| relation.clone(), |label| format!("{relation} {label}"))
             })
             .collect();
         self.0.score(question, &texts)
@@ -35,7 +38,11 @@ impl Similarity for ByRanker {
 /// The similarity that belongs to a ranker: words where it ranks by words, else the ranker itself.
 #[must_use]
 pub fn similarity_of(ranker: &Arc<dyn Ranker>) -> Arc<dyn Similarity> {
-    if ranker.name() == "lexical" { Arc::new(StemSimilarity) } else { Arc::new(ByRanker(Arc::clone(ranker))) }
+    if ranker.name() == "lexical" {
+        Arc::new(StemSimilarity)
+    } else {
+        Arc::new(ByRanker(Arc::clone(ranker)))
+    }
 }
 
 /// The words of a relation: its label, else its name; behind it nothing is lost, for both rank by words.
@@ -55,7 +62,11 @@ impl Stems {
     /// Stems of the words that say something.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let mut stems: Vec<u32> = words(text).iter().filter(|word| !is_stop(word)).map(|word| hashed(&stem(word))).collect();
+        let mut stems: Vec<u32> = words(text)
+            .iter()
+            .filter(|word| !is_stop(word))
+            .map(|word| hashed(&stem(word)))
+            .collect();
         stems.sort_unstable();
         stems.dedup();
         Self(stems.into())
@@ -74,7 +85,11 @@ impl Stems {
                 met += usize::from(self.0.binary_search(stem).is_ok());
             }
         }
-        if met == 0 { 0.0 } else { met as f32 / ((self.0.len() * both) as f32).sqrt() }
+        if met == 0 {
+            0.0
+        } else {
+            met as f32 / ((self.0.len() * both) as f32).sqrt()
+        }
     }
 }
 
@@ -102,11 +117,15 @@ impl Similarity for StemSimilarity {
         let mut relations: FxHashMap<RelId, Stems> = FxHashMap::default();
         let mut fresh: Vec<(NodeId, Arc<Stems>)> = Vec::new();
         let scores = {
-            let known = KNOWN.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let known = KNOWN
+                .read()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             pairs
                 .iter()
                 .map(|&(relation, far)| {
-                    let relation = relations.entry(relation).or_insert_with(|| Stems::of(&relation_text(kg, relation)));
+                    let relation = relations
+                        .entry(relation)
+                        .or_insert_with(|| Stems::of(&relation_text(kg, relation)));
                     if let Some(far) = known.get(&(graph, far)) {
                         return question.cosine(relation, far);
                     }
@@ -118,9 +137,16 @@ impl Similarity for StemSimilarity {
                 .collect()
         };
         if !fresh.is_empty() {
-            let mut known = KNOWN.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut known = KNOWN
+                .write()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             let room = REMEMBERED.saturating_sub(known.len());
-            known.extend(fresh.into_iter().take(room).map(|(node, stems)| ((graph, node), stems)));
+            known.extend(
+                fresh
+                    .into_iter()
+                    .take(room)
+                    .map(|(node, stems)| ((graph, node), stems)),
+            );
         }
         scores
     }

@@ -15,7 +15,9 @@ impl Run<'_> {
     pub fn phrase(&self) -> Phrase {
         match self.awaited() {
             Awaited::Action => self.action(),
-            Awaited::Reflection if self.options().reflection == Reflection::GeneratedFact => Phrase::free(1, FACTS, ""),
+            Awaited::Reflection if self.options().reflection == Reflection::GeneratedFact => {
+                Phrase::free(1, FACTS, "")
+            }
             Awaited::Reflection => self.reflection(),
             Awaited::Nothing => Phrase::any([]),
         }
@@ -26,18 +28,29 @@ impl Run<'_> {
     pub fn sets(&self) -> (Vec<String>, Vec<String>) {
         let live = self.session().live(self.naming());
         let (mut all, mut statements) = (Vec::new(), Vec::new());
-        for set in live.sets.iter().filter(|set| !set.scalar && !self.is_class_variable(&set.text)) {
+        for set in live
+            .sets
+            .iter()
+            .filter(|set| !set.scalar && !self.is_class_variable(&set.text))
+        {
             all.push(set.text.clone());
             if set.unanswerable {
                 statements.push(set.text.clone());
             }
         }
         // Entities, classes, results.
-        let at = all.iter().position(|set| set.starts_with('v')).unwrap_or(all.len());
+        let at = all
+            .iter()
+            .position(|set| set.starts_with('v'))
+            .unwrap_or(all.len());
         if self.options().form == Form::Grouped {
             all.splice(at..at, live.classes);
         }
-        let answers = all.iter().filter(|set| !statements.contains(set)).cloned().collect();
+        let answers = all
+            .iter()
+            .filter(|set| !statements.contains(set))
+            .cloned()
+            .collect();
         (all, answers)
     }
 
@@ -45,24 +58,47 @@ impl Run<'_> {
         let (sets, answers) = self.sets();
         let joined = |tool: &str, sets: &[String]| {
             let parts = sets.iter().map(Phrase::text);
-            Phrase::seq([Phrase::text(format!("{tool}(")), Phrase::list(parts, ", ", 2, MAX_ARGS), Phrase::text(")")])
+            Phrase::seq([
+                Phrase::text(format!("{tool}(")),
+                Phrase::list(parts, ", ", 2, MAX_ARGS),
+                Phrase::text(")"),
+            ])
         };
-        let combined = |sets: &[String]| Phrase::any([joined("intersect", sets), joined("union", sets)]);
+        let combined =
+            |sets: &[String]| Phrase::any([joined("intersect", sets), joined("union", sets)]);
         let paper = self.options().form == Form::Paper;
         let mut choices = Vec::new();
         if !self.forced() {
             let open = sets.iter().filter(|set| !self.is_explored(set));
-            let mut open = vec![Phrase::one_of(open.filter(|set| !paper || self.is_one(set)).map(String::as_str))];
+            let mut open = vec![Phrase::one_of(
+                open.filter(|set| !paper || self.is_one(set))
+                    .map(String::as_str),
+            )];
             if !paper {
                 open.push(combined(&sets));
             }
             let open = Phrase::any(open);
             choices.push(Phrase::seq([Phrase::text("neighbor "), open]));
-            let single: Vec<&String> = sets.iter().filter(|set| !set.starts_with('c') && self.is_one(set)).collect();
-            let pairs = single.iter().enumerate().flat_map(|(i, a)| single[i + 1..].iter().map(move |b| format!("path {a} {b}")));
-            choices.extend(pairs.filter(|pair| !self.actions().contains(pair)).map(Phrase::text));
+            let single: Vec<&String> = sets
+                .iter()
+                .filter(|set| !set.starts_with('c') && self.is_one(set))
+                .collect();
+            let pairs = single
+                .iter()
+                .enumerate()
+                .flat_map(|(i, a)| single[i + 1..].iter().map(move |b| format!("path {a} {b}")));
+            choices.extend(
+                pairs
+                    .filter(|pair| !self.actions().contains(pair))
+                    .map(Phrase::text),
+            );
         }
-        let any = || Phrase::any([Phrase::one_of(sets.iter().map(String::as_str)), combined(&sets)]);
+        let any = || {
+            Phrase::any([
+                Phrase::one_of(sets.iter().map(String::as_str)),
+                combined(&sets),
+            ])
+        };
         let answer = Phrase::any([
             Phrase::text("none"),
             Phrase::one_of(answers.iter().map(String::as_str)),
@@ -86,14 +122,26 @@ impl Run<'_> {
         }
         let triples = self.found_triples().len();
         if triples > 0 {
-            return Phrase::any([none, Phrase::list((0..triples).map(|i| Phrase::text(format!("t{i}"))), "; ", 1, triples)]);
+            return Phrase::any([
+                none,
+                Phrase::list(
+                    (0..triples).map(|i| Phrase::text(format!("t{i}"))),
+                    "; ",
+                    1,
+                    triples,
+                ),
+            ]);
         }
         let items = self.groups();
         let most = items.len();
         let narrowed = self.narrowings();
         let items = items.into_iter().map(|(text, out)| {
             let text = Phrase::text(text);
-            if out { Phrase::seq([text, Phrase::maybe(narrowed.clone())]) } else { text }
+            if out {
+                Phrase::seq([text, Phrase::maybe(narrowed.clone())])
+            } else {
+                text
+            }
         });
         Phrase::any([none, Phrase::list(items, "; ", 1, most)])
     }
@@ -101,11 +149,22 @@ impl Run<'_> {
     /// The groups that the last action found, as they are written, and whether they leave the set.
     #[must_use]
     pub fn groups(&self) -> Vec<(String, bool)> {
-        let Some((set, _)) = self.found_relations() else { return Vec::new() };
+        let Some((set, _)) = self.found_relations() else {
+            return Vec::new();
+        };
         let live = self.session().live(self.naming());
-        let Some(set) = live.sets.into_iter().find(|known| known.text == set) else { return Vec::new() };
-        let incoming = set.incoming.into_iter().map(|text| (format!("~{text}"), false));
-        set.out.into_iter().map(|text| (text, true)).chain(incoming).collect()
+        let Some(set) = live.sets.into_iter().find(|known| known.text == set) else {
+            return Vec::new();
+        };
+        let incoming = set
+            .incoming
+            .into_iter()
+            .map(|text| (format!("~{text}"), false));
+        set.out
+            .into_iter()
+            .map(|text| (text, true))
+            .chain(incoming)
+            .collect()
     }
 
     /// ` = e1`, ` > x0`, ` argmax`, ….
@@ -126,8 +185,14 @@ impl Run<'_> {
     #[must_use]
     pub fn holds(&self, pick: &read::Pick) -> bool {
         let text = format!("{}{}", if pick.incoming { "~" } else { "" }, pick.relation);
-        let way = pick.relation.strip_prefix('p').and_then(|index| index.parse::<usize>().ok());
-        let triple = pick.relation.strip_prefix('t').and_then(|index| index.parse::<usize>().ok());
+        let way = pick
+            .relation
+            .strip_prefix('p')
+            .and_then(|index| index.parse::<usize>().ok());
+        let triple = pick
+            .relation
+            .strip_prefix('t')
+            .and_then(|index| index.parse::<usize>().ok());
         way.is_some_and(|way| way < self.found_ways())
             || triple.is_some_and(|triple| triple < self.found_triples().len())
             || self.groups().iter().any(|(group, _)| *group == text)

@@ -29,7 +29,9 @@ mod run;
 mod selected;
 
 pub use error::OdaError;
-pub use read::{Act, Pick, Say, read_act, read_act_lenient, read_reflection, read_reflection_lenient};
+pub use read::{
+    Act, Pick, Say, read_act, read_act_lenient, read_reflection, read_reflection_lenient,
+};
 pub use run::{Awaited, Run};
 pub use selected::Selected;
 

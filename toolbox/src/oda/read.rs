@@ -38,7 +38,11 @@ pub struct Pick {
 }
 
 fn unreadable(text: &str, awaited: &'static str, right: &'static str) -> OdaError {
-    OdaError::Unreadable { given: text.chars().take(200).collect(), awaited, right }
+    OdaError::Unreadable {
+        given: text.chars().take(200).collect(),
+        awaited,
+        right,
+    }
 }
 
 const ACTIONS: &str = "write `neighbor SET`, `path ENTITY ENTITY` or `answer [count|judge] SET`";
@@ -54,7 +58,9 @@ pub fn read_act(text: &str) -> Result<Act, OdaError> {
     match word {
         "neighbor" if is_set(rest) => Ok(Act::Neighbor(rest.to_owned())),
         "path" => match rest.split_once(' ') {
-            Some((a, b)) if is_handle(a) && is_handle(b) => Ok(Act::Path(a.to_owned(), b.to_owned())),
+            Some((a, b)) if is_handle(a) && is_handle(b) => {
+                Ok(Act::Path(a.to_owned(), b.to_owned()))
+            }
             _ => Err(wrong()),
         },
         "answer" if rest == "none" => Ok(Act::Answer(Say::None)),
@@ -64,7 +70,11 @@ pub fn read_act(text: &str) -> Result<Act, OdaError> {
                 Some(("judge", set)) => (Say::Judge, set),
                 _ => (Say::Set, rest),
             };
-            if is_set(set) { Ok(Act::Answer(say(set.to_owned()))) } else { Err(wrong()) }
+            if is_set(set) {
+                Ok(Act::Answer(say(set.to_owned())))
+            } else {
+                Err(wrong())
+            }
         }
         _ => Err(wrong()),
     }
@@ -75,22 +85,43 @@ pub fn read_act(text: &str) -> Result<Act, OdaError> {
 ///
 /// # Errors
 /// [`OdaError::Unreadable`] where there is no action in it.
-pub fn read_act_lenient(text: &str, handle_of: &dyn Fn(&str) -> Option<String>) -> Result<Act, OdaError> {
+pub fn read_act_lenient(
+    text: &str,
+    handle_of: &dyn Fn(&str) -> Option<String>,
+) -> Result<Act, OdaError> {
     let wrong = || unreadable(text, "action", ACTIONS);
     let line = text.trim().trim_matches('`');
     if let Ok(act) = read_act(line) {
         return Ok(act);
     }
     // What is thought aloud is no action, whatever words it has.
-    let spoken = text.lines().filter(|line| !bare(line).to_lowercase().starts_with("thought")).collect::<Vec<_>>().join("\n");
+    let spoken = text
+        .lines()
+        .filter(|line| !bare(line).to_lowercase().starts_with("thought"))
+        .collect::<Vec<_>>()
+        .join("\n");
     let lower = spoken.to_lowercase();
-    let names = [("getneighbor", 0), ("neighbor", 0), ("getpath", 1), ("path", 1), ("answer", 2)];
-    let found = names.iter().filter_map(|&(name, kind)| lower.find(name).map(|at| (at, std::cmp::Reverse(name.len()), kind, name)));
+    let names = [
+        ("getneighbor", 0),
+        ("neighbor", 0),
+        ("getpath", 1),
+        ("path", 1),
+        ("answer", 2),
+    ];
+    let found = names.iter().filter_map(|&(name, kind)| {
+        lower
+            .find(name)
+            .map(|at| (at, std::cmp::Reverse(name.len()), kind, name))
+    });
     let (at, _, kind, name) = found.min().ok_or_else(wrong)?;
     let rest = spoken.get(at + name.len()..).ok_or_else(wrong)?;
     // Up to the next action: of several the first counts.
     let lower = rest.to_lowercase();
-    let end = ["action", "getneighbor", "getpath"].iter().filter_map(|next| lower.find(next)).min().unwrap_or(rest.len());
+    let end = ["action", "getneighbor", "getpath"]
+        .iter()
+        .filter_map(|next| lower.find(next))
+        .min()
+        .unwrap_or(rest.len());
     let rest = rest.get(..end).ok_or_else(wrong)?;
     let handles = arguments(rest, handle_of);
     match (kind, handles.as_slice()) {
@@ -125,23 +156,36 @@ fn arguments(text: &str, handle_of: &dyn Fn(&str) -> Option<String>) -> Vec<Stri
         if let Some(handle) = handle_of(piece) {
             found.push(handle);
         } else {
-            found.extend(piece.split_whitespace().filter(|word| is_handle(word)).map(str::to_owned));
+            found.extend(
+                piece
+                    .split_whitespace()
+                    .filter(|word| is_handle(word))
+                    .map(str::to_owned),
+            );
         }
     }
     found
 }
 
 fn bare(text: &str) -> &str {
-    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '#' | '`' | '"' | '\'' | '-' | '.'))
+    text.trim_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '*' | '#' | '`' | '"' | '\'' | '-' | '.')
+    })
 }
 
 fn is_handle(text: &str) -> bool {
     let mut chars = text.chars();
-    matches!(chars.next(), Some('e' | 'c' | 'v')) && !chars.as_str().is_empty() && chars.all(|c| c.is_ascii_digit())
+    matches!(chars.next(), Some('e' | 'c' | 'v'))
+        && !chars.as_str().is_empty()
+        && chars.all(|c| c.is_ascii_digit())
 }
 
 fn is_set(text: &str) -> bool {
-    let inner = |name: &str| text.strip_prefix(name).and_then(|rest| rest.strip_prefix('(')).and_then(|rest| rest.strip_suffix(')'));
+    let inner = |name: &str| {
+        text.strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('('))
+            .and_then(|rest| rest.strip_suffix(')'))
+    };
     match inner("intersect").or_else(|| inner("union")) {
         Some(list) => list.split(", ").count() > 1 && list.split(", ").all(is_handle),
         None => is_handle(text),
@@ -156,26 +200,45 @@ pub fn read_reflection(text: &str) -> Result<Vec<Pick>, OdaError> {
     if text == "none" {
         return Ok(Vec::new());
     }
-    text.split("; ").map(|item| read_pick(item).ok_or_else(|| unreadable(text, "reflection", REFLECTIONS))).collect()
+    text.split("; ")
+        .map(|item| read_pick(item).ok_or_else(|| unreadable(text, "reflection", REFLECTIONS)))
+        .collect()
 }
 
 fn read_pick(item: &str) -> Option<Pick> {
-    let (incoming, rest) = item.strip_prefix('~').map_or((false, item), |rest| (true, rest));
+    let (incoming, rest) = item
+        .strip_prefix('~')
+        .map_or((false, item), |rest| (true, rest));
     // A name in angle brackets may hold spaces.
-    let end = if rest.starts_with('<') { rest.rfind('>')? + 1 } else { rest.find(' ').unwrap_or(rest.len()) };
+    let end = if rest.starts_with('<') {
+        rest.rfind('>')? + 1
+    } else {
+        rest.find(' ').unwrap_or(rest.len())
+    };
     let (relation, narrowed) = rest.split_at(end);
     let narrowed = narrowed.strip_prefix(' ').filter(|text| !text.is_empty());
-    let whole = !relation.is_empty() && !relation.ends_with(';') && (narrowed.is_some() || end == rest.len());
-    whole.then(|| Pick { relation: relation.to_owned(), incoming, narrowed: narrowed.map(str::to_owned) })
+    let whole = !relation.is_empty()
+        && !relation.ends_with(';')
+        && (narrowed.is_some() || end == rest.len());
+    whole.then(|| Pick {
+        relation: relation.to_owned(),
+        incoming,
+        narrowed: narrowed.map(str::to_owned),
+    })
 }
 
 /// Reads what can be read: one group a line or between `;`, list marks and thoughts passed over. What does not read, or is not among what was
 /// shown, is dropped (spec B.3), and counted.
 #[must_use]
 pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Vec<Pick>, usize) {
-    let lines = text.lines().filter(|line| !bare(line).to_lowercase().starts_with("thought"));
+    let lines = text
+        .lines()
+        .filter(|line| !bare(line).to_lowercase().starts_with("thought"));
     let items = lines.flat_map(|line| line.split(';')).map(|item| {
-        let item = item.trim().trim_start_matches(['-', '*', ' ']).trim_matches(['`', '"', ' ']);
+        let item = item
+            .trim()
+            .trim_start_matches(['-', '*', ' '])
+            .trim_matches(['`', '"', ' ']);
         item.strip_prefix("Triples:").unwrap_or(item).trim()
     });
     let (mut picks, mut dropped): (Vec<Pick>, usize) = (Vec::new(), 0);
@@ -195,21 +258,48 @@ mod tests {
     use super::*;
 
     fn lenient(text: &str) -> Option<Act> {
-        read_act_lenient(text, &|label| (label.eq_ignore_ascii_case("united states")).then(|| "e0".to_owned())).ok()
+        read_act_lenient(text, &|label| {
+            (label.eq_ignore_ascii_case("united states")).then(|| "e0".to_owned())
+        })
+        .ok()
     }
 
     #[test]
     fn actions_read_as_written() {
         let set = |text: &str| text.to_owned();
         assert_eq!(read_act("neighbor e0").unwrap(), Act::Neighbor(set("e0")));
-        assert_eq!(read_act("neighbor intersect(e0, v1)").unwrap(), Act::Neighbor(set("intersect(e0, v1)")));
-        assert_eq!(read_act("path e0 v1").unwrap(), Act::Path(set("e0"), set("v1")));
+        assert_eq!(
+            read_act("neighbor intersect(e0, v1)").unwrap(),
+            Act::Neighbor(set("intersect(e0, v1)"))
+        );
+        assert_eq!(
+            read_act("path e0 v1").unwrap(),
+            Act::Path(set("e0"), set("v1"))
+        );
         assert_eq!(read_act("answer none").unwrap(), Act::Answer(Say::None));
-        assert_eq!(read_act("answer v3").unwrap(), Act::Answer(Say::Set(set("v3"))));
-        assert_eq!(read_act("answer count union(v0, c1)").unwrap(), Act::Answer(Say::Count(set("union(v0, c1)"))));
-        assert_eq!(read_act("answer judge v0").unwrap(), Act::Answer(Say::Judge(set("v0"))));
-        for wrong in ["", "neighbor", "neighbor x0", "neighbor e", "path e0", "answer", "answer sum v0", "neighbor intersect(e0)", "go e0"]
-        {
+        assert_eq!(
+            read_act("answer v3").unwrap(),
+            Act::Answer(Say::Set(set("v3")))
+        );
+        assert_eq!(
+            read_act("answer count union(v0, c1)").unwrap(),
+            Act::Answer(Say::Count(set("union(v0, c1)")))
+        );
+        assert_eq!(
+            read_act("answer judge v0").unwrap(),
+            Act::Answer(Say::Judge(set("v0")))
+        );
+        for wrong in [
+            "",
+            "neighbor",
+            "neighbor x0",
+            "neighbor e",
+            "path e0",
+            "answer",
+            "answer sum v0",
+            "neighbor intersect(e0)",
+            "go e0",
+        ] {
             assert!(read_act(wrong).is_err(), "{wrong}");
         }
     }
@@ -227,9 +317,15 @@ mod tests {
         ] {
             assert_eq!(lenient(text), neighbor, "{text}");
         }
-        assert_eq!(lenient("Action: GetPath\nEntity_id: e0, e1"), Some(Act::Path("e0".to_owned(), "e1".to_owned())));
+        assert_eq!(
+            lenient("Action: GetPath\nEntity_id: e0, e1"),
+            Some(Act::Path("e0".to_owned(), "e1".to_owned()))
+        );
         assert_eq!(lenient("Action: Answer"), Some(Act::Answer(Say::None)));
-        assert_eq!(lenient("Answer: count v2"), Some(Act::Answer(Say::Count("v2".to_owned()))));
+        assert_eq!(
+            lenient("Answer: count v2"),
+            Some(Act::Answer(Say::Count("v2".to_owned())))
+        );
         assert_eq!(lenient("I do not know"), None);
         assert_eq!(lenient("GetPath(e0)"), None);
     }
@@ -242,13 +338,26 @@ mod tests {
             narrowed: narrowed.map(str::to_owned),
         };
         let read = read_reflection("a.b > x0; ~c.d; <e f> argmax").unwrap();
-        assert_eq!(read, [pick("a.b", false, Some("> x0")), pick("c.d", true, None), pick("<e f>", false, Some("argmax"))]);
+        assert_eq!(
+            read,
+            [
+                pick("a.b", false, Some("> x0")),
+                pick("c.d", true, None),
+                pick("<e f>", false, Some("argmax"))
+            ]
+        );
         assert_eq!(read_reflection("none").unwrap(), []);
         for wrong in ["", "a.b;", "~", "a.b "] {
             assert!(read_reflection(wrong).is_err(), "{wrong}");
         }
         let shown = |pick: &Pick| pick.relation != "made.up";
-        let (picks, dropped) = read_reflection_lenient("Thought: both.\nTriples:\n- a.b\n* made.up\n~c.d; a.b", &shown);
-        assert_eq!((picks, dropped), (vec![pick("a.b", false, None), pick("c.d", true, None)], 1));
+        let (picks, dropped) = read_reflection_lenient(
+            "Thought: both.\nTriples:\n- a.b\n* made.up\n~c.d; a.b",
+            &shown,
+        );
+        assert_eq!(
+            (picks, dropped),
+            (vec![pick("a.b", false, None), pick("c.d", true, None)], 1)
+        );
     }
 }

@@ -27,16 +27,26 @@ impl Run<'_> {
         let groups: Vec<String> = match (self.options().form, self.found_ways()) {
             (_, ways) if ways > 0 => (0..ways).map(|i| format!("p{i}")).collect(),
             (super::Form::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
-            (super::Form::Grouped, _) => self.groups().into_iter().map(|(group, _)| group).collect(),
+            (super::Form::Grouped, _) => {
+                self.groups().into_iter().map(|(group, _)| group).collect()
+            }
         };
         let scores: Vec<f64> = match self.options().reflection {
             Reflection::Model | Reflection::GeneratedFact => return Ok(None),
-            Reflection::Similarity if !found.is_empty() => found.iter().map(|one| f64::from(one.score)).collect(),
+            Reflection::Similarity if !found.is_empty() => {
+                found.iter().map(|one| f64::from(one.score)).collect()
+            }
             Reflection::Similarity => self.likeness(),
             Reflection::Random => {
                 let number = |(i, _): (usize, &String)| {
                     let mut hasher = FxHasher::default();
-                    (self.options().seed, self.session().question(), self.actions().len(), i).hash(&mut hasher);
+                    (
+                        self.options().seed,
+                        self.session().question(),
+                        self.actions().len(),
+                        i,
+                    )
+                        .hash(&mut hasher);
                     // The upper bits of this hasher are the mixed ones.
                     (hasher.finish() >> 11) as f64
                 };
@@ -51,22 +61,48 @@ impl Run<'_> {
         order.truncate(self.options().kept);
         // A reflection lists groups in the order in which they were shown.
         order.sort_unstable();
-        Ok(Some(order.into_iter().map(|i| groups[i].as_str()).collect::<Vec<_>>().join("; ")))
+        Ok(Some(
+            order
+                .into_iter()
+                .map(|i| groups[i].as_str())
+                .collect::<Vec<_>>()
+                .join("; "),
+        ))
     }
 
     /// For each group the likeness of its best triple.
     fn likeness(&self) -> Vec<f64> {
-        let Some((set, shown)) = self.found_relations() else { return vec![0.0; self.found_ways()] };
-        let (kg, members) = (self.session().kg(), self.members(set).unwrap_or_else(|| [].into()));
+        let Some((set, shown)) = self.found_relations() else {
+            return vec![0.0; self.found_ways()];
+        };
+        let (kg, members) = (
+            self.session().kg(),
+            self.members(set).unwrap_or_else(|| [].into()),
+        );
         let similarity = similarity_of(self.session().ranker());
-        let relations = shown.out.iter().map(|&r| (r, true)).chain(shown.incoming.iter().map(|&r| (r, false)));
+        let relations = shown
+            .out
+            .iter()
+            .map(|&r| (r, true))
+            .chain(shown.incoming.iter().map(|&r| (r, false)));
         let best = |(relation, forward): (Relation, bool)| {
             let id: RelId = match relation {
                 Relation::Plain(id) => id,
                 Relation::Interval(index) => kg.schema().intervals[index].from,
             };
-            let far = |node: &NodeId| if forward { kg.tails(*node, id).into_owned() } else { kg.heads(id, *node).into_owned() };
-            let pairs: Vec<(RelId, NodeId)> = members.iter().flat_map(far).take(COMPARED).map(|far| (id, far)).collect();
+            let far = |node: &NodeId| {
+                if forward {
+                    kg.tails(*node, id).into_owned()
+                } else {
+                    kg.heads(id, *node).into_owned()
+                }
+            };
+            let pairs: Vec<(RelId, NodeId)> = members
+                .iter()
+                .flat_map(far)
+                .take(COMPARED)
+                .map(|far| (id, far))
+                .collect();
             let scores = similarity.scores(kg, self.session().bare_question(), &pairs);
             scores.into_iter().fold(0.0f32, f32::max)
         };

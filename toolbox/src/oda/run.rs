@@ -6,7 +6,9 @@ use crate::answer::Answer;
 use crate::call::{Arg, Call, Tool, parse_call, print_name};
 use crate::exec::{EntSet, Observation, Relation, Session, Shown, Value};
 use crate::memory::{Template, dialogue_question, dialogue_relations, size_word};
-use crate::observe::{ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of};
+use crate::observe::{
+    ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of,
+};
 use crate::see;
 use crate::term::NodeId;
 use crate::transcript::{Part, Role, Turn};
@@ -28,14 +30,28 @@ pub enum Awaited {
 /// What the last action found.
 #[derive(Clone, Debug)]
 enum Found {
-    Neighbors { set: String, shown: Shown },
-    Paths { from: String, to: String, ways: Vec<Vec<(Relation, bool)>> },
-    Triples { set: String, triples: Vec<Observed> },
+    Neighbors {
+        set: String,
+        shown: Shown,
+    },
+    Paths {
+        from: String,
+        to: String,
+        ways: Vec<Vec<(Relation, bool)>>,
+    },
+    Triples {
+        set: String,
+        triples: Vec<Observed>,
+    },
 }
 
 /// What is shown of an observation, in tokens by estimate: nothing where nothing is observed.
 fn shown_tokens(options: &OdaOptions) -> usize {
-    if options.observation { options.observation_tokens } else { 0 }
+    if options.observation {
+        options.observation_tokens
+    } else {
+        0
+    }
 }
 
 /// Different ways between two entities that are shown.
@@ -62,13 +78,31 @@ impl<'g> Run<'g> {
     /// Begins a question: its text and a first observation of its entities.
     #[must_use]
     pub fn open(session: Session<'g>, template: &Template, options: &OdaOptions) -> Self {
-        let options =
-            OdaOptions { observe: ObserveOptions { without: session.without().to_vec(), ..options.observe.clone() }, ..options.clone() };
-        let tasks: Vec<(String, Vec<NodeId>)> =
-            session.linked().entities.iter().enumerate().map(|(i, &node)| (format!("e{i}"), vec![node])).collect();
+        let options = OdaOptions {
+            observe: ObserveOptions {
+                without: session.without().to_vec(),
+                ..options.observe.clone()
+            },
+            ..options.clone()
+        };
+        let tasks: Vec<(String, Vec<NodeId>)> = session
+            .linked()
+            .entities
+            .iter()
+            .enumerate()
+            .map(|(i, &node)| (format!("e{i}"), vec![node]))
+            .collect();
         let mut user = dialogue_question(&session, template.naming);
-        user.extend(see::lines(&session, &tasks, &options.observe, shown_tokens(&options)));
-        let turns = vec![Turn::shown(Role::System, vec![Part::ours(template.agent.name())]), Turn::shown(Role::User, user)];
+        user.extend(see::lines(
+            &session,
+            &tasks,
+            &options.observe,
+            shown_tokens(&options),
+        ));
+        let turns = vec![
+            Turn::shown(Role::System, vec![Part::ours(template.agent.name())]),
+            Turn::shown(Role::User, user),
+        ];
         Self {
             session,
             template: template.clone(),
@@ -156,7 +190,9 @@ impl<'g> Run<'g> {
     }
     /// Whether a variable is how a class is worked on, and goes by the class's handle.
     pub(super) fn is_class_variable(&self, text: &str) -> bool {
-        self.classes.values().any(|index| format!("v{index}") == text)
+        self.classes
+            .values()
+            .any(|index| format!("v{index}") == text)
     }
     pub(super) fn found_relations(&self) -> Option<(&str, &Shown)> {
         match &self.found {
@@ -183,12 +219,21 @@ impl<'g> Run<'g> {
     pub fn members(&self, handle: &str) -> Option<EntSet> {
         let index = handle.get(1..)?.parse::<usize>().ok()?;
         match handle.get(..1)? {
-            "e" => self.session.linked().entities.get(index).map(|&node| [node].into()),
+            "e" => self
+                .session
+                .linked()
+                .entities
+                .get(index)
+                .map(|&node| [node].into()),
             "v" => match self.session.variable(index)? {
                 Value::Set(set) => Some(set.clone()),
                 Value::Int(_) | Value::Bool(_) => None,
             },
-            "c" => self.session.classes().get(index).map(|&class| self.session.kg().instances(class).into_owned().into()),
+            "c" => self
+                .session
+                .classes()
+                .get(index)
+                .map(|&class| self.session.kg().instances(class).into_owned().into()),
             _ => None,
         }
     }
@@ -209,7 +254,8 @@ impl<'g> Run<'g> {
             Awaited::Nothing => return Err(OdaError::Ended),
         };
         self.turns.push(Turn::call(text));
-        self.turns.extend(reply.map(|parts| Turn::shown(Role::Tool, parts)));
+        self.turns
+            .extend(reply.map(|parts| Turn::shown(Role::Tool, parts)));
         Ok(())
     }
 
@@ -228,7 +274,14 @@ impl<'g> Run<'g> {
                 }
                 let (triples, parts) = self.triples(set)?;
                 self.explored.push(set.clone());
-                (action, Found::Triples { set: set.clone(), triples }, parts)
+                (
+                    action,
+                    Found::Triples {
+                        set: set.clone(),
+                        triples,
+                    },
+                    parts,
+                )
             }
             Act::Neighbor(set) => {
                 let action = format!("neighbor {set}");
@@ -236,13 +289,21 @@ impl<'g> Run<'g> {
                 if self.is_explored(&text) || self.actions.contains(&action) {
                     return Err(OdaError::Repeated(action));
                 }
-                let step = self.session.run(&parse_call(&format!("get_relation({text})"))?)?;
-                let Observation::Relations(shown) = step.observation.clone() else { return Err(OdaError::Ended) };
+                let step = self
+                    .session
+                    .run(&parse_call(&format!("get_relation({text})"))?)?;
+                let Observation::Relations(shown) = step.observation.clone() else {
+                    return Err(OdaError::Ended);
+                };
                 let mut parts = Vec::new();
                 if set.contains('(') {
                     parts.push(Part::ours(format!("{}\n", self.sized(&text))));
                 }
-                parts.extend(dialogue_relations(&self.session, &shown, self.template.naming));
+                parts.extend(dialogue_relations(
+                    &self.session,
+                    &shown,
+                    self.template.naming,
+                ));
                 self.explored.extend([text.clone(), set.clone()]);
                 (action, Found::Neighbors { set: text, shown }, parts)
             }
@@ -252,7 +313,15 @@ impl<'g> Run<'g> {
                     return Err(OdaError::Repeated(action));
                 }
                 let (ways, parts) = self.ways(from, to)?;
-                (action, Found::Paths { from: from.clone(), to: to.clone(), ways }, parts)
+                (
+                    action,
+                    Found::Paths {
+                        from: from.clone(),
+                        to: to.clone(),
+                        ways,
+                    },
+                    parts,
+                )
             }
             Act::Answer(_) => return Err(OdaError::Ended),
         };
@@ -264,10 +333,16 @@ impl<'g> Run<'g> {
     /// A set as calls write it; a class and a set made of others get a variable of their own.
     fn resolved(&mut self, set: &str) -> Result<String, OdaError> {
         if let Some((tool, list)) = set.strip_suffix(')').and_then(|set| set.split_once('(')) {
-            let parts = list.split(", ").map(|part| self.resolved(part)).collect::<Result<Vec<_>, _>>()?;
+            let parts = list
+                .split(", ")
+                .map(|part| self.resolved(part))
+                .collect::<Result<Vec<_>, _>>()?;
             return self.assigned(&format!("{tool}({})", parts.join(", ")));
         }
-        match set.strip_prefix('c').and_then(|index| index.parse::<usize>().ok()) {
+        match set
+            .strip_prefix('c')
+            .and_then(|index| index.parse::<usize>().ok())
+        {
             Some(index) => match self.classes.get(&index) {
                 Some(variable) => Ok(format!("v{variable}")),
                 None => {
@@ -290,7 +365,10 @@ impl<'g> Run<'g> {
     }
 
     fn sized(&self, handle: &str) -> String {
-        format!("{handle} {}", size_word(self.members(handle).map_or(0, |set| set.len())))
+        format!(
+            "{handle} {}",
+            size_word(self.members(handle).map_or(0, |set| set.len()))
+        )
     }
 
     fn answer(&mut self, say: &Say) -> Result<(), OdaError> {
@@ -302,39 +380,67 @@ impl<'g> Run<'g> {
                 self.assigned(&format!("count({set})"))?
             }
             Say::Judge(set) => {
-                let made = set.get(1..).and_then(|index| index.parse().ok()).and_then(|index: u32| self.compared.get(&index));
-                let args: Vec<Arg> = made.ok_or_else(|| OdaError::NoComparison(set.clone()))?.args.clone();
+                let made = set
+                    .get(1..)
+                    .and_then(|index| index.parse().ok())
+                    .and_then(|index: u32| self.compared.get(&index));
+                let args: Vec<Arg> = made
+                    .ok_or_else(|| OdaError::NoComparison(set.clone()))?
+                    .args
+                    .clone();
                 let next = u32::try_from(self.session.variables()).unwrap_or(u32::MAX);
                 self.session.run(&Call::new(Tool::Judge, args, next))?;
                 format!("v{next}")
             }
         };
-        self.session.run(&parse_call(&format!("ans = end({what})"))?)?;
+        self.session
+            .run(&parse_call(&format!("ans = end({what})"))?)?;
         self.found = None;
         Ok(())
     }
 
     fn reflect(&mut self, picks: &[Pick]) -> Result<Vec<Part>, OdaError> {
-        let Some(found) = self.found.clone() else { return Err(OdaError::Ended) };
+        let Some(found) = self.found.clone() else {
+            return Err(OdaError::Ended);
+        };
         let mut made = Vec::new();
         for pick in picks.iter().take(self.options.kept) {
             let (near, far) = match &found {
                 Found::Neighbors { set, .. } => (set.clone(), self.pick(set, pick)?),
                 Found::Triples { set, triples } => {
-                    let index = pick.relation.strip_prefix('t').and_then(|index| index.parse::<usize>().ok());
-                    let triple = index.and_then(|index| triples.get(index)).ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?;
+                    let index = pick
+                        .relation
+                        .strip_prefix('t')
+                        .and_then(|index| index.parse::<usize>().ok());
+                    let triple = index
+                        .and_then(|index| triples.get(index))
+                        .ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?;
                     (set.clone(), self.take_triple(set, triple)?)
                 }
                 Found::Paths { from, to, ways } => {
-                    let index = pick.relation.strip_prefix('p').and_then(|index| index.parse::<usize>().ok());
-                    let way = index.and_then(|index| ways.get(index)).ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?.clone();
+                    let index = pick
+                        .relation
+                        .strip_prefix('p')
+                        .and_then(|index| index.parse::<usize>().ok());
+                    let way = index
+                        .and_then(|index| ways.get(index))
+                        .ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?
+                        .clone();
                     (from.clone(), self.walk(from, to, &way)?)
                 }
             };
             let sign = if pick.incoming { "~" } else { "" };
-            let narrowed = pick.narrowed.as_ref().map(|by| format!(" {by}")).unwrap_or_default();
+            let narrowed = pick
+                .narrowed
+                .as_ref()
+                .map(|by| format!(" {by}"))
+                .unwrap_or_default();
             let group = format!("{sign}{}{narrowed}", pick.relation);
-            self.memory.add(Selected { near, group: group.clone(), far: far.clone() });
+            self.memory.add(Selected {
+                near,
+                group: group.clone(),
+                far: far.clone(),
+            });
             made.push((far, group));
         }
         self.found = None;
@@ -344,16 +450,31 @@ impl<'g> Run<'g> {
         let alone = made.len() == 1;
         let mut parts = Vec::new();
         for (i, (far, group)) in made.iter().enumerate() {
-            parts.push(Part::ours(format!("{}{}", if i == 0 { "" } else { "\n" }, self.sized(far))));
+            parts.push(Part::ours(format!(
+                "{}{}",
+                if i == 0 { "" } else { "\n" },
+                self.sized(far)
+            )));
             if !alone {
                 parts.push(Part::kg(format!(" {group}")));
             }
         }
         // Far ends are what comes next; what is left of a narrowed set was seen before it was narrowed.
-        let walked = made.iter().zip(picks).filter(|(_, pick)| pick.narrowed.is_none()).map(|((far, _), _)| far);
-        let tasks: Vec<(String, Vec<NodeId>)> =
-            walked.filter_map(|far| Some((far.clone(), self.members(far)?.to_vec()))).filter(|task| !task.1.is_empty()).collect();
-        parts.extend(see::lines(&self.session, &tasks, &self.options.observe, shown_tokens(&self.options)));
+        let walked = made
+            .iter()
+            .zip(picks)
+            .filter(|(_, pick)| pick.narrowed.is_none())
+            .map(|((far, _), _)| far);
+        let tasks: Vec<(String, Vec<NodeId>)> = walked
+            .filter_map(|far| Some((far.clone(), self.members(far)?.to_vec())))
+            .filter(|task| !task.1.is_empty())
+            .collect();
+        parts.extend(see::lines(
+            &self.session,
+            &tasks,
+            &self.options.observe,
+            shown_tokens(&self.options),
+        ));
         Ok(parts)
     }
 
@@ -366,9 +487,13 @@ impl<'g> Run<'g> {
             None => self.assigned(&format!("get_tail_entity({set}, {relation})")),
             Some(by) => {
                 let by = by.split(' ').collect::<Vec<_>>();
-                let made = self.assigned(&format!("get_entity_by_constraint({set}, {sign}{relation}, {})", by.join(", ")))?;
+                let made = self.assigned(&format!(
+                    "get_entity_by_constraint({set}, {sign}{relation}, {})",
+                    by.join(", ")
+                ))?;
                 if let (2, Some(step)) = (by.len(), self.session.steps().last()) {
-                    self.compared.insert(made[1..].parse().unwrap_or_default(), step.call.clone());
+                    self.compared
+                        .insert(made[1..].parse().unwrap_or_default(), step.call.clone());
                 }
                 Ok(made)
             }
@@ -382,18 +507,33 @@ impl<'g> Run<'g> {
             _ => return Err(OdaError::NotOne(entity.to_owned())),
         };
         let kg = self.session.kg();
-        let all = ObserveOptions { hops: 1, kept: usize::MAX / 2, ..self.options.observe.clone() };
+        let all = ObserveOptions {
+            hops: 1,
+            kept: usize::MAX / 2,
+            ..self.options.observe.clone()
+        };
         let similarity = similarity_of(self.session.ranker());
-        let mut triples = observe(kg, &[&[node]], self.session.bare_question(), similarity.as_ref(), &all);
+        let mut triples = observe(
+            kg,
+            &[&[node]],
+            self.session.bare_question(),
+            similarity.as_ref(),
+            &all,
+        );
         let mut left = self.options.triple_tokens;
         let mut parts = Vec::new();
         for (i, one) in triples.iter().enumerate() {
             let sign = if one.forward { "" } else { "~" };
             let far = kg.label(one.far()).unwrap_or_else(|| kg.name(one.far()));
             let text = format!(" {sign}{} {far}", print_name(&kg.name(one.triple.1.node())));
-            let Some(rest) = left.checked_sub(crate::tokens::estimate(&text)) else { break };
+            let Some(rest) = left.checked_sub(crate::tokens::estimate(&text)) else {
+                break;
+            };
             left = rest;
-            parts.extend([Part::ours(format!("{}t{i}", if i == 0 { "" } else { "\n" })), Part::kg(text)]);
+            parts.extend([
+                Part::ours(format!("{}t{i}", if i == 0 { "" } else { "\n" })),
+                Part::kg(text),
+            ]);
         }
         triples.truncate(parts.len() / 2);
         if parts.is_empty() {
@@ -407,7 +547,11 @@ impl<'g> Run<'g> {
         let kg = self.session.kg();
         let name = print_name(&kg.name(triple.triple.1.node()));
         let far = kg.name(triple.far());
-        let tool = if triple.forward { "get_tail_entity" } else { "get_head_entity" };
+        let tool = if triple.forward {
+            "get_tail_entity"
+        } else {
+            "get_head_entity"
+        };
         let all = self.assigned(&format!("{tool}({set}, {name})"))?;
         if self.members(&all).is_some_and(|members| members.len() == 1) {
             return Ok(all);
@@ -421,26 +565,42 @@ impl<'g> Run<'g> {
 
     /// The different ways between two entities, as sequences of relations, and how they are shown.
     #[allow(clippy::type_complexity)]
-    fn ways(&self, from: &str, to: &str) -> Result<(Vec<Vec<(Relation, bool)>>, Vec<Part>), OdaError> {
+    fn ways(
+        &self,
+        from: &str,
+        to: &str,
+    ) -> Result<(Vec<Vec<(Relation, bool)>>, Vec<Part>), OdaError> {
         let one = |handle: &str| match self.members(handle).as_deref() {
             Some([node]) => Ok(*node),
             _ => Err(OdaError::NotOne(handle.to_owned())),
         };
         let (a, b) = (one(from)?, one(to)?);
-        let options = PathOptions { without: self.options.observe.without.clone(), ..PathOptions::default() };
+        let options = PathOptions {
+            without: self.options.observe.without.clone(),
+            ..PathOptions::default()
+        };
         let mut ways: Vec<Vec<(Relation, bool)>> = Vec::new();
         for path in paths(self.session.kg(), a, b, &options).paths {
-            let way: Vec<_> = path.iter().map(|hop| (Relation::Plain(hop.triple.1), hop.forward)).collect();
+            let way: Vec<_> = path
+                .iter()
+                .map(|hop| (Relation::Plain(hop.triple.1), hop.forward))
+                .collect();
             if ways.len() < WAYS && !ways.contains(&way) {
                 ways.push(way);
             }
         }
         let mut parts = Vec::new();
         for (i, way) in ways.iter().enumerate() {
-            parts.push(Part::ours(format!("{}p{i}", if i == 0 { "" } else { "\n" })));
+            parts.push(Part::ours(format!(
+                "{}p{i}",
+                if i == 0 { "" } else { "\n" }
+            )));
             for &(relation, forward) in way {
                 let sign = if forward { "" } else { "~" };
-                parts.push(Part::kg(format!(" {sign}{}", print_name(&self.session.relation_name(relation)))));
+                parts.push(Part::kg(format!(
+                    " {sign}{}",
+                    print_name(&self.session.relation_name(relation))
+                )));
             }
         }
         if parts.is_empty() {
@@ -456,7 +616,9 @@ impl<'g> Run<'g> {
             let name = print_name(&self.session.relation_name(relation));
             here = if i + 1 == way.len() {
                 let sign = if forward { "" } else { "~" };
-                self.assigned(&format!("get_entity_by_constraint({here}, {sign}{name}, =, {to})"))?
+                self.assigned(&format!(
+                    "get_entity_by_constraint({here}, {sign}{name}, =, {to})"
+                ))?
             } else if forward {
                 self.assigned(&format!("get_tail_entity({here}, {name})"))?
             } else {
@@ -464,7 +626,8 @@ impl<'g> Run<'g> {
             };
         }
         if let Some(step) = self.session.steps().last() {
-            self.compared.insert(here[1..].parse().unwrap_or_default(), step.call.clone());
+            self.compared
+                .insert(here[1..].parse().unwrap_or_default(), step.call.clone());
         }
         Ok(here)
     }
@@ -479,10 +642,19 @@ impl<'g> Run<'g> {
     #[must_use]
     pub fn remembered(&self) -> Vec<String> {
         let line = |path: &Vec<Selected>| {
-            let mut text = path.first().map(|link| link.near.clone()).unwrap_or_default();
-            path.iter().for_each(|link| text.push_str(&format!(" -[{}]-> {}", link.group, link.far)));
+            let mut text = path
+                .first()
+                .map(|link| link.near.clone())
+                .unwrap_or_default();
+            path.iter()
+                .for_each(|link| text.push_str(&format!(" -[{}]-> {}", link.group, link.far)));
             text
         };
-        self.memory.paths().iter().map(line).chain(self.facts.iter().cloned()).collect()
+        self.memory
+            .paths()
+            .iter()
+            .map(line)
+            .chain(self.facts.iter().cloned())
+            .collect()
     }
 }

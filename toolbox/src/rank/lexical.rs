@@ -117,7 +117,12 @@ impl Question {
         let own: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
         let says = |cues: &[&str]| all.iter().any(|word| cues.contains(&word.as_str()));
         let has = |cues: &FxHashSet<&str>| all.iter().any(|word| cues.contains(word.as_str()));
-        let year = |word: &String| word.len() == 4 && word.parse().is_ok_and(|year: u32| (1000..2100).contains(&year));
+        let year = |word: &String| {
+            word.len() == 4
+                && word
+                    .parse()
+                    .is_ok_and(|year: u32| (1000..2100).contains(&year))
+        };
         let number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit()) && !year(word);
         Self {
             profile: Rc::new(Profile::of(&own)),
@@ -160,7 +165,9 @@ impl Question {
     /// How like a word is to each word of the question.
     fn likes<T>(&self, word: &Word, of: impl FnOnce(&[f32]) -> T) -> T {
         let mut known = self.likes.borrow_mut();
-        of(known.entry(word.mark).or_insert_with(|| self.words.iter().map(|mine| word.likeness(mine)).collect()))
+        of(known
+            .entry(word.mark)
+            .or_insert_with(|| self.words.iter().map(|mine| word.likeness(mine)).collect()))
     }
 
     /// How well the question has a word: at all, and not counting what is used up.
@@ -228,11 +235,17 @@ impl Drop for Names<'_> {
 
 impl LexicalRanker {
     fn names(&self) -> Names<'_> {
-        Names { ranker: self, known: self.known.read().ok(), made: Vec::new() }
+        Names {
+            ranker: self,
+            known: self.known.read().ok(),
+            made: Vec::new(),
+        }
     }
 
     fn is_of(&self, kinds: &FxHashSet<u64>, parts: &Parts, out: bool) -> bool {
-        let own = parts.own().chain(parts.classes.iter().flat_map(|class| &class.segment));
+        let own = parts
+            .own()
+            .chain(parts.classes.iter().flat_map(|class| &class.segment));
         let more = parts.name.domain.iter().filter(|_| !out);
         own.chain(more).any(|word| kinds.contains(&word.stem))
     }
@@ -248,7 +261,11 @@ struct Parts {
 impl Parts {
     /// Words of the last segment and of the label.
     fn own(&self) -> impl Iterator<Item = &Word> {
-        self.name.segment.iter().chain(self.label.iter().flat_map(|label| label.domain.iter().chain(&label.segment)))
+        self.name.segment.iter().chain(
+            self.label
+                .iter()
+                .flat_map(|label| label.domain.iter().chain(&label.segment)),
+        )
     }
 
     fn all(&self) -> impl Iterator<Item = &Word> {
@@ -288,9 +305,16 @@ impl Ranker for LexicalRanker {
             let name = names.get(text);
             let share = |words: &mut dyn Iterator<Item = &Word>| {
                 let met: Vec<f32> = words.map(|word| question.meets(word).all).collect();
-                if met.is_empty() { 0.0 } else { met.iter().sum::<f32>() / met.len() as f32 }
+                if met.is_empty() {
+                    0.0
+                } else {
+                    met.iter().sum::<f32>() / met.len() as f32
+                }
             };
-            let (own, all) = (share(&mut name.segment.iter()), share(&mut name.segment.iter().chain(&name.domain)));
+            let (own, all) = (
+                share(&mut name.segment.iter()),
+                share(&mut name.segment.iter().chain(&name.domain)),
+            );
             0.5 * name.profile.cosine(&question.profile) + 0.35 * own + 0.15 * all
         };
         texts.iter().map(score).collect()
@@ -301,7 +325,13 @@ impl Ranker for LexicalRanker {
         let mut names = self.names();
         for walked in asked.path {
             question.use_up(&[names.get(&walked.name)]);
-            question.use_up(walked.label.as_ref().map(|label| names.get(label)).as_slice());
+            question.use_up(
+                walked
+                    .label
+                    .as_ref()
+                    .map(|label| names.get(label))
+                    .as_slice(),
+            );
         }
         let parts: Vec<Parts> = relations
             .iter()
@@ -309,7 +339,9 @@ impl Ranker for LexicalRanker {
                 name: names.get(&relation.name),
                 label: relation.label.as_ref().map(|label| names.get(label)),
                 classes: match &relation.leads_to {
-                    LeadsTo::Thing(classes) => classes.iter().map(|class| names.get(class)).collect(),
+                    LeadsTo::Thing(classes) => {
+                        classes.iter().map(|class| names.get(class)).collect()
+                    }
                     _ => Vec::new(),
                 },
             })
@@ -323,7 +355,10 @@ impl Ranker for LexicalRanker {
             met.extend(parts.all().map(|word| {
                 *known.entry(word.mark).or_insert_with(|| {
                     let alike = uses.get(&word.stem).map_or(1.0, |(_, uses)| *uses as f32);
-                    Met { rarity: (1.0 + relations.len() as f32 / alike).ln(), ..question.meets(word) }
+                    Met {
+                        rarity: (1.0 + relations.len() as f32 / alike).ln(),
+                        ..question.meets(word)
+                    }
                 })
             }));
             self.score_one(&question, asked.path, relation, parts, &met, &mut room)
@@ -337,7 +372,8 @@ const WORDS: usize = 4;
 
 /// The last relation of a list that has a stem, and how many have it, for every stem.
 fn uses(list: &[Parts]) -> FxHashMap<u64, (usize, usize)> {
-    let mut count: FxHashMap<u64, (usize, usize)> = FxHashMap::with_capacity_and_hasher(list.len() * WORDS, FxBuildHasher);
+    let mut count: FxHashMap<u64, (usize, usize)> =
+        FxHashMap::with_capacity_and_hasher(list.len() * WORDS, FxBuildHasher);
     for (i, parts) in list.iter().enumerate() {
         for word in parts.all() {
             let (last, count) = count.entry(word.stem).or_insert((usize::MAX, 0));
@@ -361,26 +397,50 @@ impl LexicalRanker {
         room: &mut Room,
     ) -> f32 {
         let segment = words.iter().take(parts.name.segment.len());
-        let (got, total) = segment.fold((0.0, 0.0), |(got, total), met| (got + met.all * met.rarity, total + met.rarity));
-        let mut score = weight::MET * met(parts.all(), words, &mut room.seen) + weight::MET_OWN * met(parts.own(), words, &mut room.seen);
+        let (got, total) = segment.fold((0.0, 0.0), |(got, total), met| {
+            (got + met.all * met.rarity, total + met.rarity)
+        });
+        let mut score = weight::MET * met(parts.all(), words, &mut room.seen)
+            + weight::MET_OWN * met(parts.own(), words, &mut room.seen);
         score += weight::SEGMENT * if total > 0.0 { got / total } else { 0.0 };
         score += weight::TRIGRAMS * parts.name.profile.cosine(&question.profile);
         room.classes.clear();
-        room.classes.extend(parts.classes.iter().flat_map(|class| &class.segment).map(|word| (word.stem, question.meets(word).all)));
+        room.classes.extend(
+            parts
+                .classes
+                .iter()
+                .flat_map(|class| &class.segment)
+                .map(|word| (word.stem, question.meets(word).all)),
+        );
         // Stable: of words with one stem the first counts.
         room.classes.sort_by_key(|(stem, _)| *stem);
         room.classes.dedup_by_key(|(stem, _)| *stem);
         if !room.classes.is_empty() {
-            score += weight::CLASS * room.classes.iter().map(|(_, all)| all).sum::<f32>() / room.classes.len() as f32;
+            score += weight::CLASS * room.classes.iter().map(|(_, all)| all).sum::<f32>()
+                / room.classes.len() as f32;
         }
         if !relation.out {
-            score += if path.is_empty() { weight::INCOMING } else { weight::INCOMING + weight::INCOMING_LATER };
+            score += if path.is_empty() {
+                weight::INCOMING
+            } else {
+                weight::INCOMING + weight::INCOMING_LATER
+            };
         }
-        if path.last().is_some_and(|last| last.name == relation.name && last.out != relation.out) {
+        if path
+            .last()
+            .is_some_and(|last| last.name == relation.name && last.out != relation.out)
+        {
             score += weight::STRAIGHT_BACK;
         }
         score += match relation.leads_to {
-            LeadsTo::Number => weight::LITERAL + if question.quantity { weight::QUANTITY } else { 0.0 },
+            LeadsTo::Number => {
+                weight::LITERAL
+                    + if question.quantity {
+                        weight::QUANTITY
+                    } else {
+                        0.0
+                    }
+            }
             LeadsTo::Time => weight::LITERAL + if question.time { weight::TIME } else { 0.0 },
             LeadsTo::Text => weight::LITERAL + weight::TEXT,
             LeadsTo::Statement => weight::STATEMENT,
@@ -402,19 +462,36 @@ mod tests {
     use super::*;
 
     fn candidates(names: &[&str]) -> Vec<Candidate> {
-        names.iter().map(|name| Candidate { name: (*name).to_owned(), out: true, ..Candidate::default() }).collect()
+        names
+            .iter()
+            .map(|name| Candidate {
+                name: (*name).to_owned(),
+                out: true,
+                ..Candidate::default()
+            })
+            .collect()
     }
 
     fn best(question: &str, path: &[Candidate], relations: &[Candidate]) -> String {
         let scores = LexicalRanker::default().score_relations(Asked { question, path }, relations);
-        let names: Vec<String> = relations.iter().map(|relation| relation.name.clone()).collect();
+        let names: Vec<String> = relations
+            .iter()
+            .map(|relation| relation.name.clone())
+            .collect();
         names[best_first(&scores, &names)[0]].clone()
     }
 
     #[test]
     fn the_named_relation_comes_first() {
-        let list = candidates(&["film.film.genre", "film.film.directed_by", "film.film.written_by"]);
-        assert_eq!(best("who is the director of it", &[], &list), "film.film.directed_by");
+        let list = candidates(&[
+            "film.film.genre",
+            "film.film.directed_by",
+            "film.film.written_by",
+        ]);
+        assert_eq!(
+            best("who is the director of it", &[], &list),
+            "film.film.directed_by"
+        );
         assert_eq!(best("who wrote it", &[], &list), "film.film.written_by");
         assert_eq!(best("what kind of genre", &[], &list), "film.film.genre");
     }
@@ -422,11 +499,24 @@ mod tests {
     #[test]
     fn words_that_the_path_used_up_count_no_more() {
         let list = candidates(&["person.spouse", "person.place_of_birth"]);
-        assert_eq!(best("where was the spouse of born", &[], &candidates(&["person.spouse", "person.gender"])), "person.spouse");
-        assert_eq!(best("birth place of the spouse of", &list[..1], &list), "person.place_of_birth");
+        assert_eq!(
+            best(
+                "where was the spouse of born",
+                &[],
+                &candidates(&["person.spouse", "person.gender"])
+            ),
+            "person.spouse"
+        );
+        assert_eq!(
+            best("birth place of the spouse of", &list[..1], &list),
+            "person.place_of_birth"
+        );
         // A word said twice can be walked twice.
         let list = candidates(&["music.recording", "music.song"]);
-        assert_eq!(best("recording of the recording of", &list[..1], &list), "music.recording");
+        assert_eq!(
+            best("recording of the recording of", &list[..1], &list),
+            "music.recording"
+        );
     }
 
     #[test]
@@ -441,16 +531,30 @@ mod tests {
 
     #[test]
     fn a_list_of_any_length_is_ranked_whole() {
-        let names: Vec<String> =
-            (0..5_000).map(|i| format!("domain.type.property_{i}")).chain(["film.film.directed_by".to_owned()]).collect();
+        let names: Vec<String> = (0..5_000)
+            .map(|i| format!("domain.type.property_{i}"))
+            .chain(["film.film.directed_by".to_owned()])
+            .collect();
         for at in [0, 299, 300, 2_500, 5_000] {
             let mut list: Vec<&str> = names.iter().map(String::as_str).collect();
             let gold = list.pop().unwrap_or_default();
             list.insert(at, gold);
             let list = candidates(&list);
-            let scores = LexicalRanker::default().score_relations(Asked { question: "who directed it", path: &[] }, &list);
+            let scores = LexicalRanker::default().score_relations(
+                Asked {
+                    question: "who directed it",
+                    path: &[],
+                },
+                &list,
+            );
             assert_eq!(scores.len(), 5_001);
-            assert!(scores.iter().enumerate().all(|(i, score)| i == at || *score < scores[at]), "{at}");
+            assert!(
+                scores
+                    .iter()
+                    .enumerate()
+                    .all(|(i, score)| i == at || *score < scores[at]),
+                "{at}"
+            );
         }
     }
 }

@@ -51,7 +51,10 @@ impl Candidate {
     /// Name and label as one text.
     #[must_use]
     pub fn text(&self) -> String {
-        self.label.as_ref().map_or_else(|| self.name.clone(), |label| format!("{} {label}", self.name))
+        self.label.as_ref().map_or_else(
+            || self.name.clone(),
+            |label| format!("{} {label}", self.name),
+        )
     }
 }
 
@@ -119,6 +122,10 @@ pub fn discount_walked(scores: &mut [f32], asked: Asked<'_>, relations: &[Candid
 #[must_use]
 pub fn best_first(scores: &[f32], names: &[String]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]).then_with(|| names[a].cmp(&names[b])));
+    order.sort_by(|&a, &b| {
+        scores[b]
+            .total_cmp(&scores[a])
+            .then_with(|| names[a].cmp(&names[b]))
+    });
     order
 }

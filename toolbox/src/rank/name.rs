@@ -8,7 +8,9 @@ const ALIKE: f32 = 0.4;
 /// A hash that stands for a text: among the words of all languages no two of 64 bits are expected to meet.
 pub(super) fn mark(text: &str) -> u64 {
     // FNV-1a: scores are summed in this order, so it must not change with the compiler.
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 /// A word with what comparing it needs.
@@ -25,7 +27,12 @@ pub(super) struct Word {
 impl Word {
     pub(super) fn of(word: &str) -> Self {
         let (grams, sketch) = word_grams(word);
-        Self { mark: mark(word), stem: mark(&stem(word)), grams, sketch }
+        Self {
+            mark: mark(word),
+            stem: mark(&stem(word)),
+            grams,
+            sketch,
+        }
     }
 
     /// From 0 to 1: the same stem, or many trigrams in common.
@@ -56,7 +63,9 @@ impl Name {
     /// Takes a printed name or a label apart.
     pub(super) fn of(name: &str) -> Self {
         let name = name.trim_matches('_').replace("__", ".");
-        let (domain, last) = name.rsplit_once(['.', '/', '#', ':']).unwrap_or(("", &name));
+        let (domain, last) = name
+            .rsplit_once(['.', '/', '#', ':'])
+            .unwrap_or(("", &name));
         let mut own = content(last);
         if own.is_empty() {
             own = words(last);

@@ -15,16 +15,26 @@ impl Ranker for ShuffledRanker {
 
     fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
         let score = |text: &String| {
-            let digest = Sha256::new().chain_update(question.as_bytes()).chain_update([0]).chain_update(text.as_bytes()).finalize();
+            let digest = Sha256::new()
+                .chain_update(question.as_bytes())
+                .chain_update([0])
+                .chain_update(text.as_bytes())
+                .finalize();
             // 24 bits are what an f32 holds exactly.
-            let number = digest.iter().take(3).fold(0_u32, |number, &byte| number << 8 | u32::from(byte));
+            let number = digest
+                .iter()
+                .take(3)
+                .fold(0_u32, |number, &byte| number << 8 | u32::from(byte));
             number as f32 / (1_u32 << 24) as f32
         };
         texts.iter().map(score).collect()
     }
 
     fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
-        let texts: Vec<String> = relations.iter().map(|relation| format!("{} {}", relation.out, relation.name)).collect();
+        let texts: Vec<String> = relations
+            .iter()
+            .map(|relation| format!("{} {}", relation.out, relation.name))
+            .collect();
         self.score(asked.question, &texts)
     }
 }

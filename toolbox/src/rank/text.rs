@@ -47,14 +47,20 @@ pub fn is_stop(word: &str) -> bool {
 /// The words that are not stop words.
 #[must_use]
 pub fn content(text: &str) -> Vec<String> {
-    words(text).into_iter().filter(|word| !is_stop(word)).collect()
+    words(text)
+        .into_iter()
+        .filter(|word| !is_stop(word))
+        .collect()
 }
 
 /// Word families that no stem brings together: a base form, then what is read as it.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("birth", &["born"]),
     ("death", &["died", "die", "dead", "dying", "deceased"]),
-    ("write", &["wrote", "written", "writer", "author", "screenwriter"]),
+    (
+        "write",
+        &["wrote", "written", "writer", "author", "screenwriter"],
+    ),
     ("language", &["speak", "spoke", "spoken"]),
     ("win", &["won", "winner"]),
     ("lead", &["led"]),
@@ -67,7 +73,10 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("choose", &["chose", "chosen"]),
     ("fight", &["fought"]),
     ("marri", &["marry", "married", "marriage"]),
-    ("child", &["children", "son", "daughter", "kid", "offspring"]),
+    (
+        "child",
+        &["children", "son", "daughter", "kid", "offspring"],
+    ),
     ("parent", &["father", "mother", "dad", "mom", "mum"]),
     ("spouse", &["husband", "wife", "wives"]),
     ("person", &["people"]),
@@ -85,12 +94,17 @@ const FAMILIES: &[(&str, &[&str])] = &[
 ];
 
 /// Endings taken off, longest first; at least three letters must be left.
-const ENDINGS: [&str; 15] = ["ations", "ation", "ings", "ing", "ions", "ion", "ors", "ers", "or", "er", "ies", "ed", "es", "s", "y"];
+const ENDINGS: [&str; 15] = [
+    "ations", "ation", "ings", "ing", "ions", "ion", "ors", "ers", "or", "er", "ies", "ed", "es",
+    "s", "y",
+];
 
 /// A crude English stem: enough to bring `directed`, `director` and `directs` together, or `born` and `birth`.
 #[must_use]
 pub fn stem(word: &str) -> String {
-    let base = family(word).or_else(|| word.strip_suffix('s').and_then(family)).unwrap_or(word);
+    let base = family(word)
+        .or_else(|| word.strip_suffix('s').and_then(family))
+        .unwrap_or(word);
     for ending in ENDINGS {
         if let Some(left) = base.strip_suffix(ending)
             && left.chars().count() >= 3
@@ -129,9 +143,15 @@ fn family(word: &str) -> Option<&'static str> {
 /// The different trigrams of a word with its ends marked, each as one number, sorted; and a sketch of them, in which each sets one bit: words
 /// whose sketches share no bit share no trigram.
 pub(super) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
-    let marked: Vec<char> = std::iter::once('^').chain(word.chars()).chain(std::iter::once('$')).collect();
+    let marked: Vec<char> = std::iter::once('^')
+        .chain(word.chars())
+        .chain(std::iter::once('$'))
+        .collect();
     // A character has 21 bits.
-    let packed = |w: &[char]| w.iter().fold(0, |gram, &c| gram << 21 | u64::from(u32::from(c)));
+    let packed = |w: &[char]| {
+        w.iter()
+            .fold(0, |gram, &c| gram << 21 | u64::from(u32::from(c)))
+    };
     let mut grams: Vec<u64> = marked.windows(3).map(packed).collect();
     grams.sort_unstable();
     grams.dedup();
@@ -157,7 +177,11 @@ pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
         }
     }
     let total = a.len() + b.len();
-    if total == 0 { 0.0 } else { 2.0 * common as f32 / total as f32 }
+    if total == 0 {
+        0.0
+    } else {
+        2.0 * common as f32 / total as f32
+    }
 }
 
 /// Trigram counts of a whole text, sorted by trigram; each trigram sets one bit of a sketch.
@@ -171,7 +195,11 @@ pub(super) struct Profile {
 impl Profile {
     pub(super) fn of(words: &[String]) -> Self {
         let padded = format!("  {} ", words.join(" "));
-        let mut grams: Vec<u32> = padded.as_bytes().windows(3).map(|w| u32::from_be_bytes([0, w[0], w[1], w[2]])).collect();
+        let mut grams: Vec<u32> = padded
+            .as_bytes()
+            .windows(3)
+            .map(|w| u32::from_be_bytes([0, w[0], w[1], w[2]]))
+            .collect();
         grams.sort_unstable();
         let mut counts: Vec<(u32, f32)> = Vec::new();
         for gram in grams {
@@ -180,12 +208,20 @@ impl Profile {
                 _ => counts.push((gram, 1.0)),
             }
         }
-        let norm = counts.iter().map(|(_, count)| count * count).sum::<f32>().sqrt();
+        let norm = counts
+            .iter()
+            .map(|(_, count)| count * count)
+            .sum::<f32>()
+            .sqrt();
         let mut sketch = [0; 8];
         for (word, bit) in counts.iter().map(|(gram, _)| place(*gram)) {
             sketch[word] |= bit;
         }
-        Self { counts, norm, sketch }
+        Self {
+            counts,
+            norm,
+            sketch,
+        }
     }
 
     /// Cosine of the counts of a short text with those of a longer one.
@@ -217,7 +253,10 @@ mod tests {
 
     #[test]
     fn words_split_at_separators_and_case() {
-        assert_eq!(words("people.person.place_of_birth"), ["people", "person", "place", "of", "birth"]);
+        assert_eq!(
+            words("people.person.place_of_birth"),
+            ["people", "person", "place", "of", "birth"]
+        );
         assert_eq!(words("birthPlace"), ["birth", "place"]);
     }
 

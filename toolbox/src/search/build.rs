@@ -7,7 +7,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use tantivy::directory::{Directory, MmapDirectory};
-use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
+use tantivy::schema::{
+    FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,
+};
 use tantivy::tokenizer::{NgramTokenizer, TextAnalyzer, TokenizerManager, WhitespaceTokenizer};
 use tantivy::{Index, IndexBuilder, TantivyDocument};
 
@@ -67,7 +69,9 @@ impl Fields {
 fn schema() -> Schema {
     let mut schema = Schema::builder();
     let text = |tokenizer: &str, record: IndexRecordOption| {
-        let indexing = TextFieldIndexing::default().set_tokenizer(tokenizer).set_index_option(record);
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(tokenizer)
+            .set_index_option(record);
         TextOptions::default().set_indexing_options(indexing)
     };
     schema.add_text_field("name", text("raw", IndexRecordOption::Basic));
@@ -83,7 +87,10 @@ fn schema() -> Schema {
 fn tokenizers() -> Result<TokenizerManager, SearchError> {
     let manager = TokenizerManager::default();
     manager.register("words", WhitespaceTokenizer::default());
-    manager.register("grams", TextAnalyzer::builder(NgramTokenizer::new(3, 3, false)?).build());
+    manager.register(
+        "grams",
+        TextAnalyzer::builder(NgramTokenizer::new(3, 3, false)?).build(),
+    );
     Ok(manager)
 }
 
@@ -114,7 +121,9 @@ pub(super) fn write(kg: &dyn Kg, directory: Box<dyn Directory>) -> Result<Index,
     let mut writer = builder.single_segment_index_writer(directory, TABLES)?;
     for id in kg.resources() {
         let node = NodeId(id);
-        let Some(found) = (Names { kg }).of(node) else { continue };
+        let Some(found) = (Names { kg }).of(node) else {
+            continue;
+        };
         let role = role(kg, node);
         let degree = kg.degree(node);
         for (normal, (kind, text)) in found {
@@ -146,7 +155,11 @@ impl Names<'_> {
     /// Names of a node: normal form to kind and text. `None` for a page that only leads to another node: its titles are aliases of that one.
     fn of(&self, node: NodeId) -> Option<BTreeMap<String, (NameKind, String)>> {
         let schema = self.kg.schema();
-        if schema.redirect_relations.iter().any(|&r| !self.kg.tails(node, r).is_empty()) {
+        if schema
+            .redirect_relations
+            .iter()
+            .any(|&r| !self.kg.tails(node, r).is_empty())
+        {
             return None;
         }
         let mut found = BTreeMap::new();
@@ -154,12 +167,20 @@ impl Names<'_> {
             self.literals(&mut found, node, relation, NameKind::Label);
         }
         // The IRI's own words name the node too: its label may be in another language, or not be there at all.
-        let own = if found.is_empty() { self.kg.label(node) } else { None };
+        let own = if found.is_empty() {
+            self.kg.label(node)
+        } else {
+            None
+        };
         if let Some(own) = own {
             add(&mut found, &own, NameKind::Label);
         }
         if let Some(words) = self.readable(node) {
-            let kind = if found.is_empty() { NameKind::Label } else { NameKind::Alias };
+            let kind = if found.is_empty() {
+                NameKind::Label
+            } else {
+                NameKind::Alias
+            };
             add(&mut found, &words, kind);
         }
         for &relation in &schema.alias_relations {
@@ -175,7 +196,13 @@ impl Names<'_> {
         Some(found)
     }
 
-    fn literals(&self, found: &mut BTreeMap<String, (NameKind, String)>, node: NodeId, relation: RelId, kind: NameKind) {
+    fn literals(
+        &self,
+        found: &mut BTreeMap<String, (NameKind, String)>,
+        node: NodeId,
+        relation: RelId,
+        kind: NameKind,
+    ) {
         for &tail in self.kg.tails(node, relation).iter() {
             if let Term::Literal(literal) = self.kg.term(tail) {
                 add(found, &literal.lexical, kind);
@@ -185,8 +212,12 @@ impl Names<'_> {
 
     /// The words of an IRI's own name; `None` for a page that the graph only links to.
     fn readable(&self, node: NodeId) -> Option<String> {
-        let Term::Iri(iri) = self.kg.term(node) else { return None };
-        let known = self.kg.degree(node) >= KNOWN || !self.kg.out_relations(node).is_empty() || self.kg.uses(node.relation()) > 0;
+        let Term::Iri(iri) = self.kg.term(node) else {
+            return None;
+        };
+        let known = self.kg.degree(node) >= KNOWN
+            || !self.kg.out_relations(node).is_empty()
+            || self.kg.uses(node.relation()) > 0;
         known.then(|| crate::kg::readable_name(&iri)).flatten()
     }
 }
@@ -201,14 +232,25 @@ fn role(kg: &dyn Kg, node: NodeId) -> Role {
         return Role::Relation;
     }
     // What the graph declares and does not use: a class without instances, a relation without triples, a datatype.
-    let declared = schema.type_relations.iter().flat_map(|&r| kg.tails(node, r).to_vec()).find_map(|class| match kg.term(class) {
-        Term::Iri(iri) if crate::kg::is_meta_class(&iri) => Some(iri),
-        _ => None,
-    });
+    let declared = schema
+        .type_relations
+        .iter()
+        .flat_map(|&r| kg.tails(node, r).to_vec())
+        .find_map(|class| match kg.term(class) {
+            Term::Iri(iri) if crate::kg::is_meta_class(&iri) => Some(iri),
+            _ => None,
+        });
     match declared {
         Some(iri) if iri.ends_with("Property") => Role::Relation,
         Some(iri) if iri.ends_with("Class") || iri.ends_with("Datatype") => Role::Class,
-        _ if schema.domains.iter().chain(&schema.ranges).any(|&(_, class)| class == node) => Role::Class,
+        _ if schema
+            .domains
+            .iter()
+            .chain(&schema.ranges)
+            .any(|&(_, class)| class == node) =>
+        {
+            Role::Class
+        }
         _ => Role::Entity,
     }
 }
@@ -244,12 +286,21 @@ struct Payload {
 }
 
 pub(super) fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
-    let io = |error: std::io::Error| SearchError::Io { path: dir.to_owned(), why: error.to_string() };
+    let io = |error: std::io::Error| SearchError::Io {
+        path: dir.to_owned(),
+        why: error.to_string(),
+    };
     fs::create_dir_all(dir).map_err(io)?;
     if fs::read_dir(dir).map_err(io)?.next().is_some() {
-        return Err(SearchError::Io { path: dir.to_owned(), why: "the folder is not empty".to_owned() });
+        return Err(SearchError::Io {
+            path: dir.to_owned(),
+            why: "the folder is not empty".to_owned(),
+        });
     }
-    let directory = MmapDirectory::open(dir).map_err(|error| SearchError::Io { path: dir.to_owned(), why: error.to_string() })?;
+    let directory = MmapDirectory::open(dir).map_err(|error| SearchError::Io {
+        path: dir.to_owned(),
+        why: error.to_string(),
+    })?;
     drop(write(kg, Box::new(directory))?);
 
     // Names that depend on the graph only, and no list of files to be managed: nobody will write here again.
@@ -257,7 +308,10 @@ pub(super) fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
     let mut drawn = None;
     for entry in fs::read_dir(dir).map_err(io)? {
         let path = entry.map_err(io)?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
         if name == "meta.json" {
             continue;
         }
@@ -265,7 +319,10 @@ pub(super) fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
             Some((segment, ending)) if segment.len() == SEGMENT.len() => {
                 let fresh = dir.join(format!("{SEGMENT}.{ending}"));
                 fs::rename(&path, &fresh).map_err(io)?;
-                files.insert(format!("{SEGMENT}.{ending}"), fs::metadata(&fresh).map_err(io)?.len());
+                files.insert(
+                    format!("{SEGMENT}.{ending}"),
+                    fs::metadata(&fresh).map_err(io)?.len(),
+                );
                 drawn = Some(segment.to_owned());
             }
             _ => fs::remove_file(&path).map_err(io)?,
@@ -274,16 +331,30 @@ pub(super) fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
     let meta = dir.join("meta.json");
     let mut text = fs::read_to_string(&meta).map_err(io)?;
     if let Some(drawn) = drawn {
-        text = text.replace(&drawn, SEGMENT).replace(&dashed(&drawn), &dashed(SEGMENT));
+        text = text
+            .replace(&drawn, SEGMENT)
+            .replace(&dashed(&drawn), &dashed(SEGMENT));
     }
-    let mut value: serde_json::Value = serde_json::from_str(&text).map_err(|error| SearchError::Damaged(error.to_string()))?;
-    let payload = Payload { version: VERSION, content_hash: kg.content_hash().to_owned(), files };
-    value["payload"] = serde_json::to_string(&payload).map_err(|error| SearchError::Damaged(error.to_string()))?.into();
-    let text = serde_json::to_vec_pretty(&value).map_err(|error| SearchError::Damaged(error.to_string()))?;
+    let mut value: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| SearchError::Damaged(error.to_string()))?;
+    let payload = Payload {
+        version: VERSION,
+        content_hash: kg.content_hash().to_owned(),
+        files,
+    };
+    value["payload"] = serde_json::to_string(&payload)
+        .map_err(|error| SearchError::Damaged(error.to_string()))?
+        .into();
+    let text = serde_json::to_vec_pretty(&value)
+        .map_err(|error| SearchError::Damaged(error.to_string()))?;
     // tantivy's own file is its owner's alone to read; a new one has the mode of all others.
-    fs::remove_file(&meta).and_then(|()| fs::write(&meta, text)).map_err(io)?;
+    fs::remove_file(&meta)
+        .and_then(|()| fs::write(&meta, text))
+        .map_err(io)?;
     for path in [meta.as_path(), dir] {
-        File::open(path).and_then(|file| file.sync_all()).map_err(io)?;
+        File::open(path)
+            .and_then(|file| file.sync_all())
+            .map_err(io)?;
     }
     Ok(())
 }
@@ -291,27 +362,49 @@ pub(super) fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
 /// A segment's name as it stands in `meta.json`.
 fn dashed(uuid: &str) -> String {
     let part = |range: std::ops::Range<usize>| uuid.get(range).unwrap_or_default();
-    [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
+    [
+        part(0..8),
+        part(8..12),
+        part(12..16),
+        part(16..20),
+        part(20..32),
+    ]
+    .join("-")
 }
 
 pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, SearchError> {
-    let stale = |why: String| SearchError::Stale { path: dir.to_owned(), why };
-    let io = |why: String| SearchError::Io { path: dir.to_owned(), why };
+    let stale = |why: String| SearchError::Stale {
+        path: dir.to_owned(),
+        why,
+    };
+    let io = |why: String| SearchError::Io {
+        path: dir.to_owned(),
+        why,
+    };
     let directory = MmapDirectory::open(dir).map_err(|error| io(error.to_string()))?;
-    let mut index = guarded(|| Ok(Index::open(ReadOnly(directory))?)).map_err(|error| stale(error.to_string()))?;
-    let payload =
-        guarded(|| Ok(index.load_metas()?.payload))?.ok_or_else(|| stale("it does not say which graph it belongs to".to_owned()))?;
-    let payload: Payload = serde_json::from_str(&payload).map_err(|error| stale(error.to_string()))?;
+    let mut index = guarded(|| Ok(Index::open(ReadOnly(directory))?))
+        .map_err(|error| stale(error.to_string()))?;
+    let payload = guarded(|| Ok(index.load_metas()?.payload))?
+        .ok_or_else(|| stale("it does not say which graph it belongs to".to_owned()))?;
+    let payload: Payload =
+        serde_json::from_str(&payload).map_err(|error| stale(error.to_string()))?;
     if payload.version != VERSION {
-        return Err(stale(format!("it has version {}, this program reads version {VERSION}", payload.version)));
+        return Err(stale(format!(
+            "it has version {}, this program reads version {VERSION}",
+            payload.version
+        )));
     }
     if payload.content_hash != content_hash {
         return Err(stale("it belongs to another graph".to_owned()));
     }
     for (name, &bytes) in &payload.files {
-        let found = fs::metadata(dir.join(name)).map_err(|error| io(format!("{name}: {error}")))?.len();
+        let found = fs::metadata(dir.join(name))
+            .map_err(|error| io(format!("{name}: {error}")))?
+            .len();
         if found != bytes {
-            return Err(io(format!("{name} has {found} bytes instead of {bytes}; load the sources again")));
+            return Err(io(format!(
+                "{name} has {found} bytes instead of {bytes}; load the sources again"
+            )));
         }
     }
     index.set_tokenizers(tokenizers()?);
@@ -320,6 +413,9 @@ pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, Searc
 
 /// Runs what opens or reads the index. tantivy trusts its files: on a damaged one it may panic, which must not take the process down.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|_| Err(SearchError::Damaged("its files are damaged; load the sources again".to_owned())))
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        Err(SearchError::Damaged(
+            "its files are damaged; load the sources again".to_owned(),
+        ))
+    })
 }

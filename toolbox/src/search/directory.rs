@@ -5,14 +5,19 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
-use tantivy::directory::{Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr};
+use tantivy::directory::{
+    Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
+};
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub(super) struct ReadOnly(pub(super) MmapDirectory);
 
 fn refused() -> Arc<io::Error> {
-    Arc::new(io::Error::new(io::ErrorKind::PermissionDenied, "the label index is open for reading only"))
+    Arc::new(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "the label index is open for reading only",
+    ))
 }
 
 impl Directory for ReadOnly {
@@ -29,15 +34,24 @@ impl Directory for ReadOnly {
     }
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
-        Err(DeleteError::IoError { io_error: refused(), filepath: path.to_owned() })
+        Err(DeleteError::IoError {
+            io_error: refused(),
+            filepath: path.to_owned(),
+        })
     }
 
     fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
-        Err(OpenWriteError::IoError { io_error: refused(), filepath: path.to_owned() })
+        Err(OpenWriteError::IoError {
+            io_error: refused(),
+            filepath: path.to_owned(),
+        })
     }
 
     fn atomic_write(&self, _path: &Path, _data: &[u8]) -> io::Result<()> {
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, "the label index is open for reading only"))
+        Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "the label index is open for reading only",
+        ))
     }
 
     fn sync_directory(&self) -> io::Result<()> {

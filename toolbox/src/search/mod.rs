@@ -123,21 +123,28 @@ pub struct LabelIndex {
 
 impl fmt::Debug for LabelIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LabelIndex").field("names", &self.len()).finish()
+        f.debug_struct("LabelIndex")
+            .field("names", &self.len())
+            .finish()
     }
 }
 
 /// The names of a node in normal form, weaker ones too.
 pub(crate) fn normal_names(kg: &dyn Kg, node: NodeId) -> std::collections::BTreeSet<String> {
     let names = build::names_of(kg, node).into_keys();
-    names.flat_map(|name| text::variants(&name).into_iter().chain([name])).collect()
+    names
+        .flat_map(|name| text::variants(&name).into_iter().chain([name]))
+        .collect()
 }
 
 /// Whether a normal form is few enough edits from that of a name to be taken for it.
 pub(crate) fn nearly(text: &str, name: &str) -> bool {
     let allowed = edits_of(name);
     let length = || text.chars().count().abs_diff(name.chars().count());
-    allowed > 0 && length() <= allowed && text::fewest_edits(text, name) <= allowed && text::edits(text, name) <= allowed
+    allowed > 0
+        && length() <= allowed
+        && text::fewest_edits(text, name) <= allowed
+        && text::edits(text, name) <= allowed
 }
 
 /// Edits by which a text may differ from a normal form and still be taken for it.
@@ -175,9 +182,17 @@ impl LabelIndex {
     fn of(index: &tantivy::Index) -> Result<Self, SearchError> {
         build::guarded(|| {
             let fields = build::Fields::of(&index.schema())?;
-            let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).num_warming_threads(0).try_into()?;
+            let reader = index
+                .reader_builder()
+                .reload_policy(ReloadPolicy::Manual)
+                .num_warming_threads(0)
+                .try_into()?;
             let segments = query::Segment::all(&reader, &fields)?;
-            Ok(Self { reader, segments, fields })
+            Ok(Self {
+                reader,
+                segments,
+                fields,
+            })
         })
     }
 

@@ -35,7 +35,11 @@ impl Segment {
         let searcher = reader.searcher();
         let columns = searcher.segment_readers().iter().map(|segment| {
             let fast = segment.fast_fields();
-            Ok(Self { node: fast.u64(NODE)?, degree: fast.u64(DEGREE)?, what: fast.u64(WHAT)? })
+            Ok(Self {
+                node: fast.u64(NODE)?,
+                degree: fast.u64(DEGREE)?,
+                what: fast.u64(WHAT)?,
+            })
         });
         columns.collect()
     }
@@ -70,7 +74,12 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn search(&self, mention: &str, k: usize, role: Role) -> Result<Vec<Candidate>, SearchError> {
+    pub fn search(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
         let found = self.named(mention, k, role)?;
         if !found.is_empty() {
             return Ok(found);
@@ -86,7 +95,12 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn named(&self, mention: &str, k: usize, role: Role) -> Result<Vec<Candidate>, SearchError> {
+    pub fn named(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
         guarded(|| {
             let searcher = self.reader.searcher();
             let normal = normalise(mention);
@@ -100,7 +114,10 @@ impl LabelIndex {
             let score = |hit: &Hit, text: &str| {
                 let exact = text == mention.trim() && hit.kind != NameKind::Short;
                 let form = if exact { 1.0 } else { WEAKER * hit.form };
-                Some((form * of_kind(hit.kind), if exact { How::Exact } else { How::Normalised }))
+                Some((
+                    form * of_kind(hit.kind),
+                    if exact { How::Exact } else { How::Normalised },
+                ))
             };
             self.best(&searcher, hits, k, score)
         })
@@ -119,7 +136,12 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn fuzzy(&self, mention: &str, k: usize, role: Role) -> Result<Vec<Candidate>, SearchError> {
+    pub fn fuzzy(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
         guarded(|| {
             let normal = normalise(mention);
             let chars = normal.chars().count();
@@ -128,7 +150,11 @@ impl LabelIndex {
                 return Ok(Vec::new());
             }
             let searcher = self.reader.searcher();
-            let query = FuzzyTermQuery::new(Term::from_field_text(self.fields.name, &normal), allowed, true);
+            let query = FuzzyTermQuery::new(
+                Term::from_field_text(self.fields.name, &normal),
+                allowed,
+                true,
+            );
             let mut hits: Vec<Hit> = Vec::new();
             for at in searcher.search(&query, &DocSetCollector)? {
                 hits.extend(self.hit(at, 1.0, role));
@@ -138,8 +164,17 @@ impl LabelIndex {
             let score = |hit: &Hit, text: &str| {
                 // The name may be a shorter form of the text; the nearer of the two is the one that matched.
                 let forms = [Some(text), super::text::undistinguished(text)];
-                let away = forms.iter().flatten().map(|form| edits(&normalise(form), &normal)).min()?;
-                (away <= usize::from(allowed)).then(|| ((1.0 - away as f32 / chars.max(1) as f32) * of_kind(hit.kind), How::Fuzzy))
+                let away = forms
+                    .iter()
+                    .flatten()
+                    .map(|form| edits(&normalise(form), &normal))
+                    .min()?;
+                (away <= usize::from(allowed)).then(|| {
+                    (
+                        (1.0 - away as f32 / chars.max(1) as f32) * of_kind(hit.kind),
+                        How::Fuzzy,
+                    )
+                })
             };
             self.best(&searcher, hits, k, score)
         })
@@ -149,7 +184,12 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn partial(&self, mention: &str, k: usize, role: Role) -> Result<Vec<Candidate>, SearchError> {
+    pub fn partial(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
         guarded(|| {
             let normal = normalise(mention);
             let words: Vec<&str> = normal.split(' ').filter(|word| !word.is_empty()).collect();
@@ -158,15 +198,34 @@ impl LabelIndex {
             }
             let searcher = self.reader.searcher();
             let clause = |field, text: &str| -> (Occur, Box<dyn Query>) {
-                (Occur::Should, Box::new(TermQuery::new(Term::from_field_text(field, text), IndexRecordOption::WithFreqs)))
+                (
+                    Occur::Should,
+                    Box::new(TermQuery::new(
+                        Term::from_field_text(field, text),
+                        IndexRecordOption::WithFreqs,
+                    )),
+                )
             };
-            let by_word: Vec<_> = words.iter().map(|word| clause(self.fields.words, word)).collect();
+            let by_word: Vec<_> = words
+                .iter()
+                .map(|word| clause(self.fields.words, word))
+                .collect();
             let chars: Vec<char> = normal.chars().collect();
-            let by_gram: Vec<_> = chars.windows(3).map(|gram| clause(self.fields.grams, &gram.iter().collect::<String>())).collect();
+            let by_gram: Vec<_> = chars
+                .windows(3)
+                .map(|gram| clause(self.fields.grams, &gram.iter().collect::<String>()))
+                .collect();
             let mut hits: Vec<Hit> = Vec::new();
             for clauses in [by_word, by_gram] {
-                let found = searcher.search(&BooleanQuery::new(clauses), &TopDocs::with_limit(PARTIAL).order_by_score())?;
-                hits.extend(found.into_iter().filter_map(|(_, at)| self.hit(at, 1.0, role)));
+                let found = searcher.search(
+                    &BooleanQuery::new(clauses),
+                    &TopDocs::with_limit(PARTIAL).order_by_score(),
+                )?;
+                hits.extend(
+                    found
+                        .into_iter()
+                        .filter_map(|(_, at)| self.hit(at, 1.0, role)),
+                );
             }
             let score = |hit: &Hit, text: &str| {
                 let name = normalise(text);
@@ -181,18 +240,32 @@ impl LabelIndex {
     }
 
     /// Documents whose whole name is this term.
-    fn term(&self, searcher: &Searcher, normal: &str, form: f32, role: Role, hits: &mut Vec<Hit>) -> Result<(), SearchError> {
+    fn term(
+        &self,
+        searcher: &Searcher,
+        normal: &str,
+        form: f32,
+        role: Role,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), SearchError> {
         if normal.is_empty() {
             return Ok(());
         }
         let term = Term::from_field_text(self.fields.name, normal);
         for (ord, reader) in searcher.segment_readers().iter().enumerate() {
             let index = reader.inverted_index(self.fields.name)?;
-            let postings = index.read_postings(&term, IndexRecordOption::Basic).map_err(|error| SearchError::Damaged(error.to_string()))?;
-            let Some(mut postings) = postings else { continue };
+            let postings = index
+                .read_postings(&term, IndexRecordOption::Basic)
+                .map_err(|error| SearchError::Damaged(error.to_string()))?;
+            let Some(mut postings) = postings else {
+                continue;
+            };
             let mut doc = postings.doc();
             while doc != TERMINATED {
-                let at = DocAddress { segment_ord: u32::try_from(ord).unwrap_or(u32::MAX), doc_id: doc };
+                let at = DocAddress {
+                    segment_ord: u32::try_from(ord).unwrap_or(u32::MAX),
+                    doc_id: doc,
+                };
                 hits.extend(self.hit(at, form, role));
                 doc = postings.advance();
             }
@@ -204,7 +277,13 @@ impl LabelIndex {
         let segment = self.segments.get(at.segment_ord as usize)?;
         let (is, kind) = unpack(segment.what.first(at.doc_id)?);
         let node = NodeId(u32::try_from(segment.node.first(at.doc_id)?).ok()?);
-        (is == role).then(|| Hit { at, node, degree: segment.degree.first(at.doc_id).unwrap_or(0), kind, form })
+        (is == role).then(|| Hit {
+            at,
+            node,
+            degree: segment.degree.first(at.doc_id).unwrap_or(0),
+            kind,
+            form,
+        })
     }
 
     /// The best `k` hits, one a node, in order of score, degree and id.
@@ -218,9 +297,21 @@ impl LabelIndex {
         let mut best: FxHashMap<NodeId, Candidate> = FxHashMap::default();
         for hit in hits {
             let document: TantivyDocument = searcher.doc(hit.at)?;
-            let text = document.get_first(self.fields.text).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
-            let Some((score, how)) = score(&hit, &text) else { continue };
-            let fresh = Candidate { node: hit.node, label: text, score, how, kind: hit.kind, degree: hit.degree };
+            let text = document
+                .get_first(self.fields.text)
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_default();
+            let Some((score, how)) = score(&hit, &text) else {
+                continue;
+            };
+            let fresh = Candidate {
+                node: hit.node,
+                label: text,
+                score,
+                how,
+                kind: hit.kind,
+                degree: hit.degree,
+            };
             match best.get(&hit.node) {
                 Some(old) if (old.score, &fresh.label) >= (score, &old.label) => {}
                 _ => {
@@ -229,7 +320,12 @@ impl LabelIndex {
             }
         }
         let mut candidates: Vec<Candidate> = best.into_values().collect();
-        candidates.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.degree.cmp(&a.degree)).then(a.node.cmp(&b.node)));
+        candidates.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then(b.degree.cmp(&a.degree))
+                .then(a.node.cmp(&b.node))
+        });
         candidates.truncate(k);
         Ok(candidates)
     }

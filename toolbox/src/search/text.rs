@@ -28,7 +28,11 @@ pub fn normalise(text: &str) -> String {
     if text.is_ascii() {
         return single_spaced(&spaced_ascii(text.as_bytes()));
     }
-    let chars: Vec<char> = text.nfkd().filter(|&c| !is_combining_mark(c)).take(NAME_CHARS).collect();
+    let chars: Vec<char> = text
+        .nfkd()
+        .filter(|&c| !is_combining_mark(c))
+        .take(NAME_CHARS)
+        .collect();
     let mut spaced = String::with_capacity(text.len());
     for (i, &c) in chars.iter().enumerate() {
         let before = if i == 0 { ' ' } else { chars[i - 1] };
@@ -47,15 +51,19 @@ pub fn normalise(text: &str) -> String {
 /// Letters and digits of a plain text in lower case, spaces in place of what parts them: what [`normalise`] does to any text, byte by byte.
 fn spaced_ascii(text: &[u8]) -> String {
     let text = &text[..text.len().min(NAME_CHARS)];
-    let is = |at: Option<usize>, kind: fn(&u8) -> bool| at.and_then(|at| text.get(at)).is_some_and(kind);
+    let is =
+        |at: Option<usize>, kind: fn(&u8) -> bool| at.and_then(|at| text.get(at)).is_some_and(kind);
     let mut spaced = String::with_capacity(text.len() + 8);
     for (i, &byte) in text.iter().enumerate() {
         let before = |back: usize, kind: fn(&u8) -> bool| is(i.checked_sub(back), kind);
         match byte {
             b'&' => spaced.push_str(" and "),
-            byte if byte.is_ascii_alphanumeric() => spaced.push(char::from(byte.to_ascii_lowercase())),
+            byte if byte.is_ascii_alphanumeric() => {
+                spaced.push(char::from(byte.to_ascii_lowercase()))
+            }
             b'\'' | b'`' if before(1, u8::is_ascii_alphanumeric) => {}
-            b'.' if before(1, u8::is_ascii_alphabetic) && !before(2, u8::is_ascii_alphanumeric) => {}
+            b'.' if before(1, u8::is_ascii_alphabetic) && !before(2, u8::is_ascii_alphanumeric) => {
+            }
             _ => spaced.push(' '),
         }
     }
@@ -69,7 +77,13 @@ pub(crate) fn letters(text: &str) -> usize {
 
 /// How many [`letters`] the normal form of a text has; `None` where that is no easier to say than what it is.
 pub(crate) fn normal_letters(text: &str) -> Option<usize> {
-    let of = |byte: u8| if byte == b'&' { "and".len() } else { usize::from(byte.is_ascii_alphanumeric()) };
+    let of = |byte: u8| {
+        if byte == b'&' {
+            "and".len()
+        } else {
+            usize::from(byte.is_ascii_alphanumeric())
+        }
+    };
     (text.is_ascii() && text.len() <= NAME_CHARS).then(|| text.bytes().map(of).sum())
 }
 
@@ -78,7 +92,10 @@ fn single_spaced(spaced: &str) -> String {
     let mut out = String::with_capacity(spaced.len());
     let mut single = false;
     for word in spaced.split_whitespace() {
-        let was = std::mem::replace(&mut single, word.chars().nth(1).is_none() && word.chars().all(char::is_alphabetic));
+        let was = std::mem::replace(
+            &mut single,
+            word.chars().nth(1).is_none() && word.chars().all(char::is_alphabetic),
+        );
         // Initials join, so that `J. R. R.` is `J.R.R.`.
         let joins = was && single;
         if !out.is_empty() && !joins {
@@ -91,15 +108,28 @@ fn single_spaced(spaced: &str) -> String {
 
 /// Whether the dot at `i` follows a letter that stands alone, as in `U.S.` and `J. R. R.`.
 fn ends_initial(chars: &[char], i: usize) -> bool {
-    let letter = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphabetic());
-    letter(i.checked_sub(1)) && !i.checked_sub(2).and_then(|at| chars.get(at)).is_some_and(|c| c.is_alphanumeric())
+    let letter = |at: Option<usize>| {
+        at.and_then(|at| chars.get(at))
+            .is_some_and(|c| c.is_alphabetic())
+    };
+    letter(i.checked_sub(1))
+        && !i
+            .checked_sub(2)
+            .and_then(|at| chars.get(at))
+            .is_some_and(|c| c.is_alphanumeric())
 }
 
 /// Letters outside ASCII by their plain neighbours (`ø` as `o`, `ß` as `ss`), where there is one.
 fn ascii(text: &str) -> String {
-    let mut analyzer = TextAnalyzer::builder(RawTokenizer::default()).filter(AsciiFoldingFilter).build();
+    let mut analyzer = TextAnalyzer::builder(RawTokenizer::default())
+        .filter(AsciiFoldingFilter)
+        .build();
     let mut stream = analyzer.token_stream(text);
-    if stream.advance() { stream.token().text.to_lowercase() } else { String::new() }
+    if stream.advance() {
+        stream.token().text.to_lowercase()
+    } else {
+        String::new()
+    }
 }
 
 /// What is left of a name without what tells it from others of the same name: `Titanic (1997 film)`, `Paris, Texas`. `None` where nothing
@@ -108,7 +138,10 @@ pub(super) fn undistinguished(text: &str) -> Option<&str> {
     let text = text.trim();
     let cut = match text.strip_suffix(')').and_then(|rest| rest.rfind('(')) {
         Some(open) => &text[..open],
-        None => text.split_once(", ").filter(|(_, rest)| !rest.contains(',')).map(|(head, _)| head)?,
+        None => text
+            .split_once(", ")
+            .filter(|(_, rest)| !rest.contains(','))
+            .map(|(head, _)| head)?,
     };
     let cut = cut.trim_end();
     (!cut.is_empty()).then_some(cut)
@@ -125,9 +158,15 @@ pub(super) fn variants(normal: &str) -> Vec<String> {
     if forms.is_empty() && !normal.is_empty() {
         forms.push(format!("the {normal}"));
     }
-    let (head, last) = normal.rsplit_once(' ').map_or(("", normal), |(head, last)| (head, last));
+    let (head, last) = normal
+        .rsplit_once(' ')
+        .map_or(("", normal), |(head, last)| (head, last));
     if let Some(one) = singular(last) {
-        forms.push(if head.is_empty() { one } else { format!("{head} {one}") });
+        forms.push(if head.is_empty() {
+            one
+        } else {
+            format!("{head} {one}")
+        });
     }
     forms
 }
@@ -138,10 +177,15 @@ pub(crate) fn singular(word: &str) -> Option<String> {
     if let Some(base) = word.strip_suffix("ies").filter(|base| long(base, 2)) {
         return Some(format!("{base}y"));
     }
-    if let Some(base) = word.strip_suffix("es").filter(|base| long(base, 3) && base.ends_with(['s', 'x', 'z', 'h'])) {
+    if let Some(base) = word
+        .strip_suffix("es")
+        .filter(|base| long(base, 3) && base.ends_with(['s', 'x', 'z', 'h']))
+    {
         return Some(base.to_owned());
     }
-    word.strip_suffix('s').filter(|base| long(base, 3) && !base.ends_with(['s', 'u', 'i'])).map(str::to_owned)
+    word.strip_suffix('s')
+        .filter(|base| long(base, 3) && !base.ends_with(['s', 'u', 'i']))
+        .map(str::to_owned)
 }
 
 /// Edits forgiven in a text of this many characters.
@@ -162,7 +206,11 @@ pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
     let mut more = [0_i16; 128];
     a.bytes().for_each(|byte| more[usize::from(byte)] += 1);
     b.bytes().for_each(|byte| more[usize::from(byte)] -= 1);
-    let lacking = |sign: i16| more.iter().map(|count| usize::try_from(count * sign).unwrap_or(0)).sum::<usize>();
+    let lacking = |sign: i16| {
+        more.iter()
+            .map(|count| usize::try_from(count * sign).unwrap_or(0))
+            .sum::<usize>()
+    };
     lacking(1).max(lacking(-1))
 }
 
@@ -190,15 +238,25 @@ pub(super) fn edits(a: &str, b: &str) -> usize {
 pub(super) fn similarity(a: &str, b: &str) -> f32 {
     let grams = |text: &str| {
         let padded: Vec<char> = format!(" {text} ").chars().collect();
-        let mut grams: Vec<[char; 3]> = padded.windows(3).map(|gram| [gram[0], gram[1], gram[2]]).collect();
+        let mut grams: Vec<[char; 3]> = padded
+            .windows(3)
+            .map(|gram| [gram[0], gram[1], gram[2]])
+            .collect();
         grams.sort_unstable();
         grams.dedup();
         grams
     };
     let (a, b) = (grams(a), grams(b));
-    let shared = a.iter().filter(|gram| b.binary_search(gram).is_ok()).count();
+    let shared = a
+        .iter()
+        .filter(|gram| b.binary_search(gram).is_ok())
+        .count();
     let all = a.len() + b.len();
-    if all == 0 { 0.0 } else { 2.0 * shared as f32 / all as f32 }
+    if all == 0 {
+        0.0
+    } else {
+        2.0 * shared as f32 / all as f32
+    }
 }
 
 #[cfg(test)]
@@ -210,7 +268,10 @@ mod tests {
     #[test]
     fn names_that_a_reader_takes_for_one_have_one_form() {
         for (name, normal) in [
-            ("Frederica_of_Mecklenburg-Strelitz", "frederica of mecklenburg strelitz"),
+            (
+                "Frederica_of_Mecklenburg-Strelitz",
+                "frederica of mecklenburg strelitz",
+            ),
             ("J. R. R. Tolkien", "jrr tolkien"),
             ("J.R.R. Tolkien", "jrr tolkien"),
             ("O’Neill", "oneill"),
@@ -225,7 +286,10 @@ mod tests {
     #[test]
     fn what_distinguishes_a_title_comes_off() {
         assert_eq!(undistinguished("Titanic (1997 film)"), Some("Titanic"));
-        assert_eq!(undistinguished("El Sobrante, California"), Some("El Sobrante"));
+        assert_eq!(
+            undistinguished("El Sobrante, California"),
+            Some("El Sobrante")
+        );
         assert_eq!(undistinguished("Crosby, Stills, Nash"), None);
         assert_eq!(undistinguished("(sic)"), None);
     }
@@ -240,7 +304,14 @@ mod tests {
 
     #[test]
     fn edits_count_swaps_once() {
-        assert_eq!((edits("amazon", "amzaon"), edits("nile", "nile"), edits("nile", "")), (1, 0, 4));
+        assert_eq!(
+            (
+                edits("amazon", "amzaon"),
+                edits("nile", "nile"),
+                edits("nile", "")
+            ),
+            (1, 0, 4)
+        );
     }
 
     proptest! {

@@ -17,7 +17,10 @@ pub fn from_graph(session: &Session<'_>, query: &FilledQuery, solved: &Solved) -
     };
     let readable = |&(s, p, o): &(_, crate::term::RelId, _)| {
         let nodes = [s, p.node(), o];
-        EvidenceTriple { triple: nodes.map(|node| kg.term(node)), text: nodes.map(|node| text(kg, node)) }
+        EvidenceTriple {
+            triple: nodes.map(|node| kg.term(node)),
+            text: nodes.map(|node| text(kg, node)),
+        }
     };
     Answer {
         value,
@@ -39,6 +42,10 @@ pub fn none(failures: &[Failure]) -> Answer {
         program: Vec::new(),
         evidence: Vec::new(),
         provenance: Provenance::None,
-        emptied: Some(Emptied { step: failures.len(), call, why: format!("not in the graph: {why}") }),
+        emptied: Some(Emptied {
+            step: failures.len(),
+            call,
+            why: format!("not in the graph: {why}"),
+        }),
     }
 }

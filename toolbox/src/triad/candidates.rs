@@ -15,13 +15,39 @@ const AROUND: usize = 2_000;
 /// Relations that may stand for a triple whose ends may be these nodes, best first; `None` is an end of which nothing is known. Both orders are
 /// looked at: the link says which one found it.
 #[must_use]
-pub fn relations(session: &Session<'_>, phrase: &str, subject: Option<&[NodeId]>, object: Option<&[NodeId]>) -> Vec<(Link, Ranked)> {
+pub fn relations(
+    session: &Session<'_>,
+    phrase: &str,
+    subject: Option<&[NodeId]>,
+    object: Option<&[NodeId]>,
+) -> Vec<(Link, Ranked)> {
     let some = |nodes: &[NodeId]| nodes[..nodes.len().min(AROUND)].to_vec();
-    let link = |flip: bool| move |one: Ranked| (Link { relation: one.relation, out: one.candidate.out != flip }, one);
+    let link = |flip: bool| {
+        move |one: Ranked| {
+            (
+                Link {
+                    relation: one.relation,
+                    out: one.candidate.out != flip,
+                },
+                one,
+            )
+        }
+    };
     match (subject, object) {
-        (Some(from), to) => session.relations_of(&some(from), to, phrase).into_iter().map(link(false)).collect(),
-        (None, Some(from)) => session.relations_of(&some(from), None, phrase).into_iter().map(link(true)).collect(),
-        (None, None) => everything(session, phrase).into_iter().map(link(false)).collect(),
+        (Some(from), to) => session
+            .relations_of(&some(from), to, phrase)
+            .into_iter()
+            .map(link(false))
+            .collect(),
+        (None, Some(from)) => session
+            .relations_of(&some(from), None, phrase)
+            .into_iter()
+            .map(link(true))
+            .collect(),
+        (None, None) => everything(session, phrase)
+            .into_iter()
+            .map(link(false))
+            .collect(),
     }
 }
 
@@ -29,17 +55,41 @@ pub fn relations(session: &Session<'_>, phrase: &str, subject: Option<&[NodeId]>
 fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
     let kg = session.kg();
     let hidden = &kg.schema().hidden;
-    let shown = kg.relations().iter().filter(|id| session.sees(**id) && hidden.binary_search(id).is_err());
+    let shown = kg
+        .relations()
+        .iter()
+        .filter(|id| session.sees(**id) && hidden.binary_search(id).is_err());
     let relations: Vec<Relation> = shown.map(|&id| Relation::Plain(id)).collect();
-    let candidates: Vec<Candidate> =
-        relations.iter().map(|&r| Candidate { name: session.relation_name(r), out: true, ..Candidate::default() }).collect();
+    let candidates: Vec<Candidate> = relations
+        .iter()
+        .map(|&r| Candidate {
+            name: session.relation_name(r),
+            out: true,
+            ..Candidate::default()
+        })
+        .collect();
     let texts: Vec<String> = candidates.iter().map(Candidate::text).collect();
     let ranker = &session.options().ranker;
-    let (asked, said) = (ranker.score(session.bare_question(), &texts), ranker.score(phrase, &texts));
-    let scored = relations.into_iter().zip(candidates).zip(asked.into_iter().zip(said));
-    let mut ranked: Vec<Ranked> =
-        scored.map(|((relation, candidate), (asked, said))| Ranked { relation, candidate, score: asked + said }).collect();
-    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.candidate.name.cmp(&b.candidate.name)));
+    let (asked, said) = (
+        ranker.score(session.bare_question(), &texts),
+        ranker.score(phrase, &texts),
+    );
+    let scored = relations
+        .into_iter()
+        .zip(candidates)
+        .zip(asked.into_iter().zip(said));
+    let mut ranked: Vec<Ranked> = scored
+        .map(|((relation, candidate), (asked, said))| Ranked {
+            relation,
+            candidate,
+            score: asked + said,
+        })
+        .collect();
+    ranked.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| a.candidate.name.cmp(&b.candidate.name))
+    });
     ranked
 }
 
@@ -47,11 +97,18 @@ fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
 ///
 /// # Errors
 /// [`Unsolved`] when a bound is reached.
-pub fn linked_nodes(session: &Session<'_>, patterns: &[Pattern], var: &str, bounds: Bounds) -> Result<Option<Vec<NodeId>>, Unsolved> {
+pub fn linked_nodes(
+    session: &Session<'_>,
+    patterns: &[Pattern],
+    var: &str,
+    bounds: Bounds,
+) -> Result<Option<Vec<NodeId>>, Unsolved> {
     // Only what hangs together with the variable: the rest would multiply its solutions and say nothing about it.
     let mut reached: BTreeSet<String> = BTreeSet::from([var.to_owned()]);
     let mut connected: Vec<usize> = Vec::new();
-    while let Some(next) = (0..patterns.len()).find(|i| !connected.contains(i) && patterns[*i].vars().any(|name| reached.contains(name))) {
+    while let Some(next) = (0..patterns.len())
+        .find(|i| !connected.contains(i) && patterns[*i].vars().any(|name| reached.contains(name)))
+    {
         connected.push(next);
         reached.extend(patterns[next].vars().map(ToOwned::to_owned));
     }

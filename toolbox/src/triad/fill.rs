@@ -67,10 +67,13 @@ impl Pattern {
             Self::Same { var, .. } => Some(var.as_str()),
             Self::Walk { .. } | Self::Class { .. } => None,
         };
-        let named = places.into_iter().flatten().filter_map(|place| match place {
-            Place::Var(name) => Some(name.as_str()),
-            Place::Node(_) => None,
-        });
+        let named = places
+            .into_iter()
+            .flatten()
+            .filter_map(|place| match place {
+                Place::Var(name) => Some(name.as_str()),
+                Place::Node(_) => None,
+            });
         named.chain(own)
     }
 }
@@ -116,36 +119,84 @@ pub fn fill(
     template.check(triples, entities.len(), values.len())?;
     let odd = |what: &str| TriadError::Template(format!("`{template}`: {what}"));
     let place = |end: &End| match end {
-        End::Entity(index) => entities.get(*index).copied().map(Place::Node).ok_or_else(|| TriadError::End(end.to_string())),
+        End::Entity(index) => entities
+            .get(*index)
+            .copied()
+            .map(Place::Node)
+            .ok_or_else(|| TriadError::End(end.to_string())),
         End::Class(_) => Err(TriadError::End(end.to_string())),
         End::Var(name) => Ok(Place::Var(name.clone())),
     };
     let pattern = |&index: &usize| {
-        let triple = triples.get(index).ok_or_else(|| odd("it names a triple that is not there"))?;
+        let triple = triples
+            .get(index)
+            .ok_or_else(|| odd("it names a triple that is not there"))?;
         if let End::Class(class) = triple.object {
-            let class = session.classes().get(class).copied().ok_or_else(|| TriadError::End(triple.object.to_string()))?;
-            return Ok(Pattern::Class { member: place(&triple.subject)?, class });
+            let class = session
+                .classes()
+                .get(class)
+                .copied()
+                .ok_or_else(|| TriadError::End(triple.object.to_string()))?;
+            return Ok(Pattern::Class {
+                member: place(&triple.subject)?,
+                class,
+            });
         }
-        if let (true, End::Var(var), Place::Node(node)) = (triple.is_same(), &triple.subject, place(&triple.object)?) {
-            return Ok(Pattern::Same { var: var.clone(), node });
+        if let (true, End::Var(var), Place::Node(node)) =
+            (triple.is_same(), &triple.subject, place(&triple.object)?)
+        {
+            return Ok(Pattern::Same {
+                var: var.clone(),
+                node,
+            });
         }
-        let link = links.get(index).copied().flatten().ok_or_else(|| TriadError::Unlinked(triple.to_string()))?;
+        let link = links
+            .get(index)
+            .copied()
+            .flatten()
+            .ok_or_else(|| TriadError::Unlinked(triple.to_string()))?;
         let (subject, object) = (place(&triple.subject)?, place(&triple.object)?);
-        let (head, tail) = if link.out { (subject, object) } else { (object, subject) };
-        Ok(Pattern::Walk { head, relation: link.relation, tail })
+        let (head, tail) = if link.out {
+            (subject, object)
+        } else {
+            (object, subject)
+        };
+        Ok(Pattern::Walk {
+            head,
+            relation: link.relation,
+            tail,
+        })
     };
     let bound = |operand: &Operand| match operand {
-        Operand::Value(index) => values.get(*index).cloned().map(Bound::Literal).ok_or_else(|| odd("it names a value that is not there")),
-        Operand::Entity(index) => entities.get(*index).copied().map(Bound::Node).ok_or_else(|| odd("it names an entity that is not there")),
+        Operand::Value(index) => values
+            .get(*index)
+            .cloned()
+            .map(Bound::Literal)
+            .ok_or_else(|| odd("it names a value that is not there")),
+        Operand::Entity(index) => entities
+            .get(*index)
+            .copied()
+            .map(Bound::Node)
+            .ok_or_else(|| odd("it names an entity that is not there")),
         Operand::Var(name) => Ok(Bound::Var(name.clone())),
     };
-    let branches = template.branches.iter().map(|branch| branch.iter().map(pattern).collect()).collect::<Result<_, _>>()?;
+    let branches = template
+        .branches
+        .iter()
+        .map(|branch| branch.iter().map(pattern).collect())
+        .collect::<Result<_, _>>()?;
     let filters = template
         .filters
         .iter()
         .map(|filter| Ok((filter.var.clone(), filter.op, bound(&filter.value)?)))
         .collect::<Result<_, TriadError>>()?;
-    Ok(FilledQuery { kind: template.kind, answer: template.answer.clone(), branches, filters, extreme: template.extreme.clone() })
+    Ok(FilledQuery {
+        kind: template.kind,
+        answer: template.answer.clone(),
+        branches,
+        filters,
+        extreme: template.extreme.clone(),
+    })
 }
 
 /// One choice from each of several lists ranked best first, in order of the sum of ranks and then of the choices themselves, at most `cap`:
@@ -190,21 +241,42 @@ impl FilledQuery {
     }
 
     /// The same with places as `place` writes them: prompts name entities by handle.
-    pub(super) fn written(&self, session: &Session<'_>, place: &dyn Fn(&Place) -> String) -> String {
+    pub(super) fn written(
+        &self,
+        session: &Session<'_>,
+        place: &dyn Fn(&Place) -> String,
+    ) -> String {
         let name = |node: NodeId| crate::call::print_name(&session.kg().name(node));
         let pattern = |pattern: &Pattern| match pattern {
-            Pattern::Walk { head, relation, tail } => {
-                format!("{} {} {}", place(head), crate::call::print_name(&session.relation_name(*relation)), place(tail))
+            Pattern::Walk {
+                head,
+                relation,
+                tail,
+            } => {
+                format!(
+                    "{} {} {}",
+                    place(head),
+                    crate::call::print_name(&session.relation_name(*relation)),
+                    place(tail)
+                )
             }
             Pattern::Class { member, class } => format!("{} a {}", place(member), name(*class)),
             Pattern::Same { var, node } => format!("?{var} is {}", place(&Place::Node(*node))),
         };
-        let branch = |patterns: &Vec<Pattern>| patterns.iter().map(pattern).collect::<Vec<_>>().join(" . ");
+        let branch =
+            |patterns: &Vec<Pattern>| patterns.iter().map(pattern).collect::<Vec<_>>().join(" . ");
         let mut text = self.kind.word().to_owned();
         if let Some(answer) = &self.answer {
             text.push_str(&format!(" ?{answer}"));
         }
-        text.push_str(&format!(" where {}", self.branches.iter().map(branch).collect::<Vec<_>>().join(" or ")));
+        text.push_str(&format!(
+            " where {}",
+            self.branches
+                .iter()
+                .map(branch)
+                .collect::<Vec<_>>()
+                .join(" or ")
+        ));
         for (var, op, bound) in &self.filters {
             let right = match bound {
                 Bound::Literal(literal) => Term::Literal(literal.clone()).to_string(),
@@ -214,7 +286,10 @@ impl FilledQuery {
             text.push_str(&format!(" filter ?{var} {} {right}", op.symbol()));
         }
         if let Some((var, extreme)) = &self.extreme {
-            text.push_str(&format!(" {} ?{var}", super::template::extreme_word(*extreme)));
+            text.push_str(&format!(
+                " {} ?{var}",
+                super::template::extreme_word(*extreme)
+            ));
         }
         text
     }

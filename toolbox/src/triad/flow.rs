@@ -90,15 +90,32 @@ impl<'s, 'g> Try<'s, 'g> {
     pub fn request(&self) -> Option<Request> {
         let task = self.now?;
         let linked = self.session.linked();
-        let texts = || self.shown.iter().map(|(_, text)| text.clone()).collect::<Vec<_>>();
+        let texts = || {
+            self.shown
+                .iter()
+                .map(|(_, text)| text.clone())
+                .collect::<Vec<_>>()
+        };
         let phrase = match task {
-            SubTask::Triples => grammar::triples(linked.entities.len(), self.session.classes().len()),
+            SubTask::Triples => {
+                grammar::triples(linked.entities.len(), self.session.classes().len())
+            }
             SubTask::Type => grammar::answer_type(&self.triples),
             SubTask::Relations(_) => grammar::selection(&texts(), self.options.relations),
             SubTask::Template => {
-                let usable: Vec<bool> =
-                    self.triples.iter().zip(&self.links).map(|(triple, links)| triple.is_given() || !links.is_empty()).collect();
-                grammar::template(self.kind, &self.triples, &usable, linked.entities.len(), linked.values.len())
+                let usable: Vec<bool> = self
+                    .triples
+                    .iter()
+                    .zip(&self.links)
+                    .map(|(triple, links)| triple.is_given() || !links.is_empty())
+                    .collect();
+                grammar::template(
+                    self.kind,
+                    &self.triples,
+                    &usable,
+                    linked.entities.len(),
+                    linked.values.len(),
+                )
             }
             SubTask::Query => Phrase::one_of((0..self.matched.len()).map(|i| format!("q{i}"))),
             SubTask::Answer => Phrase::one_of([render::FROM_GRAPH, NONE]),
@@ -108,7 +125,11 @@ impl<'s, 'g> Try<'s, 'g> {
             SubTask::Query => render::queries(self.session, &self.matched),
             _ => self.turns.clone(),
         };
-        Some(Request { task, turns, phrase })
+        Some(Request {
+            task,
+            turns,
+            phrase,
+        })
     }
 
     /// The main conversation so far; query selection has one of its own.
@@ -183,7 +204,11 @@ impl<'s, 'g> Try<'s, 'g> {
                     End::Class(index) => *index < classes,
                     End::Var(_) => true,
                 };
-                let unknown = self.triples.iter().flat_map(|triple| [&triple.subject, &triple.object]).find(|end| !known(end));
+                let unknown = self
+                    .triples
+                    .iter()
+                    .flat_map(|triple| [&triple.subject, &triple.object])
+                    .find(|end| !known(end));
                 if let Some(end) = unknown {
                     return Err(wrong(TriadError::End(end.to_string())));
                 }
@@ -199,22 +224,32 @@ impl<'s, 'g> Try<'s, 'g> {
             }
             SubTask::Relations(triple) => {
                 let texts: Vec<String> = self.shown.iter().map(|(_, text)| text.clone()).collect();
-                let chosen = grammar::selected(text, &texts).ok_or_else(|| wrong(TriadError::Selection(text.to_owned())))?;
+                let chosen = grammar::selected(text, &texts)
+                    .ok_or_else(|| wrong(TriadError::Selection(text.to_owned())))?;
                 if chosen.is_empty() {
                     return Err(Failure::NoRelation(self.triples[triple].to_string()));
                 }
-                self.links[triple] = chosen.into_iter().take(self.options.relations.max(1)).map(|i| self.shown[i].0).collect();
+                self.links[triple] = chosen
+                    .into_iter()
+                    .take(self.options.relations.max(1))
+                    .map(|i| self.shown[i].0)
+                    .collect();
                 self.link_next()?;
             }
             SubTask::Template => {
                 let template: QueryTemplate = text.parse().map_err(wrong)?;
                 let linked = self.session.linked();
-                template.check(&self.triples, linked.entities.len(), linked.values.len()).map_err(wrong)?;
+                template
+                    .check(&self.triples, linked.entities.len(), linked.values.len())
+                    .map_err(wrong)?;
                 self.run(&template)?;
             }
             SubTask::Query => {
-                let index =
-                    text.trim().strip_prefix('q').and_then(|digits| digits.parse().ok()).filter(|i: &usize| *i < self.matched.len());
+                let index = text
+                    .trim()
+                    .strip_prefix('q')
+                    .and_then(|digits| digits.parse().ok())
+                    .filter(|i: &usize| *i < self.matched.len());
                 self.choose(index.ok_or_else(|| wrong(TriadError::Selection(text.to_owned())))?);
             }
             SubTask::Answer => match text.trim() {
@@ -233,11 +268,19 @@ impl<'s, 'g> Try<'s, 'g> {
             End::Class(_) => Ok(None),
             End::Var(var) => {
                 // Which entity a variable is, is said of one alternative each: together they say what it may be.
-                let said = self.triples.iter().filter(|triple| triple.is_same() && triple.subject == *end);
+                let said = self
+                    .triples
+                    .iter()
+                    .filter(|triple| triple.is_same() && triple.subject == *end);
                 let is: Vec<&End> = said.map(|triple| &triple.object).collect();
                 if !is.is_empty() {
-                    let nodes =
-                        is.into_iter().filter_map(|end| if let End::Entity(index) = end { self.entities.get(*index) } else { None });
+                    let nodes = is.into_iter().filter_map(|end| {
+                        if let End::Entity(index) = end {
+                            self.entities.get(*index)
+                        } else {
+                            None
+                        }
+                    });
                     let mut nodes: Vec<NodeId> = nodes.flatten().copied().collect();
                     nodes.sort_unstable();
                     nodes.dedup();
@@ -245,7 +288,10 @@ impl<'s, 'g> Try<'s, 'g> {
                 }
                 let mut all: Option<Vec<NodeId>> = None;
                 for patterns in self.linked_patterns() {
-                    if let Some(nodes) = candidates::linked_nodes(self.session, &patterns, var, bounds).map_err(Failure::Bounds)? {
+                    if let Some(nodes) =
+                        candidates::linked_nodes(self.session, &patterns, var, bounds)
+                            .map_err(Failure::Bounds)?
+                    {
                         all.get_or_insert_default().extend(nodes);
                     }
                 }
@@ -261,28 +307,63 @@ impl<'s, 'g> Try<'s, 'g> {
     /// The patterns of the triples linked so far, for each of the best combinations of links.
     fn linked_patterns(&self) -> Vec<Vec<Pattern>> {
         // Of several entities that a variable may be the first stands for all: no pattern holds of two at once.
-        let again =
-            |i: usize| self.triples[i].is_same() && self.triples[..i].iter().any(|t| t.is_same() && t.subject == self.triples[i].subject);
-        let known = |i: &usize| !self.links[*i].is_empty() || (self.triples[*i].is_given() && !again(*i));
+        let again = |i: usize| {
+            self.triples[i].is_same()
+                && self.triples[..i]
+                    .iter()
+                    .any(|t| t.is_same() && t.subject == self.triples[i].subject)
+        };
+        let known =
+            |i: &usize| !self.links[*i].is_empty() || (self.triples[*i].is_given() && !again(*i));
         let done: Vec<usize> = (0..self.triples.len()).filter(known).collect();
-        let sizes: Vec<usize> = done.iter().map(|&i| self.links[i].len().max(1)).chain(self.entities.iter().map(Vec::len)).collect();
-        let template =
-            QueryTemplate { kind: AnswerType::Ask, answer: None, branches: vec![done.clone()], filters: Vec::new(), extreme: None };
+        let sizes: Vec<usize> = done
+            .iter()
+            .map(|&i| self.links[i].len().max(1))
+            .chain(self.entities.iter().map(Vec::len))
+            .collect();
+        let template = QueryTemplate {
+            kind: AnswerType::Ask,
+            answer: None,
+            branches: vec![done.clone()],
+            filters: Vec::new(),
+            extreme: None,
+        };
         let picked = products(&sizes, CONTEXTS);
-        picked.iter().filter_map(|picks| self.filled(&template, &done, picks).ok()?.branches.into_iter().next()).collect()
+        picked
+            .iter()
+            .filter_map(|picks| {
+                self.filled(&template, &done, picks)
+                    .ok()?
+                    .branches
+                    .into_iter()
+                    .next()
+            })
+            .collect()
     }
 
     /// The template with one choice of links (for the triples `done`) and entities.
-    fn filled(&self, template: &QueryTemplate, done: &[usize], picks: &[usize]) -> Result<FilledQuery, TriadError> {
+    fn filled(
+        &self,
+        template: &QueryTemplate,
+        done: &[usize],
+        picks: &[usize],
+    ) -> Result<FilledQuery, TriadError> {
         let mut links = vec![None; self.triples.len()];
-        done.iter().zip(picks).for_each(|(&triple, &pick)| links[triple] = self.links[triple].get(pick).copied());
+        done.iter()
+            .zip(picks)
+            .for_each(|(&triple, &pick)| links[triple] = self.links[triple].get(pick).copied());
         let chosen = self.entities.iter().zip(&picks[done.len()..]);
-        let entities: Vec<NodeId> = chosen.filter_map(|(nodes, &pick)| nodes.get(pick).copied()).collect();
+        let entities: Vec<NodeId> = chosen
+            .filter_map(|(nodes, &pick)| nodes.get(pick).copied())
+            .collect();
         fill(template, &self.triples, &links, &entities, self.session)
     }
 
     fn bounds(&self) -> Bounds {
-        Bounds { until: Instant::now() + self.deadline, rows: self.options.rows }
+        Bounds {
+            until: Instant::now() + self.deadline,
+            rows: self.options.rows,
+        }
     }
 
     /// Asks for the relations of the next triple: those without a variable first, then those of which something is known.
@@ -306,13 +387,25 @@ impl<'s, 'g> Try<'s, 'g> {
                 return Ok(());
             };
             self.order.push(triple);
-            let (subject, object) = (self.triples[triple].subject.clone(), self.triples[triple].object.clone());
+            let (subject, object) = (
+                self.triples[triple].subject.clone(),
+                self.triples[triple].object.clone(),
+            );
             let from = self.nodes(&subject, bounds)?;
             // What other triples say of the far end does not rule a relation out: the triples may be alternatives.
             // And to a question of yes or no the answer may be that no such relation leads there.
             let between = self.kind != AnswerType::Ask && matches!(object, End::Entity(_));
-            let to = if from.is_none() || between { self.nodes(&object, bounds)? } else { None };
-            let ranked = candidates::relations(self.session, &self.triples[triple].phrase, from.as_deref(), to.as_deref());
+            let to = if from.is_none() || between {
+                self.nodes(&object, bounds)?
+            } else {
+                None
+            };
+            let ranked = candidates::relations(
+                self.session,
+                &self.triples[triple].phrase,
+                from.as_deref(),
+                to.as_deref(),
+            );
             self.offered.extend(ranked.iter().map(|(link, _)| *link));
             self.shown = render::cut(self.session, &ranked, self.options.shown);
             if self.shown.is_empty() {
@@ -323,26 +416,44 @@ impl<'s, 'g> Try<'s, 'g> {
                 self.ask(SubTask::Relations(triple), turn);
                 return Ok(());
             }
-            self.links[triple] = self.shown.iter().take(self.options.relations.max(1)).map(|(link, _)| *link).collect();
+            self.links[triple] = self
+                .shown
+                .iter()
+                .take(self.options.relations.max(1))
+                .map(|(link, _)| *link)
+                .collect();
         }
     }
 
     /// Whether a triple linked so far speaks of the end.
     fn reached(&self, end: &End) -> bool {
         let speaks = |i: usize| self.triples[i].subject == *end || self.triples[i].object == *end;
-        (0..self.triples.len()).any(|i| (self.order.contains(&i) || self.triples[i].is_given()) && speaks(i))
+        (0..self.triples.len())
+            .any(|i| (self.order.contains(&i) || self.triples[i].is_given()) && speaks(i))
     }
 
     /// Fills the template with the products of candidates and runs them.
     fn run(&mut self, template: &QueryTemplate) -> Result<(), Failure> {
-        let mut used: Vec<usize> = template.branches.iter().flatten().copied().filter(|&i| !self.triples[i].is_given()).collect();
+        let mut used: Vec<usize> = template
+            .branches
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|&i| !self.triples[i].is_given())
+            .collect();
         used.sort_unstable();
         used.dedup();
-        let sizes: Vec<usize> = used.iter().map(|&i| self.links[i].len()).chain(self.entities.iter().map(Vec::len)).collect();
+        let sizes: Vec<usize> = used
+            .iter()
+            .map(|&i| self.links[i].len())
+            .chain(self.entities.iter().map(Vec::len))
+            .collect();
         let (mut first, mut bound) = (None, None);
         let mut unmatched = None;
         for picks in products(&sizes, self.options.products) {
-            let query = self.filled(template, &used, &picks).map_err(|error| Failure::Syntax(SubTask::Template, error))?;
+            let query = self
+                .filled(template, &used, &picks)
+                .map_err(|error| Failure::Syntax(SubTask::Template, error))?;
             let text = || query.text(self.session);
             first.get_or_insert_with(text);
             if !self.tried.queries.insert(query.clone()) {
@@ -350,7 +461,9 @@ impl<'s, 'g> Try<'s, 'g> {
             }
             match solve(self.session, &query, self.bounds()) {
                 // Of truth values all are kept: keeping those that are true would answer yes to everything.
-                Ok(solved) if solved.matched || template.kind == AnswerType::Ask => self.matched.push((query, solved)),
+                Ok(solved) if solved.matched || template.kind == AnswerType::Ask => {
+                    self.matched.push((query, solved))
+                }
                 // A number is an answer also where nothing matches.
                 Ok(solved) => unmatched = unmatched.or(Some((query, solved))),
                 Err(why) => bound = Some(why),
@@ -363,7 +476,10 @@ impl<'s, 'g> Try<'s, 'g> {
             self.matched.extend(unmatched);
         }
         match self.matched.len() {
-            0 => Err(bound.map_or_else(|| Failure::NoSolution(first.unwrap_or_default()), Failure::Bounds)),
+            0 => Err(bound.map_or_else(
+                || Failure::NoSolution(first.unwrap_or_default()),
+                Failure::Bounds,
+            )),
             1 => {
                 self.choose(0);
                 Ok(())
@@ -375,7 +491,8 @@ impl<'s, 'g> Try<'s, 'g> {
             _ => {
                 // In no order that would give the choice away.
                 let session = self.session;
-                self.matched.sort_by_cached_key(|(query, _)| query.text(session));
+                self.matched
+                    .sort_by_cached_key(|(query, _)| query.text(session));
                 self.now = Some(SubTask::Query);
                 Ok(())
             }
@@ -395,7 +512,9 @@ impl<'s, 'g> Try<'s, 'g> {
 
     fn finish(&mut self) {
         self.end = match self.matched.pop() {
-            Some((_, solved)) if matches!(&solved.value, Value::Set(set) if set.is_empty()) => Some(Ended::Failed(Failure::Declined)),
+            Some((_, solved)) if matches!(&solved.value, Value::Set(set) if set.is_empty()) => {
+                Some(Ended::Failed(Failure::Declined))
+            }
             Some((query, solved)) => Some(Ended::Answer(query, solved)),
             None => Some(Ended::Failed(Failure::Declined)),
         };

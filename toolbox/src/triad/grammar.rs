@@ -28,7 +28,9 @@ fn handles(letter: char, count: usize) -> impl Iterator<Item = String> {
 /// `part`, and up to `more` further ones behind `separator`.
 fn repeated(part: &Phrase, separator: &str, more: usize) -> Phrase {
     let rest = (0..more).fold(None, |rest: Option<Phrase>, _| {
-        let next = [Phrase::text(separator), part.clone()].into_iter().chain(rest);
+        let next = [Phrase::text(separator), part.clone()]
+            .into_iter()
+            .chain(rest);
         Some(Phrase::maybe(Phrase::seq(next)))
     });
     Phrase::seq(std::iter::once(part.clone()).chain(rest))
@@ -40,8 +42,16 @@ pub fn triples(entities: usize, classes: usize) -> Phrase {
     let end = || Phrase::any([Phrase::one_of(handles('e', entities)), vars(VARIABLES)]);
     let said = Phrase::free(2, PHRASE_CHARS, "<>,");
     let walk = Phrase::seq([end(), Phrase::text(", "), said, Phrase::text(", "), end()]);
-    let class = Phrase::seq([end(), Phrase::text(format!(", {IS_A}, ")), Phrase::one_of(handles('c', classes))]);
-    let triple = Phrase::seq([Phrase::text("<"), Phrase::any([walk, class]), Phrase::text(">")]);
+    let class = Phrase::seq([
+        end(),
+        Phrase::text(format!(", {IS_A}, ")),
+        Phrase::one_of(handles('c', classes)),
+    ]);
+    let triple = Phrase::seq([
+        Phrase::text("<"),
+        Phrase::any([walk, class]),
+        Phrase::text(">"),
+    ]);
     repeated(&triple, " ", MAX_TRIPLES - 1)
 }
 
@@ -49,14 +59,27 @@ pub fn triples(entities: usize, classes: usize) -> Phrase {
 #[must_use]
 pub fn answer_type(triples: &[Triple]) -> Phrase {
     let open = triples.iter().any(|triple| triple.vars().next().is_some());
-    Phrase::one_of(AnswerType::ALL.into_iter().filter(|kind| open || *kind == AnswerType::Ask).map(AnswerType::text))
+    Phrase::one_of(
+        AnswerType::ALL
+            .into_iter()
+            .filter(|kind| open || *kind == AnswerType::Ask)
+            .map(AnswerType::text),
+    )
 }
 
 /// Up to `most` of the candidates, best first, or none.
 #[must_use]
 pub fn selection(candidates: &[String], most: usize) -> Phrase {
     let one = Phrase::one_of(candidates.iter().cloned());
-    Phrase::any([Phrase::text(NONE), repeated(&one, SEPARATOR, most.saturating_sub(1).min(candidates.len().saturating_sub(1)))])
+    Phrase::any([
+        Phrase::text(NONE),
+        repeated(
+            &one,
+            SEPARATOR,
+            most.saturating_sub(1)
+                .min(candidates.len().saturating_sub(1)),
+        ),
+    ])
 }
 
 /// Between two selected candidates.
@@ -71,9 +94,13 @@ pub fn selected(text: &str, candidates: &[String]) -> Option<Vec<usize>> {
         return Some(chosen);
     }
     loop {
-        let fits =
-            |i: &usize| rest.strip_prefix(candidates[*i].as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(SEPARATOR));
-        let next = (0..candidates.len()).filter(fits).max_by_key(|&i| candidates[i].len())?;
+        let fits = |i: &usize| {
+            rest.strip_prefix(candidates[*i].as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with(SEPARATOR))
+        };
+        let next = (0..candidates.len())
+            .filter(fits)
+            .max_by_key(|&i| candidates[i].len())?;
         if !chosen.contains(&next) {
             chosen.push(next);
         }
@@ -87,16 +114,29 @@ pub fn selected(text: &str, candidates: &[String]) -> Option<Vec<usize>> {
 
 /// Some of the triples, in order.
 fn list(triples: &[usize]) -> Phrase {
-    Phrase::list(triples.iter().map(|i| Phrase::text(format!("t{i}"))), " ", 1, triples.len())
+    Phrase::list(
+        triples.iter().map(|i| Phrase::text(format!("t{i}"))),
+        " ",
+        1,
+        triples.len(),
+    )
 }
 
 /// Some of the triples in order, one of `speaks` at least: those that speak of what is asked for.
 fn branch(triples: &[usize], speaks: &[usize]) -> Phrase {
     Phrase::any(speaks.iter().map(|&first| {
-        let before: Vec<usize> = triples.iter().copied().filter(|i| *i < first && !speaks.contains(i)).collect();
+        let before: Vec<usize> = triples
+            .iter()
+            .copied()
+            .filter(|i| *i < first && !speaks.contains(i))
+            .collect();
         let after: Vec<usize> = triples.iter().copied().filter(|i| *i > first).collect();
         let maybe = |triples: &[usize], seq: &dyn Fn(Phrase) -> Phrase| {
-            if triples.is_empty() { Phrase::text("") } else { Phrase::maybe(seq(list(triples))) }
+            if triples.is_empty() {
+                Phrase::text("")
+            } else {
+                Phrase::maybe(seq(list(triples)))
+            }
         };
         Phrase::seq([
             maybe(&before, &|some| Phrase::seq([some, Phrase::text(" ")])),
@@ -108,24 +148,62 @@ fn branch(triples: &[usize], speaks: &[usize]) -> Phrase {
 
 /// A template of a type over triples that are linked, values and entities.
 #[must_use]
-pub fn template(kind: AnswerType, triples: &[Triple], linked: &[bool], entities: usize, values: usize) -> Phrase {
+pub fn template(
+    kind: AnswerType,
+    triples: &[Triple],
+    linked: &[bool],
+    entities: usize,
+    values: usize,
+) -> Phrase {
     let usable = || triples.iter().enumerate().filter(|(i, _)| linked[*i]);
-    let mut names: Vec<&str> = usable().flat_map(|(_, triple)| [&triple.subject, &triple.object]).filter_map(End::var).collect();
+    let mut names: Vec<&str> = usable()
+        .flat_map(|(_, triple)| [&triple.subject, &triple.object])
+        .filter_map(End::var)
+        .collect();
     names.sort_unstable();
     names.dedup();
     let var = || vars(names.iter().copied());
-    let operand = Phrase::any([Phrase::one_of(handles('x', values)), Phrase::one_of(handles('e', entities)), var()]);
+    let operand = Phrase::any([
+        Phrase::one_of(handles('x', values)),
+        Phrase::one_of(handles('e', entities)),
+        var(),
+    ]);
     let op = Phrase::one_of(Op::ALL.map(Op::symbol));
-    let filter = Phrase::seq([Phrase::text(" filter "), var(), Phrase::text(" "), op, Phrase::text(" "), operand]);
+    let filter = Phrase::seq([
+        Phrase::text(" filter "),
+        var(),
+        Phrase::text(" "),
+        op,
+        Phrase::text(" "),
+        operand,
+    ]);
     let extreme = Phrase::seq([Phrase::one_of([" max ", " min "]), var()]);
     let index: Vec<usize> = usable().map(|(i, _)| i).collect();
-    let whole = |branch: Phrase| Phrase::seq([Phrase::text(" where "), repeated(&branch, " or ", BRANCHES - 1)]);
-    let asked = |name: &&str| {
-        let speaks: Vec<usize> = usable().filter(|(_, triple)| triple.vars().any(|var| var == *name)).map(|(i, _)| i).collect();
-        Phrase::seq([Phrase::text(format!(" ?{name}")), whole(branch(&index, &speaks))])
+    let whole = |branch: Phrase| {
+        Phrase::seq([
+            Phrase::text(" where "),
+            repeated(&branch, " or ", BRANCHES - 1),
+        ])
     };
-    let body = if kind == AnswerType::Ask { whole(list(&index)) } else { Phrase::any(names.iter().map(asked)) };
+    let asked = |name: &&str| {
+        let speaks: Vec<usize> = usable()
+            .filter(|(_, triple)| triple.vars().any(|var| var == *name))
+            .map(|(i, _)| i)
+            .collect();
+        Phrase::seq([
+            Phrase::text(format!(" ?{name}")),
+            whole(branch(&index, &speaks)),
+        ])
+    };
+    let body = if kind == AnswerType::Ask {
+        whole(list(&index))
+    } else {
+        Phrase::any(names.iter().map(asked))
+    };
     let mut parts = vec![Phrase::text(kind.word()), body];
-    parts.extend([Phrase::maybe(repeated(&filter, "", FILTERS - 1)), Phrase::maybe(extreme)]);
+    parts.extend([
+        Phrase::maybe(repeated(&filter, "", FILTERS - 1)),
+        Phrase::maybe(extreme),
+    ]);
     Phrase::seq(parts)
 }

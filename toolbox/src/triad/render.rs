@@ -44,12 +44,27 @@ pub(super) fn task(task: SubTask) -> Turn {
 
 /// The beginning of a ranking, each candidate as it is selected: `out film.directed_by`, `in …`, seen from the end that is known. What must be shown
 /// (training data) takes the place of the last that need not.
-pub(super) fn cut(session: &Session<'_>, ranked: &[(Link, Ranked)], limit: usize) -> Vec<(Link, String)> {
+pub(super) fn cut(
+    session: &Session<'_>,
+    ranked: &[(Link, Ranked)],
+    limit: usize,
+) -> Vec<(Link, String)> {
     let must = |link: &Link| session.options().must_show.contains(&link.relation);
     let text = |link: &Link, one: &Ranked| {
-        (*link, format!("{} {}", if one.candidate.out { "out" } else { "in" }, print_name(&session.relation_name(link.relation))))
+        (
+            *link,
+            format!(
+                "{} {}",
+                if one.candidate.out { "out" } else { "in" },
+                print_name(&session.relation_name(link.relation))
+            ),
+        )
     };
-    let mut shown: Vec<(Link, String)> = ranked.iter().take(limit).map(|(link, one)| text(link, one)).collect();
+    let mut shown: Vec<(Link, String)> = ranked
+        .iter()
+        .take(limit)
+        .map(|(link, one)| text(link, one))
+        .collect();
     for (link, one) in ranked.iter().skip(limit).filter(|(link, _)| must(link)) {
         if let Some(place) = shown.iter().rposition(|(other, _)| !must(other)) {
             shown.remove(place);
@@ -66,11 +81,17 @@ pub(super) fn relations(shown: &[(Link, String)], triple: usize, most: usize) ->
         turn.parts.push(Part::ours(format!(" top {most}")));
     }
     for direction in ["out", "in"] {
-        let names: Vec<&str> =
-            shown.iter().filter_map(|(_, text)| text.strip_prefix(direction).and_then(|rest| rest.strip_prefix(' '))).collect();
+        let names: Vec<&str> = shown
+            .iter()
+            .filter_map(|(_, text)| {
+                text.strip_prefix(direction)
+                    .and_then(|rest| rest.strip_prefix(' '))
+            })
+            .collect();
         if !names.is_empty() {
             turn.parts.push(Part::ours(format!("\n{direction}")));
-            turn.parts.extend(names.into_iter().map(|name| Part::kg(format!(" {name}"))));
+            turn.parts
+                .extend(names.into_iter().map(|name| Part::kg(format!(" {name}"))));
         }
     }
     turn
@@ -91,7 +112,11 @@ pub(super) fn queries(session: &Session<'_>, matched: &[(FilledQuery, Solved)]) 
         turn.parts.push(Part::ours(format!("\nq{i} ")));
         turn.parts.push(Part::kg(query.written(session, &place)));
     }
-    vec![system(), Turn::shown(Role::User, dialogue_question(session, Naming::Mixed)), turn]
+    vec![
+        system(),
+        Turn::shown(Role::User, dialogue_question(session, Naming::Mixed)),
+        turn,
+    ]
 }
 
 /// What the chosen query gave, as A sees it.

@@ -55,8 +55,18 @@ type Row = Vec<NodeId>;
 ///
 /// # Errors
 /// [`Unsolved`] when a bound is reached.
-pub fn solve(session: &Session<'_>, query: &FilledQuery, bounds: Bounds) -> Result<Solved, Unsolved> {
-    let mut solver = Solver { session, query, bounds, done: 0, branches: Vec::new() };
+pub fn solve(
+    session: &Session<'_>,
+    query: &FilledQuery,
+    bounds: Bounds,
+) -> Result<Solved, Unsolved> {
+    let mut solver = Solver {
+        session,
+        query,
+        bounds,
+        done: 0,
+        branches: Vec::new(),
+    };
     for patterns in &query.branches {
         let branch = solver.join(patterns)?;
         solver.branches.push(branch);
@@ -92,7 +102,10 @@ struct Solver<'s, 'g, 'q> {
 fn get(place: &Place, vars: &[&str], row: &Row) -> Option<NodeId> {
     match place {
         Place::Node(node) => Some(*node),
-        Place::Var(name) => vars.iter().position(|var| var == name).map(|column| row[column]),
+        Place::Var(name) => vars
+            .iter()
+            .position(|var| var == name)
+            .map(|column| row[column]),
     }
 }
 
@@ -102,31 +115,50 @@ impl<'q> Solver<'_, '_, 'q> {
         if rows > self.bounds.rows {
             return Err(Unsolved::Rows(self.bounds.rows));
         }
-        if self.done.is_multiple_of(TICKS) && Instant::now() > self.bounds.until { Err(Unsolved::Deadline) } else { Ok(()) }
+        if self.done.is_multiple_of(TICKS) && Instant::now() > self.bounds.until {
+            Err(Unsolved::Deadline)
+        } else {
+            Ok(())
+        }
     }
 
     fn join(&mut self, patterns: &'q [Pattern]) -> Result<Branch<'q>, Unsolved> {
         if Instant::now() > self.bounds.until {
             return Err(Unsolved::Deadline);
         }
-        let mut branch = Branch { patterns, vars: Vec::new(), rows: vec![Row::new()], passed: Vec::new() };
+        let mut branch = Branch {
+            patterns,
+            vars: Vec::new(),
+            rows: vec![Row::new()],
+            passed: Vec::new(),
+        };
         let exclude = &self.session.options().exclude;
         let mut left: Vec<&Pattern> = patterns.iter().collect();
         while !left.is_empty() {
             let cost = |pattern: &&Pattern| {
-                let open = pattern.vars().filter(|var| !branch.vars.contains(var)).count();
+                let open = pattern
+                    .vars()
+                    .filter(|var| !branch.vars.contains(var))
+                    .count();
                 match pattern {
-                    Pattern::Walk { relation: Relation::Plain(id), .. } if open == 2 => (3, self.session.kg().uses(*id)),
+                    Pattern::Walk {
+                        relation: Relation::Plain(id),
+                        ..
+                    } if open == 2 => (3, self.session.kg().uses(*id)),
                     Pattern::Class { .. } if open == 1 => (2, 0),
                     Pattern::Same { .. } => (0, 0),
                     _ => (open, 0),
                 }
             };
-            let next = (0..left.len()).min_by_key(|&i| (cost(&left[i]), i)).unwrap_or(0);
+            let next = (0..left.len())
+                .min_by_key(|&i| (cost(&left[i]), i))
+                .unwrap_or(0);
             let pattern = left.remove(next);
             self.extend(&mut branch, pattern)?;
             if exclude.when == ExcludeWhen::EveryStep {
-                branch.rows.retain(|row| !row.iter().any(|node| exclude.nodes.contains(node)));
+                branch
+                    .rows
+                    .retain(|row| !row.iter().any(|node| exclude.nodes.contains(node)));
             }
         }
         self.filter(&mut branch);
@@ -158,9 +190,13 @@ impl<'q> Solver<'_, '_, 'q> {
                 Pattern::Class { member, class } => {
                     let instances = self.session.kg().instances(*class);
                     match get(member, &known, &row) {
-                        Some(node) if instances.binary_search(&node).is_ok() => add(&[], &mut branch.rows),
+                        Some(node) if instances.binary_search(&node).is_ok() => {
+                            add(&[], &mut branch.rows)
+                        }
                         Some(_) => {}
-                        None => instances.iter().for_each(|&node| add(&[node], &mut branch.rows)),
+                        None => instances
+                            .iter()
+                            .for_each(|&node| add(&[node], &mut branch.rows)),
                     }
                 }
                 Pattern::Same { var, node } => match known.iter().position(|name| name == var) {
@@ -168,22 +204,40 @@ impl<'q> Solver<'_, '_, 'q> {
                     Some(_) => {}
                     None => add(&[*node], &mut branch.rows),
                 },
-                Pattern::Walk { head, relation, tail } => match (get(head, &known, &row), get(tail, &known, &row)) {
+                Pattern::Walk {
+                    head,
+                    relation,
+                    tail,
+                } => match (get(head, &known, &row), get(tail, &known, &row)) {
                     (Some(head), Some(tail)) => {
-                        if self.step(head, *relation, true).binary_search(&tail).is_ok() {
+                        if self
+                            .step(head, *relation, true)
+                            .binary_search(&tail)
+                            .is_ok()
+                        {
                             add(&[], &mut branch.rows);
                         }
                     }
                     (Some(head), None) => {
                         let tails = self.step(head, *relation, true);
                         match relation {
-                            Relation::Interval(_) if tails.is_empty() => add(&[OPEN], &mut branch.rows),
-                            _ => tails.iter().for_each(|&tail| add(&[tail], &mut branch.rows)),
+                            Relation::Interval(_) if tails.is_empty() => {
+                                add(&[OPEN], &mut branch.rows)
+                            }
+                            _ => tails
+                                .iter()
+                                .for_each(|&tail| add(&[tail], &mut branch.rows)),
                         }
                     }
-                    (None, Some(tail)) => self.step(tail, *relation, false).iter().for_each(|&head| add(&[head], &mut branch.rows)),
+                    (None, Some(tail)) => self
+                        .step(tail, *relation, false)
+                        .iter()
+                        .for_each(|&head| add(&[head], &mut branch.rows)),
                     (None, None) => {
-                        let Some(id) = self.relation(*relation).filter(|id| self.session.sees(*id)) else { continue };
+                        let Some(id) = self.relation(*relation).filter(|id| self.session.sees(*id))
+                        else {
+                            continue;
+                        };
                         let same = new.len() == 1;
                         let limit = self.bounds.rows;
                         self.session.kg().each_pair(id, &mut |head, tail| {
@@ -205,12 +259,26 @@ impl<'q> Solver<'_, '_, 'q> {
     fn relation(&self, relation: Relation) -> Option<RelId> {
         match relation {
             Relation::Plain(id) => Some(id),
-            Relation::Interval(index) => self.session.kg().schema().intervals.get(index).map(|interval| interval.from),
+            Relation::Interval(index) => self
+                .session
+                .kg()
+                .schema()
+                .intervals
+                .get(index)
+                .map(|interval| interval.from),
         }
     }
 
-    fn step(&self, node: NodeId, relation: Relation, forward: bool) -> std::borrow::Cow<'_, [NodeId]> {
-        match self.relation(relation).filter(|id| self.session.sees(*id) && node != OPEN) {
+    fn step(
+        &self,
+        node: NodeId,
+        relation: Relation,
+        forward: bool,
+    ) -> std::borrow::Cow<'_, [NodeId]> {
+        match self
+            .relation(relation)
+            .filter(|id| self.session.sees(*id) && node != OPEN)
+        {
             Some(id) if forward => self.session.kg().tails(node, id),
             Some(id) => self.session.kg().heads(id, node),
             None => Vec::new().into(),
@@ -218,23 +286,41 @@ impl<'q> Solver<'_, '_, 'q> {
     }
 
     fn literal(&self, node: NodeId) -> Option<Literal> {
-        if node == OPEN { None } else { self.session.literals(&[node]).pop() }
+        if node == OPEN {
+            None
+        } else {
+            self.session.literals(&[node]).pop()
+        }
     }
 
     /// The literals of a column, one a node.
     fn literals(&self, rows: &[Row], column: usize) -> BTreeMap<NodeId, Literal> {
         let nodes: BTreeSet<NodeId> = rows.iter().map(|row| row[column]).collect();
-        nodes.into_iter().filter_map(|node| Some((node, self.literal(node)?))).collect()
+        nodes
+            .into_iter()
+            .filter_map(|node| Some((node, self.literal(node)?)))
+            .collect()
     }
 
     fn filter(&self, branch: &mut Branch<'q>) {
         branch.passed = (0..branch.rows.len()).collect();
         for (var, op, bound) in &self.query.filters {
-            let Some(column) = branch.column(var) else { continue };
+            let Some(column) = branch.column(var) else {
+                continue;
+            };
             let literals = self.literals(&branch.rows, column);
-            let kind = Kind::majority(branch.rows.iter().filter_map(|row| literals.get(&row[column])));
+            let kind = Kind::majority(
+                branch
+                    .rows
+                    .iter()
+                    .filter_map(|row| literals.get(&row[column])),
+            );
             let interval = branch.patterns.iter().find_map(|pattern| match pattern {
-                Pattern::Walk { head, relation: Relation::Interval(index), tail: Place::Var(name) } if name == var => Some((head, *index)),
+                Pattern::Walk {
+                    head,
+                    relation: Relation::Interval(index),
+                    tail: Place::Var(name),
+                } if name == var => Some((head, *index)),
                 _ => None,
             });
             let same = |node: NodeId, other: NodeId| match op {
@@ -244,15 +330,26 @@ impl<'q> Solver<'_, '_, 'q> {
             };
             let holds = |row: &Row| match (bound, interval) {
                 (Bound::Literal(value), Some((head, index))) if *op == Op::Eq => {
-                    let Some(interval) = self.session.kg().schema().intervals.get(index) else { return false };
-                    let Some(owner) = get(head, &branch.vars, row) else { return false };
-                    let ends = |id: RelId| self.session.literals(&self.step(owner, Relation::Plain(id), true));
+                    let Some(interval) = self.session.kg().schema().intervals.get(index) else {
+                        return false;
+                    };
+                    let Some(owner) = get(head, &branch.vars, row) else {
+                        return false;
+                    };
+                    let ends = |id: RelId| {
+                        self.session
+                            .literals(&self.step(owner, Relation::Plain(id), true))
+                    };
                     value::interval_contains(&ends(interval.from), &ends(interval.to), value)
                 }
-                (Bound::Literal(value), _) => literals.get(&row[column]).is_some_and(|tail| value::compare(tail, *op, value, kind)),
+                (Bound::Literal(value), _) => literals
+                    .get(&row[column])
+                    .is_some_and(|tail| value::compare(tail, *op, value, kind)),
                 (Bound::Node(node), _) => same(row[column], *node),
                 (Bound::Var(other), _) => {
-                    let Some(other) = branch.column(other).map(|column| row[column]) else { return false };
+                    let Some(other) = branch.column(other).map(|column| row[column]) else {
+                        return false;
+                    };
                     match (literals.get(&row[column]), self.literal(other)) {
                         (Some(left), Some(right)) => value::compare(left, *op, &right, kind),
                         (None, None) => same(row[column], other),
@@ -260,7 +357,12 @@ impl<'q> Solver<'_, '_, 'q> {
                     }
                 }
             };
-            let passed = branch.passed.iter().copied().filter(|&row| holds(&branch.rows[row])).collect();
+            let passed = branch
+                .passed
+                .iter()
+                .copied()
+                .filter(|&row| holds(&branch.rows[row]))
+                .collect();
             branch.passed = passed;
         }
     }
@@ -270,7 +372,9 @@ impl<'q> Solver<'_, '_, 'q> {
         let mut places = Vec::new();
         let mut literals = Vec::new();
         for (at, branch) in self.branches.iter().enumerate() {
-            let Some(column) = branch.column(var) else { continue };
+            let Some(column) = branch.column(var) else {
+                continue;
+            };
             let known = self.literals(&branch.rows, column);
             for &row in &branch.passed {
                 if let Some(literal) = known.get(&branch.rows[row][column]) {
@@ -280,12 +384,20 @@ impl<'q> Solver<'_, '_, 'q> {
             }
         }
         let tails: Vec<&Literal> = literals.iter().collect();
-        value::extreme(&tails, wanted).unwrap_or_default().into_iter().map(|i| places[i]).collect()
+        value::extreme(&tails, wanted)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|i| places[i])
+            .collect()
     }
 
     fn answer(&self) -> Solved {
-        let all: Vec<(usize, usize)> =
-            self.branches.iter().enumerate().flat_map(|(at, branch)| branch.passed.iter().map(move |&row| (at, row))).collect();
+        let all: Vec<(usize, usize)> = self
+            .branches
+            .iter()
+            .enumerate()
+            .flat_map(|(at, branch)| branch.passed.iter().map(move |&row| (at, row)))
+            .collect();
         let kept = match &self.query.extreme {
             Some((var, extreme)) => self.extremes(var, *extreme),
             None => all.clone(),
@@ -295,7 +407,9 @@ impl<'q> Solver<'_, '_, 'q> {
         let mut by: BTreeMap<NodeId, (usize, usize)> = BTreeMap::new();
         for &(at, row) in &kept {
             let branch = &self.branches[at];
-            let node = answer.and_then(|var| branch.column(var)).map_or(OPEN, |column| branch.rows[row][column]);
+            let node = answer
+                .and_then(|var| branch.column(var))
+                .map_or(OPEN, |column| branch.rows[row][column]);
             if node != OPEN || answer.is_none() {
                 by.entry(node).or_insert((at, row));
             }
@@ -303,7 +417,8 @@ impl<'q> Solver<'_, '_, 'q> {
         let matched = !by.is_empty();
         let exclude = &self.session.options().exclude;
         if self.query.kind == AnswerType::Select {
-            let drop = |when: ExcludeWhen| when == ExcludeWhen::Answer || when == ExcludeWhen::EveryStep;
+            let drop =
+                |when: ExcludeWhen| when == ExcludeWhen::Answer || when == ExcludeWhen::EveryStep;
             let others = by.keys().any(|node| !exclude.nodes.contains(node));
             if drop(exclude.when) || (exclude.when == ExcludeWhen::Others && others) {
                 by.retain(|node, _| !exclude.nodes.contains(node));
@@ -314,7 +429,13 @@ impl<'q> Solver<'_, '_, 'q> {
             shown.extend(&all);
         }
         let mut triples = BTreeSet::new();
-        shown.iter().for_each(|&(at, row)| self.prove(&self.branches[at], &self.branches[at].rows[row], &mut triples));
+        shown.iter().for_each(|&(at, row)| {
+            self.prove(
+                &self.branches[at],
+                &self.branches[at].rows[row],
+                &mut triples,
+            )
+        });
         let value = match self.query.kind {
             AnswerType::Select => Value::Set(by.keys().copied().collect::<Vec<_>>().into()),
             AnswerType::Count => Value::Int(by.len() as u64),
@@ -325,29 +446,56 @@ impl<'q> Solver<'_, '_, 'q> {
                 Value::Bool(matched)
             }
         };
-        Solved { value, matched, evidence: triples.into_iter().collect() }
+        Solved {
+            value,
+            matched,
+            evidence: triples.into_iter().collect(),
+        }
     }
 
     /// The triples of one solution.
-    fn prove(&self, branch: &Branch<'_>, row: &Row, triples: &mut BTreeSet<(NodeId, RelId, NodeId)>) {
+    fn prove(
+        &self,
+        branch: &Branch<'_>,
+        row: &Row,
+        triples: &mut BTreeSet<(NodeId, RelId, NodeId)>,
+    ) {
         let kg = self.session.kg();
         for pattern in branch.patterns {
             match pattern {
                 Pattern::Same { .. } => {}
                 Pattern::Class { member, class } => {
                     let member = get(member, &branch.vars, row);
-                    triples.extend(member.map(|member| proof(kg, member, *class)).unwrap_or_default());
+                    triples.extend(
+                        member
+                            .map(|member| proof(kg, member, *class))
+                            .unwrap_or_default(),
+                    );
                 }
-                Pattern::Walk { head, relation, tail } => {
-                    let (Some(head), Some(tail)) = (get(head, &branch.vars, row), get(tail, &branch.vars, row)) else { continue };
+                Pattern::Walk {
+                    head,
+                    relation,
+                    tail,
+                } => {
+                    let (Some(head), Some(tail)) =
+                        (get(head, &branch.vars, row), get(tail, &branch.vars, row))
+                    else {
+                        continue;
+                    };
                     match relation {
                         Relation::Plain(id) => {
                             triples.insert((head, *id, tail));
                         }
                         Relation::Interval(index) => {
-                            let Some(interval) = kg.schema().intervals.get(*index) else { continue };
+                            let Some(interval) = kg.schema().intervals.get(*index) else {
+                                continue;
+                            };
                             for id in [interval.from, interval.to] {
-                                triples.extend(self.step(head, Relation::Plain(id), true).iter().map(|&tail| (head, id, tail)));
+                                triples.extend(
+                                    self.step(head, Relation::Plain(id), true)
+                                        .iter()
+                                        .map(|&tail| (head, id, tail)),
+                                );
                             }
                         }
                     }
@@ -359,10 +507,26 @@ impl<'q> Solver<'_, '_, 'q> {
     /// What a "no" was found on: the solutions that failed a condition, else what the entities have instead.
     fn disprove(&self, triples: &mut BTreeSet<(NodeId, RelId, NodeId)>) {
         for branch in &self.branches {
-            branch.rows.iter().take(COMPARED).for_each(|row| self.prove(branch, row, triples));
+            branch
+                .rows
+                .iter()
+                .take(COMPARED)
+                .for_each(|row| self.prove(branch, row, triples));
             for pattern in branch.patterns {
-                let Pattern::Walk { head: Place::Node(head), relation: Relation::Plain(id), .. } = pattern else { continue };
-                triples.extend(self.step(*head, Relation::Plain(*id), true).iter().take(COMPARED).map(|&tail| (*head, *id, tail)));
+                let Pattern::Walk {
+                    head: Place::Node(head),
+                    relation: Relation::Plain(id),
+                    ..
+                } = pattern
+                else {
+                    continue;
+                };
+                triples.extend(
+                    self.step(*head, Relation::Plain(*id), true)
+                        .iter()
+                        .take(COMPARED)
+                        .map(|&tail| (*head, *id, tail)),
+                );
             }
         }
     }

@@ -133,7 +133,9 @@ impl std::fmt::Display for Failure {
         match self {
             Self::Syntax(_, error) => error.fmt(f),
             Self::NoRelation(triple) => write!(f, "no relation of the graph fits {triple}"),
-            Self::Less(now, before) => write!(f, "{now} of {before} triples do not ask the question"),
+            Self::Less(now, before) => {
+                write!(f, "{now} of {before} triples do not ask the question")
+            }
             Self::NoSolution(query) => write!(f, "nothing matches {query}"),
             Self::Bounds(why) => why.fmt(f),
             Self::Declined => f.write_str("what was found does not answer the question"),

@@ -55,7 +55,10 @@ impl FromStr for AnswerType {
 
     fn from_str(text: &str) -> Result<Self, TriadError> {
         let bare = |text: &str| text.trim().trim_matches(['<', '>']).to_lowercase();
-        Self::ALL.into_iter().find(|kind| bare(kind.text()) == bare(text)).ok_or_else(|| TriadError::Type(text.to_owned()))
+        Self::ALL
+            .into_iter()
+            .find(|kind| bare(kind.text()) == bare(text))
+            .ok_or_else(|| TriadError::Type(text.to_owned()))
     }
 }
 
@@ -84,12 +87,22 @@ impl FromStr for Operand {
     type Err = TriadError;
 
     fn from_str(text: &str) -> Result<Self, TriadError> {
-        let odd = || TriadError::Template(format!("`{text}` is no value (x0), entity (e0) or variable (?a)"));
+        let odd = || {
+            TriadError::Template(format!(
+                "`{text}` is no value (x0), entity (e0) or variable (?a)"
+            ))
+        };
         if let Some(name) = text.strip_prefix('?') {
             return variable(name).map(Self::Var).ok_or_else(odd);
         }
-        let handle = |letter: char| text.strip_prefix(letter).and_then(|digits| digits.parse().ok());
-        handle('x').map(Self::Value).or_else(|| handle('e').map(Self::Entity)).ok_or_else(odd)
+        let handle = |letter: char| {
+            text.strip_prefix(letter)
+                .and_then(|digits| digits.parse().ok())
+        };
+        handle('x')
+            .map(Self::Value)
+            .or_else(|| handle('e').map(Self::Entity))
+            .ok_or_else(odd)
     }
 }
 
@@ -138,10 +151,18 @@ impl fmt::Display for QueryTemplate {
             if i > 0 {
                 f.write_str(" or")?;
             }
-            branch.iter().try_for_each(|triple| write!(f, " t{triple}"))?;
+            branch
+                .iter()
+                .try_for_each(|triple| write!(f, " t{triple}"))?;
         }
         for filter in &self.filters {
-            write!(f, " filter ?{} {} {}", filter.var, filter.op.symbol(), filter.value)?;
+            write!(
+                f,
+                " filter ?{} {} {}",
+                filter.var,
+                filter.op.symbol(),
+                filter.value
+            )?;
         }
         if let Some((var, extreme)) = &self.extreme {
             write!(f, " {} ?{var}", extreme_word(*extreme))?;
@@ -163,10 +184,16 @@ impl FromStr for QueryTemplate {
             _ => return Err(odd("it begins with none of select, count, ask")),
         };
         let var = |word: Option<&str>| {
-            let name = word.and_then(|word| word.strip_prefix('?')).and_then(variable);
+            let name = word
+                .and_then(|word| word.strip_prefix('?'))
+                .and_then(variable);
             name.ok_or_else(|| odd("a variable (?x) is missing"))
         };
-        let answer = if kind == AnswerType::Ask { None } else { Some(var(words.next())?) };
+        let answer = if kind == AnswerType::Ask {
+            None
+        } else {
+            Some(var(words.next())?)
+        };
         if words.next() != Some("where") {
             return Err(odd("`where` is missing"));
         }
@@ -185,18 +212,36 @@ impl FromStr for QueryTemplate {
             match word {
                 "filter" => {
                     let var = var(words.next())?;
-                    let op =
-                        words.next().and_then(|op| op.parse().ok()).ok_or_else(|| odd("a comparison (=, !=, <, <=, >, >=) is missing"))?;
-                    let value = words.next().ok_or_else(|| odd("the comparison has no right side"))?.parse()?;
+                    let op = words
+                        .next()
+                        .and_then(|op| op.parse().ok())
+                        .ok_or_else(|| odd("a comparison (=, !=, <, <=, >, >=) is missing"))?;
+                    let value = words
+                        .next()
+                        .ok_or_else(|| odd("the comparison has no right side"))?
+                        .parse()?;
                     filters.push(Filter { var, op, value });
                 }
                 "max" | "min" if extreme.is_none() => {
-                    extreme = Some((var(words.next())?, if word == "max" { Extreme::Max } else { Extreme::Min }));
+                    extreme = Some((
+                        var(words.next())?,
+                        if word == "max" {
+                            Extreme::Max
+                        } else {
+                            Extreme::Min
+                        },
+                    ));
                 }
                 _ => return Err(odd(&format!("`{word}` cannot stand there"))),
             }
         }
-        Ok(Self { kind, answer, branches, filters, extreme })
+        Ok(Self {
+            kind,
+            answer,
+            branches,
+            filters,
+            extreme,
+        })
     }
 }
 
@@ -205,11 +250,24 @@ impl QueryTemplate {
     ///
     /// # Errors
     /// [`TriadError::Template`] says what it names that is not there.
-    pub fn check(&self, triples: &[Triple], entities: usize, values: usize) -> Result<(), TriadError> {
+    pub fn check(
+        &self,
+        triples: &[Triple],
+        entities: usize,
+        values: usize,
+    ) -> Result<(), TriadError> {
         let odd = |why: String| Err(TriadError::Template(format!("`{self}`: {why}")));
-        let names =
-            |branch: &[usize], var: &str| branch.iter().filter_map(|&i| triples.get(i)).any(|triple| triple.vars().any(|v| v == var));
-        let anywhere = |var: &str| triples.iter().any(|triple| triple.vars().any(|name| name == var));
+        let names = |branch: &[usize], var: &str| {
+            branch
+                .iter()
+                .filter_map(|&i| triples.get(i))
+                .any(|triple| triple.vars().any(|v| v == var))
+        };
+        let anywhere = |var: &str| {
+            triples
+                .iter()
+                .any(|triple| triple.vars().any(|name| name == var))
+        };
         for branch in &self.branches {
             if branch.is_empty() {
                 return odd("an alternative has no triple".to_owned());
@@ -217,7 +275,11 @@ impl QueryTemplate {
             if let Some(unknown) = branch.iter().find(|&&i| i >= triples.len()) {
                 return odd(format!("there is no triple t{unknown}"));
             }
-            if let Some(answer) = self.answer.as_deref().filter(|answer| !names(branch, answer)) {
+            if let Some(answer) = self
+                .answer
+                .as_deref()
+                .filter(|answer| !names(branch, answer))
+            {
                 return odd(format!("an alternative says nothing about ?{answer}"));
             }
         }
@@ -228,11 +290,18 @@ impl QueryTemplate {
                 Operand::Var(name) => anywhere(name),
             };
             if !anywhere(&filter.var) || !there {
-                return odd(format!("`?{} {} {}` names what is not there", filter.var, filter.op.symbol(), filter.value));
+                return odd(format!(
+                    "`?{} {} {}` names what is not there",
+                    filter.var,
+                    filter.op.symbol(),
+                    filter.value
+                ));
             }
         }
         match &self.extreme {
-            Some((var, _)) if !anywhere(var) => odd(format!("no triple says anything about ?{var}")),
+            Some((var, _)) if !anywhere(var) => {
+                odd(format!("no triple says anything about ?{var}"))
+            }
             _ => Ok(()),
         }
     }

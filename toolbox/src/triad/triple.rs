@@ -46,8 +46,14 @@ impl FromStr for End {
         if let Some(name) = text.strip_prefix('?') {
             return variable(name).map(Self::Var).ok_or_else(odd);
         }
-        let handle = |letter: char| text.strip_prefix(letter).and_then(|digits| digits.parse().ok());
-        handle('e').map(Self::Entity).or_else(|| handle('c').map(Self::Class)).ok_or_else(odd)
+        let handle = |letter: char| {
+            text.strip_prefix(letter)
+                .and_then(|digits| digits.parse().ok())
+        };
+        handle('e')
+            .map(Self::Entity)
+            .or_else(|| handle('c').map(Self::Class))
+            .ok_or_else(odd)
     }
 }
 
@@ -57,7 +63,9 @@ const NAME_CHARS: usize = 24;
 /// A variable's name without its question mark: words joined by `_`, as the published parser joins them.
 pub(super) fn variable(name: &str) -> Option<String> {
     let name = name.split_whitespace().collect::<Vec<_>>().join("_");
-    let fits = !name.is_empty() && name.chars().count() <= NAME_CHARS && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let fits = !name.is_empty()
+        && name.chars().count() <= NAME_CHARS
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     fits.then_some(name)
 }
 
@@ -100,7 +108,9 @@ impl Triple {
 
     /// Names of its variables.
     pub fn vars(&self) -> impl Iterator<Item = &str> {
-        [&self.subject, &self.object].into_iter().filter_map(End::var)
+        [&self.subject, &self.object]
+            .into_iter()
+            .filter_map(End::var)
     }
 }
 
@@ -115,13 +125,24 @@ impl FromStr for Triple {
 
     fn from_str(text: &str) -> Result<Self, TriadError> {
         let odd = || TriadError::Triple(text.to_owned());
-        let inside = text.trim().strip_prefix('<').and_then(|rest| rest.strip_suffix('>')).ok_or_else(odd)?;
+        let inside = text
+            .trim()
+            .strip_prefix('<')
+            .and_then(|rest| rest.strip_suffix('>'))
+            .ok_or_else(odd)?;
         let (subject, rest) = inside.split_once(',').ok_or_else(odd)?;
         let (phrase, object) = rest.rsplit_once(',').ok_or_else(odd)?;
         let phrase = phrase.split_whitespace().collect::<Vec<_>>().join(" ");
-        let triple = Self { subject: subject.parse()?, phrase, object: object.parse()? };
+        let triple = Self {
+            subject: subject.parse()?,
+            phrase,
+            object: object.parse()?,
+        };
         let class = triple.is_class();
-        if triple.phrase.is_empty() || matches!(triple.subject, End::Class(_)) || class != (triple.phrase == IS_A) {
+        if triple.phrase.is_empty()
+            || matches!(triple.subject, End::Class(_))
+            || class != (triple.phrase == IS_A)
+        {
             return Err(odd());
         }
         Ok(triple)
@@ -138,7 +159,10 @@ pub const MAX_TRIPLES: usize = 8;
 pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
     let mut triples = Vec::new();
     for piece in text.split('<').skip(1) {
-        let inside = piece.split_once('>').ok_or_else(|| TriadError::Triple(format!("<{piece}")))?.0;
+        let inside = piece
+            .split_once('>')
+            .ok_or_else(|| TriadError::Triple(format!("<{piece}")))?
+            .0;
         // The same triple twice may stand for two relations, or for one in both directions.
         triples.push(format!("<{inside}>").parse()?);
     }
@@ -151,5 +175,9 @@ pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
 /// Triples as a model writes them.
 #[must_use]
 pub fn print_triples(triples: &[Triple]) -> String {
-    triples.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    triples
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(" ")
 }

@@ -19,32 +19,65 @@ impl Number {
             None => (1, text),
         };
         if rest == "INF" {
-            return Some(Self { sign, exponent: i64::MAX, digits: Vec::new() });
+            return Some(Self {
+                sign,
+                exponent: i64::MAX,
+                digits: Vec::new(),
+            });
         }
         let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok().filter(|e| e.abs() < 1 << 40)?),
+            Some((mantissa, exponent)) => (
+                mantissa,
+                exponent.parse::<i64>().ok().filter(|e| e.abs() < 1 << 40)?,
+            ),
             None => (rest, 0),
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        if whole.is_empty() && fraction.is_empty() || !whole.bytes().chain(fraction.bytes()).all(|b| b.is_ascii_digit()) {
+        if whole.is_empty() && fraction.is_empty()
+            || !whole
+                .bytes()
+                .chain(fraction.bytes())
+                .all(|b| b.is_ascii_digit())
+        {
             return None;
         }
         let all: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
-        let Some(first) = all.iter().position(|&b| b != b'0') else { return Some(Self { sign: 0, exponent: 0, digits: Vec::new() }) };
+        let Some(first) = all.iter().position(|&b| b != b'0') else {
+            return Some(Self {
+                sign: 0,
+                exponent: 0,
+                digits: Vec::new(),
+            });
+        };
         let last = all.iter().rposition(|&b| b != b'0')?;
         let exponent = exponent + i64::try_from(whole.len()).ok()? - i64::try_from(first).ok()?;
-        Some(Self { sign, exponent, digits: all[first..=last].to_vec() })
+        Some(Self {
+            sign,
+            exponent,
+            digits: all[first..=last].to_vec(),
+        })
     }
 
     pub(super) fn is_whole(&self) -> bool {
-        i64::try_from(self.digits.len()).is_ok_and(|n| n <= self.exponent.max(0)) && self.exponent != i64::MAX
+        i64::try_from(self.digits.len()).is_ok_and(|n| n <= self.exponent.max(0))
+            && self.exponent != i64::MAX
     }
 
     /// A text that sorts as the number does, for evaluators that can only sort texts.
     pub(super) fn sort_key(&self) -> String {
         let exponent = i128::from(self.exponent) - i128::from(i64::MIN);
-        let complement = |text: String| text.bytes().map(|b| char::from(b'0' + b'9' - b)).collect::<String>();
-        let magnitude = format!("{exponent:020}{}", self.digits.iter().map(|&d| char::from(d)).collect::<String>());
+        let complement = |text: String| {
+            text.bytes()
+                .map(|b| char::from(b'0' + b'9' - b))
+                .collect::<String>()
+        };
+        let magnitude = format!(
+            "{exponent:020}{}",
+            self.digits
+                .iter()
+                .map(|&d| char::from(d))
+                .collect::<String>()
+        );
         match self.sign {
             0 => "1".to_owned(),
             // A shorter run of digits is the smaller number, and so the greater negative one: `~` is greater than every digit.
@@ -58,7 +91,11 @@ impl Ord for Number {
     fn cmp(&self, other: &Self) -> Ordering {
         self.sign.cmp(&other.sign).then_with(|| {
             let magnitude = (self.exponent, &self.digits).cmp(&(other.exponent, &other.digits));
-            if self.sign < 0 { magnitude.reverse() } else { magnitude }
+            if self.sign < 0 {
+                magnitude.reverse()
+            } else {
+                magnitude
+            }
         })
     }
 }
@@ -82,10 +119,34 @@ mod tests {
     #[test]
     fn numbers_beyond_floats() {
         assert!(n("9007199254740993") > n("9007199254740992"));
-        assert!(n("0.1") == n("0.10") && n("1e2") == n("100") && n("-0") == n("0.000") && n("+7") == n("007"));
+        assert!(
+            n("0.1") == n("0.10")
+                && n("1e2") == n("100")
+                && n("-0") == n("0.000")
+                && n("+7") == n("007")
+        );
         assert!(n("-INF") < n("-1e300") && n("1e300") < n("INF") && n("1.5E3") == n("1500.0"));
-        assert!(n("12").is_whole() && n("1.20e1").is_whole() && n("0").is_whole() && !n("1.5").is_whole() && !n("INF").is_whole());
-        for bad in ["", "-", ".", "e5", "1e", "NaN", "0x10", "1,000", "1.2.3", "--1", "1e99999999999999999999", "٣"] {
+        assert!(
+            n("12").is_whole()
+                && n("1.20e1").is_whole()
+                && n("0").is_whole()
+                && !n("1.5").is_whole()
+                && !n("INF").is_whole()
+        );
+        for bad in [
+            "",
+            "-",
+            ".",
+            "e5",
+            "1e",
+            "NaN",
+            "0x10",
+            "1,000",
+            "1.2.3",
+            "--1",
+            "1e99999999999999999999",
+            "٣",
+        ] {
             assert_eq!(Number::parse(bad), None, "{bad}");
         }
     }

@@ -23,29 +23,49 @@ impl Span {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let (negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (negative, rest) = text
+            .strip_prefix('-')
+            .map_or((false, text), |rest| (true, rest));
         let (date, time) = match (rest.split_once(['T', 't']), rest.split_once(' ')) {
             (Some((date, time)), _) => (date, Some(time)),
             // SQL writes a space for the T. Behind it only a time of day can stand: `2011 BC` and `1999 people` are no times.
-            (None, Some((date, time))) if date.len() >= 8 && time_of_day(time).is_some() => (date, Some(time)),
+            (None, Some((date, time))) if date.len() >= 8 && time_of_day(time).is_some() => {
+                (date, Some(time))
+            }
             (None, Some(_)) => return None,
             (None, None) => (rest, None),
         };
-        let date = if time.is_none() { strip_zone(date)?.0 } else { date };
+        let date = if time.is_none() {
+            strip_zone(date)?.0
+        } else {
+            date
+        };
         let mut parts = date.split('-');
         let year = number(parts.next()?, 1, 9)?;
         let year = if negative { -year } else { year };
-        let month = parts.next().map(|m| number(m, 1, 2).filter(|m| (1..=12).contains(m)));
+        let month = parts
+            .next()
+            .map(|m| number(m, 1, 2).filter(|m| (1..=12).contains(m)));
         let day = parts.next().map(|d| number(d, 1, 2));
         if parts.next().is_some() {
             return None;
         }
         match (month, day, time) {
-            (None, _, None) => Some(Self { lo: start(year, 1, 1), hi: start(year + 1, 1, 1) - 1 }),
+            (None, _, None) => Some(Self {
+                lo: start(year, 1, 1),
+                hi: start(year + 1, 1, 1) - 1,
+            }),
             (Some(month), None, None) => {
                 let month = month?;
-                let (next_year, next_month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
-                Some(Self { lo: start(year, month, 1), hi: start(next_year, next_month, 1) - 1 })
+                let (next_year, next_month) = if month == 12 {
+                    (year + 1, 1)
+                } else {
+                    (year, month + 1)
+                };
+                Some(Self {
+                    lo: start(year, month, 1),
+                    hi: start(next_year, next_month, 1) - 1,
+                })
             }
             (Some(month), Some(day), time) => {
                 let (month, day) = (month?, day?);
@@ -55,12 +75,20 @@ impl Span {
                 let lo = start(year, month, day);
                 match time {
                     // `2011-05-01T` occurs; the day is all it says.
-                    None | Some("") => Some(Self { lo, hi: lo + DAY - 1 }),
-                    Some(time) => time_of_day(time).map(|(from, length)| Self { lo: lo + from, hi: lo + from + length - 1 }),
+                    None | Some("") => Some(Self {
+                        lo,
+                        hi: lo + DAY - 1,
+                    }),
+                    Some(time) => time_of_day(time).map(|(from, length)| Self {
+                        lo: lo + from,
+                        hi: lo + from + length - 1,
+                    }),
                 }
             }
             // `2011T00:00:00`, `2011-05T08:00`: the rule says to cut at T.
-            (None | Some(_), _, Some(_)) => Self::parse(&text[..text.len() - time.map_or(0, str::len) - 1]),
+            (None | Some(_), _, Some(_)) => {
+                Self::parse(&text[..text.len() - time.map_or(0, str::len) - 1])
+            }
         }
     }
 }
@@ -74,8 +102,15 @@ impl Span {
         let (seconds, fraction) = (nanos / SECOND, nanos % SECOND);
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
         let sign = if year < 0 { "-" } else { "" };
-        let fraction = if fraction == 0 { String::new() } else { format!(".{fraction:09}") };
-        format!("{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}", year.abs())
+        let fraction = if fraction == 0 {
+            String::new()
+        } else {
+            format!(".{fraction:09}")
+        };
+        format!(
+            "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}",
+            year.abs()
+        )
     }
 }
 
@@ -104,11 +139,24 @@ fn strip_zone(text: &str) -> Option<(&str, Option<i128>)> {
     if let Some(rest) = text.strip_suffix(['Z', 'z']) {
         return Some((rest, Some(0)));
     }
-    let zone = text.len().checked_sub(6).and_then(|at| text.get(at..)).filter(|zone| zone.as_bytes()[3] == b':');
-    let Some(zone) = zone.filter(|zone| zone.starts_with(['+', '-'])) else { return Some((text, None)) };
+    let zone = text
+        .len()
+        .checked_sub(6)
+        .and_then(|at| text.get(at..))
+        .filter(|zone| zone.as_bytes()[3] == b':');
+    let Some(zone) = zone.filter(|zone| zone.starts_with(['+', '-'])) else {
+        return Some((text, None));
+    };
     let (hours, minutes) = (number(&zone[1..3], 2, 2)?, number(&zone[4..], 2, 2)?);
     let offset = i128::from(hours * 60 + minutes) * 60 * SECOND;
-    Some((&text[..text.len() - 6], Some(if zone.starts_with('-') { -offset } else { offset })))
+    Some((
+        &text[..text.len() - 6],
+        Some(if zone.starts_with('-') {
+            -offset
+        } else {
+            offset
+        }),
+    ))
 }
 
 /// Start and length of a time of day in nanoseconds, shifted to UTC when it has a zone.
@@ -125,18 +173,27 @@ fn time_of_day(text: &str) -> Option<(i128, i128)> {
             if !fraction.bytes().all(|b| b.is_ascii_digit()) {
                 return None;
             }
-            let nanos = fraction.bytes().chain(std::iter::repeat(b'0')).take(9).fold(0, |n, b| n * 10 + i128::from(b - b'0'));
+            let nanos = fraction
+                .bytes()
+                .chain(std::iter::repeat(b'0'))
+                .take(9)
+                .fold(0, |n, b| n * 10 + i128::from(b - b'0'));
             (i128::from(whole) * SECOND + nanos, 1)
         }
     };
     if parts.next().is_some() || (hour == 24 && (minute > 0 || second > 0)) {
         return None;
     }
-    Some((i128::from(hour * 60 + minute) * 60 * SECOND + second - zone.unwrap_or(0), length))
+    Some((
+        i128::from(hour * 60 + minute) * 60 * SECOND + second - zone.unwrap_or(0),
+        length,
+    ))
 }
 
 fn number(text: &str, least: usize, most: usize) -> Option<i64> {
-    ((least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+    ((least..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 fn is_leap(year: i64) -> bool {
@@ -155,7 +212,8 @@ fn days_in_month(year: i64, month: i64) -> i64 {
 /// First nanosecond of a day of the proleptic Gregorian calendar.
 fn start(year: i64, month: i64, day: i64) -> i128 {
     let before = year - 1;
-    let days_before_year = before * 365 + before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400);
+    let days_before_year =
+        before * 365 + before.div_euclid(4) - before.div_euclid(100) + before.div_euclid(400);
     let days_before_month: i64 = (1..month).map(|m| days_in_month(year, m)).sum();
     // 719,162 days lie between 0001-01-01 and 1970-01-01.
     i128::from(days_before_year + days_before_month + day - 1 - 719_162) * DAY
@@ -173,11 +231,29 @@ mod tests {
 
     #[test]
     fn partial_dates_are_spans() {
-        assert_eq!(span("1970"), Span { lo: 0, hi: 365 * DAY - 1 });
+        assert_eq!(
+            span("1970"),
+            Span {
+                lo: 0,
+                hi: 365 * DAY - 1
+            }
+        );
         assert_eq!(span("1970-01-01"), Span { lo: 0, hi: DAY - 1 });
         assert_eq!(span("2012-02").hi - span("2012-02").lo + 1, 29 * DAY);
-        assert_eq!(span("1970-01-01T00:00:01"), Span { lo: SECOND, hi: SECOND });
-        assert_eq!(span("1970-01-01T00:01"), Span { lo: 60 * SECOND, hi: 120 * SECOND - 1 });
+        assert_eq!(
+            span("1970-01-01T00:00:01"),
+            Span {
+                lo: SECOND,
+                hi: SECOND
+            }
+        );
+        assert_eq!(
+            span("1970-01-01T00:01"),
+            Span {
+                lo: 60 * SECOND,
+                hi: 120 * SECOND - 1
+            }
+        );
         assert_eq!(span("1969-12-31T24:00:00").lo, 0);
         assert_eq!(span("2011-05T08:00"), span("2011-05"));
         assert_eq!(span("2011T00:00:00"), span("2011"));
@@ -195,13 +271,29 @@ mod tests {
         }
         assert_eq!(span("2011-05-08:00"), span("2011-05"));
         assert_eq!(span("2011-05-01-08:00"), span("2011-05-01"));
-        assert_eq!(span("2011-05-01T12:00:00+02:00"), span("2011-05-01T10:00:00Z"));
-        assert_eq!(span("2011-05-01T10:00:00Z"), span("2011-05-01T10:00:00.000"));
+        assert_eq!(
+            span("2011-05-01T12:00:00+02:00"),
+            span("2011-05-01T10:00:00Z")
+        );
+        assert_eq!(
+            span("2011-05-01T10:00:00Z"),
+            span("2011-05-01T10:00:00.000")
+        );
     }
 
     #[test]
     fn years_before_christ_keep_their_order() {
-        let order = ["-0500", "-44-03-15", "-0044-03-16", "-0001", "0001", "0044", "476", "1066-10-14", "2015"];
+        let order = [
+            "-0500",
+            "-44-03-15",
+            "-0044-03-16",
+            "-0001",
+            "0001",
+            "0044",
+            "476",
+            "1066-10-14",
+            "2015",
+        ];
         for pair in order.windows(2) {
             assert!(span(pair[0]).hi < span(pair[1]).lo, "{pair:?}");
         }
@@ -227,7 +319,11 @@ mod tests {
         ] {
             assert_eq!(Span::parse(bad), None, "{bad}");
         }
-        assert!(Span::parse("2012-02-29").is_some() && Span::parse("1900-02-29").is_none() && Span::parse("2000-02-29").is_some());
+        assert!(
+            Span::parse("2012-02-29").is_some()
+                && Span::parse("1900-02-29").is_none()
+                && Span::parse("2000-02-29").is_some()
+        );
     }
 
     proptest! {

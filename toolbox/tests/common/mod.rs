@@ -14,5 +14,8 @@ pub(crate) fn datasets() -> Option<PathBuf> {
 
 /// A packed file of JSON.
 pub(crate) fn json(path: &Path) -> serde_json::Value {
-    serde_json::from_reader(flate2::read::MultiGzDecoder::new(std::fs::File::open(path).unwrap())).unwrap()
+    serde_json::from_reader(flate2::read::MultiGzDecoder::new(
+        std::fs::File::open(path).unwrap(),
+    ))
+    .unwrap()
 }

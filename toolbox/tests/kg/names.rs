@@ -13,26 +13,40 @@ fn names_are_short_unique_and_lead_back() {
     let kg = load("cities.ttl", CITIES);
     assert_eq!(kg.name(node(&kg, "http://kg.test/lisbon")), "lisbon");
     assert_eq!(kg.by_name("<http://kg.test/lisbon>"), kg.by_name("lisbon"));
-    assert_eq!(kg.name(node(&kg, "http://www.w3.org/2000/01/rdf-schema#label")), "rdfs:label");
+    assert_eq!(
+        kg.name(node(&kg, "http://www.w3.org/2000/01/rdf-schema#label")),
+        "rdfs:label"
+    );
     let two = load(
         "two.nt",
         "<http://a.test/x> <http://a.test/r> <http://b.test/x> .\n<http://a.test/v0> <http://a.test/r> <http://b.test/y> .\n",
     );
     assert_eq!(two.by_name("x"), None, "two nodes end in x");
     assert_eq!(two.name(node(&two, "http://b.test/x")), "http://b.test/x");
-    assert_eq!(two.name(node(&two, "http://a.test/v0")), "http://a.test/v0", "v0 is a variable");
+    assert_eq!(
+        two.name(node(&two, "http://a.test/v0")),
+        "http://a.test/v0",
+        "v0 is a variable"
+    );
     assert_eq!(two.name(node(&two, "http://b.test/y")), "y");
-    let dbpedia =
-        load("d.nt", "<http://dbpedia.org/resource/AC/DC> <http://dbpedia.org/ontology/genre> <http://dbpedia.org/resource/Rock:_a_b> .\n");
+    let dbpedia = load(
+        "d.nt",
+        "<http://dbpedia.org/resource/AC/DC> <http://dbpedia.org/ontology/genre> <http://dbpedia.org/resource/Rock:_a_b> .\n",
+    );
     let name = dbpedia.name(node(&dbpedia, "dbr:AC/DC"));
     assert_eq!(name, "dbr:AC/DC");
-    assert_eq!(dbpedia.label(node(&dbpedia, "res:Rock:_a_b")).as_deref(), Some("Rock: a b"));
+    assert_eq!(
+        dbpedia.label(node(&dbpedia, "res:Rock:_a_b")).as_deref(),
+        Some("Rock: a b")
+    );
 }
 
 #[test]
 fn literals_have_names_that_lead_back() {
-    let kg =
-        load("g.nt", "<x:a> <x:r> \"say \\\"hi\\\"\\n\\\\o/\"@en .\n<x:a> <x:r> \"2011\"^^<http://www.w3.org/2001/XMLSchema#gYear> .\n");
+    let kg = load(
+        "g.nt",
+        "<x:a> <x:r> \"say \\\"hi\\\"\\n\\\\o/\"@en .\n<x:a> <x:r> \"2011\"^^<http://www.w3.org/2001/XMLSchema#gYear> .\n",
+    );
     for &n in kg.tails(node(&kg, "a"), rel(&kg, "r")).iter() {
         assert_eq!(kg.by_name(&kg.name(n)), Some(n), "{}", kg.name(n));
     }

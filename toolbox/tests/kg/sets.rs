@@ -15,7 +15,11 @@ fn queries(value: &serde_json::Value, out: &mut Vec<String>) {
         serde_json::Value::Object(map) => {
             for (key, value) in map {
                 match value {
-                    serde_json::Value::String(text) if matches!(key.as_str(), "sparql" | "sparql_query") => out.push(text.clone()),
+                    serde_json::Value::String(text)
+                        if matches!(key.as_str(), "sparql" | "sparql_query") =>
+                    {
+                        out.push(text.clone())
+                    }
                     value => queries(value, out),
                 }
             }
@@ -54,7 +58,12 @@ fn published_queries_parse() {
 fn load_set(root: &Path, name: &str) -> MemoryKg {
     let start = Instant::now();
     let kg = MemoryKg::load(&[root.join(name)], &LoadOptions::default(), &|_| {}).unwrap();
-    println!("{name}: {} triples, {} terms in {:?}", kg.len(), kg.term_count(), start.elapsed());
+    println!(
+        "{name}: {} triples, {} terms in {:?}",
+        kg.len(),
+        kg.term_count(),
+        start.elapsed()
+    );
     kg
 }
 
@@ -64,9 +73,15 @@ fn dbpedia_questions_have_their_answers() {
     let kg = load_set(&root, "dbpedia-slice/kg.nt.gz");
     for (set, least) in [("qald9", 244), ("lcquad1", 376)] {
         let mut right = 0;
-        for question in json(&root.join(format!("dbpedia-slice/{set}.json.gz"))).as_array().unwrap() {
+        for question in json(&root.join(format!("dbpedia-slice/{set}.json.gz")))
+            .as_array()
+            .unwrap()
+        {
             let text = |v: &serde_json::Value| {
-                v.as_str().map_or_else(|| v.to_string(), str::to_owned).replace("True", "true").replace("False", "false")
+                v.as_str()
+                    .map_or_else(|| v.to_string(), str::to_owned)
+                    .replace("True", "true")
+                    .replace("False", "false")
             };
             let want: BTreeSet<String> = match &question["on_mini"] {
                 serde_json::Value::Array(list) => list.iter().map(text).collect(),
@@ -93,11 +108,26 @@ fn freebase_questions_have_their_answers() {
     let Some(root) = datasets() else { return };
     let kg = load_set(&root, "cwq-mini/kg.nt.gz");
     let mut right = 0;
-    for question in json(&root.join("cwq-mini/questions.json.gz")).as_array().unwrap() {
-        let want: BTreeSet<String> = question["gold"].as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect();
+    for question in json(&root.join("cwq-mini/questions.json.gz"))
+        .as_array()
+        .unwrap()
+    {
+        let want: BTreeSet<String> = question["gold"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| v.as_str().unwrap().to_owned())
+            .collect();
         let answers = column(&kg, question["sparql"].as_str().unwrap()).unwrap();
-        let got: BTreeSet<String> =
-            answers.iter().map(|a| kg.by_name(a).and_then(|n| kg.label(n)).unwrap_or_else(|| a.clone()).to_lowercase()).collect();
+        let got: BTreeSet<String> = answers
+            .iter()
+            .map(|a| {
+                kg.by_name(a)
+                    .and_then(|n| kg.label(n))
+                    .unwrap_or_else(|| a.clone())
+                    .to_lowercase()
+            })
+            .collect();
         right += usize::from(got == want);
     }
     println!("cwq-mini: {right} right");

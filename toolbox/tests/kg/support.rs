@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use toolbox::kg::{self, Kg, LoadError, LoadOptions, MemoryKg, QueryAnswer, QueryError, QueryLimits};
+use toolbox::kg::{
+    self, Kg, LoadError, LoadOptions, MemoryKg, QueryAnswer, QueryError, QueryLimits,
+};
 use toolbox::term::{NodeId, RelId, Term};
 
 pub(crate) fn file(dir: &Path, name: &str, content: &[u8]) -> PathBuf {
@@ -11,9 +13,17 @@ pub(crate) fn file(dir: &Path, name: &str, content: &[u8]) -> PathBuf {
     path
 }
 
-pub(crate) fn try_load(name: &str, content: &str, options: &LoadOptions) -> Result<MemoryKg, LoadError> {
+pub(crate) fn try_load(
+    name: &str,
+    content: &str,
+    options: &LoadOptions,
+) -> Result<MemoryKg, LoadError> {
     let dir = tempfile::tempdir().unwrap();
-    MemoryKg::load(&[file(dir.path(), name, content.as_bytes())], options, &|_| {})
+    MemoryKg::load(
+        &[file(dir.path(), name, content.as_bytes())],
+        options,
+        &|_| {},
+    )
 }
 
 pub(crate) fn load(name: &str, content: &str) -> MemoryKg {
@@ -21,7 +31,8 @@ pub(crate) fn load(name: &str, content: &str) -> MemoryKg {
 }
 
 pub(crate) fn node(kg: &MemoryKg, name: &str) -> NodeId {
-    kg.by_name(name).unwrap_or_else(|| panic!("no node `{name}`"))
+    kg.by_name(name)
+        .unwrap_or_else(|| panic!("no node `{name}`"))
 }
 
 pub(crate) fn rel(kg: &MemoryKg, name: &str) -> RelId {
@@ -46,10 +57,16 @@ pub(crate) fn text_of(term: Term) -> String {
 
 /// The first column of the answer, in the order of the rows.
 pub(crate) fn column(kg: &MemoryKg, text: &str) -> Result<Vec<String>, QueryError> {
-    Ok(match kg.query(&kg::parse_query(text)?, QueryLimits::default())? {
-        QueryAnswer::Bool(holds) => vec![holds.to_string()],
-        QueryAnswer::Rows { rows, .. } => rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).map(text_of).collect(),
-    })
+    Ok(
+        match kg.query(&kg::parse_query(text)?, QueryLimits::default())? {
+            QueryAnswer::Bool(holds) => vec![holds.to_string()],
+            QueryAnswer::Rows { rows, .. } => rows
+                .into_iter()
+                .filter_map(|row| row.into_iter().next().flatten())
+                .map(text_of)
+                .collect(),
+        },
+    )
 }
 
 pub(crate) const CITIES: &str = r#"

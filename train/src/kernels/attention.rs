@@ -39,7 +39,10 @@ impl RopeTable {
     #[must_use]
     pub(crate) fn new(inv_freq: &[f32], amplitude: f32, positions: usize) -> Self {
         let angles = || (0..positions).flat_map(|p| inv_freq.iter().map(move |f| p as f32 * f));
-        Self { cos: angles().map(|x| x.cos() * amplitude).collect(), sin: angles().map(|x| x.sin() * amplitude).collect() }
+        Self {
+            cos: angles().map(|x| x.cos() * amplitude).collect(),
+            sin: angles().map(|x| x.sin() * amplitude).collect(),
+        }
     }
 }
 
@@ -68,8 +71,23 @@ fn tile<L: Lanes>(l: L, b: &[f32], at: usize) -> [L::V; 2] {
 /// which both must have room for.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn multiply<L: Lanes>(l: L, a: &[f32], lda: usize, k: usize, b: &[f32], ldb: usize, n: usize, out: &mut [f32], ldo: usize) {
-    let (a0, a1, a2, a3) = (&a[..k], &a[lda..lda + k], &a[2 * lda..2 * lda + k], &a[3 * lda..3 * lda + k]);
+fn multiply<L: Lanes>(
+    l: L,
+    a: &[f32],
+    lda: usize,
+    k: usize,
+    b: &[f32],
+    ldb: usize,
+    n: usize,
+    out: &mut [f32],
+    ldo: usize,
+) {
+    let (a0, a1, a2, a3) = (
+        &a[..k],
+        &a[lda..lda + k],
+        &a[2 * lda..2 * lda + k],
+        &a[3 * lda..3 * lda + k],
+    );
     for col in (0..n).step_by(TILE) {
         let mut acc = [[l.splat(0.0); 2]; ROWS];
         let rows = b.chunks_exact(ldb).zip(a0).zip(a1).zip(a2).zip(a3);
@@ -91,10 +109,28 @@ fn multiply<L: Lanes>(l: L, a: &[f32], lda: usize, k: usize, b: &[f32], ldb: usi
 
 /// `out[j][..] += sum over r of a[r][j] * b[r][..]` for `j < n`: four rows' share of a transposed product.
 #[inline(always)]
-fn add_transposed<L: Lanes>(l: L, a: &[f32], lda: usize, n: usize, b: &[f32], ld: usize, out: &mut [f32]) {
-    let (a0, a1, a2, a3) = (&a[..n], &a[lda..lda + n], &a[2 * lda..2 * lda + n], &a[3 * lda..3 * lda + n]);
+fn add_transposed<L: Lanes>(
+    l: L,
+    a: &[f32],
+    lda: usize,
+    n: usize,
+    b: &[f32],
+    ld: usize,
+    out: &mut [f32],
+) {
+    let (a0, a1, a2, a3) = (
+        &a[..n],
+        &a[lda..lda + n],
+        &a[2 * lda..2 * lda + n],
+        &a[3 * lda..3 * lda + n],
+    );
     for col in (0..ld).step_by(TILE) {
-        let b = [tile(l, b, col), tile(l, b, ld + col), tile(l, b, 2 * ld + col), tile(l, b, 3 * ld + col)];
+        let b = [
+            tile(l, b, col),
+            tile(l, b, ld + col),
+            tile(l, b, 2 * ld + col),
+            tile(l, b, 3 * ld + col),
+        ];
         let rows = out.chunks_exact_mut(ld).zip(a0).zip(a1).zip(a2).zip(a3);
         for ((((out, x0), x1), x2), x3) in rows {
             let (out, _) = out[col..col + TILE].as_chunks_mut::<8>();
@@ -116,11 +152,25 @@ fn round_up(n: usize, to: usize) -> usize {
 
 /// Copy one head's rows into rows of `ld`, rotated by their positions and multiplied by `factor`.
 #[inline(always)]
-fn rotated(shape: &AttentionShape, x: &[f32], offset: usize, factor: f32, out: &mut [f32], ld: usize) {
+fn rotated(
+    shape: &AttentionShape,
+    x: &[f32],
+    offset: usize,
+    factor: f32,
+    out: &mut [f32],
+    ld: usize,
+) {
     let (width, half) = (shape.width(), shape.head_dim / 2);
-    for (p, (row, out)) in x.chunks_exact(width).zip(out.chunks_exact_mut(ld)).enumerate() {
+    for (p, (row, out)) in x
+        .chunks_exact(width)
+        .zip(out.chunks_exact_mut(ld))
+        .enumerate()
+    {
         let head = &row[offset..offset + shape.head_dim];
-        let (cos, sin) = (&shape.rope.cos[p * half..(p + 1) * half], &shape.rope.sin[p * half..(p + 1) * half]);
+        let (cos, sin) = (
+            &shape.rope.cos[p * half..(p + 1) * half],
+            &shape.rope.sin[p * half..(p + 1) * half],
+        );
         let (low, high) = head.split_at(half);
         for i in 0..half {
             out[i] = (low[i] * cos[i] - high[i] * sin[i]) * factor;
@@ -131,11 +181,25 @@ fn rotated(shape: &AttentionShape, x: &[f32], offset: usize, factor: f32, out: &
 
 /// The inverse of [`rotated`], written into the head's place in rows of the input's width.
 #[inline(always)]
-fn rotated_back(shape: &AttentionShape, x: &[f32], ld: usize, factor: f32, out: &mut [f32], offset: usize) {
+fn rotated_back(
+    shape: &AttentionShape,
+    x: &[f32],
+    ld: usize,
+    factor: f32,
+    out: &mut [f32],
+    offset: usize,
+) {
     let (width, half) = (shape.width(), shape.head_dim / 2);
-    for (p, (row, x)) in out.chunks_exact_mut(width).zip(x.chunks_exact(ld)).enumerate() {
+    for (p, (row, x)) in out
+        .chunks_exact_mut(width)
+        .zip(x.chunks_exact(ld))
+        .enumerate()
+    {
         let head = &mut row[offset..offset + shape.head_dim];
-        let (cos, sin) = (&shape.rope.cos[p * half..(p + 1) * half], &shape.rope.sin[p * half..(p + 1) * half]);
+        let (cos, sin) = (
+            &shape.rope.cos[p * half..(p + 1) * half],
+            &shape.rope.sin[p * half..(p + 1) * half],
+        );
         for i in 0..half {
             let (low, high) = (x[i] * factor, x[half + i] * factor);
             head[i] = low * cos[i] + high * sin[i];
@@ -198,7 +262,14 @@ pub(crate) fn forward(x: &[f32], shape: &AttentionShape) -> (Vec<f32>, Vec<f32>)
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn forward_segment<L: Lanes>(l: L, x: &[f32], len: usize, shape: &AttentionShape, out: &mut [f32], lse: &mut [f32]) {
+fn forward_segment<L: Lanes>(
+    l: L,
+    x: &[f32],
+    len: usize,
+    shape: &AttentionShape,
+    out: &mut [f32],
+    lse: &mut [f32],
+) {
     let (d, heads, kv_heads, width) = (shape.head_dim, shape.heads, shape.kv_heads, shape.width());
     let (dp, lp, rows) = (round_up(d, TILE), round_up(len, TILE), round_up(len, ROWS));
     let mut q = vec![0.0; rows * dp];
@@ -216,7 +287,17 @@ fn forward_segment<L: Lanes>(l: L, x: &[f32], len: usize, shape: &AttentionShape
             for first in (0..len).step_by(ROWS) {
                 let count = ROWS.min(len - first);
                 let n = first + count;
-                multiply(l, &q[first * dp..(first + ROWS) * dp], dp, d, &kt, lp, n, &mut p, lp);
+                multiply(
+                    l,
+                    &q[first * dp..(first + ROWS) * dp],
+                    dp,
+                    d,
+                    &kt,
+                    lp,
+                    n,
+                    &mut p,
+                    lp,
+                );
                 for r in 0..count {
                     let (row, rest) = p[r * lp..(r + 1) * lp].split_at_mut(first + r + 1);
                     let top = max(l, row);
@@ -246,23 +327,42 @@ fn forward_segment<L: Lanes>(l: L, x: &[f32], len: usize, shape: &AttentionShape
 pub(crate) const MAX_HEAD: usize = 256;
 
 /// Gradient with respect to the input.
-pub(crate) fn backward(x: &[f32], shape: &AttentionShape, out: &[f32], lse: &[f32], grad: &[f32]) -> Vec<f32> {
+pub(crate) fn backward(
+    x: &[f32],
+    shape: &AttentionShape,
+    out: &[f32],
+    lse: &[f32],
+    grad: &[f32],
+) -> Vec<f32> {
     let mut dx = vec![0.0; x.len()];
     let begins = starts(&shape.segments);
-    split(&mut dx, &shape.segments, shape.width()).into_par_iter().zip(begins.par_iter().zip(&shape.segments)).for_each(
-        |(dx, (begin, len))| {
+    split(&mut dx, &shape.segments, shape.width())
+        .into_par_iter()
+        .zip(begins.par_iter().zip(&shape.segments))
+        .for_each(|(dx, (begin, len))| {
             let part = |width: usize| begin * width..(begin + len) * width;
             let (x, lse) = (&x[part(shape.width())], &lse[part(shape.heads)]);
-            let (out, grad) = (&out[part(shape.out_width())], &grad[part(shape.out_width())]);
+            let (out, grad) = (
+                &out[part(shape.out_width())],
+                &grad[part(shape.out_width())],
+            );
             simd!(l => backward_segment(l, x, *len, shape, out, lse, grad, dx));
-        },
-    );
+        });
     dx
 }
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-fn backward_segment<L: Lanes>(l: L, x: &[f32], len: usize, shape: &AttentionShape, out: &[f32], lse: &[f32], grad: &[f32], dx: &mut [f32]) {
+fn backward_segment<L: Lanes>(
+    l: L,
+    x: &[f32],
+    len: usize,
+    shape: &AttentionShape,
+    out: &[f32],
+    lse: &[f32],
+    grad: &[f32],
+    dx: &mut [f32],
+) {
     let (d, heads, kv_heads, width) = (shape.head_dim, shape.heads, shape.kv_heads, shape.width());
     let (dp, lp, rows) = (round_up(d, TILE), round_up(len, TILE), round_up(len, ROWS));
     let out_width = shape.out_width();

@@ -9,7 +9,11 @@ const ROWS: usize = 16;
 
 /// Whether the target is on top, for every row.
 pub(crate) fn hits(logits: &[f32], targets: &[u32], vocab: usize) -> Vec<bool> {
-    logits.par_chunks(vocab).zip(targets).map(|(row, target)| simd!(l => row[*target as usize] >= max(l, row))).collect()
+    logits
+        .par_chunks(vocab)
+        .zip(targets)
+        .map(|(row, target)| simd!(l => row[*target as usize] >= max(l, row)))
+        .collect()
 }
 
 /// Turn `logits` into the gradient of `scale * sum(-ln p(target))` in place; returns that sum (scaled).
@@ -39,6 +43,9 @@ pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, s
 
 /// Sum of squares, in blocks of fixed size.
 pub(crate) fn square_sum(x: &[f32]) -> f64 {
-    let blocks: Vec<f64> = x.par_chunks(1 << 14).map(|block| simd!(l => f64::from(dot(l, block, block)))).collect();
+    let blocks: Vec<f64> = x
+        .par_chunks(1 << 14)
+        .map(|block| simd!(l => f64::from(dot(l, block, block))))
+        .collect();
     blocks.iter().sum()
 }

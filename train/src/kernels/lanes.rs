@@ -127,7 +127,9 @@ impl Lanes for pulp::x86::V3 {
     }
     #[inline(always)]
     fn scale_by_bits(self, y: pulp::f32x8, t: pulp::f32x8) -> pulp::f32x8 {
-        pulp::cast(self.wrapping_add_u32x8(pulp::cast(y), self.shl_const_u32x8::<23>(pulp::cast(t))))
+        pulp::cast(
+            self.wrapping_add_u32x8(pulp::cast(y), self.shl_const_u32x8::<23>(pulp::cast(t))),
+        )
     }
 }
 
@@ -222,7 +224,11 @@ pub(crate) fn max<L: Lanes>(l: L, a: &[f32]) -> f32 {
     }
     let mut lanes = [0.0; 8];
     l.store(top, &mut lanes);
-    lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max)
+    lanes
+        .iter()
+        .chain(rest)
+        .copied()
+        .fold(f32::NEG_INFINITY, f32::max)
 }
 
 /// Replace each `x` by `e^(x - shift)` and return the sum.
@@ -250,7 +256,12 @@ pub(crate) fn exp_sum<L: Lanes>(l: L, a: &mut [f32], shift: f32) -> f32 {
 
 /// `out[i] = f(inputs[0][i], inputs[1][i], …)`, where `f` also sees what `out` held.
 #[inline(always)]
-pub(crate) fn map<L: Lanes, const N: usize>(l: L, out: &mut [f32], inputs: [&[f32]; N], f: impl Fn(L::V, [L::V; N]) -> L::V) {
+pub(crate) fn map<L: Lanes, const N: usize>(
+    l: L,
+    out: &mut [f32],
+    inputs: [&[f32]; N],
+    f: impl Fn(L::V, [L::V; N]) -> L::V,
+) {
     let n = out.len();
     let (chunks, rest) = out.as_chunks_mut::<8>();
     let parts = inputs.map(|input| input[..n].as_chunks::<8>());
@@ -286,13 +297,22 @@ mod tests {
 
     #[test]
     fn exp_is_close_everywhere_and_the_same_on_every_machine() {
-        let x: Vec<f32> = (-87_000..88_000).map(|i| i as f32 / 1000.0).chain([-1e9, -200.0, 0.0]).collect();
+        let x: Vec<f32> = (-87_000..88_000)
+            .map(|i| i as f32 / 1000.0)
+            .chain([-1e9, -200.0, 0.0])
+            .collect();
         let portable = exps(Portable, &x);
         assert_eq!(portable, simd!(l => exps(l, &x)));
-        let worst = x.iter().zip(&portable).filter(|(x, _)| **x >= -87.0).map(|(x, y)| (f64::from(*y) / f64::from(*x).exp() - 1.0).abs());
+        let worst = x
+            .iter()
+            .zip(&portable)
+            .filter(|(x, _)| **x >= -87.0)
+            .map(|(x, y)| (f64::from(*y) / f64::from(*x).exp() - 1.0).abs());
         let worst = worst.fold(0.0, f64::max);
         assert!(worst < 3e-7, "{worst}");
-        assert!(portable[x.len() - 3] < 1e-37 && portable[x.len() - 1].to_bits() == 1.0_f32.to_bits());
+        assert!(
+            portable[x.len() - 3] < 1e-37 && portable[x.len() - 1].to_bits() == 1.0_f32.to_bits()
+        );
     }
 
     #[test]
@@ -303,10 +323,20 @@ mod tests {
             let ours = simd!(l => dot(l, &a, &a));
             assert!((f64::from(ours) - expected).abs() < 1e-5);
             assert_eq!(ours.to_bits(), dot(Portable, &a, &a).to_bits());
-            assert_eq!(simd!(l => max(l, &a)).to_bits(), a.iter().copied().fold(f32::NEG_INFINITY, f32::max).to_bits());
+            assert_eq!(
+                simd!(l => max(l, &a)).to_bits(),
+                a.iter()
+                    .copied()
+                    .fold(f32::NEG_INFINITY, f32::max)
+                    .to_bits()
+            );
             let mut b = a.clone();
             simd!(l => map(l, &mut b, [&a], |old, [x]| l.add(old, x)));
-            assert!(a.iter().zip(&b).all(|(a, b)| (2.0 * a).to_bits() == b.to_bits()));
+            assert!(
+                a.iter()
+                    .zip(&b)
+                    .all(|(a, b)| (2.0 * a).to_bits() == b.to_bits())
+            );
         }
     }
 }

@@ -25,7 +25,12 @@ pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Vec<f32>, Vec<f32>) {
 }
 
 /// Gradients of [`forward`] with respect to `x` and `w`.
-pub(crate) fn backward(x: &[f32], w: &[f32], inverse: &[f32], grad: &[f32]) -> (Vec<f32>, Vec<f32>) {
+pub(crate) fn backward(
+    x: &[f32],
+    w: &[f32],
+    inverse: &[f32],
+    grad: &[f32],
+) -> (Vec<f32>, Vec<f32>) {
     let width = w.len();
     let mut dx = vec![0.0; x.len()];
     let partial: Vec<Vec<f32>> = dx

@@ -7,19 +7,34 @@ fn model(config: &ModelConfig, compute: Compute) -> Llama {
 }
 
 fn lora() -> LoraConfig {
-    LoraConfig { rank: 4, dropout: 0.25, merge: false, ..LoraConfig::default() }
+    LoraConfig {
+        rank: 4,
+        dropout: 0.25,
+        merge: false,
+        ..LoraConfig::default()
+    }
 }
 
 fn logits(model: &Llama, batch: &Packed) -> Vec<f32> {
-    model.logits(batch, &device()).try_into_vec_as::<f32>().unwrap()
+    model
+        .logits(batch, &device())
+        .try_into_vec_as::<f32>()
+        .unwrap()
 }
 
 /// Gradients by name, with or without computing layers again.
 fn by_layer(model: &Llama, batch: &Packed, recompute: bool) -> (f32, BTreeMap<String, Vec<f32>>) {
     let mut grads = NamedGrads::new();
-    let gradients = if recompute { Llama::gradients_by_layer } else { Llama::gradients };
+    let gradients = if recompute {
+        Llama::gradients_by_layer
+    } else {
+        Llama::gradients
+    };
     let loss = gradients(model, batch, 0.25, 7, &device(), &mut grads);
-    let grads = grads.into_iter().map(|(name, grad)| (name, grad.try_into_vec_as::<f32>().unwrap())).collect();
+    let grads = grads
+        .into_iter()
+        .map(|(name, grad)| (name, grad.try_into_vec_as::<f32>().unwrap()))
+        .collect();
     (loss.try_into_vec_as::<f32>().unwrap()[0], grads)
 }
 
@@ -28,11 +43,17 @@ fn bf16_is_f32_but_for_its_rounding() {
     for config in shapes() {
         for segments in [vec![1, 7, 33, 20, 2], vec![64]] {
             let batch = batch(&segments, 50, 2);
-            let (exact, rounded) = (model(&config, Compute::Fused), model(&config, Compute::Stock(Precision::Bf16)));
+            let (exact, rounded) = (
+                model(&config, Compute::Fused),
+                model(&config, Compute::Stock(Precision::Bf16)),
+            );
             let (a, b) = (logits(&rounded, &batch), logits(&exact, &batch));
             assert!(a != b, "bf16 rounds");
             assert!(worst(&a, &b) < 0.05, "{}", worst(&a, &b));
-            let (a, b) = (by_layer(&rounded, &batch, false), by_layer(&exact, &batch, false));
+            let (a, b) = (
+                by_layer(&rounded, &batch, false),
+                by_layer(&exact, &batch, false),
+            );
             assert!((a.0 - b.0).abs() < 0.01 * b.0, "{} {}", a.0, b.0);
             for (name, grad) in &a.1 {
                 let error = worst(grad, &b.1[name]);
@@ -45,14 +66,33 @@ fn bf16_is_f32_but_for_its_rounding() {
 #[test]
 fn layers_computed_again_give_the_same_gradients() {
     // Outside automatic differentiation burn takes some operations in one step, which rounds differently.
-    for (compute, most) in [(Compute::Fused, 1e-6), (Compute::Stock(Precision::F32), 1e-5), (Compute::Stock(Precision::Bf16), 0.05)] {
+    for (compute, most) in [
+        (Compute::Fused, 1e-6),
+        (Compute::Stock(Precision::F32), 1e-5),
+        (Compute::Stock(Precision::Bf16), 0.05),
+    ] {
         for config in shapes() {
             let batch = batch(&[9, 30, 14], 50, 3);
-            let adapted = Llama::from_frozen(&config, weights(&config), compute, 64, &device()).unwrap();
-            for model in [model(&config, compute), adapted.with_lora(&lora(), 45, 3, &device())] {
-                let (kept, again) = (by_layer(&model, &batch, false), by_layer(&model, &batch, true));
-                assert!((kept.0 - again.0).abs() < most * kept.0, "{compute:?}: {} {}", kept.0, again.0);
-                assert_eq!(kept.1.keys().collect::<Vec<_>>(), again.1.keys().collect::<Vec<_>>());
+            let adapted =
+                Llama::from_frozen(&config, weights(&config), compute, 64, &device()).unwrap();
+            for model in [
+                model(&config, compute),
+                adapted.with_lora(&lora(), 45, 3, &device()),
+            ] {
+                let (kept, again) = (
+                    by_layer(&model, &batch, false),
+                    by_layer(&model, &batch, true),
+                );
+                assert!(
+                    (kept.0 - again.0).abs() < most * kept.0,
+                    "{compute:?}: {} {}",
+                    kept.0,
+                    again.0
+                );
+                assert_eq!(
+                    kept.1.keys().collect::<Vec<_>>(),
+                    again.1.keys().collect::<Vec<_>>()
+                );
                 assert!(kept.1.len() >= 20);
                 for (name, grad) in &kept.1 {
                     let error = worst(&again.1[name], grad);
@@ -65,15 +105,31 @@ fn layers_computed_again_give_the_same_gradients() {
 
 fn losses(out: &Path) -> Vec<f64> {
     let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    lines.filter_map(|line| line.get("norm").and(line["loss"].as_f64())).collect()
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines
+        .filter_map(|line| line.get("norm").and(line["loss"].as_f64()))
+        .collect()
 }
 
 /// A base with control tokens of its own, so that LoRA has rows to train.
 fn foreign_base(at: &Path, data: &Dataset) -> Base {
-    run(&TrainConfig { max_steps: Some(2), ..quick() }, data, at).unwrap();
+    run(
+        &TrainConfig {
+            max_steps: Some(2),
+            ..quick()
+        },
+        data,
+        at,
+    )
+    .unwrap();
     let path = at.join("tokenizer.json");
-    fs::write(&path, fs::read_to_string(&path).unwrap().replace("<|", "<~")).unwrap();
+    fs::write(
+        &path,
+        fs::read_to_string(&path).unwrap().replace("<|", "<~"),
+    )
+    .unwrap();
     Base::Folder(at.to_owned())
 }
 
@@ -84,56 +140,134 @@ fn a_run_on_other_operations_has_the_losses_of_a_run_on_the_kernels() {
     let base = foreign_base(&dir.path().join("base"), &data);
     for method in [Method::Full, Method::Lora] {
         // Replicas draw other dropouts.
-        let kernels = TrainConfig { method, lora: lora(), epochs: 2, max_steps: Some(6), devices: Some(1), ..quick() };
-        let stock = TrainConfig { stock_ops: true, ..kernels.clone() };
-        let bf16 = TrainConfig { precision: Some(Precision::Bf16), ..stock.clone() };
-        let all: Vec<Vec<f64>> = [&kernels, &stock, &TrainConfig { gradient_checkpointing: true, ..stock.clone() }, &bf16]
-            .into_iter()
-            .enumerate()
-            .map(|(i, config)| {
-                let out = dir.path().join(format!("{method:?}{i}"));
-                train(config, &base, &data, &out, &mut Silent, &AtomicBool::new(false)).unwrap();
-                losses(&out)
-            })
-            .collect();
+        let kernels = TrainConfig {
+            method,
+            lora: lora(),
+            epochs: 2,
+            max_steps: Some(6),
+            devices: Some(1),
+            ..quick()
+        };
+        let stock = TrainConfig {
+            stock_ops: true,
+            ..kernels.clone()
+        };
+        let bf16 = TrainConfig {
+            precision: Some(Precision::Bf16),
+            ..stock.clone()
+        };
+        let all: Vec<Vec<f64>> = [
+            &kernels,
+            &stock,
+            &TrainConfig {
+                gradient_checkpointing: true,
+                ..stock.clone()
+            },
+            &bf16,
+        ]
+        .into_iter()
+        .enumerate()
+        .map(|(i, config)| {
+            let out = dir.path().join(format!("{method:?}{i}"));
+            train(
+                config,
+                &base,
+                &data,
+                &out,
+                &mut Silent,
+                &AtomicBool::new(false),
+            )
+            .unwrap();
+            losses(&out)
+        })
+        .collect();
         assert_eq!(all[0].len(), 6);
         for (i, most) in [(1, 1e-4), (2, 1e-4), (3, 0.02)] {
-            let worst = all[0].iter().zip(&all[i]).map(|(a, b)| (a - b).abs() / a).fold(0.0, f64::max);
+            let worst = all[0]
+                .iter()
+                .zip(&all[i])
+                .map(|(a, b)| (a - b).abs() / a)
+                .fold(0.0, f64::max);
             assert!(worst < most, "{method:?} {i}: {worst} {all:?}");
         }
     }
 }
 
 #[test]
-fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_resumes_to_the_same_bytes() {
+fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_resumes_to_the_same_bytes()
+ {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = foreign_base(&dir.path().join("base"), &data);
-    let before = ModelFolder::open(&dir.path().join("base")).unwrap().weights().unwrap();
+    let before = ModelFolder::open(&dir.path().join("base"))
+        .unwrap()
+        .weights()
+        .unwrap();
     let config = TrainConfig {
         method: Method::Lora,
-        lora: LoraConfig { targets: vec!["q_proj".into()], merge: true, ..lora() },
+        lora: LoraConfig {
+            targets: vec!["q_proj".into()],
+            merge: true,
+            ..lora()
+        },
         stock_ops: true,
         precision: Some(Precision::Bf16),
         max_steps: Some(5),
         ..quick()
     };
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
-    train(&config, &base, &data, &whole, &mut Silent, &AtomicBool::new(false)).unwrap();
+    train(
+        &config,
+        &base,
+        &data,
+        &whole,
+        &mut Silent,
+        &AtomicBool::new(false),
+    )
+    .unwrap();
     let after = ModelFolder::open(&whole).unwrap().weights().unwrap();
-    for name in ["model.norm.weight", "model.layers.1.mlp.down_proj.weight", "model.layers.0.self_attn.k_proj.weight"] {
+    for name in [
+        "model.norm.weight",
+        "model.layers.1.mlp.down_proj.weight",
+        "model.layers.0.self_attn.k_proj.weight",
+    ] {
         assert_eq!(after.find(name), before.find(name), "{name} is frozen");
     }
     let rows = &before.find("model.embed_tokens.weight").unwrap().data;
-    assert_eq!(rows[..], after.find("model.embed_tokens.weight").unwrap().data[..rows.len()]);
+    assert_eq!(
+        rows[..],
+        after.find("model.embed_tokens.weight").unwrap().data[..rows.len()]
+    );
     let q = "model.layers.0.self_attn.q_proj.weight";
     assert_ne!(after.find(q), before.find(q));
 
     let stop = AtomicBool::new(false);
-    let error = train(&config, &base, &data, &parts, &mut StopAt(2, &stop, vec![]), &stop).unwrap_err();
-    assert!(matches!(error, TrainError::Interrupted { step: 2, .. }), "{error}");
-    let resumed = TrainConfig { resume: true, ..config };
-    train(&resumed, &base, &data, &parts, &mut Silent, &AtomicBool::new(false)).unwrap();
+    let error = train(
+        &config,
+        &base,
+        &data,
+        &parts,
+        &mut StopAt(2, &stop, vec![]),
+        &stop,
+    )
+    .unwrap_err();
+    assert!(
+        matches!(error, TrainError::Interrupted { step: 2, .. }),
+        "{error}"
+    );
+    let resumed = TrainConfig {
+        resume: true,
+        ..config
+    };
+    train(
+        &resumed,
+        &base,
+        &data,
+        &parts,
+        &mut Silent,
+        &AtomicBool::new(false),
+    )
+    .unwrap();
     assert_eq!(bytes(&whole), bytes(&parts));
 }
 
@@ -141,7 +275,11 @@ fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_res
 fn a_gpu_that_is_not_there_stops_a_run_before_it_writes() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("m");
-    let config = TrainConfig { processor: Processor::Cuda, max_steps: Some(1), ..quick() };
+    let config = TrainConfig {
+        processor: Processor::Cuda,
+        max_steps: Some(1),
+        ..quick()
+    };
     match run(&config, &copy_task(20), &out) {
         Ok(summary) => assert!(cfg!(feature = "cuda") && summary.loss.is_finite()),
         Err(error) => {

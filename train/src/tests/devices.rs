@@ -3,12 +3,33 @@
 use super::*;
 
 /// Losses by step and all weights of a run on so many devices.
-fn on(devices: usize, config: &TrainConfig, base: &Base, data: &Dataset, out: &Path) -> (Vec<f64>, Weights) {
-    let config = TrainConfig { devices: Some(devices), ..config.clone() };
-    train(&config, base, data, out, &mut Silent, &AtomicBool::new(false)).unwrap();
+fn on(
+    devices: usize,
+    config: &TrainConfig,
+    base: &Base,
+    data: &Dataset,
+    out: &Path,
+) -> (Vec<f64>, Weights) {
+    let config = TrainConfig {
+        devices: Some(devices),
+        ..config.clone()
+    };
+    train(
+        &config,
+        base,
+        data,
+        out,
+        &mut Silent,
+        &AtomicBool::new(false),
+    )
+    .unwrap();
     let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let losses = lines.filter_map(|line| line.get("norm").and(line["loss"].as_f64())).collect();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let losses = lines
+        .filter_map(|line| line.get("norm").and(line["loss"].as_f64()))
+        .collect();
     (losses, ModelFolder::open(out).unwrap().weights().unwrap())
 }
 
@@ -17,13 +38,39 @@ fn two_devices_do_what_one_does_with_the_same_batches() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = dir.path().join("base");
-    run(&TrainConfig { max_steps: Some(2), ..quick() }, &data, &base).unwrap();
-    let lora = LoraConfig { rank: 4, merge: false, ..LoraConfig::default() };
+    run(
+        &TrainConfig {
+            max_steps: Some(2),
+            ..quick()
+        },
+        &data,
+        &base,
+    )
+    .unwrap();
+    let lora = LoraConfig {
+        rank: 4,
+        merge: false,
+        ..LoraConfig::default()
+    };
     // AdamW steps by the whole rate where a gradient is next to nothing and its sign is rounding: the rate bounds how far weights come apart.
     // One forward pass a device in the first, several in the second.
-    let full = TrainConfig { learning_rate: 2e-4, batch_tokens: 200, micro_tokens: 2000, ..quick() };
-    let several = TrainConfig { micro_tokens: 30, gradient_checkpointing: true, ..full.clone() };
-    let stock = TrainConfig { stock_ops: true, method: Method::Lora, lora, ..full.clone() };
+    let full = TrainConfig {
+        learning_rate: 2e-4,
+        batch_tokens: 200,
+        micro_tokens: 2000,
+        ..quick()
+    };
+    let several = TrainConfig {
+        micro_tokens: 30,
+        gradient_checkpointing: true,
+        ..full.clone()
+    };
+    let stock = TrainConfig {
+        stock_ops: true,
+        method: Method::Lora,
+        lora,
+        ..full.clone()
+    };
     for (name, config, from) in [
         ("full", &full, Base::Scratch(Preset::Tiny)),
         ("several", &several, Base::Folder(base.clone())),
@@ -33,13 +80,28 @@ fn two_devices_do_what_one_does_with_the_same_batches() {
         let (losses, weights) = on(1, config, &from, &data, &at(1));
         for devices in [2, 3] {
             let (split, others) = on(devices, config, &from, &data, &at(devices));
-            assert!(losses.len() >= 3 && losses.len() == split.len(), "{losses:?}");
-            assert!(losses.windows(2).all(|two| (two[0] - two[1]).abs() > 1e-3), "steps change the model: {losses:?}");
-            let worst = losses.iter().zip(&split).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(
+                losses.len() >= 3 && losses.len() == split.len(),
+                "{losses:?}"
+            );
+            assert!(
+                losses.windows(2).all(|two| (two[0] - two[1]).abs() > 1e-3),
+                "steps change the model: {losses:?}"
+            );
+            let worst = losses
+                .iter()
+                .zip(&split)
+                .map(|(a, b)| (a - b).abs())
+                .fold(0.0, f64::max);
             assert!(worst < 1e-5, "{name} {devices}: {worst}");
             let mut count = 0;
             for (tensor, value) in weights.iter() {
-                let apart = value.data.iter().zip(&others.find(tensor).unwrap().data).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+                let apart = value
+                    .data
+                    .iter()
+                    .zip(&others.find(tensor).unwrap().data)
+                    .map(|(a, b)| (a - b).abs())
+                    .fold(0.0, f32::max);
                 assert!(apart < 1e-5, "{name} {devices} {tensor}: {apart}");
                 count += value.data.len();
             }
@@ -52,17 +114,47 @@ fn two_devices_do_what_one_does_with_the_same_batches() {
 fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_them() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(150);
-    let config = TrainConfig { devices: Some(2), ..quick() };
-    let (whole, again, parts) = (dir.path().join("whole"), dir.path().join("again"), dir.path().join("parts"));
+    let config = TrainConfig {
+        devices: Some(2),
+        ..quick()
+    };
+    let (whole, again, parts) = (
+        dir.path().join("whole"),
+        dir.path().join("again"),
+        dir.path().join("parts"),
+    );
     run(&config, &data, &whole).unwrap();
     run(&config, &data, &again).unwrap();
     assert!(bytes(&whole) == bytes(&again), "the same run twice");
     let (stop, base) = (AtomicBool::new(false), Base::Scratch(Preset::Tiny));
-    let error = train(&config, &base, &data, &parts, &mut StopAt(2, &stop, vec![]), &stop).unwrap_err();
-    assert!(matches!(error, TrainError::Interrupted { step: 2, .. }), "{error}");
+    let error = train(
+        &config,
+        &base,
+        &data,
+        &parts,
+        &mut StopAt(2, &stop, vec![]),
+        &stop,
+    )
+    .unwrap_err();
+    assert!(
+        matches!(error, TrainError::Interrupted { step: 2, .. }),
+        "{error}"
+    );
     stop.store(false, Ordering::Relaxed);
-    let resumed = TrainConfig { resume: true, ..config };
-    let error = run(&TrainConfig { devices: Some(1), ..resumed.clone() }, &data, &parts).unwrap_err().to_string();
+    let resumed = TrainConfig {
+        resume: true,
+        ..config
+    };
+    let error = run(
+        &TrainConfig {
+            devices: Some(1),
+            ..resumed.clone()
+        },
+        &data,
+        &parts,
+    )
+    .unwrap_err()
+    .to_string();
     assert!(error.contains("devices"), "{error}");
     run(&resumed, &data, &parts).unwrap();
     assert!(bytes(&whole) == bytes(&parts));
@@ -73,16 +165,43 @@ fn devices_that_would_have_nothing_to_do_are_refused_before_anything_is_written(
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(40);
     for (config, says) in [
-        (TrainConfig { devices: Some(0), ..quick() }, "`devices` is 0"),
-        (TrainConfig { devices: Some(3), batch_examples: Some(2), ..quick() }, "the batch of step 1 has 2 examples"),
-        (TrainConfig { devices: Some(41), batch_tokens: 100_000, ..quick() }, "has 40 examples"),
+        (
+            TrainConfig {
+                devices: Some(0),
+                ..quick()
+            },
+            "`devices` is 0",
+        ),
+        (
+            TrainConfig {
+                devices: Some(3),
+                batch_examples: Some(2),
+                ..quick()
+            },
+            "the batch of step 1 has 2 examples",
+        ),
+        (
+            TrainConfig {
+                devices: Some(41),
+                batch_tokens: 100_000,
+                ..quick()
+            },
+            "has 40 examples",
+        ),
     ] {
         let error = run(&config, &data, &dir.path().join("m")).unwrap_err();
-        assert!(matches!(error, TrainError::Config(_)) && error.to_string().contains(says), "{error}");
+        assert!(
+            matches!(error, TrainError::Config(_)) && error.to_string().contains(says),
+            "{error}"
+        );
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     // 40 examples in batches of 13: the last step has one, which one device computes.
-    let config = TrainConfig { devices: Some(2), batch_examples: Some(13), ..quick() };
+    let config = TrainConfig {
+        devices: Some(2),
+        batch_examples: Some(13),
+        ..quick()
+    };
     let summary = run(&config, &data, &dir.path().join("m")).unwrap();
     assert_eq!((summary.steps, summary.examples), (4, 40));
 }
@@ -91,13 +210,33 @@ fn devices_that_would_have_nothing_to_do_are_refused_before_anything_is_written(
 fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(60);
-    let config = TrainConfig { max_steps: Some(6), batch_tokens: 200, ..quick() };
+    let config = TrainConfig {
+        max_steps: Some(6),
+        batch_tokens: 200,
+        ..quick()
+    };
     let (base, stop) = (Base::Scratch(Preset::Tiny), AtomicBool::new(false));
     let mut outs = Vec::new();
     for (threads, devices) in [(1, None), (3, None), (6, None), (2, Some(4)), (2, Some(1))] {
         let out = dir.path().join(format!("m{}", outs.len()));
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| train(&TrainConfig { devices, ..config.clone() }, &base, &data, &out, &mut Silent, &stop)).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        pool.install(|| {
+            train(
+                &TrainConfig {
+                    devices,
+                    ..config.clone()
+                },
+                &base,
+                &data,
+                &out,
+                &mut Silent,
+                &stop,
+            )
+        })
+        .unwrap();
         outs.push(bytes(&out));
     }
     assert!(outs[..4].iter().all(|out| *out == outs[0]));
@@ -105,6 +244,24 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
     let settled = |config: &TrainConfig, parameters| config.settled(parameters).devices;
     assert_eq!(settled(&config, 1_500_000), Some(4));
     assert_eq!(settled(&config, 100_000_000), Some(1));
-    assert_eq!(settled(&TrainConfig { stock_ops: true, ..config.clone() }, 1_500_000), Some(1));
-    assert_eq!(settled(&TrainConfig { devices: Some(2), ..config }, 1_500_000), Some(2));
+    assert_eq!(
+        settled(
+            &TrainConfig {
+                stock_ops: true,
+                ..config.clone()
+            },
+            1_500_000
+        ),
+        Some(1)
+    );
+    assert_eq!(
+        settled(
+            &TrainConfig {
+                devices: Some(2),
+                ..config
+            },
+            1_500_000
+        ),
+        Some(2)
+    );
 }

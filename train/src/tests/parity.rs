@@ -14,24 +14,49 @@ use crate::{Algorithm, Compute, Llama, Packed, TrainConfig};
 #[test]
 #[ignore = "needs checkpoints made by benches/peers/checkpoints.py in KGAGENT_PARITY"]
 fn parity_with_transformers() {
-    let dir = PathBuf::from(std::env::var_os("KGAGENT_PARITY").expect("KGAGENT_PARITY names the folder of checkpoints"));
-    let mut folders: Vec<PathBuf> = fs::read_dir(&dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    let dir = PathBuf::from(
+        std::env::var_os("KGAGENT_PARITY").expect("KGAGENT_PARITY names the folder of checkpoints"),
+    );
+    let mut folders: Vec<PathBuf> = fs::read_dir(&dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir())
+        .collect();
     folders.sort();
     assert!(!folders.is_empty(), "no checkpoint in {}", dir.display());
-    eprintln!("{:<24} {:>10} {:>10} {:>10}", "checkpoint", "logits", "gradients", "losses");
+    eprintln!(
+        "{:<24} {:>10} {:>10} {:>10}",
+        "checkpoint", "logits", "gradients", "losses"
+    );
     let (mut worst_logit, mut worst_gradient, mut worst_loss) = (0.0_f32, 0.0_f32, 0.0_f32);
     for folder in folders {
-        let json = |name: &str| serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap();
-        let (config, about): (serde_json::Value, serde_json::Value) = (json("config.json"), json("reference.json"));
+        let json =
+            |name: &str| serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap();
+        let (config, about): (serde_json::Value, serde_json::Value) =
+            (json("config.json"), json("reference.json"));
         let config = ModelConfig::from_json(&config).unwrap();
         let weights = Weights::read_folder(&folder).unwrap();
         let reference = Weights::read(&folder.join("reference.safetensors")).unwrap();
-        let ids: Vec<u32> = about["ids"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect();
+        let ids: Vec<u32> = about["ids"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|id| id.as_u64().unwrap() as u32)
+            .collect();
         let n = ids.len();
         let device = Device::flex().autodiff();
         let mut model = Llama::from_weights(&config, weights, Compute::Fused, n, &device).unwrap();
-        let all = Packed { ids: ids.clone(), segments: vec![n], rows: (0..n as u32).collect(), targets: Arc::new(vec![0; n]) };
-        let logits = model.logits(&all, &device).into_data().try_to_vec::<f32>().unwrap();
+        let all = Packed {
+            ids: ids.clone(),
+            segments: vec![n],
+            rows: (0..n as u32).collect(),
+            targets: Arc::new(vec![0; n]),
+        };
+        let logits = model
+            .logits(&all, &device)
+            .into_data()
+            .try_to_vec::<f32>()
+            .unwrap();
         let logit = difference(&logits, &reference.find("logits").unwrap().data);
 
         let batch = Packed {
@@ -60,12 +85,22 @@ fn parity_with_transformers() {
                 for (name, grad) in &grads {
                     let theirs = &reference.find(&format!("grad.{name}")).unwrap().data;
                     let scale = theirs.iter().fold(0.0_f32, |most, x| most.max(x.abs()));
-                    gradient = gradient.max(difference(&grad.to_data().try_to_vec::<f32>().unwrap(), theirs) / scale);
+                    gradient = gradient.max(
+                        difference(&grad.to_data().try_to_vec::<f32>().unwrap(), theirs) / scale,
+                    );
                 }
             }
-            model.net = optimizer.step(model.net.clone(), grads, about["rate"].as_f64().unwrap(), 1.0);
+            model.net = optimizer.step(
+                model.net.clone(),
+                grads,
+                about["rate"].as_f64().unwrap(),
+                1.0,
+            );
         }
-        eprintln!("{:<24} {logit:>10.1e} {gradient:>10.1e} {loss:>10.1e}", folder.file_name().unwrap().to_string_lossy());
+        eprintln!(
+            "{:<24} {logit:>10.1e} {gradient:>10.1e} {loss:>10.1e}",
+            folder.file_name().unwrap().to_string_lossy()
+        );
         worst_logit = worst_logit.max(logit);
         worst_gradient = worst_gradient.max(gradient);
         worst_loss = worst_loss.max(loss);
@@ -75,5 +110,8 @@ fn parity_with_transformers() {
 
 fn difference(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
-    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, f32::max)
 }

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use toolbox::exec::{Relation, Session};
 use toolbox::kg::Kg;
 use toolbox::term::{Literal, Term};
-use toolbox::triad::{AnswerType, End, Filter, IS, IS_A, Link, MAX_TRIPLES, Operand, QueryTemplate, Triple};
+use toolbox::triad::{
+    AnswerType, End, Filter, IS, IS_A, Link, MAX_TRIPLES, Operand, QueryTemplate, Triple,
+};
 use toolbox::value::Op;
 
 use crate::graph::{Edge, Form, Group, Node, QueryGraph, Step, Var};
@@ -28,10 +30,17 @@ const PHRASE_CHARS: usize = 40;
 
 impl Gold {
     /// The gold of a query graph over a session that has its entities, values and classes; `None` where the sub-tasks cannot say it.
-    pub(super) fn of(graph: &QueryGraph, session: &Session<'_>, classes: &[String]) -> Option<Self> {
+    pub(super) fn of(
+        graph: &QueryGraph,
+        session: &Session<'_>,
+        classes: &[String],
+    ) -> Option<Self> {
         let groups = alternatives(&graph.group)?;
         let mut maker = Maker::new(graph, session, classes);
-        let branches = groups.iter().map(|group| maker.branch(group)).collect::<Option<Vec<_>>>()?;
+        let branches = groups
+            .iter()
+            .map(|group| maker.branch(group))
+            .collect::<Option<Vec<_>>>()?;
         let (kind, answer) = match graph.form {
             Form::Select(var) => (AnswerType::Select, Some(var)),
             Form::Count(var) => (AnswerType::Count, Some(var)),
@@ -49,8 +58,18 @@ impl Gold {
         if maker.triples.len() > MAX_TRIPLES || maker.filters.len() > FILTERS {
             return None;
         }
-        let template = QueryTemplate { kind, answer, branches, filters: maker.filters, extreme };
-        Some(Self { triples: maker.triples, links: maker.links, template })
+        let template = QueryTemplate {
+            kind,
+            answer,
+            branches,
+            filters: maker.filters,
+            extreme,
+        };
+        Some(Self {
+            triples: maker.triples,
+            links: maker.links,
+            template,
+        })
     }
 }
 
@@ -63,11 +82,19 @@ fn alternatives(group: &Group) -> Option<Vec<Group>> {
     let mut plain = group.clone();
     let unions = std::mem::take(&mut plain.unions);
     let values = std::mem::take(&mut plain.values);
-    let mut all = vec![Group { edges: Vec::new(), ..plain.clone() }];
+    let mut all = vec![Group {
+        edges: Vec::new(),
+        ..plain.clone()
+    }];
     for (var, terms) in &values {
-        let with =
-            |group: &Group, term: &Term| Group { values: [&group.values[..], &[(*var, vec![term.clone()])]].concat(), ..group.clone() };
-        all = all.iter().flat_map(|group| terms.iter().map(move |term| with(group, term))).collect();
+        let with = |group: &Group, term: &Term| Group {
+            values: [&group.values[..], &[(*var, vec![term.clone()])]].concat(),
+            ..group.clone()
+        };
+        all = all
+            .iter()
+            .flat_map(|group| terms.iter().map(move |term| with(group, term)))
+            .collect();
         if all.len() > BRANCHES {
             return None;
         }
@@ -76,16 +103,26 @@ fn alternatives(group: &Group) -> Option<Vec<Group>> {
         let steps: Vec<&Step> = edge.steps.iter().collect();
         let with = |group: &Group, step: &Step| {
             let mut longer = group.clone();
-            longer.edges.push(Edge { steps: vec![step.clone()], ..edge.clone() });
+            longer.edges.push(Edge {
+                steps: vec![step.clone()],
+                ..edge.clone()
+            });
             longer
         };
-        all = all.iter().flat_map(|group| steps.iter().map(move |step| with(group, step))).collect();
+        all = all
+            .iter()
+            .flat_map(|group| steps.iter().map(move |step| with(group, step)))
+            .collect();
         if all.len() > BRANCHES {
             return None;
         }
     }
     for branches in &unions {
-        let inner: Vec<Group> = branches.iter().map(alternatives).collect::<Option<Vec<_>>>()?.concat();
+        let inner: Vec<Group> = branches
+            .iter()
+            .map(alternatives)
+            .collect::<Option<Vec<_>>>()?
+            .concat();
         let mut joined = Vec::new();
         for group in &all {
             for branch in &inner {
@@ -123,7 +160,12 @@ impl<'a, 'g> Maker<'a, 'g> {
         let mut groups = vec![&graph.group];
         while let Some(group) = groups.pop() {
             compared.extend(group.comparisons.iter().map(|comparison| comparison.var));
-            compared.extend(group.ordered.iter().flat_map(|ordered| [ordered.left, ordered.right]));
+            compared.extend(
+                group
+                    .ordered
+                    .iter()
+                    .flat_map(|ordered| [ordered.left, ordered.right]),
+            );
             groups.extend(group.unions.iter().flatten());
         }
         Self {
@@ -161,7 +203,12 @@ impl<'a, 'g> Maker<'a, 'g> {
             Node::Var(var) => self.name(*var).map(End::Var),
             Node::Entity(iri) => {
                 let id = self.session.kg().find(&Term::Iri(iri.clone()))?;
-                self.session.linked().entities.iter().position(|&entity| entity == id).map(End::Entity)
+                self.session
+                    .linked()
+                    .entities
+                    .iter()
+                    .position(|&entity| entity == id)
+                    .map(End::Entity)
             }
             Node::Literal(literal) => {
                 // A value is compared, not walked to.
@@ -170,7 +217,11 @@ impl<'a, 'g> Maker<'a, 'g> {
                 self.compared.insert(var);
                 let name = self.name(var)?;
                 let value = self.value(literal)?;
-                self.filters.push(Filter { var: name.clone(), op: Op::Eq, value: Operand::Value(value) });
+                self.filters.push(Filter {
+                    var: name.clone(),
+                    op: Op::Eq,
+                    value: Operand::Value(value),
+                });
                 Some(End::Var(name))
             }
         }
@@ -181,14 +232,16 @@ impl<'a, 'g> Maker<'a, 'g> {
         let values = &self.session.linked().values;
         let same = self.session.linked().value_index(literal);
         same.or_else(|| {
-            let shorter = (0..values.len()).filter(|&i| literal.lexical.starts_with(&values[i].lexical));
+            let shorter =
+                (0..values.len()).filter(|&i| literal.lexical.starts_with(&values[i].lexical));
             shorter.max_by_key(|&i| values[i].lexical.len())
         })
     }
 
     fn push(&mut self, triple: Triple, link: Option<Link>) -> usize {
         // Alternatives often differ in the relation only, so a triple is the same where its link is too.
-        let known = (0..self.triples.len()).find(|&i| self.triples[i] == triple && self.links[i] == link);
+        let known =
+            (0..self.triples.len()).find(|&i| self.triples[i] == triple && self.links[i] == link);
         known.unwrap_or_else(|| {
             self.triples.push(triple);
             self.links.push(link);
@@ -201,8 +254,16 @@ impl<'a, 'g> Maker<'a, 'g> {
             return Some(None);
         }
         let id = self.session.kg().find(&Term::Iri(class.to_owned()))?;
-        let index = self.session.classes().iter().position(|&offered| offered == id)?;
-        let triple = Triple { subject: self.end(at)?, phrase: IS_A.to_owned(), object: End::Class(index) };
+        let index = self
+            .session
+            .classes()
+            .iter()
+            .position(|&offered| offered == id)?;
+        let triple = Triple {
+            subject: self.end(at)?,
+            phrase: IS_A.to_owned(),
+            object: End::Class(index),
+        };
         Some(Some(self.push(triple, None)))
     }
 
@@ -210,30 +271,47 @@ impl<'a, 'g> Maker<'a, 'g> {
     fn branch(&mut self, group: &Group) -> Option<Vec<usize>> {
         let mut used = Vec::new();
         let mut known: Vec<Node> = Vec::new();
-        let is_known = |node: &Node, known: &[Node]| matches!(node, Node::Entity(_)) || known.contains(node);
+        let is_known =
+            |node: &Node, known: &[Node]| matches!(node, Node::Entity(_)) || known.contains(node);
         let mut edges: Vec<&Edge> = group.edges.iter().collect();
         edges.sort_by_key(|edge| edge.order);
         let mut classes: Vec<&(Node, String)> = group.classes.iter().collect();
         let mut intervals: Vec<_> = group.intervals.iter().collect();
         for (var, terms) in &group.values {
-            let [Term::Iri(iri)] = &terms[..] else { return None };
+            let [Term::Iri(iri)] = &terms[..] else {
+                return None;
+            };
             let object = self.end(&Node::Entity(iri.clone()))?;
-            let triple = Triple { subject: End::Var(self.name(*var)?), phrase: IS.to_owned(), object };
+            let triple = Triple {
+                subject: End::Var(self.name(*var)?),
+                phrase: IS.to_owned(),
+                object,
+            };
             used.push(self.push(triple, None));
             known.push(Node::Var(*var));
         }
         while !edges.is_empty() || !classes.is_empty() || !intervals.is_empty() {
-            if let Some(at) = intervals.iter().position(|interval| is_known(&interval.node, &known)) {
+            if let Some(at) = intervals
+                .iter()
+                .position(|interval| is_known(&interval.node, &known))
+            {
                 let interval = intervals.remove(at);
                 used.push(self.interval(interval)?);
-            } else if let Some(at) = edges.iter().position(|edge| is_known(&edge.subject, &known) || is_known(&edge.object, &known)) {
+            } else if let Some(at) = edges
+                .iter()
+                .position(|edge| is_known(&edge.subject, &known) || is_known(&edge.object, &known))
+            {
                 let edge = edges.remove(at);
                 let both = is_known(&edge.subject, &known) && is_known(&edge.object, &known);
                 let first = self.speaks_first(edge, both, is_known(&edge.subject, &known))?;
                 used.push(self.edge(edge, first)?);
                 known.extend([edge.subject.clone(), edge.object.clone()]);
             } else if let Some(at) = classes.iter().position(|(node, class)| {
-                self.classes.contains(class) && (edges.is_empty() || edges.iter().any(|edge| edge.subject == *node || edge.object == *node))
+                self.classes.contains(class)
+                    && (edges.is_empty()
+                        || edges
+                            .iter()
+                            .any(|edge| edge.subject == *node || edge.object == *node))
             }) {
                 let (node, class) = classes.remove(at);
                 used.extend(self.class(node, class)?);
@@ -254,11 +332,22 @@ impl<'a, 'g> Maker<'a, 'g> {
         for comparison in &group.comparisons {
             let value = Operand::Value(self.value(&comparison.value)?);
             let var = self.names.get(&comparison.var)?.clone();
-            self.condition(Filter { var, op: comparison.op, value });
+            self.condition(Filter {
+                var,
+                op: comparison.op,
+                value,
+            });
         }
         for ordered in &group.ordered {
-            let (left, right) = (self.names.get(&ordered.left)?.clone(), self.names.get(&ordered.right)?.clone());
-            self.condition(Filter { var: left, op: ordered.op, value: Operand::Var(right) });
+            let (left, right) = (
+                self.names.get(&ordered.left)?.clone(),
+                self.names.get(&ordered.right)?.clone(),
+            );
+            self.condition(Filter {
+                var: left,
+                op: ordered.op,
+                value: Operand::Var(right),
+            });
         }
         used.sort_unstable();
         used.dedup();
@@ -286,40 +375,85 @@ impl<'a, 'g> Maker<'a, 'g> {
 
     fn edge(&mut self, edge: &Edge, subject_first: bool) -> Option<usize> {
         let [step] = &edge.steps[..] else { return None };
-        let (first, second) = if subject_first { (&edge.subject, &edge.object) } else { (&edge.object, &edge.subject) };
+        let (first, second) = if subject_first {
+            (&edge.subject, &edge.object)
+        } else {
+            (&edge.object, &edge.subject)
+        };
         let (subject, object) = (self.end(first)?, self.end(second)?);
         let kg = self.session.kg();
-        let found = kg.find(&Term::Iri(step.relation.clone())).map(|node| Relation::Plain(node.relation()));
-        let link = found.map(|relation| Link { relation, out: step.forward == subject_first });
+        let found = kg
+            .find(&Term::Iri(step.relation.clone()))
+            .map(|node| Relation::Plain(node.relation()));
+        let link = found.map(|relation| Link {
+            relation,
+            out: step.forward == subject_first,
+        });
         let phrase = phrase(kg, &step.relation)?;
-        Some(self.push(Triple { subject, phrase, object }, link))
+        Some(self.push(
+            Triple {
+                subject,
+                phrase,
+                object,
+            },
+            link,
+        ))
     }
 
     fn interval(&mut self, interval: &crate::graph::Interval) -> Option<usize> {
         let kg = self.session.kg();
-        let id = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).map(toolbox::term::NodeId::relation);
+        let id = |iri: &str| {
+            kg.find(&Term::Iri(iri.to_owned()))
+                .map(toolbox::term::NodeId::relation)
+        };
         let (from, to) = (id(&interval.from)?, id(&interval.to)?);
-        let index = kg.schema().intervals.iter().position(|known| known.from == from && known.to == to)?;
+        let index = kg
+            .schema()
+            .intervals
+            .iter()
+            .position(|known| known.from == from && known.to == to)?;
         let subject = self.end(&interval.node)?;
         self.fresh -= 1;
         let var = self.fresh;
         self.compared.insert(var);
         let name = self.name(var)?;
         let value = self.value(&interval.value)?;
-        self.condition(Filter { var: name.clone(), op: Op::Eq, value: Operand::Value(value) });
+        self.condition(Filter {
+            var: name.clone(),
+            op: Op::Eq,
+            value: Operand::Value(value),
+        });
         let phrase = words(&kg.schema().intervals[index].name)?;
-        let link = Link { relation: Relation::Interval(index), out: true };
-        Some(self.push(Triple { subject, phrase, object: End::Var(name) }, Some(link)))
+        let link = Link {
+            relation: Relation::Interval(index),
+            out: true,
+        };
+        Some(self.push(
+            Triple {
+                subject,
+                phrase,
+                object: End::Var(name),
+            },
+            Some(link),
+        ))
     }
 }
 
 /// What a relation is called: its label where its name says nothing, else the words of the last segment of its name.
 fn phrase(kg: &dyn Kg, iri: &str) -> Option<String> {
-    let label = kg.find(&Term::Iri(iri.to_owned())).and_then(|node| kg.label(node));
+    let label = kg
+        .find(&Term::Iri(iri.to_owned()))
+        .and_then(|node| kg.label(node));
     let own = words(iri);
     // `P31` is no word.
-    let telling = own.as_ref().is_some_and(|own| own.chars().filter(|c| c.is_alphabetic()).count() > 2);
-    if telling { own } else { label.as_deref().and_then(clean).or(own) }
+    let telling = own
+        .as_ref()
+        .is_some_and(|own| own.chars().filter(|c| c.is_alphabetic()).count() > 2);
+    if telling {
+        own
+    } else {
+        label.as_deref().and_then(clean).or(own)
+    }
 }
 
 /// The words of the last segment of a name.
@@ -339,10 +473,30 @@ fn words(name: &str) -> Option<String> {
 
 /// A phrase as the grammar of triples allows it.
 fn clean(text: &str) -> Option<String> {
-    let kept: String = text.to_lowercase().chars().map(|c| if c.is_control() || "<>,".contains(c) { ' ' } else { c }).collect();
-    let phrase: String = kept.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(PHRASE_CHARS).collect();
+    let kept: String = text
+        .to_lowercase()
+        .chars()
+        .map(|c| {
+            if c.is_control() || "<>,".contains(c) {
+                ' '
+            } else {
+                c
+            }
+        })
+        .collect();
+    let phrase: String = kept
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(PHRASE_CHARS)
+        .collect();
     let phrase = phrase.trim_end().to_owned();
     // What says that two are the same is no relation.
-    let phrase = if phrase == IS { format!("{IS} of") } else { phrase };
+    let phrase = if phrase == IS {
+        format!("{IS} of")
+    } else {
+        phrase
+    };
     (phrase.chars().count() >= 2).then_some(phrase)
 }

@@ -10,7 +10,10 @@ use toolbox::kg::Kg;
 use toolbox::link;
 use toolbox::memory::{Layout, Template};
 use toolbox::transcript::Turn;
-use toolbox::triad::{self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Tried, Try, fill, print_triples, solve};
+use toolbox::triad::{
+    self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Tried, Try, fill, print_triples,
+    solve,
+};
 
 use self::gold::Gold;
 use super::AgentExamples;
@@ -40,16 +43,34 @@ const ENTITIES: f64 = 0.3;
 
 impl<'a> TriadExamples<'a> {
     pub(super) fn new(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Self {
-        Self { kg, renderer: Renderer::new(kg, template, options), options }
+        Self {
+            kg,
+            renderer: Renderer::new(kg, template, options),
+            options,
+        }
     }
 
     fn exec_options(&self, verified: &Verified) -> ExecOptions {
         verified.exec_options(self.options)
     }
 
-    fn gold<'g>(&self, question: &GoldQuestion, verified: &Verified, session: &Session<'g>) -> Option<Gold> {
+    fn gold<'g>(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+        session: &Session<'g>,
+    ) -> Option<Gold> {
         let query = verify::parsed(question).ok()?;
-        let known = |kg| graph_of(&query, &Context { kg, ..Context::default() }).ok();
+        let known = |kg| {
+            graph_of(
+                &query,
+                &Context {
+                    kg,
+                    ..Context::default()
+                },
+            )
+            .ok()
+        };
         // What the graph at hand does not know is read without it.
         let graph = known(Some(self.kg)).or_else(|| known(None))?;
         let classes: Vec<String> = verified
@@ -64,27 +85,67 @@ impl<'a> TriadExamples<'a> {
     }
 
     /// The gold query, filled, if it gives the answer.
-    fn filled(&self, gold: &Gold, verified: &Verified, session: &Session<'_>) -> Option<FilledQuery> {
-        let query = fill(&gold.template, &gold.triples, &gold.links, &session.linked().entities, session).ok()?;
-        let bounds = Bounds { until: Instant::now() + self.options.deadline, rows: Options::default().rows };
+    fn filled(
+        &self,
+        gold: &Gold,
+        verified: &Verified,
+        session: &Session<'_>,
+    ) -> Option<FilledQuery> {
+        let query = fill(
+            &gold.template,
+            &gold.triples,
+            &gold.links,
+            &session.linked().entities,
+            session,
+        )
+        .ok()?;
+        let bounds = Bounds {
+            until: Instant::now() + self.options.deadline,
+            rows: Options::default().rows,
+        };
         let solved = solve(session, &query, bounds).ok()?;
         (solved.value == verified.value).then_some(query)
     }
 
     /// Conversations of a question: the main one, and one of each selection that has its own.
-    fn conversations(&self, question: &GoldQuestion, verified: &Verified) -> Option<Vec<Vec<Turn>>> {
+    fn conversations(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Option<Vec<Vec<Turn>>> {
         let mut options = self.exec_options(verified);
-        let plain = Session::new(self.kg, &question.question, verified.linked.clone(), &verified.must_offer, options.clone());
+        let plain = Session::new(
+            self.kg,
+            &question.question,
+            verified.linked.clone(),
+            &verified.must_offer,
+            options.clone(),
+        );
         let gold = self.gold(question, verified, &plain)?;
-        options.must_show.extend(gold.links.iter().flatten().map(|link| link.relation));
-        let session = Session::new(self.kg, &question.question, verified.linked.clone(), &verified.must_offer, options);
+        options
+            .must_show
+            .extend(gold.links.iter().flatten().map(|link| link.relation));
+        let session = Session::new(
+            self.kg,
+            &question.question,
+            verified.linked.clone(),
+            &verified.must_offer,
+            options,
+        );
         let query = match verified.abstain {
             false => Some(self.filled(&gold, verified, &session)?),
             true => None,
         };
         let two = hash::falls_into(TWO_RELATIONS, 0, "relations", &question.id);
-        let options = Options { relations: if two { 2 } else { 1 }, ..Options::default() };
-        let share = if verified.abstain { RETRIED_MISSING } else { RETRIED };
+        let options = Options {
+            relations: if two { 2 } else { 1 },
+            ..Options::default()
+        };
+        let share = if verified.abstain {
+            RETRIED_MISSING
+        } else {
+            RETRIED
+        };
         let before = match hash::falls_into(share, 0, "retried", &question.id) {
             true if verified.abstain => {
                 let missing = (0..gold.triples.len())
@@ -95,11 +156,29 @@ impl<'a> TriadExamples<'a> {
             true => vec![Failure::NoSolution(String::new())],
             false => Vec::new(),
         };
-        let entities = session.linked().entities.iter().map(|&node| vec![node]).collect();
-        let mut attempt = Try::new(&session, &options, entities, self.options.deadline, &before, Tried::default());
+        let entities = session
+            .linked()
+            .entities
+            .iter()
+            .map(|&node| vec![node])
+            .collect();
+        let mut attempt = Try::new(
+            &session,
+            &options,
+            entities,
+            self.options.deadline,
+            &before,
+            Tried::default(),
+        );
         let mut all = Vec::new();
         while let Some(request) = attempt.request() {
-            let text = answered(&gold, query.as_ref(), request.task, &attempt, options.relations)?;
+            let text = answered(
+                &gold,
+                query.as_ref(),
+                request.task,
+                &attempt,
+                options.relations,
+            )?;
             if !request.phrase.matches(&text) {
                 return None;
             }
@@ -122,9 +201,13 @@ impl<'a> TriadExamples<'a> {
     fn entity_selections(&self, question: &GoldQuestion, verified: &Verified) -> Vec<Vec<Turn>> {
         let mut all = Vec::new();
         for &node in &verified.linked.entities {
-            let Some((start, end)) = link::mention(self.kg, &question.question, node) else { continue };
+            let Some((start, end)) = link::mention(self.kg, &question.question, node) else {
+                continue;
+            };
             let mention = &question.question[start..end];
-            let Ok(found) = link::candidates(self.kg, mention) else { continue };
+            let Ok(found) = link::candidates(self.kg, mention) else {
+                continue;
+            };
             let mut nodes: Vec<_> = found.into_iter().map(|candidate| candidate.node).collect();
             if nodes.len() < 2 {
                 continue;
@@ -138,7 +221,9 @@ impl<'a> TriadExamples<'a> {
             }
             nodes.truncate(triad::MEANINGS);
             let request = triad::entity_request(self.kg, &question.question, mention, &nodes, 1);
-            let Some(place) = nodes.iter().position(|&candidate| candidate == node) else { continue };
+            let Some(place) = nodes.iter().position(|&candidate| candidate == node) else {
+                continue;
+            };
             let mut turns = request.turns;
             turns.push(Turn::call(format!("d{place}")));
             all.push(turns);
@@ -146,10 +231,21 @@ impl<'a> TriadExamples<'a> {
         all
     }
 
-    fn write(&self, question: &GoldQuestion, verified: &Verified, conversations: &[Vec<Turn>], examples: &mut Vec<Example>) {
+    fn write(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+        conversations: &[Vec<Turn>],
+        examples: &mut Vec<Example>,
+    ) {
         examples.extend(conversations.iter().map(|turns| {
             let trained = turns.iter().filter(|turn| turn.trained).count();
-            Example { step: trained, n_steps: trained, layout: Layout::Dialogue, ..self.renderer.example(question, verified, turns, 1) }
+            Example {
+                step: trained,
+                n_steps: trained,
+                layout: Layout::Dialogue,
+                ..self.renderer.example(question, verified, turns, 1)
+            }
         }));
     }
 }
@@ -157,23 +253,36 @@ impl<'a> TriadExamples<'a> {
 /// Whether a session sees the relation of a link.
 fn seen(session: &Session<'_>, verified: &Verified, link: triad::Link) -> bool {
     match link.relation {
-        toolbox::exec::Relation::Plain(id) => !verified.without.contains(&id) && session.kg().uses(id) > 0,
+        toolbox::exec::Relation::Plain(id) => {
+            !verified.without.contains(&id) && session.kg().uses(id) > 0
+        }
         toolbox::exec::Relation::Interval(_) => true,
     }
 }
 
 /// The gold answer to a request.
-fn answered(gold: &Gold, query: Option<&FilledQuery>, task: SubTask, attempt: &Try<'_, '_>, most: usize) -> Option<String> {
+fn answered(
+    gold: &Gold,
+    query: Option<&FilledQuery>,
+    task: SubTask,
+    attempt: &Try<'_, '_>,
+    most: usize,
+) -> Option<String> {
     Some(match task {
         SubTask::Triples => print_triples(&gold.triples),
         SubTask::Type => gold.template.kind.text().to_owned(),
         SubTask::Relations(triple) => {
             let shown = attempt.shown();
-            match gold.links[triple].and_then(|link| shown.iter().position(|(other, _)| *other == link)) {
+            match gold.links[triple]
+                .and_then(|link| shown.iter().position(|(other, _)| *other == link))
+            {
                 Some(right) => {
                     let others = (0..shown.len()).filter(|&i| i != right);
                     let chosen = std::iter::once(right).chain(others).take(most);
-                    chosen.map(|i| shown[i].1.clone()).collect::<Vec<_>>().join(", ")
+                    chosen
+                        .map(|i| shown[i].1.clone())
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 }
                 // With the relation in the graph and not around the triple, something else is missing.
                 None if query.is_none() => triad::grammar::NONE.to_owned(),
@@ -182,7 +291,10 @@ fn answered(gold: &Gold, query: Option<&FilledQuery>, task: SubTask, attempt: &T
         }
         SubTask::Template => gold.template.to_string(),
         SubTask::Query => {
-            let place = attempt.matched().iter().position(|(matched, _)| Some(matched) == query)?;
+            let place = attempt
+                .matched()
+                .iter()
+                .position(|(matched, _)| Some(matched) == query)?;
             format!("q{place}")
         }
         SubTask::Answer => triad::FROM_GRAPH.to_owned(),
@@ -191,19 +303,33 @@ fn answered(gold: &Gold, query: Option<&FilledQuery>, task: SubTask, attempt: &T
 }
 
 impl AgentExamples for TriadExamples<'_> {
-    fn examples(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
+    fn examples(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Result<Vec<Example>, String> {
         let mut examples = Vec::new();
-        let Some(conversations) = self.conversations(question, verified) else { return Ok(examples) };
+        let Some(conversations) = self.conversations(question, verified) else {
+            return Ok(examples);
+        };
         self.write(question, verified, &conversations, &mut examples);
         if verified.abstain {
             return Ok(examples);
         }
         if hash::falls_into(ENTITIES, 0, "entities", &question.id) {
-            self.write(question, verified, &self.entity_selections(question, verified), &mut examples);
+            self.write(
+                question,
+                verified,
+                &self.entity_selections(question, verified),
+                &mut examples,
+            );
         }
-        if matches!(verified.value, Value::Set(_)) && hash::falls_into(MISSING, 0, "missing", &question.id) {
+        if matches!(verified.value, Value::Set(_))
+            && hash::falls_into(MISSING, 0, "missing", &question.id)
+        {
             let choice = hash::number(0, "missing relation", &question.id);
-            if let Some(given_up) = verify::abstention(self.kg, question, verified, self.options, choice)
+            if let Some(given_up) =
+                verify::abstention(self.kg, question, verified, self.options, choice)
                 && let Some(conversations) = self.conversations(question, &given_up)
             {
                 self.write(question, &given_up, &conversations, &mut examples);

@@ -12,10 +12,19 @@ use crate::refusal::Refusal;
 
 impl Compiler<'_> {
     pub(super) fn is_compared(&self, view: &View<'_>, var: Var) -> bool {
-        view.group.comparisons.iter().any(|comparison| comparison.var == var)
+        view.group
+            .comparisons
+            .iter()
+            .any(|comparison| comparison.var == var)
             || view.group.choices.iter().any(|(known, _)| *known == var)
-            || view.group.differ.iter().any(|(known, term)| *known == var && self.answer != Some(var) && self.is_known(term))
-            || view.group.ordered.iter().any(|ordered| ordered.left == var || ordered.right == var)
+            || view.group.differ.iter().any(|(known, term)| {
+                *known == var && self.answer != Some(var) && self.is_known(term)
+            })
+            || view
+                .group
+                .ordered
+                .iter()
+                .any(|ordered| ordered.left == var || ordered.right == var)
     }
 
     /// Whether the graph, if there is one, holds a term: what it does not hold, everything differs from.
@@ -25,13 +34,24 @@ impl Compiler<'_> {
 
     /// A branch that ends in an entity: a semi-join where it is one edge on an inner node (rule R14), else compiled from the entity
     /// towards the node and intersected. On the answer the entity starts a branch of its own: the planner meets the second topic there.
-    pub(super) fn entity_constraint(&mut self, view: &View<'_>, node: Var, set: Arg, start: &Start) -> Result<Arg, Refusal> {
+    pub(super) fn entity_constraint(
+        &mut self,
+        view: &View<'_>,
+        node: Var,
+        set: Arg,
+        start: &Start,
+    ) -> Result<Arg, Refusal> {
         if let Entry::Edge(edge) = start.entry
-            && let (Node::Entity(iri), [step]) = (view.far(edge, node), view.edge(edge).steps.as_slice())
+            && let (Node::Entity(iri), [step]) =
+                (view.far(edge, node), view.edge(edge).steps.as_slice())
             && step.forward == view.is_subject(edge, node)
             && (self.answer != Some(node) || self.is_wide(iri, &step.relation))
         {
-            let rest = vec![Arg::Name(self.names.relation(&step.relation)?), Arg::Op(Op::Eq), Arg::Name(self.names.iri(iri)?)];
+            let rest = vec![
+                Arg::Name(self.names.relation(&step.relation)?),
+                Arg::Op(Op::Eq),
+                Arg::Name(self.names.iri(iri)?),
+            ];
             return Ok(self.along(Tool::GetEntityByConstraint, &set, rest));
         }
         let branch = self.enter(view, node, start)?;
@@ -39,31 +59,54 @@ impl Compiler<'_> {
     }
 
     fn is_wide(&self, iri: &str, relation: &str) -> bool {
-        let Some(kg) = self.names.kg else { return false };
+        let Some(kg) = self.names.kg else {
+            return false;
+        };
         let find = |iri: &str| kg.find(&Term::Iri(iri.to_owned()));
         match (find(iri), find(relation)) {
-            (Some(entity), Some(relation)) => kg.heads(relation.relation(), entity).len() > BRANCH_SIZE,
+            (Some(entity), Some(relation)) => {
+                kg.heads(relation.relation(), entity).len() > BRANCH_SIZE
+            }
             _ => false,
         }
     }
 
     /// Comparisons of one attribute; of alternatives, each is compared and what any of them keeps is kept.
-    pub(super) fn attribute(&mut self, view: &View<'_>, node: Var, set: &Arg, edge: usize) -> Result<Arg, Refusal> {
+    pub(super) fn attribute(
+        &mut self,
+        view: &View<'_>,
+        node: Var,
+        set: &Arg,
+        edge: usize,
+    ) -> Result<Arg, Refusal> {
         let along = view.is_subject(edge, node);
         let steps = view.edge(edge).steps.as_slice();
         if steps.is_empty() || steps.iter().any(|step| step.forward != along) {
             return Err(Refusal::Filter);
         }
-        let kept = steps.iter().map(|step| self.compared(view, set.clone(), edge, node, step)).collect::<Result<_, _>>()?;
+        let kept = steps
+            .iter()
+            .map(|step| self.compared(view, set.clone(), edge, node, step))
+            .collect::<Result<_, _>>()?;
         Ok(self.combine(Tool::Union, kept))
     }
 
     /// Comparisons of what one step leads to.
-    fn compared(&mut self, view: &View<'_>, mut set: Arg, edge: usize, node: Var, step: &Step) -> Result<Arg, Refusal> {
+    fn compared(
+        &mut self,
+        view: &View<'_>,
+        mut set: Arg,
+        edge: usize,
+        node: Var,
+        step: &Step,
+    ) -> Result<Arg, Refusal> {
         let relation = self.names.relation(&step.relation)?;
         let reached = set.clone();
         let mut wanted = Vec::new();
-        let mut held = Held::Tests { tests: Vec::new(), others: Vec::new() };
+        let mut held = Held::Tests {
+            tests: Vec::new(),
+            others: Vec::new(),
+        };
         match view.far(edge, node) {
             Node::Literal(literal) => {
                 wanted.push((Op::Eq, self.literal(literal)));
@@ -72,20 +115,34 @@ impl Compiler<'_> {
             Node::Entity(_) => {}
             Node::Var(var) => {
                 let (mut tests, mut others) = (Vec::new(), Vec::new());
-                for comparison in view.group.comparisons.iter().filter(|comparison| comparison.var == *var) {
+                for comparison in view
+                    .group
+                    .comparisons
+                    .iter()
+                    .filter(|comparison| comparison.var == *var)
+                {
                     wanted.push((comparison.op, self.literal(&comparison.value)));
                     tests.push(algebra::of_tail(&comparison.test, *var));
                 }
                 for (_, either) in view.group.choices.iter().filter(|(known, _)| known == var) {
                     let sets = either.iter().map(|comparison| {
-                        let rest = vec![Arg::name(&relation), Arg::Op(comparison.op), self.literal(&comparison.value)];
+                        let rest = vec![
+                            Arg::name(&relation),
+                            Arg::Op(comparison.op),
+                            self.literal(&comparison.value),
+                        ];
                         self.along(Tool::GetEntityByConstraint, &set, rest)
                     });
                     let sets: Vec<Arg> = sets.collect();
                     set = self.combine(Tool::Union, sets);
                     tests.push(algebra::of_tail(&algebra::any(either), *var));
                 }
-                for (_, term) in view.group.differ.iter().filter(|(known, term)| known == var && self.is_known(term)) {
+                for (_, term) in view
+                    .group
+                    .differ
+                    .iter()
+                    .filter(|(known, term)| known == var && self.is_known(term))
+                {
                     // Literals that attributes must not be are comparisons already.
                     let value = self.names.node(term)?;
                     wanted.push((Op::Ne, Arg::Name(value)));
@@ -114,10 +171,19 @@ impl Compiler<'_> {
             }
         }
         for (op, value) in wanted {
-            set = self.along(Tool::GetEntityByConstraint, &set, vec![Arg::name(&relation), Arg::Op(op), value]);
+            set = self.along(
+                Tool::GetEntityByConstraint,
+                &set,
+                vec![Arg::name(&relation), Arg::Op(op), value],
+            );
         }
         if set != reached {
-            self.checks.push(Check { input: reached, output: set.clone(), relation: step.relation.clone(), held });
+            self.checks.push(Check {
+                input: reached,
+                output: set.clone(),
+                relation: step.relation.clone(),
+                held,
+            });
         }
         Ok(set)
     }

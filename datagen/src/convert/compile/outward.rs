@@ -10,11 +10,17 @@ use crate::refusal::Refusal;
 impl Compiler<'_> {
     /// Whether an edge away from a node without an entity behind it constrains the node; notes what may be left out.
     pub(super) fn counts(&mut self, view: &View<'_>, node: Var, edge: usize) -> bool {
-        let Some(far) = view.far(edge, node).var() else { return true };
+        let Some(far) = view.far(edge, node).var() else {
+            return true;
+        };
         if self.extreme.is_some_and(|(attribute, _)| attribute == far) {
             return false;
         }
-        let label = view.edge(edge).steps.iter().all(|step| self.names.vocabulary.is_label(&step.relation));
+        let label = view
+            .edge(edge)
+            .steps
+            .iter()
+            .all(|step| self.names.vocabulary.is_label(&step.relation));
         if label && view.is_leaf(far) {
             return false;
         }
@@ -31,37 +37,66 @@ impl Compiler<'_> {
     fn is_bare(&self, view: &View<'_>, var: Var, via: usize) -> bool {
         let plain = |node: &Node| node.var() != Some(var);
         let bare = view.group.classes.iter().all(|(node, _)| plain(node))
-            && view.group.intervals.iter().all(|interval| plain(&interval.node))
+            && view
+                .group
+                .intervals
+                .iter()
+                .all(|interval| plain(&interval.node))
             && view.own_entity_starts(var).is_empty()
             && !self.is_compared(view, var)
             && self.extreme.is_none_or(|(attribute, _)| attribute != var);
         let edges = view.edges_at(var, &[via]);
-        bare && edges.into_iter().all(|edge| view.far(edge, var).var().is_some_and(|far| self.is_bare(view, far, edge)))
+        bare && edges.into_iter().all(|edge| {
+            view.far(edge, var)
+                .var()
+                .is_some_and(|far| self.is_bare(view, far, edge))
+        })
     }
 
     /// With an extreme, the answer's side is walked again behind it.
     fn leads_to_answer(&self, view: &View<'_>, var: Var, via: usize) -> bool {
-        let (Some(_), Some(answer)) = (self.extreme, self.answer) else { return false };
+        let (Some(_), Some(answer)) = (self.extreme, self.answer) else {
+            return false;
+        };
         var == answer
-            || view
-                .edges_at(var, &[via])
-                .into_iter()
-                .any(|edge| view.far(edge, var).var().is_some_and(|far| self.leads_to_answer(view, far, edge)))
+            || view.edges_at(var, &[via]).into_iter().any(|edge| {
+                view.far(edge, var)
+                    .var()
+                    .is_some_and(|far| self.leads_to_answer(view, far, edge))
+            })
     }
 
     /// Out along an edge, narrow there, back, and intersect with where it began (rule R16).
-    pub(super) fn out_and_back(&mut self, view: &View<'_>, node: Var, set: Arg, edge: usize, close: bool) -> Result<Arg, Refusal> {
-        let Node::Var(far) = view.far(edge, node) else { return Err(Refusal::Filter) };
+    pub(super) fn out_and_back(
+        &mut self,
+        view: &View<'_>,
+        node: Var,
+        set: Arg,
+        edge: usize,
+        close: bool,
+    ) -> Result<Arg, Refusal> {
+        let Node::Var(far) = view.far(edge, node) else {
+            return Err(Refusal::Filter);
+        };
         let (steps, subject) = (&view.edge(edge).steps, view.is_subject(edge, node));
         let out = self.walk(&set, steps, subject)?;
         let there = self.narrow(view, *far, &out, &[edge], None, true)?;
         self.sets.insert(*far, there.clone());
         let back = self.walk(&there, steps, !subject)?;
-        Ok(if close { self.intersect(set, back) } else { back })
+        Ok(if close {
+            self.intersect(set, back)
+        } else {
+            back
+        })
     }
 
     /// Edges that close a cycle, as intersections: with a graph only, whose verification sees whether the sets said enough.
-    pub(super) fn close(&mut self, view: &View<'_>, node: Var, mut set: Arg) -> Result<Arg, Refusal> {
+    pub(super) fn close(
+        &mut self,
+        view: &View<'_>,
+        node: Var,
+        mut set: Arg,
+    ) -> Result<Arg, Refusal> {
         for &edge in &view.closing {
             let ends = (view.edge(edge).subject.var(), view.edge(edge).object.var());
             let far = match ends {
@@ -69,8 +104,16 @@ impl Compiler<'_> {
                 (Some(a), Some(b)) if b == node => a,
                 _ => continue,
             };
-            let Some(known) = self.sets.get(&far).cloned().filter(|_| far != node && !self.closed.contains(&edge)) else { continue };
-            let reached = self.walk(&known, &view.edge(edge).steps, !view.is_subject(edge, node))?;
+            let Some(known) = self
+                .sets
+                .get(&far)
+                .cloned()
+                .filter(|_| far != node && !self.closed.contains(&edge))
+            else {
+                continue;
+            };
+            let reached =
+                self.walk(&known, &view.edge(edge).steps, !view.is_subject(edge, node))?;
             set = self.intersect(set, reached);
             self.closed.insert(edge);
         }

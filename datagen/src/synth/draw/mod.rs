@@ -123,7 +123,11 @@ impl Draw<'_, '_> {
             "entity-constraint" => {
                 literal.is_none().then_some(())?;
                 let other = self.thing(o)?;
-                let set = self.reach(s, 1)?.keep(Test::Is { relation: r, forward: true, set: Box::new(other) });
+                let set = self.reach(s, 1)?.keep(Test::Is {
+                    relation: r,
+                    forward: true,
+                    set: Box::new(other),
+                });
                 if profile.is_statement(s) || self.rng.chance(0.4) {
                     let (set, end) = self.onward(set, s)?;
                     return self.list(set, end);
@@ -138,11 +142,23 @@ impl Draw<'_, '_> {
             }
             "two-constraints" => {
                 let value = literal?;
-                let shape = if tail == Tail::Text { "literal-constraint" } else { "comparison" };
+                let shape = if tail == Tail::Text {
+                    "literal-constraint"
+                } else {
+                    "comparison"
+                };
                 let test = self.value_test(shape, r, tail, &value)?;
-                let second = if self.rng.chance(0.5) { self.entity_test(s, Some(r)) } else { self.attribute_test(s, Some(r)) }?;
+                let second = if self.rng.chance(0.5) {
+                    self.entity_test(s, Some(r))
+                } else {
+                    self.attribute_test(s, Some(r))
+                }?;
                 let base = self.base(s)?;
-                let set = if self.rng.chance(0.5) { base.keep(test).keep(second) } else { base.keep(second).keep(test) };
+                let set = if self.rng.chance(0.5) {
+                    base.keep(test).keep(second)
+                } else {
+                    base.keep(second).keep(test)
+                };
                 self.tested(set, s)
             }
             "superlative" | "superlative-attribute" => {
@@ -164,33 +180,56 @@ impl Draw<'_, '_> {
                     // How many different values an attribute has.
                     let class = profile.relations[r].heads?;
                     (tail == Tail::Text || self.rng.chance(0.3)).then_some(())?;
-                    Some(Ask::Count { set: Set::Class(class).walk(r, true) })
+                    Some(Ask::Count {
+                        set: Set::Class(class).walk(r, true),
+                    })
                 }
                 None if self.rng.chance(0.2) => {
                     // How many things are in use at all: dogs that went through any treatment.
                     let class = profile.relations[r].heads?;
-                    Some(Ask::Count { set: Set::Class(class).walk(r, true) })
+                    Some(Ask::Count {
+                        set: Set::Class(class).walk(r, true),
+                    })
                 }
                 None if self.rng.chance(0.5) => {
                     let from = self.reach(s, 0)?;
-                    Some(Ask::Count { set: from.walk(r, true) })
+                    Some(Ask::Count {
+                        set: from.walk(r, true),
+                    })
                 }
                 None => {
                     let from = self.thing(o)?;
-                    Some(Ask::Count { set: from.walk(r, false) })
+                    Some(Ask::Count {
+                        set: from.walk(r, false),
+                    })
                 }
             },
             "boolean" => {
                 literal.is_none().then_some(())?;
                 let of = self.lone(s)?;
-                let other = if self.rng.chance(0.5) { o } else { self.rng.pick(&profile.relations[r].sample)?.1 };
+                let other = if self.rng.chance(0.5) {
+                    o
+                } else {
+                    self.rng.pick(&profile.relations[r].sample)?.1
+                };
                 let set = Box::new(self.lone(other)?);
-                Some(Ask::Yes { of, test: Test::Is { relation: r, forward: true, set } })
+                Some(Ask::Yes {
+                    of,
+                    test: Test::Is {
+                        relation: r,
+                        forward: true,
+                        set,
+                    },
+                })
             }
             "boolean-comparison" => {
                 matches!(tail, Tail::Number | Tail::Time).then_some(())?;
                 let other = self.rng.pick(&profile.relations[r].sample)?.1;
-                let value = profile.kg.term(if self.rng.chance(0.5) { o } else { other }).as_literal()?.clone();
+                let value = profile
+                    .kg
+                    .term(if self.rng.chance(0.5) { o } else { other })
+                    .as_literal()?
+                    .clone();
                 let test = self.value_test("comparison", r, tail, &value)?;
                 let of = self.lone(s)?;
                 Some(Ask::Yes { of, test })
@@ -200,7 +239,12 @@ impl Draw<'_, '_> {
                 let (other, _) = *self.rng.pick(&profile.relations[r].sample)?;
                 let named = |node: NodeId| profile.is_thing(node) && profile.is_labelled(node);
                 (other != s && named(s) && named(other)).then_some(())?;
-                Some(Ask::Compare { left: s, right: other, relation: r, max: self.rng.chance(0.6) })
+                Some(Ask::Compare {
+                    left: s,
+                    right: other,
+                    relation: r,
+                    max: self.rng.chance(0.6),
+                })
             }
             "union" => self.union(r, s, o, literal.as_ref()),
             "interval" => self.interval(r, s, o),
@@ -235,7 +279,11 @@ impl Draw<'_, '_> {
                         };
                         self.value_test(shape, r, tail, &value)?
                     }
-                    None => Test::Is { relation: r, forward: true, set: Box::new(self.thing(o)?) },
+                    None => Test::Is {
+                        relation: r,
+                        forward: true,
+                        set: Box::new(self.thing(o)?),
+                    },
                 };
                 self.tested(Set::Class(class).keep(test), s)
             }
@@ -267,7 +315,9 @@ impl Draw<'_, '_> {
             "class-count" | "constrained-count" => {
                 let class = self.class(s)?;
                 if shape == "class-count" {
-                    return Some(Ask::Count { set: Set::Class(class) });
+                    return Some(Ask::Count {
+                        set: Set::Class(class),
+                    });
                 }
                 if self.rng.chance(0.35)
                     && let Some(set) = self.joined_set(s)
@@ -276,10 +326,18 @@ impl Draw<'_, '_> {
                 }
                 let test = match literal {
                     Some(value) => {
-                        let shape = if tail == Tail::Text { "literal-constraint" } else { "comparison" };
+                        let shape = if tail == Tail::Text {
+                            "literal-constraint"
+                        } else {
+                            "comparison"
+                        };
                         self.value_test(shape, r, tail, &value)?
                     }
-                    None => Test::Is { relation: r, forward: true, set: Box::new(self.thing(o)?) },
+                    None => Test::Is {
+                        relation: r,
+                        forward: true,
+                        set: Box::new(self.thing(o)?),
+                    },
                 };
                 let mut set = Set::Class(class).keep(test);
                 if self.rng.chance(0.15) {
@@ -296,9 +354,12 @@ impl Draw<'_, '_> {
 
     /// The extreme of a class by an attribute of what its members are joined to, as tables join: a player's height stands with the person.
     fn joined_superlative(&mut self, r: usize, s: NodeId) -> Option<Ask> {
-        let step = self.neighbour(s, None, |profile, other| profile.is_thing(other) && profile.class_of(other).is_some())?;
+        let step = self.neighbour(s, None, |profile, other| {
+            profile.is_thing(other) && profile.class_of(other).is_some()
+        })?;
         let class = self.class(step.to)?;
-        let set = Set::Class(class).most_via((step.relation, !step.forward), r, self.rng.chance(0.6));
+        let set =
+            Set::Class(class).most_via((step.relation, !step.forward), r, self.rng.chance(0.6));
         if self.rng.chance(0.6) {
             let (set, end) = self.onward_any(set, step.to)?;
             return self.list(set, end);
@@ -316,9 +377,17 @@ impl Draw<'_, '_> {
                 self.list(set, end)
             }
             "class-constraint" | "constrained-count" => {
-                let test = if self.rng.chance(0.5) { self.attribute_test(node, None) } else { self.entity_test(node, None) };
+                let test = if self.rng.chance(0.5) {
+                    self.attribute_test(node, None)
+                } else {
+                    self.entity_test(node, None)
+                };
                 let set = set.keep(test?);
-                if shape == "constrained-count" { Some(Ask::Count { set }) } else { self.tested(set, node) }
+                if shape == "constrained-count" {
+                    Some(Ask::Count { set })
+                } else {
+                    self.tested(set, node)
+                }
             }
             "type" => {
                 let set = self.reach(node, 1)?.keep(Test::Of(class));

@@ -30,17 +30,34 @@ impl Draw<'_, '_> {
         let Some((_, key, _)) = profile.key(end) else {
             // What has no name of its own goes by the one thing that it is joined to.
             let mut joined = profile.kg.out_relations(end).into_iter().filter_map(|id| {
-                let to = profile.kg.tails(end, id).iter().copied().find(|&to| profile.is_thing(to))?;
+                let to = profile
+                    .kg
+                    .tails(end, id)
+                    .iter()
+                    .copied()
+                    .find(|&to| profile.is_thing(to))?;
                 Some((profile.relation(id)?, profile.key(to)?.1))
             });
             let (join, key) = joined.next()?;
             if joined.next().is_some() || matches!(set, Set::Walk { .. }) {
                 return None;
             }
-            return Some(Ask::List { set: set.silent(join, true).walk(key, true), by: None });
+            return Some(Ask::List {
+                set: set.silent(join, true).walk(key, true),
+                by: None,
+            });
         };
         // Asking for the name of what is given by its name is no question.
-        if let Set::Keep { test: Test::Value { relation, op: Op::Eq, .. } | Test::OneOf { relation, .. }, .. } = &set
+        if let Set::Keep {
+            test:
+                Test::Value {
+                    relation,
+                    op: Op::Eq,
+                    ..
+                }
+                | Test::OneOf { relation, .. },
+            ..
+        } = &set
             && *relation == key
         {
             return None;
@@ -68,10 +85,18 @@ impl Draw<'_, '_> {
         }
         let (class, relation, value) = profile.key(node)?;
         // What goes by an alias is linked as a thing, and its name is then no value of the question.
-        if profile.alias(node).is_some_and(|name| name == value.lexical) && self.rng.chance(0.9) {
+        if profile
+            .alias(node)
+            .is_some_and(|name| name == value.lexical)
+            && self.rng.chance(0.9)
+        {
             return speakable(&value).then_some(Set::Entity(node));
         }
-        speakable(&value).then_some(Set::Class(class).keep(Test::Value { relation, op: Op::Eq, value }))
+        speakable(&value).then_some(Set::Class(class).keep(Test::Value {
+            relation,
+            op: Op::Eq,
+            value,
+        }))
     }
 
     /// A thing that goes by a label.
@@ -83,13 +108,19 @@ impl Draw<'_, '_> {
     pub(super) fn class(&mut self, node: NodeId) -> Option<usize> {
         let classes = self.profile.classes_of(node);
         // The most special one is what people say; now and then a wider one.
-        if self.rng.chance(0.7) { self.profile.class_of(node) } else { self.rng.pick(&classes).copied() }
+        if self.rng.chance(0.7) {
+            self.profile.class_of(node)
+        } else {
+            self.rng.pick(&classes).copied()
+        }
     }
 
     /// A set that holds the node, described over so many relations. A statement node is described by what it hangs on.
     pub(super) fn reach(&mut self, node: NodeId, hops: usize) -> Option<Set> {
         if self.profile.is_statement(node) {
-            let step = self.neighbour(node, None, |profile, other| profile.is_thing(other) && !profile.is_statement(other))?;
+            let step = self.neighbour(node, None, |profile, other| {
+                profile.is_thing(other) && !profile.is_statement(other)
+            })?;
             let from = self.reach(step.to, hops.saturating_sub(1))?;
             return Some(from.silent(step.relation, !step.forward));
         }
@@ -119,8 +150,15 @@ impl Draw<'_, '_> {
     }
 
     /// A set that holds a statement node, described from a side other than `but`.
-    pub(super) fn reach_statement(&mut self, node: NodeId, but: NodeId, hops: usize) -> Option<Set> {
-        let step = self.neighbour(node, Some(but), |profile, other| profile.is_thing(other) && !profile.is_statement(other))?;
+    pub(super) fn reach_statement(
+        &mut self,
+        node: NodeId,
+        but: NodeId,
+        hops: usize,
+    ) -> Option<Set> {
+        let step = self.neighbour(node, Some(but), |profile, other| {
+            profile.is_thing(other) && !profile.is_statement(other)
+        })?;
         let from = self.reach(step.to, hops)?;
         Some(from.silent(step.relation, !step.forward))
     }
@@ -130,17 +168,30 @@ impl Draw<'_, '_> {
         if self.profile.class_of(node).is_some() && self.rng.chance(0.5) {
             return self.class(node).map(Set::Class);
         }
-        self.reach(node, 1).or_else(|| self.class(node).map(Set::Class))
+        self.reach(node, 1)
+            .or_else(|| self.class(node).map(Set::Class))
     }
 
     /// The heads of an edge, described by its tail, and one of them that has a name.
-    pub(super) fn back(&mut self, r: usize, s: NodeId, o: NodeId, literal: &Option<Literal>) -> Option<(Set, NodeId)> {
+    pub(super) fn back(
+        &mut self,
+        r: usize,
+        s: NodeId,
+        o: NodeId,
+        literal: &Option<Literal>,
+    ) -> Option<(Set, NodeId)> {
         let set = match literal {
             None => self.thing(o)?.walk(r, false),
             Some(value) => {
                 speakable(value).then_some(())?;
-                let class = self.profile.relations[r].heads.or_else(|| self.profile.class_of(s))?;
-                Set::Class(class).keep(Test::Value { relation: r, op: Op::Eq, value: value.clone() })
+                let class = self.profile.relations[r]
+                    .heads
+                    .or_else(|| self.profile.class_of(s))?;
+                Set::Class(class).keep(Test::Value {
+                    relation: r,
+                    op: Op::Eq,
+                    value: value.clone(),
+                })
             }
         };
         self.out_of_statements(set, s)
@@ -151,13 +202,25 @@ impl Draw<'_, '_> {
         if !self.profile.is_statement(end) {
             return Some((set, end));
         }
-        let Set::Walk { from, relation, forward, .. } = set else { return None };
+        let Set::Walk {
+            from,
+            relation,
+            forward,
+            ..
+        } = set
+        else {
+            return None;
+        };
         let step = self.neighbour(end, None, |profile, other| !profile.is_statement(other))?;
         // Not back the way it came.
         if step.relation == relation && step.forward != forward {
             return None;
         }
-        Some((from.silent(relation, forward).walk(step.relation, step.forward), step.to))
+        Some((
+            from.silent(relation, forward)
+                .walk(step.relation, step.forward),
+            step.to,
+        ))
     }
 
     /// One relation on, to things.
@@ -176,10 +239,17 @@ impl Draw<'_, '_> {
                 // What a set is given by is known already.
                 let given = match &set {
                     Set::Keep {
-                        test: Test::Value { relation, .. } | Test::Between { relation, .. } | Test::OneOf { relation, .. },
+                        test:
+                            Test::Value { relation, .. }
+                            | Test::Between { relation, .. }
+                            | Test::OneOf { relation, .. },
                         ..
                     }
-                    | Set::Most { via: None, relation, .. } => Some(*relation),
+                    | Set::Most {
+                        via: None,
+                        relation,
+                        ..
+                    } => Some(*relation),
                     _ => None,
                 };
                 let (relation, _, to) = self.attribute(at, given)?;
@@ -193,10 +263,18 @@ impl Draw<'_, '_> {
                 }
                 let set = set.silent(step.relation, step.forward);
                 // Or of what those are joined to: the names of the makers of the models of the cars from 1970.
-                let further = if self.rng.chance(0.35) { self.neighbour(step.to, Some(at), is_classed) } else { None };
+                let further = if self.rng.chance(0.35) {
+                    self.neighbour(step.to, Some(at), is_classed)
+                } else {
+                    None
+                };
                 if let Some(further) = further.filter(|further| !undoes(&set, further)) {
                     let (relation, _, to) = self.attribute(further.to, None)?;
-                    return Some((set.silent(further.relation, further.forward).walk(relation, true), to));
+                    return Some((
+                        set.silent(further.relation, further.forward)
+                            .walk(relation, true),
+                        to,
+                    ));
                 }
                 let (relation, _, to) = self.attribute(step.to, None)?;
                 Some((set.walk(relation, true), to))
@@ -206,21 +284,49 @@ impl Draw<'_, '_> {
     }
 
     /// A neighbour of a node that a test lets pass.
-    pub(super) fn neighbour(&mut self, node: NodeId, but: Option<NodeId>, fits: impl Fn(&Profile<'_>, NodeId) -> bool) -> Option<Step> {
+    pub(super) fn neighbour(
+        &mut self,
+        node: NodeId,
+        but: Option<NodeId>,
+        fits: impl Fn(&Profile<'_>, NodeId) -> bool,
+    ) -> Option<Step> {
         let profile = self.profile;
         let kg = profile.kg;
         let forward = self.rng.chance(0.5);
         for forward in [forward, !forward] {
-            let relations = if forward { kg.out_relations(node) } else { kg.in_relations(node) };
+            let relations = if forward {
+                kg.out_relations(node)
+            } else {
+                kg.in_relations(node)
+            };
             // A few draws: the first relation may lead to nothing that fits.
             for _ in 0..3 {
-                let Some(&id) = self.rng.pick(&relations) else { break };
-                let Some(relation) = profile.relation(id) else { continue };
-                let others = if forward { kg.tails(node, id) } else { kg.heads(id, node) };
+                let Some(&id) = self.rng.pick(&relations) else {
+                    break;
+                };
+                let Some(relation) = profile.relation(id) else {
+                    continue;
+                };
+                let others = if forward {
+                    kg.tails(node, id)
+                } else {
+                    kg.heads(id, node)
+                };
                 let at = self.rng.below(others.len());
-                let found = others.iter().cycle().skip(at).take(others.len().min(NEIGHBOURS));
-                if let Some(&to) = found.into_iter().find(|&&to| Some(to) != but && to != node && fits(profile, to)) {
-                    return Some(Step { relation, forward, to });
+                let found = others
+                    .iter()
+                    .cycle()
+                    .skip(at)
+                    .take(others.len().min(NEIGHBOURS));
+                if let Some(&to) = found
+                    .into_iter()
+                    .find(|&&to| Some(to) != but && to != node && fits(profile, to))
+                {
+                    return Some(Step {
+                        relation,
+                        forward,
+                        to,
+                    });
                 }
             }
         }
@@ -242,12 +348,34 @@ fn is_classed(profile: &Profile<'_>, node: NodeId) -> bool {
 fn is_idle(set: &Set) -> bool {
     match set {
         Set::Entity(_) | Set::Class(_) => false,
-        Set::Walk { from, relation, forward, .. } => {
+        Set::Walk {
+            from,
+            relation,
+            forward,
+            ..
+        } => {
             let given = |set: &Set| match set {
-                Set::Keep { test: Test::Value { relation: tested, op: Op::Eq, .. } | Test::OneOf { relation: tested, .. }, .. } => {
-                    *forward && tested == relation
-                }
-                Set::Keep { test: Test::Is { relation: tested, forward: along, .. }, .. } => tested == relation && along == forward,
+                Set::Keep {
+                    test:
+                        Test::Value {
+                            relation: tested,
+                            op: Op::Eq,
+                            ..
+                        }
+                        | Test::OneOf {
+                            relation: tested, ..
+                        },
+                    ..
+                } => *forward && tested == relation,
+                Set::Keep {
+                    test:
+                        Test::Is {
+                            relation: tested,
+                            forward: along,
+                            ..
+                        },
+                    ..
+                } => tested == relation && along == forward,
                 _ => false,
             };
             given(from) || is_idle(from)
@@ -255,9 +383,19 @@ fn is_idle(set: &Set) -> bool {
         Set::Keep { of, test } => {
             let twice = match (of.as_ref(), test) {
                 (Set::Keep { test: before, .. }, _) if before == test => true,
-                (Set::Walk { from, relation, forward, .. }, Test::Is { relation: tested, forward: along, set }) => {
-                    relation == tested && forward != along && from == set
-                }
+                (
+                    Set::Walk {
+                        from,
+                        relation,
+                        forward,
+                        ..
+                    },
+                    Test::Is {
+                        relation: tested,
+                        forward: along,
+                        set,
+                    },
+                ) => relation == tested && forward != along && from == set,
                 _ => false,
             };
             twice || is_idle(of)

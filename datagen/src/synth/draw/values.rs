@@ -8,30 +8,62 @@ use crate::synth::profile::Tail;
 
 impl Draw<'_, '_> {
     /// An attribute of a node and its value.
-    pub(super) fn attribute(&mut self, node: NodeId, but: Option<usize>) -> Option<(usize, Literal, NodeId)> {
+    pub(super) fn attribute(
+        &mut self,
+        node: NodeId,
+        but: Option<usize>,
+    ) -> Option<(usize, Literal, NodeId)> {
         let profile = self.profile;
-        let relations: Vec<usize> = profile.kg.out_relations(node).into_iter().filter_map(|id| profile.relation(id)).collect();
+        let relations: Vec<usize> = profile
+            .kg
+            .out_relations(node)
+            .into_iter()
+            .filter_map(|id| profile.relation(id))
+            .collect();
         // Keys of rows are asked for now and then.
         let keys = self.rng.chance(0.1);
-        let fits = |&r: &usize| profile.relations[r].tail != Tail::Thing && Some(r) != but && (keys || !profile.relations[r].identifier);
+        let fits = |&r: &usize| {
+            profile.relations[r].tail != Tail::Thing
+                && Some(r) != but
+                && (keys || !profile.relations[r].identifier)
+        };
         let relations: Vec<usize> = relations.into_iter().filter(fits).collect();
         let relation = *self.rng.pick(&relations)?;
         let values = profile.kg.tails(node, profile.relations[relation].id);
         let value = *self.rng.pick(&values)?;
-        Some((relation, profile.kg.term(value).as_literal()?.clone(), value))
+        Some((
+            relation,
+            profile.kg.term(value).as_literal()?.clone(),
+            value,
+        ))
     }
 
     pub(super) fn attribute_test(&mut self, node: NodeId, but: Option<usize>) -> Option<Test> {
         if self.rng.chance(0.25)
-            && let Some(step) = self.neighbour(node, None, |profile, other| profile.is_thing(other) && profile.class_of(other).is_some())
+            && let Some(step) = self.neighbour(node, None, |profile, other| {
+                profile.is_thing(other) && profile.class_of(other).is_some()
+            })
             && let Some(class) = self.profile.class_of(step.to)
         {
             // What the member is joined to passes the test.
             let (relation, value, _) = self.attribute(step.to, but)?;
             let tail = self.profile.relations[relation].tail;
-            let test = self.value_test(if tail == Tail::Text { "literal-constraint" } else { "comparison" }, relation, tail, &value)?;
+            let test = self.value_test(
+                if tail == Tail::Text {
+                    "literal-constraint"
+                } else {
+                    "comparison"
+                },
+                relation,
+                tail,
+                &value,
+            )?;
             let set = Box::new(Set::Class(class).keep(test));
-            return Some(Test::Is { relation: step.relation, forward: step.forward, set });
+            return Some(Test::Is {
+                relation: step.relation,
+                forward: step.forward,
+                set,
+            });
         }
         let (relation, value, _) = self.attribute(node, but)?;
         let tail = self.profile.relations[relation].tail;
@@ -43,17 +75,32 @@ impl Draw<'_, '_> {
     }
 
     pub(super) fn entity_test(&mut self, node: NodeId, but: Option<usize>) -> Option<Test> {
-        let step = self.neighbour(node, None, |profile, other| profile.is_thing(other) && !profile.is_statement(other))?;
+        let step = self.neighbour(node, None, |profile, other| {
+            profile.is_thing(other) && !profile.is_statement(other)
+        })?;
         if Some(step.relation) == but && self.rng.chance(0.5) {
             return None;
         }
         let set = Box::new(self.thing(step.to)?);
-        Some(Test::Is { relation: step.relation, forward: step.forward, set })
+        Some(Test::Is {
+            relation: step.relation,
+            forward: step.forward,
+            set,
+        })
     }
 
     /// A test that a value passes.
-    pub(super) fn value_test(&mut self, shape: &str, relation: usize, tail: Tail, value: &Literal) -> Option<Test> {
-        let with = |lexical: String| Literal { lexical, ..value.clone() };
+    pub(super) fn value_test(
+        &mut self,
+        shape: &str,
+        relation: usize,
+        tail: Tail,
+        value: &Literal,
+    ) -> Option<Test> {
+        let with = |lexical: String| Literal {
+            lexical,
+            ..value.clone()
+        };
         Some(match (shape, tail) {
             ("literal-constraint", Tail::Time) if value.lexical.len() > 4 => return None,
             ("literal-constraint", _) => {
@@ -63,43 +110,105 @@ impl Draw<'_, '_> {
                     && let Some(other) = self.other_value(relation, value)
                 {
                     return Some(if tail == Tail::Text && self.rng.chance(0.4) {
-                        Test::Value { relation, op: Op::Ne, value: other }
+                        Test::Value {
+                            relation,
+                            op: Op::Ne,
+                            value: other,
+                        }
                     } else {
-                        Test::OneOf { relation, values: [value.clone(), other] }
+                        Test::OneOf {
+                            relation,
+                            values: [value.clone(), other],
+                        }
                     });
                 }
-                Test::Value { relation, op: Op::Eq, value: value.clone() }
+                Test::Value {
+                    relation,
+                    op: Op::Eq,
+                    value: value.clone(),
+                }
             }
-            ("negation", Tail::Text) => Test::Value { relation, op: Op::Ne, value: self.other_value(relation, value)? },
+            ("negation", Tail::Text) => Test::Value {
+                relation,
+                op: Op::Ne,
+                value: self.other_value(relation, value)?,
+            },
             ("comparison", Tail::Number) => {
                 let number: f64 = value.lexical.parse().ok()?;
-                let op = *self.rng.pick(&[Op::Gt, Op::Gt, Op::Gt, Op::Lt, Op::Lt, Op::Lt, Op::Ge, Op::Le])?;
+                let op = *self.rng.pick(&[
+                    Op::Gt,
+                    Op::Gt,
+                    Op::Gt,
+                    Op::Lt,
+                    Op::Lt,
+                    Op::Lt,
+                    Op::Ge,
+                    Op::Le,
+                ])?;
                 let bound = if matches!(op, Op::Ge | Op::Le) && self.rng.chance(0.5) {
                     value.lexical.clone()
                 } else {
-                    self.rounded(number, matches!(op, Op::Lt | Op::Le), value.lexical.contains('.'))?
+                    self.rounded(
+                        number,
+                        matches!(op, Op::Lt | Op::Le),
+                        value.lexical.contains('.'),
+                    )?
                 };
-                Test::Value { relation, op, value: with(bound) }
+                Test::Value {
+                    relation,
+                    op,
+                    value: with(bound),
+                }
             }
             ("between", Tail::Number) => {
                 let number: f64 = value.lexical.parse().ok()?;
                 let decimal = value.lexical.contains('.');
-                let (low, high) = (self.rounded(number, false, decimal)?, self.rounded(number, true, decimal)?);
-                Test::Between { relation, low: with(low), high: with(high) }
+                let (low, high) = (
+                    self.rounded(number, false, decimal)?,
+                    self.rounded(number, true, decimal)?,
+                );
+                Test::Between {
+                    relation,
+                    low: with(low),
+                    high: with(high),
+                }
             }
             ("comparison", Tail::Time) => {
-                let year = value.lexical.get(..4).filter(|year| year.bytes().all(|b| b.is_ascii_digit()))?;
+                let year = value
+                    .lexical
+                    .get(..4)
+                    .filter(|year| year.bytes().all(|b| b.is_ascii_digit()))?;
                 let year: u32 = year.parse().ok()?;
                 (1001..2100).contains(&year).then_some(())?;
                 let full = value.lexical.len() > 4;
                 let apart = 1 + u32::try_from(self.rng.below(8)).ok()?;
                 if self.rng.chance(0.5) {
-                    let bound = if full { format!("{}-12-31", year - apart) } else { (year - apart).to_string() };
-                    Test::Value { relation, op: Op::Gt, value: with(bound) }
+                    let bound = if full {
+                        format!("{}-12-31", year - apart)
+                    } else {
+                        (year - apart).to_string()
+                    };
+                    Test::Value {
+                        relation,
+                        op: Op::Gt,
+                        value: with(bound),
+                    }
                 } else {
                     // A year begins with its first day, which is how a lone year compares.
-                    let datatype = if full { Some(format!("{}gYear", toolbox::term::XSD)) } else { value.datatype.clone() };
-                    Test::Value { relation, op: Op::Lt, value: Literal { lexical: (year + apart).to_string(), datatype, lang: None } }
+                    let datatype = if full {
+                        Some(format!("{}gYear", toolbox::term::XSD))
+                    } else {
+                        value.datatype.clone()
+                    };
+                    Test::Value {
+                        relation,
+                        op: Op::Lt,
+                        value: Literal {
+                            lexical: (year + apart).to_string(),
+                            datatype,
+                            lang: None,
+                        },
+                    }
                 }
             }
             _ => return None,
@@ -112,25 +221,50 @@ impl Draw<'_, '_> {
         let profile = self.profile;
         let other = self.rng.pick(&profile.relations[relation].sample)?.1;
         let other = profile.kg.term(other).as_literal()?.clone();
-        let short = |value: &Literal| value.lexical.len() <= 4 && value.lexical.bytes().all(|byte| byte.is_ascii_digit());
-        let fits = profile.relations[relation].tail == Tail::Text || (short(value) && short(&other));
-        (fits && other.lexical != value.lexical && speakable(&other) && speakable(value)).then_some(other)
+        let short = |value: &Literal| {
+            value.lexical.len() <= 4 && value.lexical.bytes().all(|byte| byte.is_ascii_digit())
+        };
+        let fits =
+            profile.relations[relation].tail == Tail::Text || (short(value) && short(&other));
+        (fits && other.lexical != value.lexical && speakable(&other) && speakable(value))
+            .then_some(other)
     }
 
     /// A round number below or above a number, so near that it is worth asking for.
     pub(super) fn rounded(&mut self, number: f64, above: bool, decimal: bool) -> Option<String> {
         let shift = number.abs().max(1.0) * [0.02, 0.1, 0.3, 0.6][self.rng.below(4)];
-        let target = if above { number + shift } else { number - shift };
-        let digits = 10_f64.powf(target.abs().max(1.0).log10().floor() - f64::from(u8::try_from(self.rng.below(2)).ok()?));
+        let target = if above {
+            number + shift
+        } else {
+            number - shift
+        };
+        let digits = 10_f64.powf(
+            target.abs().max(1.0).log10().floor()
+                - f64::from(u8::try_from(self.rng.below(2)).ok()?),
+        );
         let mut round = (target / digits).round() * digits;
         if !decimal {
             round = round.round();
         }
-        let fits = if above { round > number } else { round < number };
+        let fits = if above {
+            round > number
+        } else {
+            round < number
+        };
         if !fits {
-            round = if above { number.ceil() + 1.0 } else { number.floor() - 1.0 };
+            round = if above {
+                number.ceil() + 1.0
+            } else {
+                number.floor() - 1.0
+            };
         }
-        (round >= 0.0 && round.is_finite()).then(|| if round.fract() == 0.0 { format!("{round:.0}") } else { format!("{round:.1}") })
+        (round >= 0.0 && round.is_finite()).then(|| {
+            if round.fract() == 0.0 {
+                format!("{round:.0}")
+            } else {
+                format!("{round:.1}")
+            }
+        })
     }
 }
 
@@ -138,5 +272,8 @@ impl Draw<'_, '_> {
 pub(super) fn speakable(value: &Literal) -> bool {
     let text = value.lexical.as_str();
     let words = text.split_whitespace().count();
-    (1..=8).contains(&words) && text.chars().count() <= 60 && text.chars().any(char::is_alphanumeric) && !text.contains(['"', '\n', '?'])
+    (1..=8).contains(&words)
+        && text.chars().count() <= 60
+        && text.chars().any(char::is_alphanumeric)
+        && !text.contains(['"', '\n', '?'])
 }

@@ -20,27 +20,77 @@ impl Say<'_, '_> {
         match self.rng.below(8) {
             0 => Modifier::plain(format!("of all {}", owners.trim_start_matches("the "))),
             1 => Modifier::plain(format!("for all {owners}")),
-            2 | 3 => Modifier::new(format!("with {owners}"), format!("has {owners}"), format!("have {owners}")),
+            2 | 3 => Modifier::new(
+                format!("with {owners}"),
+                format!("has {owners}"),
+                format!("have {owners}"),
+            ),
             4 => {
-                let be = self.word(&["are from", "are", "live", "come from", "were", "are in", "belong to"]);
-                let bare = be.rsplit_once(' ').map_or("", |(_, preposition)| preposition).to_owned();
-                let one = if bare.is_empty() { format!("has {owners}") } else { format!("are {owners} {bare}") };
-                Modifier::new(format!("where {owners} {be}"), one.clone(), one.replacen("has ", "have ", 1))
+                let be = self.word(&[
+                    "are from",
+                    "are",
+                    "live",
+                    "come from",
+                    "were",
+                    "are in",
+                    "belong to",
+                ]);
+                let bare = be
+                    .rsplit_once(' ')
+                    .map_or("", |(_, preposition)| preposition)
+                    .to_owned();
+                let one = if bare.is_empty() {
+                    format!("has {owners}")
+                } else {
+                    format!("are {owners} {bare}")
+                };
+                Modifier::new(
+                    format!("where {owners} {be}"),
+                    one.clone(),
+                    one.replacen("has ", "have ", 1),
+                )
             }
-            5 => Modifier::new(format!("that {owners} have"), format!("do {owners} have"), format!("do {owners} have")),
-            6 => Modifier::new(format!("used by {owners}"), format!("do {owners} use"), format!("do {owners} use")),
-            _ => Modifier::new(format!("that have {owners}"), format!("has {owners}"), format!("have {owners}")),
+            5 => Modifier::new(
+                format!("that {owners} have"),
+                format!("do {owners} have"),
+                format!("do {owners} have"),
+            ),
+            6 => Modifier::new(
+                format!("used by {owners}"),
+                format!("do {owners} use"),
+                format!("do {owners} use"),
+            ),
+            _ => Modifier::new(
+                format!("that have {owners}"),
+                format!("has {owners}"),
+                format!("have {owners}"),
+            ),
         }
     }
 
     /// Values that two groups share, or things that two others both belong to, said of both at once.
     pub(super) fn both(&mut self, of: &Set, test: &Test) -> Option<Np> {
-        let Test::Is { relation, forward, set } = test else { return None };
+        let Test::Is {
+            relation,
+            forward,
+            set,
+        } = test
+        else {
+            return None;
+        };
         match of {
-            Set::Walk { from, relation: first, forward: true, silent: false } if !forward => {
+            Set::Walk {
+                from,
+                relation: first,
+                forward: true,
+                silent: false,
+            } if !forward => {
                 let noun = self.noun_of(*first);
                 let (one, other) = (self.text_of_many(from), self.text_of_many(set));
-                let (one, other) = (one.trim_start_matches("the "), other.trim_start_matches("the "));
+                let (one, other) = (
+                    one.trim_start_matches("the "),
+                    other.trim_start_matches("the "),
+                );
                 let after = match self.rng.below(6) {
                     0 => Modifier::new(
                         format!("shared by {one} and {other}"),
@@ -76,14 +126,46 @@ impl Say<'_, '_> {
                         format!("have {one} and {other}"),
                     ),
                 };
-                Some(Np { noun: singular(&noun), after: vec![after], ..Np::default() })
+                Some(Np {
+                    noun: singular(&noun),
+                    after: vec![after],
+                    ..Np::default()
+                })
             }
-            Set::Keep { of, test: Test::Is { relation: first, forward: along, set: before } } if first == relation && along == forward => {
+            Set::Keep {
+                of,
+                test:
+                    Test::Is {
+                        relation: first,
+                        forward: along,
+                        set: before,
+                    },
+            } if first == relation && along == forward => {
                 let (one, other, say) = match (before.as_ref(), set.as_ref()) {
                     (
-                        Set::Keep { test: Test::Value { relation: by, op: Op::Eq, value: one }, .. },
-                        Set::Keep { test: Test::Value { relation: and, op: Op::Eq, value: other }, .. },
-                    ) if by == and => (self.value(one, Tail::Text), self.value(other, Tail::Text), *by),
+                        Set::Keep {
+                            test:
+                                Test::Value {
+                                    relation: by,
+                                    op: Op::Eq,
+                                    value: one,
+                                },
+                            ..
+                        },
+                        Set::Keep {
+                            test:
+                                Test::Value {
+                                    relation: and,
+                                    op: Op::Eq,
+                                    value: other,
+                                },
+                            ..
+                        },
+                    ) if by == and => (
+                        self.value(one, Tail::Text),
+                        self.value(other, Tail::Text),
+                        *by,
+                    ),
                     (one, other) => (self.text_of(one), self.text_of(other), *relation),
                 };
                 let mut np = self.np(of);
@@ -114,7 +196,10 @@ impl Say<'_, '_> {
                         format!("uses both {one} and {other}"),
                         format!("use both {one} and {other}"),
                     ),
-                    _ => self.said_of_heads(if *forward { *relation } else { say }, &format!("both {one} and {other}")),
+                    _ => self.said_of_heads(
+                        if *forward { *relation } else { say },
+                        &format!("both {one} and {other}"),
+                    ),
                 };
                 np.after.push(after);
                 Some(np)

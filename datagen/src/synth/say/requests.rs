@@ -11,13 +11,24 @@ use super::{Np, Say, fill};
 impl Say<'_, '_> {
     pub(super) fn list(&mut self, set: &Set, by: Option<usize>) -> String {
         // A question of the lexicon for exactly this relation.
-        if let Set::Walk { from, relation, forward, .. } = set
-            && (Self::through(from).is_none() || (*forward && self.relation(*relation).tail != Tail::Thing && self.rng.chance(0.5)))
+        if let Set::Walk {
+            from,
+            relation,
+            forward,
+            ..
+        } = set
+            && (Self::through(from).is_none()
+                || (*forward
+                    && self.relation(*relation).tail != Tail::Thing
+                    && self.rng.chance(0.5)))
             && self.rng.chance(0.42)
         {
             // What lies between an attribute and who is asked about goes without saying.
             let mut source = from.as_ref();
-            while let Set::Walk { from, silent: true, .. } = source {
+            while let Set::Walk {
+                from, silent: true, ..
+            } = source
+            {
                 source = from;
             }
             if let Some(text) = self.own_question(source, *relation, *forward) {
@@ -25,7 +36,12 @@ impl Say<'_, '_> {
             }
         }
         // "For the countries founded before 1930, what are the languages".
-        if let Set::Walk { from, relation, forward: true, .. } = set
+        if let Set::Walk {
+            from,
+            relation,
+            forward: true,
+            ..
+        } = set
             && matches!(from.as_ref(), Set::Keep { .. } | Set::Most { .. })
             && self.rng.chance(0.06)
         {
@@ -36,9 +52,15 @@ impl Say<'_, '_> {
         let np = self.np(set);
         let single = matches!(set, Set::Most { .. });
         let of_class = match set {
-            Set::Walk { from, forward: true, .. } => match from.as_ref() {
+            Set::Walk {
+                from,
+                forward: true,
+                ..
+            } => match from.as_ref() {
                 Set::Class(_) => true,
-                Set::Walk { from, silent: true, .. } => matches!(from.as_ref(), Set::Class(_)),
+                Set::Walk {
+                    from, silent: true, ..
+                } => matches!(from.as_ref(), Set::Class(_)),
                 _ => false,
             },
             _ => false,
@@ -54,7 +76,11 @@ impl Say<'_, '_> {
             let key = self.noun_of(by);
             let of = self.text(&np, many, true);
             let names = if many { plural(&key) } else { key.clone() };
-            let all = if many { self.word(&["", "", "", "different ", "distinct "]) } else { String::new() };
+            let all = if many {
+                self.word(&["", "", "", "different ", "distinct "])
+            } else {
+                String::new()
+            };
             let text = match self.rng.below(7) {
                 6 if many => {
                     let these = self.text(&np, many, false);
@@ -62,31 +88,62 @@ impl Say<'_, '_> {
                     format!("{all}{names} {joint} {these}")
                 }
                 0 if !many => format!("{of} 's {key}").replace(" 's", "'s"),
-                1 if many => format!("{} {names}", np.noun) + &np.after.iter().map(|m| format!(" {}", m.after)).collect::<String>(),
+                1 if many => {
+                    format!("{} {names}", np.noun)
+                        + &np
+                            .after
+                            .iter()
+                            .map(|m| format!(" {}", m.after))
+                            .collect::<String>()
+                }
                 _ => format!("{all}{names} of {of}"),
             };
             let text = self.ordered(set, text, many);
             return self.requested(&text, many, "the ");
         }
-        let noun = if many { plural(&np.noun) } else { np.noun.clone() };
+        let noun = if many {
+            plural(&np.noun)
+        } else {
+            np.noun.clone()
+        };
         // "which N ..." with a predicate, or a request for the whole phrase.
         if !np.proper && !np.possessed && !np.after.is_empty() && self.rng.chance(0.4) {
-            let which = if np.after[0].after.starts_with("of ") || np.after[0].after.starts_with("for ") {
-                None
-            } else {
-                let before = if np.before.is_empty() { String::new() } else { format!("{} ", np.before) };
-                let rest: String = np.after[1..].iter().map(|m| format!(" and {}", if many { &m.many } else { &m.one })).collect();
-                let predicate = if many { &np.after[0].many } else { &np.after[0].one };
-                let which = self.word(&["which", "what", "which", "which of the"]);
-                let which = if which == "which of the" && !many { "which".to_owned() } else { which };
-                Some(format!("{which} {before}{noun} {predicate}{rest}"))
-            };
+            let which =
+                if np.after[0].after.starts_with("of ") || np.after[0].after.starts_with("for ") {
+                    None
+                } else {
+                    let before = if np.before.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{} ", np.before)
+                    };
+                    let rest: String = np.after[1..]
+                        .iter()
+                        .map(|m| format!(" and {}", if many { &m.many } else { &m.one }))
+                        .collect();
+                    let predicate = if many {
+                        &np.after[0].many
+                    } else {
+                        &np.after[0].one
+                    };
+                    let which = self.word(&["which", "what", "which", "which of the"]);
+                    let which = if which == "which of the" && !many {
+                        "which".to_owned()
+                    } else {
+                        which
+                    };
+                    Some(format!("{which} {before}{noun} {predicate}{rest}"))
+                };
             if let Some(text) = which {
                 return text;
             }
         }
         let person = match set {
-            Set::Walk { relation, forward: true, .. } => self.relation(*relation).say.kind == TailKind::Person,
+            Set::Walk {
+                relation,
+                forward: true,
+                ..
+            } => self.relation(*relation).say.kind == TailKind::Person,
             _ => false,
         };
         if person && self.rng.chance(0.4) {
@@ -97,7 +154,11 @@ impl Say<'_, '_> {
         }
         let text = self.text(&np, many, false);
         let text = self.ordered(set, text, many);
-        let determiner = if np.proper || np.possessed { "" } else { "the " };
+        let determiner = if np.proper || np.possessed {
+            ""
+        } else {
+            "the "
+        };
         self.requested(&text, many, determiner)
     }
 
@@ -109,9 +170,16 @@ impl Say<'_, '_> {
                 Set::Class(class) => *class,
                 _ => return text,
             },
-            Set::Walk { from, forward: true, silent: false, .. } => match from.as_ref() {
+            Set::Walk {
+                from,
+                forward: true,
+                silent: false,
+                ..
+            } => match from.as_ref() {
                 Set::Class(class) => *class,
-                Set::Walk { from, silent: true, .. } => match from.as_ref() {
+                Set::Walk {
+                    from, silent: true, ..
+                } => match from.as_ref() {
                     Set::Class(class) => *class,
                     _ => return text,
                 },
@@ -120,15 +188,32 @@ impl Say<'_, '_> {
             _ => return text,
         };
         // A whole class has little else to vary.
-        if !many || !self.rng.chance(if matches!(set, Set::Keep { .. }) { 0.2 } else { 0.5 }) {
+        if !many
+            || !self.rng.chance(if matches!(set, Set::Keep { .. }) {
+                0.2
+            } else {
+                0.5
+            })
+        {
             return text;
         }
         let attributes: Vec<usize> = (0..self.profile.relations.len())
-            .filter(|&r| self.profile.relations[r].heads == Some(class) && self.profile.relations[r].tail != Tail::Thing)
+            .filter(|&r| {
+                self.profile.relations[r].heads == Some(class)
+                    && self.profile.relations[r].tail != Tail::Thing
+            })
             .collect();
-        let Some(&attribute) = self.rng.pick(&attributes) else { return text };
+        let Some(&attribute) = self.rng.pick(&attributes) else {
+            return text;
+        };
         let n = self.noun_of(attribute);
-        let way = self.word(&["ascending", "descending", "alphabetical", "decreasing", "increasing"]);
+        let way = self.word(&[
+            "ascending",
+            "descending",
+            "alphabetical",
+            "decreasing",
+            "increasing",
+        ]);
         match self.rng.below(9) {
             6 => format!("{text} and sort in {way} order of {n}"),
             7 => format!("{text}, sorted by the {n} in {way} order"),
@@ -169,9 +254,18 @@ impl Say<'_, '_> {
     }
 
     /// A question that the lexicon, or the form of the relation's name, has for tails or heads.
-    pub(super) fn own_question(&mut self, from: &Set, relation: usize, forward: bool) -> Option<String> {
+    pub(super) fn own_question(
+        &mut self,
+        from: &Set,
+        relation: usize,
+        forward: bool,
+    ) -> Option<String> {
         let say = self.relation(relation).say.clone();
-        let mut templates = if forward { say.asks.clone() } else { say.backs.clone() };
+        let mut templates = if forward {
+            say.asks.clone()
+        } else {
+            say.backs.clone()
+        };
         if forward {
             match say.kind {
                 TailKind::Number if self.relation(relation).tail == Tail::Number => {
@@ -197,32 +291,74 @@ impl Say<'_, '_> {
             }
             templates.push("which {n} is given for {x}".to_owned());
         } else if templates.is_empty() {
-            templates.extend(["which {c} have the {n} {v}", "what has {v} as {n}", "which {c} have {v} as their {n}"].map(str::to_owned));
+            templates.extend(
+                [
+                    "which {c} have the {n} {v}",
+                    "what has {v} as {n}",
+                    "which {c} have {v} as their {n}",
+                ]
+                .map(str::to_owned),
+            );
         }
         let template = self.rng.pick(&templates)?.clone();
         let n = self.noun_of(relation);
         let c = plural(&self.heads_noun(relation));
-        let t = if say.tails.is_empty() { n.clone() } else { self.early(&say.tails).to_owned() };
-        let group = forward && matches!(from, Set::Class(_) | Set::Keep { .. } | Set::Walk { forward: false, .. }) && self.rng.chance(0.5);
+        let t = if say.tails.is_empty() {
+            n.clone()
+        } else {
+            self.early(&say.tails).to_owned()
+        };
+        let group = forward
+            && matches!(
+                from,
+                Set::Class(_) | Set::Keep { .. } | Set::Walk { forward: false, .. }
+            )
+            && self.rng.chance(0.5);
         let (template, other) = if group {
-            let auxiliaries = [("does {x}", "do {x}"), ("is {x}", "are {x}"), ("was {x}", "were {x}"), ("{x} has", "{x} have")];
-            let template = auxiliaries.iter().fold(template, |text, (one, many)| text.replace(one, many));
+            let auxiliaries = [
+                ("does {x}", "do {x}"),
+                ("is {x}", "are {x}"),
+                ("was {x}", "were {x}"),
+                ("{x} has", "{x} have"),
+            ];
+            let template = auxiliaries
+                .iter()
+                .fold(template, |text, (one, many)| text.replace(one, many));
             (template, self.text_of_many(from))
         } else {
             (template, self.text_of(from))
         };
         let many = plural(&n);
-        Some(fill(&template, &[("{x}", &other), ("{v}", &other), ("{n}", &n), ("{c}", &c), ("{t}", &t), ("{m}", &many)]))
+        Some(fill(
+            &template,
+            &[
+                ("{x}", &other),
+                ("{v}", &other),
+                ("{n}", &n),
+                ("{c}", &c),
+                ("{t}", &t),
+                ("{m}", &many),
+            ],
+        ))
     }
 
     pub(super) fn count(&mut self, set: &Set) -> String {
         let np = self.np(set);
-        if let Set::Walk { from, relation, forward: true, .. } = set
+        if let Set::Walk {
+            from,
+            relation,
+            forward: true,
+            ..
+        } = set
             && self.rng.chance(0.4)
         {
             let n = plural(&self.tails_noun(*relation));
             let of = self.text_of(from);
-            let do_ = if matches!(from.as_ref(), Set::Entity(_)) { "does" } else { "do" };
+            let do_ = if matches!(from.as_ref(), Set::Entity(_)) {
+                "does"
+            } else {
+                "do"
+            };
             return match self.rng.below(7) {
                 3 => format!("how many {n} are used by {of}"),
                 4 => format!("count the number of different {n} of {of}"),
@@ -233,18 +369,41 @@ impl Say<'_, '_> {
                 _ => format!("how many {n} are there for {of}"),
             };
         }
-        let whole = self.text(&Np { many: true, ..np.clone() }, true, false);
+        let whole = self.text(
+            &Np {
+                many: true,
+                ..np.clone()
+            },
+            true,
+            false,
+        );
         let noun = plural(&np.noun);
-        if !np.after.is_empty() && !np.possessed && !np.proper && self.rng.chance(0.4) && !np.after[0].after.starts_with("of ") {
-            let rest: String = np.after[1..].iter().map(|m| format!(" and {}", m.many)).collect();
+        if !np.after.is_empty()
+            && !np.possessed
+            && !np.proper
+            && self.rng.chance(0.4)
+            && !np.after[0].after.starts_with("of ")
+        {
+            let rest: String = np.after[1..]
+                .iter()
+                .map(|m| format!(" and {}", m.many))
+                .collect();
             return format!("how many {noun} {}{rest}", np.after[0].many);
         }
         // "In 1980, how many cars were made".
         if let [modifier] = np.after.as_slice()
-            && ["in ", "from ", "for "].iter().any(|start| modifier.after.starts_with(start))
+            && ["in ", "from ", "for "]
+                .iter()
+                .any(|start| modifier.after.starts_with(start))
             && self.rng.chance(0.15)
         {
-            let be = self.word(&["are there", "were there", "exist", "were made", "do we have"]);
+            let be = self.word(&[
+                "are there",
+                "were there",
+                "exist",
+                "were made",
+                "do we have",
+            ]);
             return format!("{}, how many {noun} {be}", modifier.after);
         }
         match self.rng.below(18) {
@@ -269,7 +428,12 @@ impl Say<'_, '_> {
 
     pub(super) fn yes(&mut self, of: &Set, test: &Test) -> String {
         let subject = self.text_of(of);
-        if let Test::Is { relation, forward: true, set } = test {
+        if let Test::Is {
+            relation,
+            forward: true,
+            set,
+        } = test
+        {
             let other = self.text_of(set);
             let n = self.noun_of(*relation);
             let modifier = self.said_of_heads(*relation, &other);
@@ -291,7 +455,10 @@ impl Say<'_, '_> {
             };
         }
         let modifier = self.test(test, None);
-        match (modifier.one.strip_prefix("is "), modifier.one.strip_prefix("has ")) {
+        match (
+            modifier.one.strip_prefix("is "),
+            modifier.one.strip_prefix("has "),
+        ) {
             (Some(rest), _) => format!("is {subject} {rest}"),
             (_, Some(rest)) => format!("does {subject} have {rest}"),
             _ => format!("is it true that {subject} {}", modifier.one),
@@ -312,7 +479,12 @@ impl Say<'_, '_> {
                 let mut one = one.after.clone();
                 let mut other = other.after.clone();
                 // "films directed by A or B": what both begin with is said once.
-                let common = one.split(' ').zip(other.split(' ')).take_while(|(a, b)| a == b).map(|(a, _)| a.len() + 1).sum::<usize>();
+                let common = one
+                    .split(' ')
+                    .zip(other.split(' '))
+                    .take_while(|(a, b)| a == b)
+                    .map(|(a, _)| a.len() + 1)
+                    .sum::<usize>();
                 let once = self.rng.chance(0.7) && common < other.len() && common < one.len();
                 if once {
                     other = other[common..].to_owned();
@@ -322,7 +494,11 @@ impl Say<'_, '_> {
                 }
                 format!("{} {one} {joint} {other}", plural(&first.noun))
             }
-            _ => format!("{} {joint} {}", self.text(&first, true, false), self.text(&second, true, true)),
+            _ => format!(
+                "{} {joint} {}",
+                self.text(&first, true, false),
+                self.text(&second, true, true)
+            ),
         };
         match names {
             Some(names) => self.requested(&format!("{names} of {phrase}"), true, "the "),
@@ -330,11 +506,20 @@ impl Say<'_, '_> {
         }
     }
 
-    pub(super) fn compare(&mut self, left: NodeId, right: NodeId, relation: usize, max: bool) -> String {
+    pub(super) fn compare(
+        &mut self,
+        left: NodeId,
+        right: NodeId,
+        relation: usize,
+        max: bool,
+    ) -> String {
         let say = self.relation(relation).say.clone();
         let (a, b) = (self.name(left), self.name(right));
         let n = self.noun_of(relation);
-        let class = self.profile.class_of(left).map_or_else(|| "one".to_owned(), |class| self.class_noun(class));
+        let class = self
+            .profile
+            .class_of(left)
+            .map_or_else(|| "one".to_owned(), |class| self.class_noun(class));
         let adjectives = if max { &say.more } else { &say.less };
         let time = self.relation(relation).tail == Tail::Time;
         if !adjectives.is_empty() && self.rng.chance(0.5) {
@@ -344,7 +529,9 @@ impl Say<'_, '_> {
                 .or_else(|| adjective.strip_suffix(" after"))
                 .or_else(|| adjective.strip_suffix(" before"))
                 .map(str::to_owned);
-            if let Some(adjective) = adjective.filter(|adjective| !adjective.starts_with("that ") && !time) {
+            if let Some(adjective) =
+                adjective.filter(|adjective| !adjective.starts_with("that ") && !time)
+            {
                 return match self.rng.below(4) {
                     0 => format!("which is {adjective}, {a} or {b}"),
                     1 => format!("which {class} is {adjective}, {a} or {b}"),
@@ -370,9 +557,19 @@ impl Say<'_, '_> {
     /// Capital, question mark, and now and then what hurried people do.
     pub(super) fn finished(&mut self, text: &str) -> String {
         let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let imperative = ["tell", "give", "find", "show", "return", "name", "list", "count"].iter().any(|verb| text.starts_with(verb));
+        let imperative = [
+            "tell", "give", "find", "show", "return", "name", "list", "count",
+        ]
+        .iter()
+        .any(|verb| text.starts_with(verb));
         if !imperative && self.rng.chance(0.05) {
-            let opening = self.word(&["please tell me, ", "do you know ", "hey, ", "i want to know ", "could you say "]);
+            let opening = self.word(&[
+                "please tell me, ",
+                "do you know ",
+                "hey, ",
+                "i want to know ",
+                "could you say ",
+            ]);
             text.insert_str(0, &opening);
         }
         if self.rng.chance(0.7)

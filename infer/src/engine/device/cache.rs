@@ -29,7 +29,10 @@ impl Buffers {
         if len <= self.capacity && Arc::get_mut(&mut self.layers).is_some() {
             return Ok(());
         }
-        let capacity = len.next_power_of_two().clamp(FIRST_POSITIONS, sizes.context.max(FIRST_POSITIONS)).max(self.capacity);
+        let capacity = len
+            .next_power_of_two()
+            .clamp(FIRST_POSITIONS, sizes.context.max(FIRST_POSITIONS))
+            .max(self.capacity);
         let shape = (sizes.kv_heads, capacity, sizes.dim);
         let moved = |old: Option<&Tensor>| -> Result<Tensor> {
             let new = Tensor::zeros(shape, sizes.dtype, sizes.device)?;
@@ -38,14 +41,25 @@ impl Buffers {
             }
             Ok(new)
         };
-        let layer = |l: usize| Ok((moved(self.layers.get(l).map(|old| &old.0))?, moved(self.layers.get(l).map(|old| &old.1))?));
+        let layer = |l: usize| {
+            Ok((
+                moved(self.layers.get(l).map(|old| &old.0))?,
+                moved(self.layers.get(l).map(|old| &old.1))?,
+            ))
+        };
         self.layers = Arc::new((0..sizes.layers).map(layer).collect::<Result<_>>()?);
         self.capacity = capacity;
         Ok(())
     }
 
     /// Writes `[kv heads, rows, dim]` behind `first` positions.
-    pub(super) fn write(&self, layer: usize, first: usize, keys: &Tensor, values: &Tensor) -> Result<()> {
+    pub(super) fn write(
+        &self,
+        layer: usize,
+        first: usize,
+        keys: &Tensor,
+        values: &Tensor,
+    ) -> Result<()> {
         let (k, v) = &self.layers[layer];
         k.slice_set(keys, 1, first)?;
         v.slice_set(values, 1, first)

@@ -25,7 +25,10 @@ struct Part {
 /// Products in f32 and on a GPU as they are; the CPU, where candle has none in bf16, has them by way of f32.
 fn product(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     if x.dtype() == DType::BF16 && x.device().is_cpu() {
-        return x.to_dtype(DType::F32)?.matmul(&y.to_dtype(DType::F32)?)?.to_dtype(DType::BF16);
+        return x
+            .to_dtype(DType::F32)?
+            .matmul(&y.to_dtype(DType::F32)?)?
+            .to_dtype(DType::BF16);
     }
     x.matmul(y)
 }
@@ -33,7 +36,9 @@ fn product(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 impl Linear {
     fn run(&self, x: &Tensor) -> Result<Tensor> {
         let y = product(x, &self.weight.t()?)?;
-        self.bias.as_ref().map_or(Ok(y.clone()), |bias| y.broadcast_add(bias))
+        self.bias
+            .as_ref()
+            .map_or(Ok(y.clone()), |bias| y.broadcast_add(bias))
     }
 }
 
@@ -42,17 +47,24 @@ impl Llama {
     ///
     /// # Errors
     /// What the device says; caches then hold what they held.
-    pub(crate) fn block(&self, segments: &mut [Segment<'_>]) -> std::result::Result<(), EngineError> {
+    pub(crate) fn block(
+        &self,
+        segments: &mut [Segment<'_>],
+    ) -> std::result::Result<(), EngineError> {
         let logits = self.run(segments).map_err(failed)?;
         let mut rows = logits.chunks_exact(self.config.vocab_size);
         for segment in segments {
             segment.cache.advance(segment.ids.len());
-            let Some(out) = segment.logits.as_mut() else { continue };
+            let Some(out) = segment.logits.as_mut() else {
+                continue;
+            };
             if !segment.every {
                 out.clear();
             }
             let read = if segment.every { segment.ids.len() } else { 1 };
-            rows.by_ref().take(read).for_each(|row| out.extend_from_slice(row));
+            rows.by_ref()
+                .take(read)
+                .for_each(|row| out.extend_from_slice(row));
         }
         Ok(())
     }
@@ -63,14 +75,20 @@ impl Llama {
         let (ids, parts) = self.parts(segments)?;
         let rows = ids.len();
         let (cos, sin) = self.rotation(&parts, rows)?;
-        let mut x = self.embeddings.index_select(&Tensor::from_vec(ids, rows, &self.device)?, 0)?;
+        let mut x = self
+            .embeddings
+            .index_select(&Tensor::from_vec(ids, rows, &self.device)?, 0)?;
         for (l, layer) in self.layers.iter().enumerate() {
             let last = l + 1 == self.layers.len();
             let y = layer.qkv.run(&self.norm(&x, &layer.input_norm)?)?;
             let (q, k, v) = self.heads(layer, &y, &cos, &sin)?;
             let mut mixed = Vec::with_capacity(parts.len());
             for (part, segment) in parts.iter().zip(segments.iter_mut()) {
-                let own = |x: &Tensor| x.narrow(0, part.begin, part.rows)?.transpose(0, 1)?.contiguous();
+                let own = |x: &Tensor| {
+                    x.narrow(0, part.begin, part.rows)?
+                        .transpose(0, 1)?
+                        .contiguous()
+                };
                 let cache = &segment.cache.device;
                 cache.write(l, part.first, &own(&k)?, &own(&v)?)?;
                 // After the last layer's keys and values only rows whose logits are read are needed.
@@ -88,7 +106,10 @@ impl Llama {
             }
             x = (x + layer.o.run(&mixed)?)?;
             let y = layer.gate_up.run(&self.norm(&x, &layer.post_norm)?)?;
-            let (gate, up) = (y.narrow(1, 0, c.intermediate_size)?, y.narrow(1, c.intermediate_size, c.intermediate_size)?);
+            let (gate, up) = (
+                y.narrow(1, 0, c.intermediate_size)?,
+                y.narrow(1, c.intermediate_size, c.intermediate_size)?,
+            );
             x = (x + layer.down.run(&(gate.silu()? * up)?)?)?;
         }
         let logits = self.head.run(&self.norm(&x, &self.norm)?)?;
@@ -115,7 +136,13 @@ impl Llama {
                 Some(_) => rows - 1,
                 None => rows,
             };
-            parts.push(Part { begin: ids.len(), rows, first, mask: self.mask(first, rows)?, skip });
+            parts.push(Part {
+                begin: ids.len(),
+                rows,
+                first,
+                mask: self.mask(first, rows)?,
+                skip,
+            });
             ids.extend_from_slice(segment.ids);
         }
         Ok((ids, parts))
@@ -129,7 +156,10 @@ impl Llama {
         // Whole numbers up to 2²⁴ are exact in f32; no context is longer.
         let own = Tensor::arange(first as f32, seen as f32, &self.device)?.reshape((rows, 1))?;
         let keys = Tensor::arange(0.0, seen as f32, &self.device)?.reshape((1, seen))?;
-        let hidden = keys.broadcast_gt(&own)?.to_dtype(DType::F32)?.affine(HIDDEN, 0.0)?;
+        let hidden = keys
+            .broadcast_gt(&own)?
+            .to_dtype(DType::F32)?
+            .affine(HIDDEN, 0.0)?;
         Ok(Some(hidden.to_dtype(self.dtype)?.reshape((rows, 1, seen))?))
     }
 
@@ -137,11 +167,18 @@ impl Llama {
     fn rotation(&self, parts: &[Part], rows: usize) -> Result<(Tensor, Tensor)> {
         let mut all = Vec::with_capacity(rows * self.frequencies.len());
         for part in parts {
-            angles(&self.frequencies, self.config.rope.amplitude(), part.first, part.rows, &mut all);
+            angles(
+                &self.frequencies,
+                self.config.rope.amplitude(),
+                part.first,
+                part.rows,
+                &mut all,
+            );
         }
         let table = |of: fn(&(f32, f32)) -> f32| {
             let values: Vec<f32> = all.iter().map(of).collect();
-            Tensor::from_vec(values, (rows, self.frequencies.len()), &self.device)?.to_dtype(self.dtype)
+            Tensor::from_vec(values, (rows, self.frequencies.len()), &self.device)?
+                .to_dtype(self.dtype)
         };
         Ok((table(|angle| angle.0)?, table(|angle| angle.1)?))
     }
@@ -151,10 +188,24 @@ impl Llama {
     }
 
     /// Queries, keys and values, `[rows, heads, dim]`, the first two normed where the model does that, and rotated.
-    fn heads(&self, layer: &Layer, qkv: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<(Tensor, Tensor, Tensor)> {
-        let (heads, kv_heads, dim) = (self.config.num_attention_heads, self.config.num_key_value_heads, self.config.head_dim);
+    fn heads(
+        &self,
+        layer: &Layer,
+        qkv: &Tensor,
+        cos: &Tensor,
+        sin: &Tensor,
+    ) -> Result<(Tensor, Tensor, Tensor)> {
+        let (heads, kv_heads, dim) = (
+            self.config.num_attention_heads,
+            self.config.num_key_value_heads,
+            self.config.head_dim,
+        );
         let rows = qkv.dim(0)?;
-        let part = |first: usize, count: usize| qkv.narrow(1, first * dim, count * dim)?.contiguous()?.reshape((rows, count, dim));
+        let part = |first: usize, count: usize| {
+            qkv.narrow(1, first * dim, count * dim)?
+                .contiguous()?
+                .reshape((rows, count, dim))
+        };
         let rotate = |x: &Tensor| ops::rotate(x, cos, sin);
         let v = part(heads + kv_heads, kv_heads)?;
         if let Some((q_norm, k_norm)) = &layer.head_norms {
@@ -162,24 +213,50 @@ impl Llama {
             return Ok((q, rotate(&self.norm(&part(heads, kv_heads)?, k_norm)?)?, v));
         }
         let both = rotate(&part(0, heads + kv_heads)?)?;
-        Ok((both.narrow(1, 0, heads)?, both.narrow(1, heads, kv_heads)?, v))
+        Ok((
+            both.narrow(1, 0, heads)?,
+            both.narrow(1, heads, kv_heads)?,
+            v,
+        ))
     }
 
     /// Attention of a session's rows from `skip` on over what its cache holds, `[rows, heads · dim]`.
-    fn attend(&self, q: &Tensor, part: &Part, skip: usize, layer: usize, cache: &Buffers) -> Result<Tensor> {
-        let (heads, kv_heads, dim) = (self.config.num_attention_heads, self.config.num_key_value_heads, self.config.head_dim);
+    fn attend(
+        &self,
+        q: &Tensor,
+        part: &Part,
+        skip: usize,
+        layer: usize,
+        cache: &Buffers,
+    ) -> Result<Tensor> {
+        let (heads, kv_heads, dim) = (
+            self.config.num_attention_heads,
+            self.config.num_key_value_heads,
+            self.config.head_dim,
+        );
         let (rows, group, seen) = (part.rows - skip, heads / kv_heads, part.first + part.rows);
         let (keys, values) = cache.read(layer, seen)?;
         // All query heads that share keys and values are rows of one product.
-        let q = q.narrow(0, part.begin + skip, rows)?.reshape((rows, kv_heads, group, dim))?.transpose(0, 1)?;
-        let q = (q.contiguous()?.reshape((kv_heads, rows * group, dim))? * (1.0 / (dim as f64).sqrt()))?;
+        let q = q
+            .narrow(0, part.begin + skip, rows)?
+            .reshape((rows, kv_heads, group, dim))?
+            .transpose(0, 1)?;
+        let q = (q.contiguous()?.reshape((kv_heads, rows * group, dim))?
+            * (1.0 / (dim as f64).sqrt()))?;
         let mut scores = product(&q, &keys.transpose(1, 2)?)?;
         if let Some(mask) = &part.mask {
             let mask = mask.narrow(0, skip, rows)?;
-            scores = scores.reshape((kv_heads, rows, group, seen))?.broadcast_add(&mask)?.reshape((kv_heads, rows * group, seen))?;
+            scores = scores
+                .reshape((kv_heads, rows, group, seen))?
+                .broadcast_add(&mask)?
+                .reshape((kv_heads, rows * group, seen))?;
         }
         let mixed = product(&ops::softmax(&scores)?, &values)?;
-        mixed.reshape((kv_heads, rows, group, dim))?.transpose(0, 1)?.contiguous()?.reshape((rows, heads * dim))
+        mixed
+            .reshape((kv_heads, rows, group, dim))?
+            .transpose(0, 1)?
+            .contiguous()?
+            .reshape((rows, heads * dim))
     }
 }
 
@@ -188,7 +265,11 @@ fn kept(x: &Tensor, parts: &[Part]) -> Result<Tensor> {
     if parts.iter().all(|part| part.skip == 0) {
         return Ok(x.clone());
     }
-    let rows: Vec<u32> = parts.iter().flat_map(|part| part.begin + part.skip..part.begin + part.rows).map(|row| row as u32).collect();
+    let rows: Vec<u32> = parts
+        .iter()
+        .flat_map(|part| part.begin + part.skip..part.begin + part.rows)
+        .map(|row| row as u32)
+        .collect();
     let count = rows.len();
     x.index_select(&Tensor::from_vec(rows, count, x.device())?, 0)
 }

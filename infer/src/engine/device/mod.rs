@@ -35,11 +35,17 @@ pub(super) fn failed(error: impl std::fmt::Display) -> EngineError {
 /// The first GPU.
 #[cfg(feature = "cuda")]
 pub(super) fn cuda() -> Result<Device, EngineError> {
-    Device::new_cuda(0).map_err(|error| failed(format!("the GPU cannot be used ({error}); `nvidia-smi` lists what the driver shows")))
+    Device::new_cuda(0).map_err(|error| {
+        failed(format!(
+            "the GPU cannot be used ({error}); `nvidia-smi` lists what the driver shows"
+        ))
+    })
 }
 
 /// Not in this build.
 #[cfg(not(feature = "cuda"))]
 pub(super) fn cuda() -> Result<Device, EngineError> {
-    Err(failed("this build answers on the CPU only; `cargo build --release --features cuda-infer` makes one that answers on NVIDIA GPUs"))
+    Err(failed(
+        "this build answers on the CPU only; `cargo build --release --features cuda-infer` makes one that answers on NVIDIA GPUs",
+    ))
 }

@@ -30,21 +30,36 @@ mod plain {
 
     pub(in super::super) fn rms_norm(x: &Tensor, weight: &Tensor, eps: f64) -> Result<Tensor> {
         let wide = x.to_dtype(DType::F32)?;
-        let inverse = (wide.sqr()?.mean_keepdim(D::Minus1)? + eps)?.sqrt()?.recip()?;
-        wide.broadcast_mul(&inverse)?.broadcast_mul(&weight.to_dtype(DType::F32)?)?.to_dtype(x.dtype())
+        let inverse = (wide.sqr()?.mean_keepdim(D::Minus1)? + eps)?
+            .sqrt()?
+            .recip()?;
+        wide.broadcast_mul(&inverse)?
+            .broadcast_mul(&weight.to_dtype(DType::F32)?)?
+            .to_dtype(x.dtype())
     }
 
     pub(in super::super) fn softmax(x: &Tensor) -> Result<Tensor> {
         let wide = x.to_dtype(DType::F32)?;
         let weights = wide.broadcast_sub(&wide.max_keepdim(D::Minus1)?)?.exp()?;
-        weights.broadcast_div(&weights.sum_keepdim(D::Minus1)?)?.to_dtype(x.dtype())
+        weights
+            .broadcast_div(&weights.sum_keepdim(D::Minus1)?)?
+            .to_dtype(x.dtype())
     }
 
     pub(in super::super) fn rotate(x: &Tensor, cos: &Tensor, sin: &Tensor) -> Result<Tensor> {
         let half = x.dim(D::Minus1)? / 2;
-        let (low, high) = (x.narrow(D::Minus1, 0, half)?, x.narrow(D::Minus1, half, half)?);
+        let (low, high) = (
+            x.narrow(D::Minus1, 0, half)?,
+            x.narrow(D::Minus1, half, half)?,
+        );
         let (cos, sin) = (cos.unsqueeze(1)?, sin.unsqueeze(1)?);
         let first = (low.broadcast_mul(&cos)? - high.broadcast_mul(&sin)?)?;
-        Tensor::cat(&[first, (high.broadcast_mul(&cos)? + low.broadcast_mul(&sin)?)?], D::Minus1)
+        Tensor::cat(
+            &[
+                first,
+                (high.broadcast_mul(&cos)? + low.broadcast_mul(&sin)?)?,
+            ],
+            D::Minus1,
+        )
     }
 }

@@ -37,7 +37,11 @@ fn cut(rows: usize, height: impl Fn(usize) -> usize) -> impl Iterator<Item = (us
     let mut done = 0;
     std::iter::from_fn(move || {
         let first = done;
-        done += if first < rows { height(rows - first) } else { 0 };
+        done += if first < rows {
+            height(rows - first)
+        } else {
+            0
+        };
         (first < done).then_some((first, done - first))
     })
 }
@@ -80,7 +84,10 @@ fn top(values: &[f32]) -> f32 {
 #[inline(always)]
 fn whole(v: f32) -> i32 {
     const SHIFT: f32 = 12_582_912.0;
-    (v + SHIFT).to_bits().cast_signed().wrapping_sub(SHIFT.to_bits().cast_signed())
+    (v + SHIFT)
+        .to_bits()
+        .cast_signed()
+        .wrapping_sub(SHIFT.to_bits().cast_signed())
 }
 
 /// Puts `groups` to where those of row `r` of a tile of `height` rows belong.
@@ -95,11 +102,20 @@ impl Activations {
     /// None yet, for products made of these instructions.
     #[cfg(test)]
     pub(super) fn of(isa: Isa) -> Self {
-        Self { isa, ..Self::default() }
+        Self {
+            isa,
+            ..Self::default()
+        }
     }
 
     /// Takes `rows` rows of `width` values for products with weights in these formats.
-    pub(crate) fn fill(&mut self, formats: &(impl Iterator<Item = Format> + Clone), x: &[f32], rows: usize, width: usize) {
+    pub(crate) fn fill(
+        &mut self,
+        formats: &(impl Iterator<Item = Format> + Clone),
+        x: &[f32],
+        rows: usize,
+        width: usize,
+    ) {
         let x = &x[..rows * width];
         self.width = width;
         let has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));
@@ -109,7 +125,11 @@ impl Activations {
                 let tile = first * width..(first + height) * width;
                 let (x, tile) = (&x[tile.clone()], &mut self.plain[tile]);
                 for (r, row) in x.chunks_exact(width).enumerate() {
-                    tile[r..].iter_mut().step_by(height).zip(row).for_each(|(place, &v)| *place = v);
+                    tile[r..]
+                        .iter_mut()
+                        .step_by(height)
+                        .zip(row)
+                        .for_each(|(place, &v)| *place = v);
                 }
             }
         }
@@ -129,30 +149,57 @@ impl Activations {
     }
 
     fn fill_bytes(&mut self, x: &[f32], rows: usize) {
-        let Self { isa, width, bytes, byte_scales, sums16, sums32, .. } = self;
+        let Self {
+            isa,
+            width,
+            bytes,
+            byte_scales,
+            sums16,
+            sums32,
+            ..
+        } = self;
         let blocks = *width / K_BLOCK;
         dispatch(
             #[inline(always)]
             || {
                 for (first, height) in tiles(*isa, rows) {
-                    for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
+                    for (r, row) in x[first * *width..]
+                        .chunks_exact(*width)
+                        .take(height)
+                        .enumerate()
+                    {
                         for (b, x) in row.as_chunks::<K_BLOCK>().0.iter().enumerate() {
                             let at = first * blocks + b * height;
                             let top = top(x);
                             byte_scales[at + r] = top / 127.0;
                             let inverse = if top > 0.0 { 127.0 / top } else { 0.0 };
                             let numbers = x.map(|v| whole(v * inverse) as i8);
-                            put(&mut bytes[at * K_BLOCK / 4..], height, r, numbers.as_chunks::<4>().0);
+                            put(
+                                &mut bytes[at * K_BLOCK / 4..],
+                                height,
+                                r,
+                                numbers.as_chunks::<4>().0,
+                            );
                             let mut sums = [0i16; K_BLOCK / 16];
                             for (sum, numbers) in sums.iter_mut().zip(numbers.as_chunks::<16>().0) {
                                 *sum = numbers.iter().map(|&q| i16::from(q)).sum();
                             }
-                            put(&mut sums16[at * K_BLOCK / 32..], height, r, sums.as_chunks::<2>().0);
+                            put(
+                                &mut sums16[at * K_BLOCK / 32..],
+                                height,
+                                r,
+                                sums.as_chunks::<2>().0,
+                            );
                             let mut longer = [0i16; K_BLOCK / 32];
                             for (sum, halves) in longer.iter_mut().zip(sums.as_chunks::<2>().0) {
                                 *sum = halves[0] + halves[1];
                             }
-                            put(&mut sums32[at * K_BLOCK / 64..], height, r, longer.as_chunks::<2>().0);
+                            put(
+                                &mut sums32[at * K_BLOCK / 64..],
+                                height,
+                                r,
+                                longer.as_chunks::<2>().0,
+                            );
                         }
                     }
                 }
@@ -161,21 +208,38 @@ impl Activations {
     }
 
     fn fill_shorts(&mut self, x: &[f32], rows: usize) {
-        let Self { isa, width, shorts, short_scales, short_begins, .. } = self;
+        let Self {
+            isa,
+            width,
+            shorts,
+            short_scales,
+            short_begins,
+            ..
+        } = self;
         let blocks = *width / SMALL;
         dispatch(
             #[inline(always)]
             || {
                 for (first, height) in tiles(*isa, rows) {
-                    for (r, row) in x[first * *width..].chunks_exact(*width).take(height).enumerate() {
+                    for (r, row) in x[first * *width..]
+                        .chunks_exact(*width)
+                        .take(height)
+                        .enumerate()
+                    {
                         for (b, x) in row.as_chunks::<SMALL>().0.iter().enumerate() {
                             let at = first * blocks + b * height;
                             let top = top(x);
                             short_scales[at + r] = top / 32767.0;
                             let inverse = if top > 0.0 { 32767.0 / top } else { 0.0 };
                             let numbers = x.map(|v| whole(v * inverse) as i16);
-                            short_begins[at + r] = -128 * numbers.iter().map(|&q| i32::from(q)).sum::<i32>();
-                            put(&mut shorts[at * SMALL / 2..], height, r, numbers.as_chunks::<2>().0);
+                            short_begins[at + r] =
+                                -128 * numbers.iter().map(|&q| i32::from(q)).sum::<i32>();
+                            put(
+                                &mut shorts[at * SMALL / 2..],
+                                height,
+                                r,
+                                numbers.as_chunks::<2>().0,
+                            );
                         }
                     }
                 }
@@ -186,23 +250,35 @@ impl Activations {
     /// Number `k` of row `row` beside K formats, and its block's scale.
     pub(super) fn byte(&self, row: usize, k: usize) -> (i8, f32) {
         let rows = self.bytes.len() * 4 / self.width;
-        let (first, height) = tiles(self.isa, rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let (first, height) = tiles(self.isa, rows)
+            .find(|(first, height)| row < first + height)
+            .unwrap_or((0, 1));
         let block = first * (self.width / K_BLOCK) + k / K_BLOCK * height;
-        (self.bytes[block * K_BLOCK / 4 + k % K_BLOCK / 4 * height + row - first][k % 4], self.byte_scales[block + row - first])
+        (
+            self.bytes[block * K_BLOCK / 4 + k % K_BLOCK / 4 * height + row - first][k % 4],
+            self.byte_scales[block + row - first],
+        )
     }
 
     /// Number `k` of row `row` beside floats.
     pub(super) fn float(&self, row: usize, k: usize) -> f32 {
         let rows = self.plain.len() / self.width;
-        let (first, height) = float_tiles(self.isa, rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let (first, height) = float_tiles(self.isa, rows)
+            .find(|(first, height)| row < first + height)
+            .unwrap_or((0, 1));
         self.plain[first * self.width + k * height + row - first]
     }
 
     /// Number `k` of row `row` beside Q8_0 weights, and its block's scale.
     pub(super) fn short(&self, row: usize, k: usize) -> (i16, f32) {
         let rows = self.shorts.len() * 2 / self.width;
-        let (first, height) = tiles(self.isa, rows).find(|(first, height)| row < first + height).unwrap_or((0, 1));
+        let (first, height) = tiles(self.isa, rows)
+            .find(|(first, height)| row < first + height)
+            .unwrap_or((0, 1));
         let block = first * (self.width / SMALL) + k / SMALL * height;
-        (self.shorts[block * SMALL / 2 + k % SMALL / 2 * height + row - first][k % 2], self.short_scales[block + row - first])
+        (
+            self.shorts[block * SMALL / 2 + k % SMALL / 2 * height + row - first][k % 2],
+            self.short_scales[block + row - first],
+        )
     }
 }

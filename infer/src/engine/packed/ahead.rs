@@ -20,14 +20,23 @@ impl<'a> Ahead<'a> {
     pub(super) fn new(next: &'a [Chunk], tile: usize, tiles: usize) -> Self {
         let next = if tiles > FETCHED_TILES { &[] } else { next };
         let shift = tiles.ilog2();
-        Self { next, begin: (tile % (1 << shift)) * next.len(), shift }
+        Self {
+            next,
+            begin: (tile % (1 << shift)) * next.len(),
+            shift,
+        }
     }
 
     /// To be called with every `at` of the panel at hand. A hint, which reads nothing and may name any address.
     #[target_feature(enable = "sse")]
     #[inline]
     pub(super) fn fetch(&self, at: usize) {
-        _mm_prefetch::<_MM_HINT_T0>(self.next.as_ptr().wrapping_add((self.begin + at) >> self.shift).cast());
+        _mm_prefetch::<_MM_HINT_T0>(
+            self.next
+                .as_ptr()
+                .wrapping_add((self.begin + at) >> self.shift)
+                .cast(),
+        );
     }
 
     /// The same for a whole block of `chunks` chunks, the `block`-th of the panel; a cache line has two.
@@ -35,7 +44,9 @@ impl<'a> Ahead<'a> {
     #[inline]
     pub(super) fn block(&self, block: usize, chunks: usize) {
         if !self.next.is_empty() {
-            (0..chunks).step_by(2 << self.shift).for_each(|c| self.fetch(block * chunks + c));
+            (0..chunks)
+                .step_by(2 << self.shift)
+                .for_each(|c| self.fetch(block * chunks + c));
         }
     }
 }

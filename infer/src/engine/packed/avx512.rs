@@ -9,7 +9,9 @@ use model::gguf::blocks::K_BLOCK;
 use super::super::kernels::PANEL;
 use super::activations::{SMALL, float_tiles, tiles};
 use super::ahead::Ahead;
-use super::layout::{Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS};
+use super::layout::{
+    Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS,
+};
 use super::{Activations, Chunk, Isa, Job, Packed};
 
 /// Whether this machine has the instructions.
@@ -123,7 +125,12 @@ fn one_row(packed: &Packed, job: &mut Job<'_>) {
 /// [`q8_0_abreast`] with one panel.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn q8_0<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> [__m512; R] {
+fn q8_0<const R: usize>(
+    chunks: &[Chunk],
+    x: &Activations,
+    first: usize,
+    ahead: Ahead<'_>,
+) -> [__m512; R] {
     let [sums] = q8_0_abreast([chunks], x, first, Some(ahead));
     sums
 }
@@ -139,10 +146,15 @@ fn q8_0_abreast<const R: usize, const P: usize>(
 ) -> [[__m512; R]; P] {
     let blocks = x.width / SMALL;
     let begin = first * blocks;
-    let pairs: &[[[[i16; 2]; R]; SMALL / 2]] = x.shorts[begin * SMALL / 2..].as_chunks().0.as_chunks().0;
-    let (scales, begins): (&[[f32; R]], &[[i32; R]]) = (x.short_scales[begin..].as_chunks().0, x.short_begins[begin..].as_chunks().0);
+    let pairs: &[[[[i16; 2]; R]; SMALL / 2]] =
+        x.shorts[begin * SMALL / 2..].as_chunks().0.as_chunks().0;
+    let (scales, begins): (&[[f32; R]], &[[i32; R]]) = (
+        x.short_scales[begin..].as_chunks().0,
+        x.short_begins[begin..].as_chunks().0,
+    );
     let (pairs, scales, begins) = (&pairs[..blocks], &scales[..blocks], &begins[..blocks]);
-    let panels: [&[[Chunk; Q8_CHUNKS]]; P] = std::array::from_fn(|p| &panels[p].as_chunks().0[..blocks]);
+    let panels: [&[[Chunk; Q8_CHUNKS]]; P] =
+        std::array::from_fn(|p| &panels[p].as_chunks().0[..blocks]);
     let low = _mm512_set1_epi16(0xff);
     let mut out = [[__m512::zeroed(); R]; P];
     for b in 0..blocks {
@@ -152,7 +164,12 @@ fn q8_0_abreast<const R: usize, const P: usize>(
         for p in 0..P {
             let block = &panels[p][b];
             let mut sums: [__m512i; R] = std::array::from_fn(|r| _mm512_set1_epi32(begins[b][r]));
-            for (four, pairs) in block[1..].as_chunks::<2>().0.iter().zip(pairs[b].as_chunks::<2>().0) {
+            for (four, pairs) in block[1..]
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .zip(pairs[b].as_chunks::<2>().0)
+            {
                 let four = load2(four);
                 let (even, odd) = (_mm512_and_si512(four, low), _mm512_srli_epi16::<8>(four));
                 for r in 0..R {
@@ -177,21 +194,38 @@ fn q8_0_abreast<const R: usize, const P: usize>(
 #[inline]
 fn nibbles(chunk: &Chunk) -> __m512i {
     let by = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4);
-    _mm512_and_si512(_mm512_srlv_epi32(_mm512_broadcast_i64x4(load(chunk)), by), _mm512_set1_epi8(15))
+    _mm512_and_si512(
+        _mm512_srlv_epi32(_mm512_broadcast_i64x4(load(chunk)), by),
+        _mm512_set1_epi8(15),
+    )
 }
 
 /// Rows with 4-bit weights.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> [__m512; R] {
+fn q4k<const R: usize>(
+    chunks: &[Chunk],
+    x: &Activations,
+    first: usize,
+    ahead: Ahead<'_>,
+) -> [__m512; R] {
     let blocks = x.width / K_BLOCK;
     let begin = first * blocks;
-    let rows: &[[[[[i8; 4]; R]; 8]; 8]] = x.bytes[begin * K_BLOCK / 4..].as_chunks().0.as_chunks().0.as_chunks().0;
+    let rows: &[[[[[i8; 4]; R]; 8]; 8]] = x.bytes[begin * K_BLOCK / 4..]
+        .as_chunks()
+        .0
+        .as_chunks()
+        .0
+        .as_chunks()
+        .0;
     let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
     let plain: &[[[[i16; 2]; R]; 4]] = x.sums32[begin * 4..].as_chunks().0.as_chunks().0;
     let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
     let mut out = [__m512::zeroed(); R];
-    for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..blocks].iter().enumerate() {
+    for (b, block) in chunks.as_chunks::<Q4_CHUNKS>().0[..blocks]
+        .iter()
+        .enumerate()
+    {
         ahead.block(b, Q4_CHUNKS);
         let mut sums = [__m512i::zeroed(); R];
         for (s, group) in block[Q4_BITS..].as_chunks::<8>().0.iter().enumerate() {
@@ -218,7 +252,11 @@ fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
         for r in 0..R {
             let scale = _mm512_set1_ps(scales[b][r]);
             out[r] = _mm512_fmadd_ps(_mm512_mul_ps(d, scale), _mm512_cvtepi32_ps(sums[r]), out[r]);
-            out[r] = _mm512_fnmadd_ps(_mm512_mul_ps(m, scale), _mm512_cvtepi32_ps(least[r]), out[r]);
+            out[r] = _mm512_fnmadd_ps(
+                _mm512_mul_ps(m, scale),
+                _mm512_cvtepi32_ps(least[r]),
+                out[r],
+            );
         }
     }
     out
@@ -227,23 +265,42 @@ fn q4k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
 /// Rows with 6-bit weights, taken as 0 to 63 and corrected by the sums of the activations.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: Ahead<'_>) -> [__m512; R] {
+fn q6k<const R: usize>(
+    chunks: &[Chunk],
+    x: &Activations,
+    first: usize,
+    ahead: Ahead<'_>,
+) -> [__m512; R] {
     let blocks = x.width / K_BLOCK;
     let begin = first * blocks;
-    let rows: &[[[[[i8; 4]; R]; 4]; 16]] = x.bytes[begin * K_BLOCK / 4..].as_chunks().0.as_chunks().0.as_chunks().0;
+    let rows: &[[[[[i8; 4]; R]; 4]; 16]] = x.bytes[begin * K_BLOCK / 4..]
+        .as_chunks()
+        .0
+        .as_chunks()
+        .0
+        .as_chunks()
+        .0;
     let scales: &[[f32; R]] = x.byte_scales[begin..].as_chunks().0;
     let plain: &[[[[i16; 2]; R]; 8]] = x.sums16[begin * 8..].as_chunks().0.as_chunks().0;
     let (rows, scales, plain) = (&rows[..blocks], &scales[..blocks], &plain[..blocks]);
     let high = _mm512_set1_epi8(0x30);
     let mut out = [__m512::zeroed(); R];
-    for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..blocks].iter().enumerate() {
+    for (b, block) in chunks.as_chunks::<Q6_CHUNKS>().0[..blocks]
+        .iter()
+        .enumerate()
+    {
         ahead.block(b, Q6_CHUNKS);
         let lows: &[[Chunk; 4]] = block[Q6_LOW..Q6_HIGH].as_chunks().0;
         let highs: &[[Chunk; 2]] = block[Q6_HIGH..].as_chunks().0;
         let mut sums = [__m512i::zeroed(); R];
         for (s, (low, top)) in lows.iter().zip(highs).enumerate() {
             let top = load2(top);
-            let tops = [_mm512_slli_epi16::<4>(top), _mm512_slli_epi16::<2>(top), top, _mm512_srli_epi16::<2>(top)];
+            let tops = [
+                _mm512_slli_epi16::<4>(top),
+                _mm512_slli_epi16::<2>(top),
+                top,
+                _mm512_srli_epi16::<2>(top),
+            ];
             let mut inner = [__m512i::zeroed(); R];
             for t in 0..4 {
                 let q = _mm512_or_si512(nibbles(&low[t]), _mm512_and_si512(tops[t], high));
@@ -258,8 +315,12 @@ fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
         }
         let mut offset = [__m512i::zeroed(); R];
         for p in 0..8 {
-            let (even, odd) = (half(&block[Q6_SCALES + p], 0), half(&block[Q6_SCALES + p], 1));
-            let pairs = _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
+            let (even, odd) = (
+                half(&block[Q6_SCALES + p], 0),
+                half(&block[Q6_SCALES + p], 1),
+            );
+            let pairs =
+                _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
             let pairs = _mm512_cvtepi8_epi16(pairs);
             for r in 0..R {
                 offset[r] = _mm512_dpwssd_epi32(offset[r], pairs, spread(plain[b][p][r]));
@@ -279,7 +340,11 @@ fn q6k<const R: usize>(chunks: &[Chunk], x: &Activations, first: usize, ahead: A
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn line<const BF16: bool>(chunk: &Chunk) -> __m512 {
-    if BF16 { _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(load(chunk)))) } else { halves(chunk) }
+    if BF16 {
+        _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(load(chunk))))
+    } else {
+        halves(chunk)
+    }
 }
 
 /// All panels with all rows of 16-bit floats: up to three rows with several panels at once, since a multiply-add takes several steps, more with one.
@@ -289,7 +354,9 @@ fn floats<const BF16: bool>(packed: &Packed, job: &mut Job<'_>) {
     while job.rows < 4 && panel < job.count {
         let left = job.count - panel;
         panel += match job.rows {
-            1 if left >= 8 && !packed.streamed() => float_tile::<1, 8, BF16>(packed, job, 0, panel, None),
+            1 if left >= 8 && !packed.streamed() => {
+                float_tile::<1, 8, BF16>(packed, job, 0, panel, None)
+            }
             1 => float_tile::<1, 1, BF16>(packed, job, 0, panel, None),
             2 if left >= 4 => float_tile::<2, 4, BF16>(packed, job, 0, panel, None),
             2 => float_tile::<2, 1, BF16>(packed, job, 0, panel, None),
@@ -329,7 +396,8 @@ fn float_tile<const R: usize, const P: usize, const BF16: bool>(
     ahead: Option<Ahead<'_>>,
 ) -> usize {
     let width = packed.inputs;
-    let panels: [&[Chunk]; P] = std::array::from_fn(|p| &packed.panel(job.first + panel + p)[..width]);
+    let panels: [&[Chunk]; P] =
+        std::array::from_fn(|p| &packed.panel(job.first + panel + p)[..width]);
     let rows: &[[f32; R]] = &job.x.plain[row * width..].as_chunks().0[..width];
     let mut sums = [[__m512::zeroed(); R]; P];
     for (k, x) in rows.iter().enumerate() {

@@ -2,7 +2,10 @@
 
 /// Sets of instructions, each with what comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "other machines have none of the wider ones"))]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "other machines have none of the wider ones")
+)]
 pub(crate) enum Isa {
     /// Plain loops.
     Portable,
@@ -16,10 +19,17 @@ impl Isa {
     /// What this machine has, the best last.
     pub(crate) fn present() -> impl DoubleEndedIterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
-        let wider = [(Self::Avx2, super::avx2::supported()), (Self::Avx512, super::avx512::supported())];
+        let wider = [
+            (Self::Avx2, super::avx2::supported()),
+            (Self::Avx512, super::avx512::supported()),
+        ];
         #[cfg(not(target_arch = "x86_64"))]
         let wider: [(Self, bool); 0] = [];
-        std::iter::once(Self::Portable).chain(wider.into_iter().filter_map(|(isa, here)| here.then_some(isa)))
+        std::iter::once(Self::Portable).chain(
+            wider
+                .into_iter()
+                .filter_map(|(isa, here)| here.then_some(isa)),
+        )
     }
 }
 

@@ -96,7 +96,8 @@ pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
                 for k in 0..K_BLOCK {
                     let q = q6k_value(block, k);
                     put_nibble(&mut chunks[Q6_LOW + k / 4], o, k % 4, q & 15);
-                    chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4] |= (q >> 4) << (k / 4 % 4 * 2);
+                    chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4] |=
+                        (q >> 4) << (k / 4 % 4 * 2);
                 }
             }
         }
@@ -108,10 +109,15 @@ pub(super) fn integers(format: Format, chunks: &[Chunk], o: usize, out: &mut [i3
     for (k, q) in out.iter_mut().enumerate() {
         *q = match format {
             Format::F32 | Format::F16 | Format::Bf16 => 0,
-            Format::Q8_0 => i32::from((chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] ^ RAISED).cast_signed()),
+            Format::Q8_0 => i32::from(
+                (chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] ^ RAISED)
+                    .cast_signed(),
+            ),
             Format::Q4K => i32::from(nibble(&chunks[Q4_BITS + k / 4], o, k % 4)),
             Format::Q6K => {
-                let high = chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4] >> (k / 4 % 4 * 2) & 3;
+                let high = chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4]
+                    >> (k / 4 % 4 * 2)
+                    & 3;
                 i32::from(nibble(&chunks[Q6_LOW + k / 4], o, k % 4) | (high << 4))
             }
         };
@@ -141,7 +147,10 @@ pub(super) fn half_of(chunk: &Chunk, o: usize) -> f32 {
 pub(super) fn get(format: Format, panel: &[Chunk], o: usize, out: &mut [f32]) {
     let mut integers_ = [0; K_BLOCK];
     let block = format.block();
-    for (chunks, out) in panel.chunks_exact(chunks(format)).zip(out.chunks_exact_mut(block)) {
+    for (chunks, out) in panel
+        .chunks_exact(chunks(format))
+        .zip(out.chunks_exact_mut(block))
+    {
         let q = &mut integers_[..block];
         integers(format, chunks, o, q);
         let d = half_of(&chunks[0], o);

@@ -57,12 +57,21 @@ pub(crate) struct Job<'a> {
 
 impl Packed {
     /// Room for `outputs` rows of `inputs` numbers, all zero. `None` where rows are no whole number of blocks, or the format is f32.
-    pub(crate) fn new(format: Format, inputs: usize, outputs: usize, arena: &mut Arena) -> Option<Self> {
+    pub(crate) fn new(
+        format: Format,
+        inputs: usize,
+        outputs: usize,
+        arena: &mut Arena,
+    ) -> Option<Self> {
         if format == Format::F32 || !inputs.is_multiple_of(format.block()) {
             return None;
         }
         let each = inputs / format.block() * layout::chunks(format);
-        Some(Self { format, chunks: arena.take(outputs.div_ceil(PANEL) * each), inputs })
+        Some(Self {
+            format,
+            chunks: arena.take(outputs.div_ceil(PANEL) * each),
+            inputs,
+        })
     }
 
     pub(crate) fn format(&self) -> Format {
@@ -85,12 +94,15 @@ impl Packed {
         let count = rows.len() / each;
         let begin = first / PANEL;
         let end = (first + count).div_ceil(PANEL);
-        self.chunks[begin * step..end * step].par_chunks_mut(step).enumerate().for_each(|(p, panel)| {
-            let base = (begin + p) * PANEL;
-            for o in base.max(first)..(base + PANEL).min(first + count) {
-                layout::set(format, panel, o - base, &rows[(o - first) * each..][..each]);
-            }
-        });
+        self.chunks[begin * step..end * step]
+            .par_chunks_mut(step)
+            .enumerate()
+            .for_each(|(p, panel)| {
+                let base = (begin + p) * PANEL;
+                for o in base.max(first)..(base + PANEL).min(first + count) {
+                    layout::set(format, panel, o - base, &rows[(o - first) * each..][..each]);
+                }
+            });
     }
 
     /// Row `o` as numbers.
@@ -113,7 +125,10 @@ impl Packed {
     pub(crate) fn run(&self, job: Job<'_>) {
         // SAFETY: the instructions that a `product` may use have just been found on this machine.
         #[cfg(target_arch = "x86_64")]
-        #[allow(unsafe_code, reason = "the only way from a run-time check to the instructions it found")]
+        #[allow(
+            unsafe_code,
+            reason = "the only way from a run-time check to the instructions it found"
+        )]
         unsafe {
             match job.x.isa {
                 Isa::Avx512 if avx512::supported() => return avx512::product(self, job),
@@ -147,26 +162,38 @@ mod tests {
         match format {
             Format::Q8_0 => {
                 let number = |(short, scale): (i16, f32)| f64::from(short) * f64::from(scale);
-                (0..n).map(|i| number(x.short(i / x.width, i % x.width))).collect()
+                (0..n)
+                    .map(|i| number(x.short(i / x.width, i % x.width)))
+                    .collect()
             }
             Format::Q4K | Format::Q6K => {
                 let number = |(byte, scale): (i8, f32)| f64::from(byte) * f64::from(scale);
-                (0..n).map(|i| number(x.byte(i / x.width, i % x.width))).collect()
+                (0..n)
+                    .map(|i| number(x.byte(i / x.width, i % x.width)))
+                    .collect()
             }
-            Format::F32 | Format::F16 | Format::Bf16 => (0..n).map(|i| f64::from(x.float(i / x.width, i % x.width))).collect(),
+            Format::F32 | Format::F16 | Format::Bf16 => (0..n)
+                .map(|i| f64::from(x.float(i / x.width, i % x.width)))
+                .collect(),
         }
     }
 
     #[test]
     fn products_of_all_shapes_are_those_of_loops() {
-        for format in Format::ALL.into_iter().filter(|format| *format != Format::F32) {
-            for (inputs, outputs) in [(1, 16), (3, 16), (7, 100), (11, 1)].map(|(blocks, outputs)| (blocks * format.block(), outputs)) {
+        for format in Format::ALL
+            .into_iter()
+            .filter(|format| *format != Format::F32)
+        {
+            for (inputs, outputs) in [(1, 16), (3, 16), (7, 100), (11, 1)]
+                .map(|(blocks, outputs)| (blocks * format.block(), outputs))
+            {
                 let weights = numbers(inputs * outputs, 7);
                 let mut raw = Vec::new();
                 blocks::quantise(format, &weights, &mut raw);
                 let mut real = vec![0.0; weights.len()];
                 blocks::dequantise(format, &raw, &mut real);
-                let mut packed = Packed::new(format, inputs, outputs, &mut Arena::default()).unwrap();
+                let mut packed =
+                    Packed::new(format, inputs, outputs, &mut Arena::default()).unwrap();
                 // In two pieces, the border inside a panel.
                 let cut = raw.len() / outputs * (outputs / 3);
                 packed.set_rows(0, &raw[..cut]);
@@ -174,7 +201,12 @@ mod tests {
                 for o in 0..outputs {
                     let mut row = vec![0.0; inputs];
                     packed.row(o, &mut row);
-                    assert_eq!(row, real[o * inputs..][..inputs], "{} row {o}", format.name());
+                    assert_eq!(
+                        row,
+                        real[o * inputs..][..inputs],
+                        "{} row {o}",
+                        format.name()
+                    );
                 }
                 let width = outputs.next_multiple_of(PANEL);
                 for rows in (1..=12).chain([14, 23, 32, 37]) {
@@ -182,9 +214,19 @@ mod tests {
                     let product = |isa| {
                         let mut x = Activations::of(isa);
                         x.fill(&std::iter::once(format), &plain, rows, inputs);
-                        let target = Target { row_step: width, panel_step: PANEL };
+                        let target = Target {
+                            row_step: width,
+                            panel_step: PANEL,
+                        };
                         let mut out = vec![f32::NAN; rows * width];
-                        packed.run(Job { first: 0, count: width / PANEL, x: &x, rows, out: &mut out, target });
+                        packed.run(Job {
+                            first: 0,
+                            count: width / PANEL,
+                            x: &x,
+                            rows,
+                            out: &mut out,
+                            target,
+                        });
                         (rounded(format, &x, rows * inputs), out)
                     };
                     let (x, slow) = product(Isa::Portable);
@@ -197,10 +239,15 @@ mod tests {
                     }
                     for (r, row) in slow.chunks_exact(width).enumerate() {
                         for (o, &got) in row.iter().enumerate().take(outputs) {
-                            let terms = |i: usize| x[r * inputs + i] * f64::from(real[o * inputs + i]);
+                            let terms =
+                                |i: usize| x[r * inputs + i] * f64::from(real[o * inputs + i]);
                             let want: f64 = (0..inputs).map(terms).sum();
                             let size: f64 = (0..inputs).map(|i| terms(i).abs()).sum();
-                            assert!((want - f64::from(got)).abs() < 1e-5 * size.max(1e-3), "{}: {want} {got}", format.name());
+                            assert!(
+                                (want - f64::from(got)).abs() < 1e-5 * size.max(1e-3),
+                                "{}: {want} {got}",
+                                format.name()
+                            );
                         }
                         assert!(row[outputs..].iter().all(|v| *v == 0.0));
                     }
@@ -210,7 +257,13 @@ mod tests {
                         Format::Q4K | Format::Q6K => 1.0 / 127.0,
                         Format::F32 | Format::F16 | Format::Bf16 => 0.0,
                     };
-                    assert!(x.iter().zip(&plain).all(|(a, b)| (a - f64::from(*b)).abs() <= 0.5001 * step), "{}", format.name());
+                    assert!(
+                        x.iter()
+                            .zip(&plain)
+                            .all(|(a, b)| (a - f64::from(*b)).abs() <= 0.5001 * step),
+                        "{}",
+                        format.name()
+                    );
                 }
             }
         }
@@ -240,16 +293,31 @@ mod tests {
                 let mut row = vec![0.0; inputs];
                 packed.row(0, &mut row);
                 let want: f64 = row.iter().map(|v| f64::from(sign) * f64::from(*v)).sum();
-                let target = Target { row_step: 16, panel_step: 16 };
+                let target = Target {
+                    row_step: 16,
+                    panel_step: 16,
+                };
                 let product = |isa| {
                     let mut x = Activations::of(isa);
                     x.fill(&std::iter::once(format), &vec![sign; inputs], 1, inputs);
                     let mut out = [0.0; 16];
-                    packed.run(Job { first: 0, count: 1, x: &x, rows: 1, out: &mut out, target });
+                    packed.run(Job {
+                        first: 0,
+                        count: 1,
+                        x: &x,
+                        rows: 1,
+                        out: &mut out,
+                        target,
+                    });
                     out
                 };
                 let slow = product(Isa::Portable);
-                assert!((want - f64::from(slow[3])).abs() <= 1e-5 * want.abs(), "{}: {want} {}", format.name(), slow[3]);
+                assert!(
+                    (want - f64::from(slow[3])).abs() <= 1e-5 * want.abs(),
+                    "{}: {want} {}",
+                    format.name(),
+                    slow[3]
+                );
                 for isa in Isa::present() {
                     assert_eq!(product(isa), slow, "{isa:?}, {}", format.name());
                 }

@@ -9,7 +9,14 @@ use super::{Activations, Chunk, Job, Packed, layout};
 
 /// Runs a product.
 pub(super) fn run(packed: &Packed, job: Job<'_>) {
-    let Job { first, count, x, rows, out, target } = job;
+    let Job {
+        first,
+        count,
+        x,
+        rows,
+        out,
+        target,
+    } = job;
     for panel in 0..count {
         let chunks = packed.panel(first + panel);
         for row in 0..rows {
@@ -31,10 +38,16 @@ fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize)
         match format {
             Format::F32 => {}
             Format::F16 => sum = x.float(row, b).mul_add(d, sum),
-            Format::Bf16 => sum = x.float(row, b).mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum),
+            Format::Bf16 => {
+                sum = x
+                    .float(row, b)
+                    .mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum)
+            }
             Format::Q8_0 => {
                 let first = b * SMALL;
-                let total: i32 = (0..SMALL).map(|k| q[k] * i32::from(x.short(row, first + k).0)).sum();
+                let total: i32 = (0..SMALL)
+                    .map(|k| q[k] * i32::from(x.short(row, first + k).0))
+                    .sum();
                 sum = (d * x.short(row, first).1).mul_add(total as f32, sum);
             }
             Format::Q4K | Format::Q6K => {
@@ -42,12 +55,21 @@ fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize)
                 let bytes: [i8; K_BLOCK] = std::array::from_fn(|k| x.byte(row, b * K_BLOCK + k).0);
                 let scale = x.byte(row, b * K_BLOCK).1;
                 let (mut total, mut least) = (0i32, 0i32);
-                for (s, (q, bytes)) in q.chunks_exact(group).zip(bytes.chunks_exact(group)).enumerate() {
+                for (s, (q, bytes)) in q
+                    .chunks_exact(group)
+                    .zip(bytes.chunks_exact(group))
+                    .enumerate()
+                {
                     let product: i32 = q.iter().zip(bytes).map(|(q, &x)| q * i32::from(x)).sum();
                     let plain: i32 = bytes.iter().map(|&x| i32::from(x)).sum();
                     let by = layout::group_scale(format, chunks, s, o);
                     total += by * product;
-                    least += plain * if format == Format::Q4K { layout::group_minimum(chunks, s, o) } else { by };
+                    least += plain
+                        * if format == Format::Q4K {
+                            layout::group_minimum(chunks, s, o)
+                        } else {
+                            by
+                        };
                 }
                 if format == Format::Q4K {
                     sum = (d * scale).mul_add(total as f32, sum);

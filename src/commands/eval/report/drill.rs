@@ -12,13 +12,21 @@ const MEMBERS: usize = 12;
 
 /// The list of questions with the controls that filter it.
 pub(super) fn questions(evaluated: &[Evaluated]) -> String {
-    let Some(first) = evaluated.first() else { return String::new() };
-    let found = |one: &Evaluated, id: &str| one.predictions.iter().position(|prediction| prediction.id == id);
+    let Some(first) = evaluated.first() else {
+        return String::new();
+    };
+    let found = |one: &Evaluated, id: &str| {
+        one.predictions
+            .iter()
+            .position(|prediction| prediction.id == id)
+    };
     let mut listed: Vec<(bool, &Prediction)> = first
         .predictions
         .iter()
         .map(|prediction| {
-            let right = |one: &Evaluated| found(one, &prediction.id).is_some_and(|at| one.predictions[at].scores.exact == 1.0);
+            let right = |one: &Evaluated| {
+                found(one, &prediction.id).is_some_and(|at| one.predictions[at].scores.exact == 1.0)
+            };
             (evaluated.iter().all(right), prediction)
         })
         .collect();
@@ -30,15 +38,33 @@ pub(super) fn questions(evaluated: &[Evaluated]) -> String {
         listed.len()
     );
     for (_, asked) in listed {
-        let of: Vec<Option<(&Evaluated, usize)>> = evaluated.iter().map(|one| found(one, &asked.id).map(|at| (one, at))).collect();
-        let rights: Vec<bool> = of.iter().flatten().map(|(one, at)| one.predictions[*at].scores.exact == 1.0).collect();
-        let kind = match (rights.iter().all(|right| *right), rights.iter().any(|right| *right)) {
+        let of: Vec<Option<(&Evaluated, usize)>> = evaluated
+            .iter()
+            .map(|one| found(one, &asked.id).map(|at| (one, at)))
+            .collect();
+        let rights: Vec<bool> = of
+            .iter()
+            .flatten()
+            .map(|(one, at)| one.predictions[*at].scores.exact == 1.0)
+            .collect();
+        let kind = match (
+            rights.iter().all(|right| *right),
+            rights.iter().any(|right| *right),
+        ) {
             (true, _) => "right",
             (false, true) => "wrong differ",
             (false, false) => "wrong",
         };
-        let chips: String = of.iter().flatten().map(|(one, at)| chip(one, *at)).collect();
-        let columns: String = of.iter().flatten().map(|(one, at)| column(one, *at)).collect();
+        let chips: String = of
+            .iter()
+            .flatten()
+            .map(|(one, at)| chip(one, *at))
+            .collect();
+        let columns: String = of
+            .iter()
+            .flatten()
+            .map(|(one, at)| column(one, *at))
+            .collect();
         html.push_str(&format!(
             "<details class=\"q {kind}\"><summary>{chips} <bdi>{}</bdi></summary><p class=\"n\">{} · gold: <bdi>{}</bdi></p><div class=\"c\">{columns}</div></details>",
             escape(&asked.question),
@@ -58,7 +84,11 @@ fn chip(one: &Evaluated, at: usize) -> String {
     } else {
         "x"
     };
-    format!("<span class=\"chip {class}\">{} {:.2}</span>", escape(one.agent), scores.f1)
+    format!(
+        "<span class=\"chip {class}\">{} {:.2}</span>",
+        escape(one.agent),
+        scores.f1
+    )
 }
 
 fn members(labels: &[String]) -> String {
@@ -66,7 +96,12 @@ fn members(labels: &[String]) -> String {
         return "none".to_owned();
     }
     let more = labels.len().saturating_sub(MEMBERS);
-    labels[..labels.len() - more].join(", ") + &if more > 0 { format!(", … ({} in all)", labels.len()) } else { String::new() }
+    labels[..labels.len() - more].join(", ")
+        + &if more > 0 {
+            format!(", … ({} in all)", labels.len())
+        } else {
+            String::new()
+        }
 }
 
 /// What one agent did.
@@ -80,7 +115,11 @@ fn column(one: &Evaluated, at: usize) -> String {
         prediction.tokens
     );
     if let Some(emptied) = &prediction.emptied {
-        html.push_str(&format!("<p class=\"n\">emptied at step {}: {}</p>", emptied.step, escape(&emptied.why)));
+        html.push_str(&format!(
+            "<p class=\"n\">emptied at step {}: {}</p>",
+            emptied.step,
+            escape(&emptied.why)
+        ));
     }
     html.push_str("<ol>");
     for event in &one.traces[at] {
@@ -93,27 +132,50 @@ fn column(one: &Evaluated, at: usize) -> String {
 fn shown(event: &Event) -> String {
     match event {
         Event::Prompt { turns } => {
-            let text: Vec<String> = turns.iter().map(|turn| format!("[{:?}] {}", turn.role, turn.text())).collect();
-            format!("<li><details><summary>prompt</summary><pre><bdi>{}</bdi></pre></details></li>", escape(&text.join("\n")))
+            let text: Vec<String> = turns
+                .iter()
+                .map(|turn| format!("[{:?}] {}", turn.role, turn.text()))
+                .collect();
+            format!(
+                "<li><details><summary>prompt</summary><pre><bdi>{}</bdi></pre></details></li>",
+                escape(&text.join("\n"))
+            )
         }
         Event::Call { text, .. } => format!("<li><code>{}</code></li>", escape(text)),
-        Event::Result { result, .. } => format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result))),
+        Event::Result { result, .. } => {
+            format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result)))
+        }
         Event::Error { message } => format!("<li class=\"x\">{}</li>", escape(message)),
         Event::Beam { ranked } => {
             let one = |program: &toolbox::trace::Ranked| {
                 let tag = if program.kept { "code" } else { "del" };
-                format!("<{tag}>{}</{tag}> <span class=\"n\">{:.2}</span>", escape(&program.call), program.logprob)
+                format!(
+                    "<{tag}>{}</{tag}> <span class=\"n\">{:.2}</span>",
+                    escape(&program.call),
+                    program.logprob
+                )
             };
-            format!("<li>{}</li>", ranked.iter().map(one).collect::<Vec<_>>().join("<br>"))
+            format!(
+                "<li>{}</li>",
+                ranked.iter().map(one).collect::<Vec<_>>().join("<br>")
+            )
         }
-        Event::Observe { .. } | Event::Tokens { .. } | Event::Memory { .. } | Event::Answer { .. } | Event::Timing { .. } => String::new(),
+        Event::Observe { .. }
+        | Event::Tokens { .. }
+        | Event::Memory { .. }
+        | Event::Answer { .. }
+        | Event::Timing { .. } => String::new(),
     }
 }
 
 fn result_text(result: &ResultText) -> String {
     match result {
-        ResultText::Relations { out, r#in } => format!("out: {}; in: {}", out.join(", "), r#in.join(", ")),
-        ResultText::Set { size, first } if *size > first.len() => format!("{}, … ({size} in all)", first.join(", ")),
+        ResultText::Relations { out, r#in } => {
+            format!("out: {}; in: {}", out.join(", "), r#in.join(", "))
+        }
+        ResultText::Set { size, first } if *size > first.len() => {
+            format!("{}, … ({size} in all)", first.join(", "))
+        }
         ResultText::Set { size: 0, .. } => "nothing".to_owned(),
         ResultText::Set { first, .. } => first.join(", "),
         ResultText::Number(number) => number.to_string(),

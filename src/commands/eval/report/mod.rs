@@ -23,7 +23,11 @@ pub(super) fn page(setting: &Value, evaluated: &[Evaluated], published: &[Beside
     body.push_str("<p>");
     if let Value::Object(map) = setting {
         for (key, value) in map {
-            body.push_str(&format!("{} <b>{}</b> · ", escape(key), escape(&plain(value))));
+            body.push_str(&format!(
+                "{} <b>{}</b> · ",
+                escape(key),
+                escape(&plain(value))
+            ));
         }
     }
     body.push_str("intervals hold 95 % (bootstrap over questions)</p>");
@@ -42,8 +46,16 @@ pub(super) fn page(setting: &Value, evaluated: &[Evaluated], published: &[Beside
     if !published.is_empty() {
         body.push_str("<h2>Published results</h2>");
         for table in published {
-            let lines: String = table.differs.iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
-            body.push_str(&format!("<h3>{}</h3>{}<ul>{lines}</ul>", escape(&table.title), rows(&table.rows)));
+            let lines: String = table
+                .differs
+                .iter()
+                .map(|line| format!("<li>{}</li>", escape(line)))
+                .collect();
+            body.push_str(&format!(
+                "<h3>{}</h3>{}<ul>{lines}</ul>",
+                escape(&table.title),
+                rows(&table.rows)
+            ));
         }
     }
     body.push_str(&drill::questions(evaluated));
@@ -70,7 +82,11 @@ pub(super) fn escape(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' | '\t' => out.push(c),
-            '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
+            '\u{200e}'
+            | '\u{200f}'
+            | '\u{61c}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => out.push('\u{fffd}'),
             c if c.is_control() => out.push('\u{fffd}'),
             c => out.push(c),
         }
@@ -90,7 +106,10 @@ fn rows(rows: &[Vec<String>]) -> String {
     let mut html = "<table>".to_owned();
     for (i, row) in rows.iter().enumerate() {
         let tag = if i == 0 { "th" } else { "td" };
-        let cells: String = row.iter().map(|cell| format!("<{tag}>{}</{tag}>", escape(cell))).collect();
+        let cells: String = row
+            .iter()
+            .map(|cell| format!("<{tag}>{}</{tag}>", escape(cell)))
+            .collect();
         html.push_str(&format!("<tr>{cells}</tr>"));
     }
     html + "</table>"
@@ -98,25 +117,59 @@ fn rows(rows: &[Vec<String>]) -> String {
 
 /// A mean with its interval.
 fn with_interval(one: &Evaluated, score: &str) -> String {
-    let value = SCORES.iter().position(|name| *name == score).map_or(0.0, |index| one.metrics.scores.values()[index]);
-    match one.metrics.interval.and_then(|interval| interval.get(score)) {
+    let value = SCORES
+        .iter()
+        .position(|name| *name == score)
+        .map_or(0.0, |index| one.metrics.scores.values()[index]);
+    match one
+        .metrics
+        .interval
+        .and_then(|interval| interval.get(score))
+    {
         Some([low, high]) => format!("{value:.3} [{low:.3}, {high:.3}]"),
         None => format!("{value:.3}"),
     }
 }
 
 fn summary(evaluated: &[Evaluated]) -> String {
-    let head =
-        ["agent", "n", "hits@1", "F1", "exact", "em_strict", "program", "answered", "calls", "invalid", "asked", "tokens", "seconds"];
+    let head = [
+        "agent",
+        "n",
+        "hits@1",
+        "F1",
+        "exact",
+        "em_strict",
+        "program",
+        "answered",
+        "calls",
+        "invalid",
+        "asked",
+        "tokens",
+        "seconds",
+    ];
     let mut table = vec![head.map(str::to_owned).to_vec()];
     for one in evaluated {
         let m = &one.metrics;
         let each = |sum: f64| number(sum / m.n.max(1) as f64);
         let mut row = vec![one.agent.to_owned(), m.n.to_string()];
-        row.extend(["hits_at_1", "f1", "exact", "em_strict"].map(|score| with_interval(one, score)));
-        row.push(m.program.map_or_else(|| "–".to_owned(), |share| format!("{share:.3}")));
+        row.extend(
+            ["hits_at_1", "f1", "exact", "em_strict"].map(|score| with_interval(one, score)),
+        );
+        row.push(
+            m.program
+                .map_or_else(|| "–".to_owned(), |share| format!("{share:.3}")),
+        );
         row.push(m.answered.to_string());
-        row.extend([m.calls as f64, m.invalid_calls as f64, m.asked as f64, m.tokens as f64, m.seconds].map(each));
+        row.extend(
+            [
+                m.calls as f64,
+                m.invalid_calls as f64,
+                m.asked as f64,
+                m.tokens as f64,
+                m.seconds,
+            ]
+            .map(each),
+        );
         table.push(row);
     }
     rows(&table)
@@ -125,18 +178,37 @@ fn summary(evaluated: &[Evaluated]) -> String {
 
 /// How sure it is that one agent is better than another: over the questions that both were measured on.
 fn differences(evaluated: &[Evaluated]) -> String {
-    let mut table = vec![["pair", "questions", "F1", "exact"].map(str::to_owned).to_vec()];
+    let mut table = vec![
+        ["pair", "questions", "F1", "exact"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     for (i, a) in evaluated.iter().enumerate() {
         for b in &evaluated[i + 1..] {
-            let pairs: Vec<_> =
-                a.predictions.iter().filter_map(|x| Some((x.scores, b.predictions.iter().find(|y| y.id == x.id)?.scores))).collect();
+            let pairs: Vec<_> = a
+                .predictions
+                .iter()
+                .filter_map(|x| {
+                    Some((
+                        x.scores,
+                        b.predictions.iter().find(|y| y.id == x.id)?.scores,
+                    ))
+                })
+                .collect();
             let of = |score: &dyn Fn(&toolbox::metrics::Scores) -> f64| {
-                let (x, y): (Vec<f64>, Vec<f64>) = pairs.iter().map(|(x, y)| (score(x), score(y))).unzip();
-                let mean = x.iter().zip(&y).map(|(x, y)| x - y).sum::<f64>() / x.len().max(1) as f64;
+                let (x, y): (Vec<f64>, Vec<f64>) =
+                    pairs.iter().map(|(x, y)| (score(x), score(y))).unzip();
+                let mean =
+                    x.iter().zip(&y).map(|(x, y)| x - y).sum::<f64>() / x.len().max(1) as f64;
                 let [low, high] = difference(&x, &y, SEED);
                 format!("{mean:+.3} [{low:+.3}, {high:+.3}]")
             };
-            table.push(vec![format!("{} − {}", a.agent, b.agent), pairs.len().to_string(), of(&|s| s.f1), of(&|s| s.exact)]);
+            table.push(vec![
+                format!("{} − {}", a.agent, b.agent),
+                pairs.len().to_string(),
+                of(&|s| s.f1),
+                of(&|s| s.exact),
+            ]);
         }
     }
     format!("<h2>Differences on the same questions</h2>{}", rows(&table))
@@ -144,22 +216,48 @@ fn differences(evaluated: &[Evaluated]) -> String {
 
 fn legend(names: &[&str]) -> String {
     let one = |(i, name): (usize, &&str)| {
-        format!("<span class=\"k\" style=\"background:{}\"></span>{} ", svg::COLOURS[i % svg::COLOURS.len()], escape(name))
+        format!(
+            "<span class=\"k\" style=\"background:{}\"></span>{} ",
+            svg::COLOURS[i % svg::COLOURS.len()],
+            escape(name)
+        )
     };
-    format!("<p>{}</p>", names.iter().enumerate().map(one).collect::<String>())
+    format!(
+        "<p>{}</p>",
+        names.iter().enumerate().map(one).collect::<String>()
+    )
 }
 
 /// F1 in all and by each dimension.
 fn plots(evaluated: &[Evaluated], names: &[&str]) -> String {
     let bar = |metrics: Option<&toolbox::metrics::Metrics>| -> Bar {
-        metrics.map_or((0.0, None), |m| (m.scores.f1, m.interval.and_then(|interval| interval.get("f1"))))
+        metrics.map_or((0.0, None), |m| {
+            (
+                m.scores.f1,
+                m.interval.and_then(|interval| interval.get("f1")),
+            )
+        })
     };
-    let all = vec![("all".to_owned(), evaluated.iter().map(|one| bar(Some(&one.metrics))).collect())];
+    let all = vec![(
+        "all".to_owned(),
+        evaluated
+            .iter()
+            .map(|one| bar(Some(&one.metrics)))
+            .collect(),
+    )];
     let mut html = format!("<div class=\"p\">{}", bars("F1", names, &all));
-    let Some(first) = evaluated.first() else { return String::new() };
+    let Some(first) = evaluated.first() else {
+        return String::new();
+    };
     for (dimension, values) in &first.metrics.by {
         let group = |value: &String| {
-            let of = |one: &Evaluated| bar(one.metrics.by.get(dimension).and_then(|values| values.get(value)));
+            let of = |one: &Evaluated| {
+                bar(one
+                    .metrics
+                    .by
+                    .get(dimension)
+                    .and_then(|values| values.get(value)))
+            };
             (value.clone(), evaluated.iter().map(of).collect())
         };
         let groups: Vec<(String, Vec<Bar>)> = values.keys().map(group).collect();
@@ -170,7 +268,10 @@ fn plots(evaluated: &[Evaluated], names: &[&str]) -> String {
 
 fn costs(evaluated: &[Evaluated], names: &[&str]) -> String {
     let chart = |title: &str, sum: &dyn Fn(&toolbox::metrics::Metrics) -> f64| {
-        let values = evaluated.iter().map(|one| (sum(&one.metrics) / one.metrics.n.max(1) as f64, None)).collect();
+        let values = evaluated
+            .iter()
+            .map(|one| (sum(&one.metrics) / one.metrics.n.max(1) as f64, None))
+            .collect();
         bars(title, names, &[(String::new(), values)])
     };
     let mut html = format!(
@@ -179,14 +280,26 @@ fn costs(evaluated: &[Evaluated], names: &[&str]) -> String {
         chart("tokens", &|m| m.tokens as f64),
         chart("milliseconds", &|m| m.seconds * 1e3)
     );
-    let mut phases: Vec<&String> = evaluated.iter().flat_map(|one| one.metrics.phases.keys()).collect();
+    let mut phases: Vec<&String> = evaluated
+        .iter()
+        .flat_map(|one| one.metrics.phases.keys())
+        .collect();
     phases.sort();
     phases.dedup();
     if !phases.is_empty() {
-        let of =
-            |phase: &String, one: &Evaluated| one.metrics.phases.get(phase).copied().unwrap_or(0.0) * 1e3 / one.metrics.n.max(1) as f64;
-        let groups: Vec<(String, Vec<Bar>)> =
-            phases.iter().map(|phase| ((*phase).clone(), evaluated.iter().map(|one| (of(phase, one), None)).collect())).collect();
+        let of = |phase: &String, one: &Evaluated| {
+            one.metrics.phases.get(phase).copied().unwrap_or(0.0) * 1e3
+                / one.metrics.n.max(1) as f64
+        };
+        let groups: Vec<(String, Vec<Bar>)> = phases
+            .iter()
+            .map(|phase| {
+                (
+                    (*phase).clone(),
+                    evaluated.iter().map(|one| (of(phase, one), None)).collect(),
+                )
+            })
+            .collect();
         html.push_str(&bars("milliseconds by phase", names, &groups));
     }
     html + "</div>"
@@ -198,22 +311,44 @@ fn causes(evaluated: &[Evaluated]) -> String {
     for one in evaluated {
         if !one.metrics.failures.is_empty() {
             let mut table = vec![vec!["no answer because".to_owned(), "questions".to_owned()]];
-            table.extend(one.metrics.failures.iter().map(|(cause, n)| vec![cause.clone(), n.to_string()]));
+            table.extend(
+                one.metrics
+                    .failures
+                    .iter()
+                    .map(|(cause, n)| vec![cause.clone(), n.to_string()]),
+            );
             html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), rows(&table)));
         }
         if !one.metrics.linking_recall.is_empty() {
             let mut table = vec![vec!["stage of linking".to_owned(), "gold kept".to_owned()]];
-            table.extend(one.metrics.linking_recall.iter().map(|(stage, share)| vec![stage.clone(), format!("{share:.3}")]));
+            table.extend(
+                one.metrics
+                    .linking_recall
+                    .iter()
+                    .map(|(stage, share)| vec![stage.clone(), format!("{share:.3}")]),
+            );
             html.push_str(&format!("<h3>{}</h3>{}", escape(one.agent), rows(&table)));
         }
     }
-    if html.is_empty() { html } else { format!("<h2>Causes and linking</h2>{html}") }
+    if html.is_empty() {
+        html
+    } else {
+        format!("<h2>Causes and linking</h2>{html}")
+    }
 }
 
 fn scores(evaluated: &[Evaluated]) -> String {
-    let mut table = vec![std::iter::once("score".to_owned()).chain(evaluated.iter().map(|one| one.agent.to_owned())).collect::<Vec<_>>()];
+    let mut table = vec![
+        std::iter::once("score".to_owned())
+            .chain(evaluated.iter().map(|one| one.agent.to_owned()))
+            .collect::<Vec<_>>(),
+    ];
     for score in SCORES {
-        table.push(std::iter::once(score.to_owned()).chain(evaluated.iter().map(|one| with_interval(one, score))).collect());
+        table.push(
+            std::iter::once(score.to_owned())
+                .chain(evaluated.iter().map(|one| with_interval(one, score)))
+                .collect(),
+        );
     }
     rows(&table)
 }
@@ -233,10 +368,26 @@ mod tests {
 
     #[test]
     fn charts_have_a_bar_for_each_value() {
-        let groups = vec![("<1>".to_owned(), vec![(0.5, Some([0.4, 0.6])), (1.0, None)]), ("2".to_owned(), vec![(0.0, None), (0.2, None)])];
+        let groups = vec![
+            ("<1>".to_owned(), vec![(0.5, Some([0.4, 0.6])), (1.0, None)]),
+            ("2".to_owned(), vec![(0.0, None), (0.2, None)]),
+        ];
         let chart = bars("F1", &["a", "b"], &groups);
-        assert_eq!((chart.matches("<rect").count(), chart.matches("class=\"e\"").count()), (4, 1));
+        assert_eq!(
+            (
+                chart.matches("<rect").count(),
+                chart.matches("class=\"e\"").count()
+            ),
+            (4, 1)
+        );
         assert!(chart.contains("&lt;1&gt;") && !chart.contains("<1>") && !chart.contains("rotate"));
-        assert!(bars("F1", &["a"], &[("a name that is too long".to_owned(), vec![(1.0, None)])]).contains("rotate"));
+        assert!(
+            bars(
+                "F1",
+                &["a"],
+                &[("a name that is too long".to_owned(), vec![(1.0, None)])]
+            )
+            .contains("rotate")
+        );
     }
 }

@@ -6,7 +6,9 @@ use super::escape;
 pub(super) type Bar = (f64, Option<[f64; 2]>);
 
 /// Colours that people with colour blindness tell apart, one a series.
-pub(super) const COLOURS: [&str; 7] = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888"];
+pub(super) const COLOURS: [&str; 7] = [
+    "#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#888888",
+];
 
 const HEIGHT: f64 = 160.0;
 const BAR: f64 = 22.0;
@@ -19,14 +21,25 @@ const LETTER: f64 = 6.2;
 
 /// A chart of groups of bars, one bar a series.
 pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) -> String {
-    let highest =
-        groups.iter().flat_map(|(_, bars)| bars.iter().map(|(value, interval)| interval.map_or(*value, |[_, high]| high.max(*value))));
+    let highest = groups.iter().flat_map(|(_, bars)| {
+        bars.iter()
+            .map(|(value, interval)| interval.map_or(*value, |[_, high]| high.max(*value)))
+    });
     let highest = highest.fold(0.0, f64::max);
-    let top = if highest <= 0.0 { 1.0 } else { rounded_up(highest) };
+    let top = if highest <= 0.0 {
+        1.0
+    } else {
+        rounded_up(highest)
+    };
     let y = |value: f64| TOP + HEIGHT * (1.0 - value / top);
     let group_width = BAR * series.len().max(1) as f64 + GAP;
     // Names that do not fit under their group stand aslant.
-    let longest = groups.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0) as f64 * LETTER;
+    let longest = groups
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0) as f64
+        * LETTER;
     let slant = longest > group_width;
     let foot = if slant { FOOT + longest * 0.6 } else { FOOT };
     let width = LEFT + GAP + group_width * groups.len() as f64 + if slant { GAP } else { 0.0 };
@@ -52,7 +65,11 @@ pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) 
         for (j, (value, interval)) in values.iter().enumerate() {
             let x = from + BAR * j as f64;
             let colour = COLOURS[j % COLOURS.len()];
-            let what = format!("{name}, {}: {}", series.get(j).copied().unwrap_or_default(), number(*value));
+            let what = format!(
+                "{name}, {}: {}",
+                series.get(j).copied().unwrap_or_default(),
+                number(*value)
+            );
             svg.push_str(&format!(
                 "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{colour}\"><title>{}</title></rect>",
                 y(*value),
@@ -75,7 +92,10 @@ pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) 
         } else {
             "text-anchor=\"middle\"".to_owned()
         };
-        svg.push_str(&format!("<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"a\" {place}>{}</text>", escape(name)));
+        svg.push_str(&format!(
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" class=\"a\" {place}>{}</text>",
+            escape(name)
+        ));
     }
     svg + "</svg>"
 }
@@ -83,7 +103,10 @@ pub(super) fn bars(title: &str, series: &[&str], groups: &[(String, Vec<Bar>)]) 
 /// The next of 1, 2, 5 and 10 times a power of ten; 1 stays 1, so that shares fill their chart.
 fn rounded_up(value: f64) -> f64 {
     let power = 10_f64.powf(value.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().find(|step| step * power >= value - 1e-9).unwrap_or(10.0);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .find(|step| step * power >= value - 1e-9)
+        .unwrap_or(10.0);
     step * power
 }
 
@@ -95,6 +118,10 @@ pub(super) fn number(value: f64) -> String {
         format!("{value:.1}")
     } else {
         let text = format!("{value:.3}");
-        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+        if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        } else {
+            text
+        }
     }
 }

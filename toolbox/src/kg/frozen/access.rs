@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use super::image::{NONE, Section};
 use super::{FrozenKg, derive, memo};
 use crate::kg::dictionary::{Parts, literal_prefix, term_key};
-use crate::kg::{Kg, QueryAnswer, QueryError, QueryLimits, Schema, hierarchy, label, spargebra, sparql};
+use crate::kg::{
+    Kg, QueryAnswer, QueryError, QueryLimits, Schema, hierarchy, label, spargebra, sparql,
+};
 use crate::search::{LabelIndex, SearchError};
 use crate::term::{NodeId, RelId, Term};
 
@@ -19,7 +21,11 @@ impl FrozenKg {
         let settings = &self.meta.schema.settings;
         // The file has the label in the languages of the default; others are looked up.
         let known = if self.default_languages {
-            self.image.ids(Section::Labels).get(node.0 as usize).copied().filter(|&id| id != NONE)
+            self.image
+                .ids(Section::Labels)
+                .get(node.0 as usize)
+                .copied()
+                .filter(|&id| id != NONE)
         } else {
             self.label_in(node, &settings.languages)
         };
@@ -52,7 +58,9 @@ impl Kg for FrozenKg {
     }
 
     fn begins_literal(&self, text: &str) -> bool {
-        memo::begins(self.identity, text, || self.dictionary().has_prefix(&literal_prefix(text)))
+        memo::begins(self.identity, text, || {
+            self.dictionary().has_prefix(&literal_prefix(text))
+        })
     }
 
     fn has_texts(&self) -> bool {
@@ -62,23 +70,41 @@ impl Kg for FrozenKg {
     fn name(&self, node: NodeId) -> String {
         if let Ok(at) = self.image.ids(Section::NameIds).binary_search(&node.0) {
             let ends = self.image.ids(Section::NameEnds);
-            let start = at.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0) as usize;
+            let start = at
+                .checked_sub(1)
+                .and_then(|before| ends.get(before))
+                .copied()
+                .unwrap_or(0) as usize;
             let end = ends.get(at).copied().unwrap_or(0) as usize;
-            if let Some(Ok(name)) = self.image.section(Section::NameText).get(start..end).map(std::str::from_utf8) {
+            if let Some(Ok(name)) = self
+                .image
+                .section(Section::NameText)
+                .get(start..end)
+                .map(std::str::from_utf8)
+            {
                 return name.to_owned();
             }
         }
-        memo::name(self.identity, node.0, || self.meta.names.name(self.dictionary(), node.0))
+        memo::name(self.identity, node.0, || {
+            self.meta.names.name(self.dictionary(), node.0)
+        })
     }
 
     fn by_name(&self, name: &str) -> Option<NodeId> {
-        memo::node(self.identity, name, || self.meta.names.find(self.dictionary(), name)).map(NodeId)
+        memo::node(self.identity, name, || {
+            self.meta.names.find(self.dictionary(), name)
+        })
+        .map(NodeId)
     }
 
     fn has_label(&self, node: NodeId) -> bool {
         let usable = |&id: &u32| id != NONE;
         // A label in one language is one in any: languages only say which comes first.
-        self.image.ids(Section::Labels).get(node.0 as usize).is_some_and(usable) || self.label(node).is_some()
+        self.image
+            .ids(Section::Labels)
+            .get(node.0 as usize)
+            .is_some_and(usable)
+            || self.label(node).is_some()
     }
 
     fn label(&self, node: NodeId) -> Option<String> {
@@ -110,7 +136,10 @@ impl Kg for FrozenKg {
     }
 
     fn relations_of(&self, nodes: &[NodeId]) -> [Vec<(RelId, NodeId)>; 2] {
-        [self.first_of(nodes, |node| self.image.out_edges(node.0)[0]), self.first_of(nodes, |node| self.image.in_edges(node.0)[0])]
+        [
+            self.first_of(nodes, |node| self.image.out_edges(node.0)[0]),
+            self.first_of(nodes, |node| self.image.in_edges(node.0)[0]),
+        ]
     }
 
     fn relations(&self) -> &[RelId] {
@@ -134,11 +163,16 @@ impl Kg for FrozenKg {
     }
 
     fn label_index(&self) -> Result<&LabelIndex, SearchError> {
-        self.label_index.get_or_init(|| LabelIndex::in_memory(self)).as_ref().map_err(Clone::clone)
+        self.label_index
+            .get_or_init(|| LabelIndex::in_memory(self))
+            .as_ref()
+            .map_err(Clone::clone)
     }
 
     fn classes(&self) -> &[NodeId] {
-        self.wider.as_deref().unwrap_or_else(|| self.direct_classes())
+        self.wider
+            .as_deref()
+            .unwrap_or_else(|| self.direct_classes())
     }
 
     fn direct_classes(&self) -> &[NodeId] {
@@ -146,12 +180,20 @@ impl Kg for FrozenKg {
     }
 
     fn instances(&self, class: NodeId) -> Cow<'_, [NodeId]> {
-        let classes = if self.wider.is_some() { hierarchy::narrower(self, &[class]) } else { vec![class] };
+        let classes = if self.wider.is_some() {
+            hierarchy::narrower(self, &[class])
+        } else {
+            vec![class]
+        };
         match (&self.meta.schema.type_relations[..], &classes[..]) {
             ([only], [class]) => self.heads(*only, *class),
             (several, classes) => {
-                let each = classes.iter().flat_map(|&class| several.iter().map(move |&r| (r, class)));
-                let mut all: Vec<NodeId> = each.flat_map(|(r, class)| self.heads(r, class).into_owned()).collect();
+                let each = classes
+                    .iter()
+                    .flat_map(|&class| several.iter().map(move |&r| (r, class)));
+                let mut all: Vec<NodeId> = each
+                    .flat_map(|(r, class)| self.heads(r, class).into_owned())
+                    .collect();
                 all.sort_unstable();
                 all.dedup();
                 all.into()
@@ -160,11 +202,21 @@ impl Kg for FrozenKg {
     }
 
     fn types(&self, node: NodeId) -> Vec<NodeId> {
-        let mut types: Vec<NodeId> = self.meta.schema.type_relations.iter().flat_map(|&r| self.tails(node, r).into_owned()).collect();
+        let mut types: Vec<NodeId> = self
+            .meta
+            .schema
+            .type_relations
+            .iter()
+            .flat_map(|&r| self.tails(node, r).into_owned())
+            .collect();
         types.retain(|class| self.direct_classes().binary_search(class).is_ok());
         types.sort_unstable();
         types.dedup();
-        if self.wider.is_some() { hierarchy::wider(self, &types) } else { types }
+        if self.wider.is_some() {
+            hierarchy::wider(self, &types)
+        } else {
+            types
+        }
     }
 
     fn by_label(&self, text: &str) -> Vec<NodeId> {
@@ -173,9 +225,21 @@ impl Kg for FrozenKg {
         let hashes = self.image.ids(Section::FoldHashes);
         let start = hashes.partition_point(|&h| h < hash);
         let same = hashes[start..].iter().take_while(|&&h| h == hash).count();
-        let listed: &[NodeId] = self.image.numbers::<NodeId>(Section::FoldNodes).get(start..start + same).unwrap_or(&[]);
-        let all: Vec<NodeId> = listed.iter().copied().filter(|&node| self.fits_label(node, |label| label::fold(label) == folded)).collect();
-        let exact: Vec<NodeId> = all.iter().copied().filter(|&node| self.fits_label(node, |label| label == text)).collect();
+        let listed: &[NodeId] = self
+            .image
+            .numbers::<NodeId>(Section::FoldNodes)
+            .get(start..start + same)
+            .unwrap_or(&[]);
+        let all: Vec<NodeId> = listed
+            .iter()
+            .copied()
+            .filter(|&node| self.fits_label(node, |label| label::fold(label) == folded))
+            .collect();
+        let exact: Vec<NodeId> = all
+            .iter()
+            .copied()
+            .filter(|&node| self.fits_label(node, |label| label == text))
+            .collect();
         if exact.is_empty() { all } else { exact }
     }
 
@@ -183,7 +247,11 @@ impl Kg for FrozenKg {
         &self.meta.schema
     }
 
-    fn query(&self, query: &spargebra::Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError> {
+    fn query(
+        &self,
+        query: &spargebra::Query,
+        limits: QueryLimits,
+    ) -> Result<QueryAnswer, QueryError> {
         sparql::evaluate(self, query, limits)
     }
 }

@@ -24,7 +24,10 @@ impl Spool {
     pub(in crate::kg) fn new(work: Option<&Path>) -> io::Result<Self> {
         Ok(match work {
             None => Self::Memory(Vec::new()),
-            Some(dir) => Self::File(io::BufWriter::with_capacity(1 << 18, tempfile::tempfile_in(dir)?)),
+            Some(dir) => Self::File(io::BufWriter::with_capacity(
+                1 << 18,
+                tempfile::tempfile_in(dir)?,
+            )),
         })
     }
 
@@ -95,7 +98,13 @@ pub(super) struct Part {
 
 impl Part {
     pub(super) fn new(section: Section, work: Option<&Path>) -> io::Result<Self> {
-        Ok(Self { section, spool: Spool::new(work)?, hasher: Sha256::new(), length: 0, gathered: Vec::new() })
+        Ok(Self {
+            section,
+            spool: Spool::new(work)?,
+            hasher: Sha256::new(),
+            length: 0,
+            gathered: Vec::new(),
+        })
     }
 
     /// A section that is there already.
@@ -113,7 +122,11 @@ impl Part {
 
     pub(super) fn id(&mut self, id: u32) -> io::Result<()> {
         self.gathered.push(id);
-        if self.gathered.len() == GATHER { self.gather() } else { Ok(()) }
+        if self.gathered.len() == GATHER {
+            self.gather()
+        } else {
+            Ok(())
+        }
     }
 
     fn gather(&mut self) -> io::Result<()> {
@@ -151,12 +164,22 @@ impl Assembly {
         let (out, path) = match target {
             Target::Memory => (Out::Memory(vec![0; HEADER / 8]), None),
             Target::File(path) => {
-                let mut file = File::options().read(true).write(true).create_new(true).open(path)?;
+                let mut file = File::options()
+                    .read(true)
+                    .write(true)
+                    .create_new(true)
+                    .open(path)?;
                 file.seek(SeekFrom::Start(HEADER as u64))?;
                 (Out::File(file), Some(path.clone()))
             }
         };
-        Ok(Self { out, end: HEADER, header, table: Vec::new(), path })
+        Ok(Self {
+            out,
+            end: HEADER,
+            header,
+            table: Vec::new(),
+            path,
+        })
     }
 
     /// Goes on with a graph that has only its base sections yet.
@@ -171,9 +194,17 @@ impl Assembly {
                 file.seek(SeekFrom::End(0))?;
                 Out::File(file)
             }
-            (Bytes::Mapped(_), None) => return Err(io::Error::other("a mapped graph is not written to")),
+            (Bytes::Mapped(_), None) => {
+                return Err(io::Error::other("a mapped graph is not written to"));
+            }
         };
-        Ok(Self { out, end, header, table, path })
+        Ok(Self {
+            out,
+            end,
+            header,
+            table,
+            path,
+        })
     }
 
     pub(super) fn add(&mut self, mut part: Part) -> io::Result<()> {
@@ -193,7 +224,11 @@ impl Assembly {
             }
         }
         self.end += padded;
-        self.table.push(Entry { section: part.section, range: start..start + part.length, hash: part.hasher.finalize().into() });
+        self.table.push(Entry {
+            section: part.section,
+            range: start..start + part.length,
+            hash: part.hasher.finalize().into(),
+        });
         Ok(())
     }
 
@@ -215,7 +250,11 @@ impl Assembly {
             }
             (Out::File(_), None) => return Err(io::Error::other("a file without a name")),
         };
-        let needed = if complete { Section::ALL } else { &Section::ALL[BASE_SECTIONS] };
+        let needed = if complete {
+            Section::ALL
+        } else {
+            &Section::ALL[BASE_SECTIONS]
+        };
         Image::open(bytes, needed).map_err(io::Error::other)
     }
 }

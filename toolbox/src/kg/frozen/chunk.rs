@@ -50,9 +50,15 @@ fn slice<'a>(text: &'a [u8], ends: &[usize], id: u32) -> &'a [u8] {
 impl Chunk {
     /// The id of a key in this chunk.
     pub(in crate::kg) fn intern(&mut self, key: &str) -> u32 {
-        let Self { text, ends, table, .. } = self;
+        let Self {
+            text, ends, table, ..
+        } = self;
         let key = key.as_bytes();
-        let entry = table.entry(hash(key), |&id| slice(text, ends, id) == key, |&id| hash(slice(text, ends, id)));
+        let entry = table.entry(
+            hash(key),
+            |&id| slice(text, ends, id) == key,
+            |&id| hash(slice(text, ends, id)),
+        );
         match entry {
             hashbrown::hash_table::Entry::Occupied(found) => *found.get(),
             hashbrown::hash_table::Entry::Vacant(free) => {
@@ -87,10 +93,17 @@ impl Chunk {
 
     /// Sorts the terms and renumbers the triples; writes both to files in `work`, if there is such a folder.
     pub(in crate::kg) fn seal(self, work: Option<&Path>) -> io::Result<Sealed> {
-        let Self { text, ends, table, mut rows } = self;
+        let Self {
+            text,
+            ends,
+            table,
+            mut rows,
+        } = self;
         drop(table);
         let mut order: Vec<u32> = (0..ends.len() as u32).collect();
-        rayon::slice::ParallelSliceMut::par_sort_unstable_by(&mut order[..], |&a, &b| slice(&text, &ends, a).cmp(slice(&text, &ends, b)));
+        rayon::slice::ParallelSliceMut::par_sort_unstable_by(&mut order[..], |&a, &b| {
+            slice(&text, &ends, a).cmp(slice(&text, &ends, b))
+        });
         let mut rank = vec![0; order.len()];
         for (sorted, &id) in (0..).zip(&order) {
             rank[id as usize] = sorted;
@@ -116,7 +129,12 @@ impl Chunk {
             keys.write_all(&code)?;
             last = key;
         }
-        Ok(Sealed { keys: keys.reader()?, terms, rows: spool.reader()?, count })
+        Ok(Sealed {
+            keys: keys.reader()?,
+            terms,
+            rows: spool.reader()?,
+            count,
+        })
     }
 }
 
@@ -131,7 +149,11 @@ pub(super) struct KeyReader {
 
 impl KeyReader {
     pub(super) fn new(reader: SpoolReader, terms: usize) -> Self {
-        Self { reader: io::BufReader::with_capacity(1 << 16, reader), left: terms, key: Vec::new() }
+        Self {
+            reader: io::BufReader::with_capacity(1 << 16, reader),
+            left: terms,
+            key: Vec::new(),
+        }
     }
 
     /// Goes to the next key; false at the end.
@@ -144,11 +166,16 @@ impl KeyReader {
         let mut number = || -> io::Result<usize> {
             let mut bytes = Vec::with_capacity(4);
             loop {
-                let &byte = self.reader.fill_buf()?.first().ok_or(io::ErrorKind::UnexpectedEof)?;
+                let &byte = self
+                    .reader
+                    .fill_buf()?
+                    .first()
+                    .ok_or(io::ErrorKind::UnexpectedEof)?;
                 self.reader.consume(1);
                 bytes.push(byte);
                 if byte < 0x80 {
-                    return varint(&mut &bytes[..]).ok_or_else(|| io::ErrorKind::InvalidData.into());
+                    return varint(&mut &bytes[..])
+                        .ok_or_else(|| io::ErrorKind::InvalidData.into());
                 }
             }
         };

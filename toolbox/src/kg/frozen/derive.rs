@@ -13,14 +13,26 @@ use crate::kg::{Schema, label, schema};
 use crate::term::{NodeId, RelId, Term};
 
 /// The sections that follow from the base ones. `members` are the rows of each graph of `graphs`.
-pub(super) fn derive(image: &Image, graphs: &[String], members: &[Vec<u32>]) -> io::Result<Vec<Part>> {
+pub(super) fn derive(
+    image: &Image,
+    graphs: &[String],
+    members: &[Vec<u32>],
+) -> io::Result<Vec<Part>> {
     let dictionary = image.dictionary();
     let names = Names::new(dictionary);
-    let schema = schema::read(&Raw { image, names: &names });
+    let schema = schema::read(&Raw {
+        image,
+        names: &names,
+    });
     let labels = find_labels(image, &schema);
     let (hashes, nodes) = fold_index(image, &schema, &labels);
     let classes = find_classes(image, &schema);
-    let mut named: Vec<u32> = image.ids(Section::Relations).iter().chain(&classes).copied().collect();
+    let mut named: Vec<u32> = image
+        .ids(Section::Relations)
+        .iter()
+        .chain(&classes)
+        .copied()
+        .collect();
     named.sort_unstable();
     named.dedup();
     let (mut ends, mut text) = (Vec::new(), String::new());
@@ -28,8 +40,21 @@ pub(super) fn derive(image: &Image, graphs: &[String], members: &[Vec<u32>]) -> 
         text.push_str(&names.name(dictionary, id));
         ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
     }
-    let listed = graphs.iter().zip(members).map(|(name, rows)| NamedGraph { name: name.clone(), triples: rows.len() }).collect();
-    let meta = Meta { entities: count_entities(image), label_languages: label_languages(image, &schema), schema, names, graphs: listed };
+    let listed = graphs
+        .iter()
+        .zip(members)
+        .map(|(name, rows)| NamedGraph {
+            name: name.clone(),
+            triples: rows.len(),
+        })
+        .collect();
+    let meta = Meta {
+        entities: count_entities(image),
+        label_languages: label_languages(image, &schema),
+        schema,
+        names,
+        graphs: listed,
+    };
     let mut parts = vec![Part::of(Section::Meta, &serde_json::to_vec(&meta)?)?];
     let (mut starts, mut rows) = (Vec::new(), Part::new(Section::GraphRows, None)?);
     let mut count = 0_u64;
@@ -39,7 +64,9 @@ pub(super) fn derive(image: &Image, graphs: &[String], members: &[Vec<u32>]) -> 
         rows.bytes(bytemuck::cast_slice(member))?;
     }
     if u32::try_from(count).is_err() {
-        return Err(io::Error::other("more than 4,294,967,295 triples counted once for each graph they are in; load a part of them"));
+        return Err(io::Error::other(
+            "more than 4,294,967,295 triples counted once for each graph they are in; load a part of them",
+        ));
     }
     if !members.is_empty() {
         starts.push(count as u32);
@@ -71,14 +98,23 @@ impl schema::Vocabulary for Raw<'_> {
         let dictionary = self.image.dictionary();
         let named = self.image.ids(Section::Relations).iter().filter_map(|&id| {
             let key = dictionary.key(id);
-            Some((RelId(id), key.iri()?.to_owned(), self.names.name(dictionary, id)))
+            Some((
+                RelId(id),
+                key.iri()?.to_owned(),
+                self.names.name(dictionary, id),
+            ))
         });
         named.collect()
     }
 
     fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)> {
         let [objects, subjects] = self.image.pairs(relation.0);
-        objects.iter().zip(subjects).take(limit).map(|(&o, &s)| (NodeId(s), NodeId(o))).collect()
+        objects
+            .iter()
+            .zip(subjects)
+            .take(limit)
+            .map(|(&o, &s)| (NodeId(s), NodeId(o)))
+            .collect()
     }
 
     fn term(&self, node: NodeId) -> Term {
@@ -105,9 +141,16 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
                 let usable = matches!(key.parts(), Parts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
                 known = Some((o, key, usable));
             }
-            let Some((_, key, true)) = &known else { continue };
-            let Some(place) = best.get_mut(s as usize) else { continue };
-            if *place == NONE || label_rank(key, at, languages) < label_rank(&dictionary.key(*place), ranks[s as usize], languages) {
+            let Some((_, key, true)) = &known else {
+                continue;
+            };
+            let Some(place) = best.get_mut(s as usize) else {
+                continue;
+            };
+            if *place == NONE
+                || label_rank(key, at, languages)
+                    < label_rank(&dictionary.key(*place), ranks[s as usize], languages)
+            {
                 *place = o;
                 ranks[s as usize] = at;
             }
@@ -117,9 +160,15 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
 }
 
 /// How good a literal is as a label, smaller is better: its language, its relation's place among the label relations, its text.
-pub(super) fn label_rank<'k>(key: &'k Key, relation: usize, languages: &[String]) -> ((usize, &'k str), usize, &'k str) {
+pub(super) fn label_rank<'k>(
+    key: &'k Key,
+    relation: usize,
+    languages: &[String],
+) -> ((usize, &'k str), usize, &'k str) {
     match key.parts() {
-        Parts::Literal(lexical, _, lang) => (label::language_rank(lang, languages), relation, lexical),
+        Parts::Literal(lexical, _, lang) => {
+            (label::language_rank(lang, languages), relation, lexical)
+        }
         Parts::Iri(_) | Parts::Blank(_) => ((usize::MAX, ""), relation, ""),
     }
 }
@@ -155,12 +204,17 @@ fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<
     }
     rayon::slice::ParallelSliceMut::par_sort_unstable(&mut pairs[..]);
     pairs.dedup();
-    (pairs.iter().map(|pair| pair[0]).collect(), pairs.iter().map(|pair| pair[1]).collect())
+    (
+        pairs.iter().map(|pair| pair[0]).collect(),
+        pairs.iter().map(|pair| pair[1]).collect(),
+    )
 }
 
 /// The hash by which folded labels are found: FNV-1a, its two halves joined.
 pub(super) fn fold_hash(text: &str) -> u32 {
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     (hash ^ (hash >> 32)) as u32
 }
 
@@ -169,7 +223,10 @@ pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
     let local = if let Some(text) = iri.strip_prefix(TEXT_NAMESPACE) {
         text
     } else {
-        let title = schema::TITLE_NAMESPACES.iter().filter_map(|namespace| iri.strip_prefix(namespace)).min_by_key(|t| t.len());
+        let title = schema::TITLE_NAMESPACES
+            .iter()
+            .filter_map(|namespace| iri.strip_prefix(namespace))
+            .min_by_key(|t| t.len());
         match title {
             Some(title) => title,
             None if schema.label_relations.is_empty() => split(iri).1,
@@ -182,7 +239,11 @@ pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
 }
 
 fn find_classes(image: &Image, schema: &Schema) -> Vec<u32> {
-    let mut classes: Vec<u32> = schema.type_relations.iter().flat_map(|r| distinct(image.pairs(r.0)[0])).collect();
+    let mut classes: Vec<u32> = schema
+        .type_relations
+        .iter()
+        .flat_map(|r| distinct(image.pairs(r.0)[0]))
+        .collect();
     classes.retain(|&class| is_class(image.dictionary(), class));
     classes.sort_unstable();
     classes.dedup();
@@ -199,14 +260,20 @@ pub(super) fn is_class(dictionary: Dictionary<'_>, id: u32) -> bool {
 }
 
 fn count_entities(image: &Image) -> usize {
-    let stands =
-        |id: &u32| !image.range(Section::SpoStarts, *id as usize).is_empty() || !image.range(Section::OpsStarts, *id as usize).is_empty();
+    let stands = |id: &u32| {
+        !image.range(Section::SpoStarts, *id as usize).is_empty()
+            || !image.range(Section::OpsStarts, *id as usize).is_empty()
+    };
     image.dictionary().resources().filter(stands).count()
 }
 
 fn label_languages(image: &Image, schema: &Schema) -> Vec<String> {
     let mut languages = BTreeSet::new();
-    for o in schema.label_relations.iter().flat_map(|r| distinct(image.pairs(r.0)[0])) {
+    for o in schema
+        .label_relations
+        .iter()
+        .flat_map(|r| distinct(image.pairs(r.0)[0]))
+    {
         if let Parts::Literal(_, _, lang) = image.dictionary().key(o).parts()
             && !languages.contains(lang)
         {

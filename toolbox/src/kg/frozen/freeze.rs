@@ -41,14 +41,26 @@ pub(in crate::kg) struct Input {
 }
 
 /// Writes a frozen graph. With a folder to work in, what is sorted lies there instead of in memory.
-pub(super) fn freeze(input: Input, target: &Target, work: Option<&Path>) -> Result<Image, FreezeError> {
+pub(super) fn freeze(
+    input: Input,
+    target: &Target,
+    work: Option<&Path>,
+) -> Result<Image, FreezeError> {
     let Input { chunks, graphs } = input;
-    let mut base = Base { work, parts: Vec::new(), hasher: Sha256::new(), header: Header::default() };
+    let mut base = Base {
+        work,
+        parts: Vec::new(),
+        hasher: Sha256::new(),
+        header: Header::default(),
+    };
     let mut runs = base.terms(chunks)?;
     let mut names = graphs.clone();
     names.sort_unstable();
     names.dedup();
-    let numbers: Vec<u32> = graphs.iter().map(|name| names.binary_search(name).unwrap_or(0) as u32).collect();
+    let numbers: Vec<u32> = graphs
+        .iter()
+        .map(|name| names.binary_search(name).unwrap_or(0) as u32)
+        .collect();
     let members = base.spo(&mut runs, &numbers, names.len())?;
     base.pos(&mut runs)?;
     base.ops(&mut runs)?;
@@ -90,7 +102,11 @@ struct Head {
 
 impl Ord for Head {
     fn cmp(&self, other: &Self) -> Ordering {
-        other.keys.key.cmp(&self.keys.key).then(other.chunk.cmp(&self.chunk))
+        other
+            .keys
+            .key
+            .cmp(&self.keys.key)
+            .then(other.chunk.cmp(&self.chunk))
     }
 }
 impl PartialOrd for Head {
@@ -112,7 +128,10 @@ impl Base<'_> {
 
     /// Merges the terms of all chunks into the dictionary.
     fn terms(&mut self, chunks: Vec<Sealed>) -> Result<Vec<Run>, FreezeError> {
-        let (mut text_part, mut block_part) = (self.part(Section::TermText)?, self.part(Section::TermBlocks)?);
+        let (mut text_part, mut block_part) = (
+            self.part(Section::TermText)?,
+            self.part(Section::TermBlocks)?,
+        );
         let mut heap = BinaryHeap::new();
         let mut done = Vec::new();
         for (chunk, sealed) in chunks.into_iter().enumerate() {
@@ -124,7 +143,11 @@ impl Base<'_> {
                 terms: sealed.terms,
                 chunk,
             };
-            if head.keys.advance()? { heap.push(head) } else { done.push(head) }
+            if head.keys.advance()? {
+                heap.push(head)
+            } else {
+                done.push(head)
+            }
         }
         let mut coder = Coder::default();
         let (mut text, mut blocks) = (Vec::new(), Vec::new());
@@ -157,12 +180,24 @@ impl Base<'_> {
         block_part.bytes(bytemuck::cast_slice(&blocks))?;
         self.parts.extend([block_part, text_part]);
         (self.header.terms, self.header.resources) = coder.counts();
-        let run = |head: Head| Ok(Run { rows: head.rows, count: head.count, ids: head.ids.reader()?, terms: head.terms });
+        let run = |head: Head| {
+            Ok(Run {
+                rows: head.rows,
+                count: head.count,
+                ids: head.ids.reader()?,
+                terms: head.terms,
+            })
+        };
         done.into_iter().map(run).collect()
     }
 
     /// Writes the triples by subject; gives the rows of each named graph.
-    fn spo(&mut self, runs: &mut [Run], graphs: &[u32], names: usize) -> Result<Vec<Vec<u32>>, FreezeError> {
+    fn spo(
+        &mut self,
+        runs: &mut [Run],
+        graphs: &[u32],
+        names: usize,
+    ) -> Result<Vec<Vec<u32>>, FreezeError> {
         let mut starts = Starts::new(self.part(Section::SpoStarts)?);
         let (mut relations, mut objects) = (self.part(Section::SpoP)?, self.part(Section::SpoO)?);
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); if names > 1 { names } else { 0 }];
@@ -199,7 +234,10 @@ impl Base<'_> {
     }
 
     fn pos(&mut self, runs: &mut [Run]) -> Result<(), FreezeError> {
-        let (mut relations, mut starts) = (self.part(Section::Relations)?, self.part(Section::PosStarts)?);
+        let (mut relations, mut starts) = (
+            self.part(Section::Relations)?,
+            self.part(Section::PosStarts)?,
+        );
         let (mut objects, mut subjects) = (self.part(Section::PosO)?, self.part(Section::PosS)?);
         let mut last = None;
         let mut count = 0;

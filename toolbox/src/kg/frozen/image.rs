@@ -106,7 +106,9 @@ pub enum Damage {
     #[error("it is no frozen graph")]
     Magic,
     /// Written by another version.
-    #[error("it has layout version {0}, this program reads version {VERSION}; load the sources again")]
+    #[error(
+        "it has layout version {0}, this program reads version {VERSION}; load the sources again"
+    )]
     Version(u32),
     /// Shorter or longer than it was written.
     #[error("it has {found} bytes and was written with {written}; it is cut off or was changed")]
@@ -147,7 +149,12 @@ pub(super) fn header_bytes(header: &Header, length: usize, table: &[Entry]) -> V
     out.extend_from_slice(MAGIC);
     out.extend_from_slice(&VERSION.to_le_bytes());
     out.extend_from_slice(&(table.len() as u32).to_le_bytes());
-    for number in [length as u64, header.triples, u64::from(header.terms), u64::from(header.resources)] {
+    for number in [
+        length as u64,
+        header.triples,
+        u64::from(header.terms),
+        u64::from(header.resources),
+    ] {
         out.extend_from_slice(&number.to_le_bytes());
     }
     out.extend_from_slice(&header.content_hash);
@@ -188,7 +195,10 @@ impl Image {
         if all.get(..8) != Some(&MAGIC[..]) {
             return Err(Damage::Magic);
         }
-        let cut = || Damage::Length { found: all.len() as u64, written: HEADER as u64 };
+        let cut = || Damage::Length {
+            found: all.len() as u64,
+            written: HEADER as u64,
+        };
         let version = u32::from_le_bytes(number(all, 8).ok_or_else(cut)?);
         if version != VERSION {
             return Err(Damage::Version(version));
@@ -200,10 +210,17 @@ impl Image {
         if Sha256::digest(&head)[..] != hash {
             return Err(damaged("header"));
         }
-        let long = |at: usize| number(&head, at).map(u64::from_le_bytes).ok_or_else(|| damaged("header"));
+        let long = |at: usize| {
+            number(&head, at)
+                .map(u64::from_le_bytes)
+                .ok_or_else(|| damaged("header"))
+        };
         let written = long(16)?;
         if written != all.len() as u64 {
-            return Err(Damage::Length { found: all.len() as u64, written });
+            return Err(Damage::Length {
+                found: all.len() as u64,
+                written,
+            });
         }
         let short = |at: usize| u32::try_from(long(at)?).map_err(|_| damaged("header"));
         let header = Header {
@@ -212,27 +229,48 @@ impl Image {
             resources: short(40)?,
             content_hash: number(&head, 48).ok_or_else(|| damaged("header"))?,
         };
-        let count = u32::from_le_bytes(number(&head, 12).ok_or_else(|| damaged("header"))?) as usize;
+        let count =
+            u32::from_le_bytes(number(&head, 12).ok_or_else(|| damaged("header"))?) as usize;
         let mut table: Vec<Entry> = Vec::new();
         let mut at = vec![0..0; Section::ALL.len()];
         for i in 0..count.min((HEADER - TABLE) / ENTRY) {
             let place = TABLE + i * ENTRY;
-            let id = u32::from_le_bytes(number(&head, place).ok_or_else(|| damaged("section table"))?);
-            let section = Section::ALL.get(id as usize).copied().ok_or_else(|| damaged("section table"))?;
+            let id =
+                u32::from_le_bytes(number(&head, place).ok_or_else(|| damaged("section table"))?);
+            let section = Section::ALL
+                .get(id as usize)
+                .copied()
+                .ok_or_else(|| damaged("section table"))?;
             let start = usize::try_from(long(place + 8)?).map_err(|_| damaged("section table"))?;
-            let length = usize::try_from(long(place + 16)?).map_err(|_| damaged("section table"))?;
-            let end = start.checked_add(length).filter(|&end| end <= all.len()).ok_or_else(|| damaged("section table"))?;
+            let length =
+                usize::try_from(long(place + 16)?).map_err(|_| damaged("section table"))?;
+            let end = start
+                .checked_add(length)
+                .filter(|&end| end <= all.len())
+                .ok_or_else(|| damaged("section table"))?;
             if !start.is_multiple_of(ALIGN) || table.iter().any(|entry| entry.section == section) {
                 return Err(damaged("section table"));
             }
             let hash = number(&head, place + 24).ok_or_else(|| damaged("section table"))?;
             at[id as usize] = start..end;
-            table.push(Entry { section, range: start..end, hash });
+            table.push(Entry {
+                section,
+                range: start..end,
+                hash,
+            });
         }
-        if needed.iter().any(|section| !table.iter().any(|entry| entry.section == *section)) {
+        if needed
+            .iter()
+            .any(|section| !table.iter().any(|entry| entry.section == *section))
+        {
             return Err(damaged("section table"));
         }
-        let image = Self { header, table, at, bytes };
+        let image = Self {
+            header,
+            table,
+            at,
+            bytes,
+        };
         image.check_lengths()?;
         image.check_hashes(|len| len <= SMALL)?;
         Ok(image)
@@ -240,7 +278,8 @@ impl Image {
 
     /// Whether the sections are as long as the header's counts want them.
     fn check_lengths(&self) -> Result<(), Damage> {
-        let triples = usize::try_from(self.header.triples).map_err(|_| Damage::Section("header".to_owned()))?;
+        let triples = usize::try_from(self.header.triples)
+            .map_err(|_| Damage::Section("header".to_owned()))?;
         let (terms, resources) = (self.header.terms as usize, self.header.resources as usize);
         let relations = self.ids(Section::Relations).len();
         for (section, length) in [
@@ -256,11 +295,19 @@ impl Image {
         ] {
             let found = self.ids(section).len();
             if found != length {
-                return Err(Damage::Section(format!("section {section:?} ({found} numbers where {length} belong)")));
+                return Err(Damage::Section(format!(
+                    "section {section:?} ({found} numbers where {length} belong)"
+                )));
             }
         }
-        let pairs = [(Section::FoldHashes, Section::FoldNodes), (Section::NameIds, Section::NameEnds)];
-        match pairs.into_iter().find(|&(a, b)| self.ids(a).len() != self.ids(b).len()) {
+        let pairs = [
+            (Section::FoldHashes, Section::FoldNodes),
+            (Section::NameIds, Section::NameEnds),
+        ];
+        match pairs
+            .into_iter()
+            .find(|&(a, b)| self.ids(a).len() != self.ids(b).len())
+        {
             Some((a, b)) => Err(Damage::Section(format!("pair of sections {a:?} and {b:?}"))),
             None => Ok(()),
         }
@@ -269,26 +316,43 @@ impl Image {
     fn check_hashes(&self, which: impl Fn(usize) -> bool + Sync) -> Result<(), Damage> {
         use rayon::prelude::*;
         let wrong = |entry: &&Entry| {
-            which(entry.range.len()) && self.bytes.as_slice().get(entry.range.clone()).map(Sha256::digest) != Some(entry.hash.into())
+            which(entry.range.len())
+                && self
+                    .bytes
+                    .as_slice()
+                    .get(entry.range.clone())
+                    .map(Sha256::digest)
+                    != Some(entry.hash.into())
         };
         // Few sections are large; the small ones are not worth a thread.
-        let found = if self.table.iter().any(|entry| entry.range.len() > SMALL && which(entry.range.len())) {
+        let found = if self
+            .table
+            .iter()
+            .any(|entry| entry.range.len() > SMALL && which(entry.range.len()))
+        {
             self.table.par_iter().find_first(wrong)
         } else {
             self.table.iter().find(wrong)
         };
-        found.map_or(Ok(()), |entry| Err(Damage::Section(format!("section {:?}", entry.section))))
+        found.map_or(Ok(()), |entry| {
+            Err(Damage::Section(format!("section {:?}", entry.section)))
+        })
     }
 
     /// Checks the hash of every section, large ones too, and that there is nothing between them.
     pub(super) fn verify(&self) -> Result<(), Damage> {
         let length = self.as_slice().len();
-        let mut ranges: Vec<Range<usize>> = self.table.iter().map(|entry| entry.range.clone()).collect();
+        let mut ranges: Vec<Range<usize>> =
+            self.table.iter().map(|entry| entry.range.clone()).collect();
         ranges.push(length..length);
         ranges.sort_unstable_by_key(|range| range.start);
         let mut end = HEADER;
         for range in ranges {
-            if self.as_slice().get(end..range.start).is_none_or(|gap| gap.iter().any(|&byte| byte != 0)) {
+            if self
+                .as_slice()
+                .get(end..range.start)
+                .is_none_or(|gap| gap.iter().any(|&byte| byte != 0))
+            {
                 return Err(Damage::Section("space between sections".to_owned()));
             }
             end = end.max(range.end);
@@ -323,6 +387,11 @@ impl Image {
     }
 
     pub(super) fn dictionary(&self) -> Dictionary<'_> {
-        Dictionary::new(self.numbers(Section::TermBlocks), self.section(Section::TermText), self.header.terms, self.header.resources)
+        Dictionary::new(
+            self.numbers(Section::TermBlocks),
+            self.section(Section::TermText),
+            self.header.terms,
+            self.header.resources,
+        )
     }
 }

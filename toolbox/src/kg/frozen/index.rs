@@ -53,12 +53,20 @@ impl Image {
 
     /// Relations and objects of the rows of a subject.
     pub(super) fn out_edges(&self, s: u32) -> [&[u32]; 2] {
-        self.rows(Section::SpoStarts, s as usize, [Section::SpoP, Section::SpoO])
+        self.rows(
+            Section::SpoStarts,
+            s as usize,
+            [Section::SpoP, Section::SpoO],
+        )
     }
 
     /// Relations and subjects of the rows of an object.
     pub(super) fn in_edges(&self, o: u32) -> [&[u32]; 2] {
-        self.rows(Section::OpsStarts, o as usize, [Section::OpsP, Section::OpsS])
+        self.rows(
+            Section::OpsStarts,
+            o as usize,
+            [Section::OpsP, Section::OpsS],
+        )
     }
 
     /// Objects and subjects of the rows of a relation.

@@ -48,7 +48,10 @@ where
 {
     let found = TABLES.with_borrow_mut(|tables| {
         if tables.of != graph.0 {
-            *tables = Tables { of: graph.0, ..Tables::default() };
+            *tables = Tables {
+                of: graph.0,
+                ..Tables::default()
+            };
         }
         table(tables).get(key).cloned()
     });
@@ -69,22 +72,52 @@ where
 
 /// The name of a node.
 pub(super) fn name(graph: Identity, node: u32, make: impl FnOnce() -> String) -> String {
-    remembered(graph, |tables| &mut tables.names, &node, |&node| node, || make().into_boxed_str()).into_string()
+    remembered(
+        graph,
+        |tables| &mut tables.names,
+        &node,
+        |&node| node,
+        || make().into_boxed_str(),
+    )
+    .into_string()
 }
 
 /// The label of a node.
-pub(super) fn label(graph: Identity, node: u32, make: impl FnOnce() -> Option<String>) -> Option<String> {
-    remembered(graph, |tables| &mut tables.labels, &node, |&node| node, || make().map(String::into_boxed_str)).map(str::into_string)
+pub(super) fn label(
+    graph: Identity,
+    node: u32,
+    make: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    remembered(
+        graph,
+        |tables| &mut tables.labels,
+        &node,
+        |&node| node,
+        || make().map(String::into_boxed_str),
+    )
+    .map(str::into_string)
 }
 
 /// The node of a name.
 pub(super) fn node(graph: Identity, name: &str, make: impl FnOnce() -> Option<u32>) -> Option<u32> {
-    remembered(graph, |tables| &mut tables.nodes, name, |name| name.into(), make)
+    remembered(
+        graph,
+        |tables| &mut tables.nodes,
+        name,
+        |name| name.into(),
+        make,
+    )
 }
 
 /// Whether some literal begins so.
 pub(super) fn begins(graph: Identity, text: &str, make: impl FnOnce() -> bool) -> bool {
-    remembered(graph, |tables| &mut tables.beginnings, text, |text| text.into(), make)
+    remembered(
+        graph,
+        |tables| &mut tables.beginnings,
+        text,
+        |text| text.into(),
+        make,
+    )
 }
 
 #[cfg(test)]
@@ -98,9 +131,18 @@ mod tests {
         let one = MemoryKg::from_triples([[iri("a"), iri("p"), iri("b")]]);
         let two = MemoryKg::from_triples([[iri("b"), iri("p"), iri("c")]]);
         for _ in 0..2 {
-            assert_eq!((one.by_name("a"), one.by_name("c")), (Some(NodeId(0)), None));
-            assert_eq!((two.by_name("a"), two.by_name("c")), (None, Some(NodeId(1))));
-            assert_eq!((one.name(NodeId(0)), two.name(NodeId(0))), ("a".to_owned(), "b".to_owned()));
+            assert_eq!(
+                (one.by_name("a"), one.by_name("c")),
+                (Some(NodeId(0)), None)
+            );
+            assert_eq!(
+                (two.by_name("a"), two.by_name("c")),
+                (None, Some(NodeId(1)))
+            );
+            assert_eq!(
+                (one.name(NodeId(0)), two.name(NodeId(0))),
+                ("a".to_owned(), "b".to_owned())
+            );
         }
     }
 }

@@ -82,14 +82,29 @@ impl FrozenKg {
         let frozen = chunk
             .seal(None)
             .map_err(FreezeError::from)
-            .and_then(|sealed| Self::freeze(Input { chunks: vec![sealed], graphs: vec![String::new()] }, None, None));
+            .and_then(|sealed| {
+                Self::freeze(
+                    Input {
+                        chunks: vec![sealed],
+                        graphs: vec![String::new()],
+                    },
+                    None,
+                    None,
+                )
+            });
         // Writing into memory cannot fail, and a full chunk is no longer filled.
         frozen.unwrap_or_else(|error| unreachable!("{error}"))
     }
 
     /// Freezes what a loader has gathered, into a file or into memory. With a folder to work in, sorting happens on disk.
-    pub(super) fn freeze(input: Input, file: Option<&Path>, work: Option<&Path>) -> Result<Self, FreezeError> {
-        let target = file.map_or(assemble::Target::Memory, |path| assemble::Target::File(path.to_owned()));
+    pub(super) fn freeze(
+        input: Input,
+        file: Option<&Path>,
+        work: Option<&Path>,
+    ) -> Result<Self, FreezeError> {
+        let target = file.map_or(assemble::Target::Memory, |path| {
+            assemble::Target::File(path.to_owned())
+        });
         let image = freeze::freeze(input, &target, work)?;
         Self::of(image).map_err(|damage| io::Error::other(damage).into())
     }
@@ -101,9 +116,14 @@ impl FrozenKg {
     }
 
     fn of(image: Image) -> Result<Self, Damage> {
-        let meta: Meta =
-            serde_json::from_slice(image.section(Section::Meta)).map_err(|error| Damage::Section(format!("section Meta ({error})")))?;
-        let hash = image.header.content_hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let meta: Meta = serde_json::from_slice(image.section(Section::Meta))
+            .map_err(|error| Damage::Section(format!("section Meta ({error})")))?;
+        let hash = image
+            .header
+            .content_hash
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
         let mut kg = Self {
             image,
             meta,
@@ -141,7 +161,12 @@ impl FrozenKg {
         self.meta.schema.settings = settings;
         // Labels may be others now.
         self.identity = memo::Identity::new();
-        self.wider = self.meta.schema.settings.subclasses.then(|| hierarchy::wider(&self, self.direct_classes()));
+        self.wider = self
+            .meta
+            .schema
+            .settings
+            .subclasses
+            .then(|| hierarchy::wider(&self, self.direct_classes()));
         self
     }
 
@@ -153,9 +178,21 @@ impl FrozenKg {
     /// Sets the graph's own deny list (rule R4): what is hidden from planners besides type and label relations, which always are.
     #[must_use]
     pub fn with_hidden(mut self, iris: &[String]) -> Self {
-        let listed = iris.iter().filter_map(|iri| self.dictionary().find_iri(iri)).map(RelId);
-        let always = self.meta.schema.type_relations.iter().chain(&self.meta.schema.label_relations).copied();
-        let mut hidden: Vec<RelId> = listed.chain(always).filter(|r| self.relations().binary_search(r).is_ok()).collect();
+        let listed = iris
+            .iter()
+            .filter_map(|iri| self.dictionary().find_iri(iri))
+            .map(RelId);
+        let always = self
+            .meta
+            .schema
+            .type_relations
+            .iter()
+            .chain(&self.meta.schema.label_relations)
+            .copied();
+        let mut hidden: Vec<RelId> = listed
+            .chain(always)
+            .filter(|r| self.relations().binary_search(r).is_ok())
+            .collect();
         hidden.sort_unstable();
         hidden.dedup();
         self.meta.schema.hidden.clone_from(&hidden);
@@ -171,19 +208,34 @@ impl FrozenKg {
     pub fn restricted(&self, graphs: &[String]) -> Result<Self, String> {
         let places: Vec<usize> = graphs
             .iter()
-            .map(|name| self.meta.graphs.iter().position(|graph| graph.name == *name).ok_or_else(|| name.clone()))
+            .map(|name| {
+                self.meta
+                    .graphs
+                    .iter()
+                    .position(|graph| graph.name == *name)
+                    .ok_or_else(|| name.clone())
+            })
             .collect::<Result<_, _>>()?;
         let rows = self.image.ids(Section::GraphRows);
         let mut wanted = vec![false; self.len()];
         for place in places {
-            for &row in rows.get(self.image.range(Section::GraphStarts, place)).unwrap_or(&[]) {
+            for &row in rows
+                .get(self.image.range(Section::GraphStarts, place))
+                .unwrap_or(&[])
+            {
                 if let Some(wanted) = wanted.get_mut(row as usize) {
                     *wanted = true;
                 }
             }
         }
-        let kept = self.triples().zip(wanted).filter(|(_, wanted)| *wanted).map(|(triple, _)| triple);
-        Ok(Self::from_triples(kept.map(|(s, r, o)| [self.term(s), self.term(r.node()), self.term(o)])))
+        let kept = self
+            .triples()
+            .zip(wanted)
+            .filter(|(_, wanted)| *wanted)
+            .map(|(triple, _)| triple);
+        Ok(Self::from_triples(kept.map(|(s, r, o)| {
+            [self.term(s), self.term(r.node()), self.term(o)]
+        })))
     }
 
     /// The graphs in which the triples came; empty where all of them came in the default graph.
@@ -194,25 +246,36 @@ impl FrozenKg {
 
     /// The triples in order of their terms.
     pub fn triples(&self) -> impl Iterator<Item = (NodeId, RelId, NodeId)> + '_ {
-        self.image.triples().map(|[s, p, o]| (NodeId(s), RelId(p), NodeId(o)))
+        self.image
+            .triples()
+            .map(|[s, p, o]| (NodeId(s), RelId(p), NodeId(o)))
     }
 
     /// Subject and object of every triple of a relation, in order of object and subject.
     pub fn pairs(&self, relation: RelId) -> impl ExactSizeIterator<Item = (NodeId, NodeId)> + '_ {
         let [objects, subjects] = self.image.pairs(relation.0);
-        objects.iter().zip(subjects).map(|(&o, &s)| (NodeId(s), NodeId(o)))
+        objects
+            .iter()
+            .zip(subjects)
+            .map(|(&o, &s)| (NodeId(s), NodeId(o)))
     }
 
     /// Relation and object of every triple of a subject, in order; the hidden ones too.
     pub fn outgoing(&self, subject: NodeId) -> impl ExactSizeIterator<Item = (RelId, NodeId)> + '_ {
         let [relations, objects] = self.image.out_edges(subject.0);
-        relations.iter().zip(objects).map(|(&p, &o)| (RelId(p), NodeId(o)))
+        relations
+            .iter()
+            .zip(objects)
+            .map(|(&p, &o)| (RelId(p), NodeId(o)))
     }
 
     /// Relation and subject of every triple of an object, in order; the hidden ones too.
     pub fn incoming(&self, object: NodeId) -> impl ExactSizeIterator<Item = (RelId, NodeId)> + '_ {
         let [relations, subjects] = self.image.in_edges(object.0);
-        relations.iter().zip(subjects).map(|(&p, &s)| (RelId(p), NodeId(s)))
+        relations
+            .iter()
+            .zip(subjects)
+            .map(|(&p, &s)| (RelId(p), NodeId(s)))
     }
 
     /// Number of terms: nodes, relations and literals.
@@ -229,7 +292,10 @@ impl FrozenKg {
 
     /// Every node that is an IRI or a blank node and stands as the head or tail of some triple.
     pub fn entities(&self) -> impl Iterator<Item = NodeId> + '_ {
-        self.dictionary().resources().map(NodeId).filter(|&node| self.degree(node) > 0)
+        self.dictionary()
+            .resources()
+            .map(NodeId)
+            .filter(|&node| self.degree(node) > 0)
     }
 
     /// Number of distinct literals.
@@ -257,8 +323,14 @@ impl FrozenKg {
     /// Relations from a subject to an object: those of the node with fewer edges are tried.
     pub(super) fn between(&self, s: u32, o: u32) -> Vec<u32> {
         let ([leaving, _], [entering, _]) = (self.image.out_edges(s), self.image.in_edges(o));
-        let relations = if leaving.len() <= entering.len() { leaving } else { entering };
-        distinct(relations).filter(|&p| self.image.has(s, p, o)).collect()
+        let relations = if leaving.len() <= entering.len() {
+            leaving
+        } else {
+            entering
+        };
+        distinct(relations)
+            .filter(|&p| self.image.has(s, p, o))
+            .collect()
     }
 
     /// Relations and objects of the triples of a subject, in order.
@@ -308,14 +380,23 @@ impl FrozenKg {
     }
 
     fn visible(&self, relations: &[u32]) -> Vec<RelId> {
-        distinct(relations).map(RelId).filter(|r| self.hidden.binary_search(r).is_err()).collect()
+        distinct(relations)
+            .map(RelId)
+            .filter(|r| self.hidden.binary_search(r).is_err())
+            .collect()
     }
 
     /// The relations of a column of many nodes, each with the first node that has it: each is marked once, and only what is found is sorted.
-    fn first_of<'a>(&'a self, nodes: &[NodeId], column: impl Fn(NodeId) -> &'a [u32]) -> Vec<(RelId, NodeId)> {
+    fn first_of<'a>(
+        &'a self,
+        nodes: &[NodeId],
+        column: impl Fn(NodeId) -> &'a [u32],
+    ) -> Vec<(RelId, NodeId)> {
         let mut found = Vec::new();
         if nodes.len() <= FEW {
-            found.extend(nodes.iter().flat_map(|&node| distinct(column(node)).map(move |relation| (RelId(relation), node))));
+            found.extend(nodes.iter().flat_map(|&node| {
+                distinct(column(node)).map(move |relation| (RelId(relation), node))
+            }));
             found.retain(|(relation, _)| self.hidden.binary_search(relation).is_err());
             // The first node in the order given, for each.
             found.sort_by_key(|(relation, _)| *relation);
@@ -340,7 +421,12 @@ impl FrozenKg {
 
     /// The texts of all labels of a node, as written.
     fn label_texts(&self, node: NodeId) -> impl Iterator<Item = Key> + '_ {
-        let literals = self.meta.schema.label_relations.iter().flat_map(move |r| self.image.tails(node.0, r.0));
+        let literals = self
+            .meta
+            .schema
+            .label_relations
+            .iter()
+            .flat_map(move |r| self.image.tails(node.0, r.0));
         literals.map(|&id| self.key(id))
     }
 
@@ -351,9 +437,10 @@ impl FrozenKg {
             for &id in self.image.tails(node.0, relation.0) {
                 let key = self.key(id);
                 let usable = matches!(key.parts(), Parts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
-                let better = best
-                    .as_ref()
-                    .is_none_or(|(_, old_at, old)| derive::label_rank(&key, at, languages) < derive::label_rank(old, *old_at, languages));
+                let better = best.as_ref().is_none_or(|(_, old_at, old)| {
+                    derive::label_rank(&key, at, languages)
+                        < derive::label_rank(old, *old_at, languages)
+                });
                 if usable && better {
                     best = Some((id, at, key));
                 }
@@ -363,7 +450,8 @@ impl FrozenKg {
     }
 
     fn fits_label(&self, node: NodeId, fits: impl Fn(&str) -> bool) -> bool {
-        self.label_texts(node).any(|key| matches!(key.parts(), Parts::Literal(lexical, ..) if fits(lexical)))
+        self.label_texts(node)
+            .any(|key| matches!(key.parts(), Parts::Literal(lexical, ..) if fits(lexical)))
             || self.label(node).is_some_and(|text| fits(&text))
     }
 }

@@ -42,7 +42,12 @@ struct RowReader {
 impl RowReader {
     fn new(mut reader: SpoolReader, count: usize) -> io::Result<Self> {
         reader.rewind()?;
-        Ok(Self { reader, left: count, batch: Vec::new(), at: 0 })
+        Ok(Self {
+            reader,
+            left: count,
+            batch: Vec::new(),
+            at: 0,
+        })
     }
 
     fn next(&mut self) -> io::Result<Option<Row>> {
@@ -52,7 +57,8 @@ impl RowReader {
                 return Ok(None);
             }
             self.batch.resize(take, [0; 4]);
-            self.reader.read_exact(bytemuck::cast_slice_mut(&mut self.batch))?;
+            self.reader
+                .read_exact(bytemuck::cast_slice_mut(&mut self.batch))?;
             self.left -= take;
             self.at = 0;
         }
@@ -63,12 +69,21 @@ impl RowReader {
 
 impl Run {
     /// The rows with the graph's ids, columns in `order`, sorted and without repetition.
-    fn sorted(&mut self, order: [usize; 3], graphs: &[u32], work: Option<&Path>) -> io::Result<RowReader> {
+    fn sorted(
+        &mut self,
+        order: [usize; 3],
+        graphs: &[u32],
+        work: Option<&Path>,
+    ) -> io::Result<RowReader> {
         let ids = read_ids(&mut self.ids, self.terms)?;
         let mut rows: Vec<Row> = vec![[0; 4]; self.count];
         self.rows.rewind()?;
         self.rows.read_exact(bytemuck::cast_slice_mut(&mut rows))?;
-        let id = |local: u32| ids.get(local as usize).copied().ok_or_else(|| io::Error::other("a run names a term it does not have"));
+        let id = |local: u32| {
+            ids.get(local as usize)
+                .copied()
+                .ok_or_else(|| io::Error::other("a run names a term it does not have"))
+        };
         for row in &mut rows {
             let [a, b, c] = order.map(|at| row[at]);
             let graph = graphs.get(row[3] as usize).copied().unwrap_or(0);
@@ -98,8 +113,14 @@ pub(super) fn merge(
 ) -> io::Result<()> {
     let readers: io::Result<Vec<RowReader>> = match work {
         // One at a time where memory is short: each is sorted by all threads.
-        Some(_) => runs.iter_mut().map(|run| run.sorted(order, graphs, work)).collect(),
-        None => runs.par_iter_mut().map(|run| run.sorted(order, graphs, None)).collect(),
+        Some(_) => runs
+            .iter_mut()
+            .map(|run| run.sorted(order, graphs, work))
+            .collect(),
+        None => runs
+            .par_iter_mut()
+            .map(|run| run.sorted(order, graphs, None))
+            .collect(),
     };
     let mut readers = readers?;
     let mut heads: Vec<(Row, usize)> = Vec::new();
@@ -108,7 +129,8 @@ pub(super) fn merge(
             heads.push((row, i));
         }
     }
-    let mut heap: std::collections::BinaryHeap<_> = heads.into_iter().map(std::cmp::Reverse).collect();
+    let mut heap: std::collections::BinaryHeap<_> =
+        heads.into_iter().map(std::cmp::Reverse).collect();
     let mut last = None;
     while let Some(mut top) = heap.peek_mut() {
         let (row, i) = top.0;

@@ -58,7 +58,10 @@ impl FrozenKg {
         });
         let by_object = (0..image.header.terms).flat_map(|o| {
             let [relations, subjects] = image.in_edges(o);
-            relations.iter().zip(subjects).map(move |(&p, &s)| [s, p, o])
+            relations
+                .iter()
+                .zip(subjects)
+                .map(move |(&p, &s)| [s, p, o])
         });
         if by_relation.fold(0_u64, |sum, row| sum.wrapping_add(mix(row))) != sum {
             return Err(damaged("order of triples by relation"));
@@ -72,7 +75,8 @@ impl FrozenKg {
 
 /// A number of a triple whose sum over a set tells sets apart that differ by damage.
 fn mix([s, p, o]: [u32; 3]) -> u64 {
-    let mut x = (u64::from(s) << 32 | u64::from(p)) ^ u64::from(o).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut x =
+        (u64::from(s) << 32 | u64::from(p)) ^ u64::from(o).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)

@@ -32,8 +32,14 @@ pub(super) fn read(
     let worker = Worker::new(shared, &place);
     let (parse, receive) = (&parse, &receive);
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(move || work(worker.sink(), receive, parse))).collect();
-        let mut blocks = Blocks { reader, rest: Vec::new(), line: 1 };
+        let workers: Vec<_> = (0..threads)
+            .map(|_| scope.spawn(move || work(worker.sink(), receive, parse)))
+            .collect();
+        let mut blocks = Blocks {
+            reader,
+            rest: Vec::new(),
+            line: 1,
+        };
         let read = loop {
             match blocks.next() {
                 Ok(Some(block)) if !shared.halted() => {
@@ -50,7 +56,9 @@ pub(super) fn read(
         drop(send);
         let mut result = read;
         for worker in workers {
-            let worked = worker.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+            let worked = worker
+                .join()
+                .unwrap_or_else(|payload| std::panic::resume_unwind(payload));
             result = result.and(worked);
         }
         result
@@ -66,7 +74,10 @@ fn work(
 ) -> Result<(), Halt> {
     let mut result = Ok(());
     loop {
-        let block = blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv();
+        let block = blocks
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .recv();
         let Ok(block) = block else { break };
         if result.is_ok() {
             result = parse(&mut sink, &block.bytes, block.line);
@@ -100,7 +111,10 @@ impl Blocks<'_> {
                 break end + 1;
             }
             if bytes.len() > LINE {
-                return Err(io::Error::other(format!("line {} is longer than {LINE} bytes; this is no text file", self.line)));
+                return Err(io::Error::other(format!(
+                    "line {} is longer than {LINE} bytes; this is no text file",
+                    self.line
+                )));
             }
         };
         self.rest = bytes.split_off(end);

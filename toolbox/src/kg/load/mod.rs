@@ -73,7 +73,10 @@ impl Format {
     /// The format of a name in [`Format::NAMES`].
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+        Self::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, format)| *format)
     }
 
     /// The format of a file name, `.gz` ignored; `None` where the extension says nothing, as `.txt` does.
@@ -96,16 +99,37 @@ impl Format {
 
     /// Reads a file of this format. Line-based ones are cut into blocks that are parsed at the same time; of the others the sink gets one
     /// triple after the other.
-    fn read(self, shared: &Shared<'_>, place: sink::Place<'_>, reader: &mut dyn BufRead) -> Result<(), Halt> {
-        let json_ld = RdfFormat::JsonLd { profile: JsonLdProfileSet::empty() };
+    fn read(
+        self,
+        shared: &Shared<'_>,
+        place: sink::Place<'_>,
+        reader: &mut dyn BufRead,
+    ) -> Result<(), Halt> {
+        let json_ld = RdfFormat::JsonLd {
+            profile: JsonLdProfileSet::empty(),
+        };
         match self {
-            Self::NTriples => lines::read(shared, place, reader, |sink, block, line| rdf::block(sink, RdfFormat::NTriples, block, line)),
-            Self::NQuads => lines::read(shared, place, reader, |sink, block, line| rdf::block(sink, RdfFormat::NQuads, block, line)),
-            Self::Tsv => lines::read(shared, place, reader, |sink, block, line| text::block(sink, '\t', block, line)),
-            Self::MetaQa => lines::read(shared, place, reader, |sink, block, line| text::block(sink, '|', block, line)),
-            Self::Turtle => stream(shared, place, |sink| rdf::stream(sink, RdfFormat::Turtle, reader)),
-            Self::TriG => stream(shared, place, |sink| rdf::stream(sink, RdfFormat::TriG, reader)),
-            Self::RdfXml => stream(shared, place, |sink| rdf::stream(sink, RdfFormat::RdfXml, reader)),
+            Self::NTriples => lines::read(shared, place, reader, |sink, block, line| {
+                rdf::block(sink, RdfFormat::NTriples, block, line)
+            }),
+            Self::NQuads => lines::read(shared, place, reader, |sink, block, line| {
+                rdf::block(sink, RdfFormat::NQuads, block, line)
+            }),
+            Self::Tsv => lines::read(shared, place, reader, |sink, block, line| {
+                text::block(sink, '\t', block, line)
+            }),
+            Self::MetaQa => lines::read(shared, place, reader, |sink, block, line| {
+                text::block(sink, '|', block, line)
+            }),
+            Self::Turtle => stream(shared, place, |sink| {
+                rdf::stream(sink, RdfFormat::Turtle, reader)
+            }),
+            Self::TriG => stream(shared, place, |sink| {
+                rdf::stream(sink, RdfFormat::TriG, reader)
+            }),
+            Self::RdfXml => stream(shared, place, |sink| {
+                rdf::stream(sink, RdfFormat::RdfXml, reader)
+            }),
             Self::JsonLd => stream(shared, place, |sink| rdf::stream(sink, json_ld, reader)),
             Self::KqaPro => stream(shared, place, |sink| json::kqapro(sink, reader)),
             Self::Oda => stream(shared, place, |sink| json::oda(sink, reader)),
@@ -114,7 +138,11 @@ impl Format {
 }
 
 /// Runs a reader that gives one triple after the other on this thread.
-fn stream<'a>(shared: &'a Shared<'a>, place: sink::Place<'a>, read: impl FnOnce(&mut Sink<'a>) -> Result<(), Halt>) -> Result<(), Halt> {
+fn stream<'a>(
+    shared: &'a Shared<'a>,
+    place: sink::Place<'a>,
+    read: impl FnOnce(&mut Sink<'a>) -> Result<(), Halt>,
+) -> Result<(), Halt> {
     let mut sink = Sink::new(shared, place);
     let result = read(&mut sink);
     sink.finish();
@@ -138,7 +166,13 @@ pub struct LoadOptions {
 
 impl Default for LoadOptions {
     fn default() -> Self {
-        Self { format: None, any_iri: false, max_faults: 0, memory: MEMORY, threads: 0 }
+        Self {
+            format: None,
+            any_iri: false,
+            max_faults: 0,
+            memory: MEMORY,
+            threads: 0,
+        }
     }
 }
 
@@ -196,7 +230,11 @@ impl FrozenKg {
     ///
     /// # Errors
     /// [`LoadError`] with the file and, for faulty content, the line.
-    pub fn load(files: &[PathBuf], options: &LoadOptions, progress: &dyn Fn(Progress)) -> Result<Self, LoadError> {
+    pub fn load(
+        files: &[PathBuf],
+        options: &LoadOptions,
+        progress: &dyn Fn(Progress),
+    ) -> Result<Self, LoadError> {
         let gathered = gather(files, options, None, progress, &AtomicBool::new(false))?;
         progress(Progress::Sort);
         Ok(Self::freeze(gathered.input, None, None)?)
@@ -220,30 +258,54 @@ pub(super) fn gather(
     stop: &AtomicBool,
 ) -> Result<Gathered, LoadError> {
     use rayon::prelude::*;
-    let sources = files.par_iter().map(|path| Source::of(path)).collect::<Result<Vec<_>, _>>()?;
+    let sources = files
+        .par_iter()
+        .map(|path| Source::of(path))
+        .collect::<Result<Vec<_>, _>>()?;
     // Blank nodes carry the rank of their file by content, so that the order in which files are named changes nothing.
     let mut ranks: Vec<usize> = (0..files.len()).collect();
     ranks.sort_by_key(|&i| (&sources[i].sha256, i));
     let mut shared = Shared::new(options, work, stop);
     for (i, path) in files.iter().enumerate() {
-        let io = |source| LoadError::Io { path: path.to_owned(), source };
+        let io = |source| LoadError::Io {
+            path: path.to_owned(),
+            source,
+        };
         let rank = ranks.iter().position(|&r| r == i).unwrap_or(i);
         let mut reader = open(path).map_err(io)?;
         let mut start = Vec::new();
         let format = match options.format.or_else(|| Format::of(path)) {
             Some(format) => format,
             None => {
-                reader.by_ref().take(FIRST_LINE).read_until(b'\n', &mut start).map_err(io)?;
-                guess(&start).ok_or_else(|| LoadError::Format { path: path.to_owned() })?
+                reader
+                    .by_ref()
+                    .take(FIRST_LINE)
+                    .read_until(b'\n', &mut start)
+                    .map_err(io)?;
+                guess(&start).ok_or_else(|| LoadError::Format {
+                    path: path.to_owned(),
+                })?
             }
         };
         let mut reader = std::io::Cursor::new(start).chain(reader);
-        let result = format.read(&shared, sink::Place { file: i, rank, progress }, &mut reader);
+        let result = format.read(
+            &shared,
+            sink::Place {
+                file: i,
+                rank,
+                progress,
+            },
+            &mut reader,
+        );
         if stop.load(Ordering::Relaxed) {
             return Err(LoadError::Stopped);
         }
         if let Some(fault) = shared.worst_fault() {
-            return Err(LoadError::Syntax { path: files[fault.file].clone(), line: fault.line, message: fault.message });
+            return Err(LoadError::Syntax {
+                path: files[fault.file].clone(),
+                line: fault.line,
+                message: fault.message,
+            });
         }
         match result {
             Ok(()) => {}
@@ -254,14 +316,21 @@ pub(super) fn gather(
     }
     progress(Progress::Read(shared.read()));
     let (input, spilled) = shared.finish().map_err(FreezeError::from)?;
-    Ok(Gathered { input, sources, spilled })
+    Ok(Gathered {
+        input,
+        sources,
+        spilled,
+    })
 }
 
 /// Opens a file, decompressing it if it is gzipped (by its first bytes, whatever its name).
 fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {
     let mut reader = BufReader::with_capacity(1 << 16, std::fs::File::open(path)?);
     Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
-        Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(reader)))
+        Box::new(BufReader::with_capacity(
+            1 << 16,
+            MultiGzDecoder::new(reader),
+        ))
     } else {
         Box::new(reader)
     })

@@ -14,22 +14,36 @@ fn parser(format: RdfFormat, any_iri: bool) -> RdfParser {
     let parser = RdfParser::from_format(format);
     let parser = if any_iri { parser.lenient() } else { parser };
     // Small examples are full of relative IRIs; where the file lies must not change the graph, so they get one fixed base.
-    parser.with_base_iri(BASE).unwrap_or_else(|_| RdfParser::from_format(format))
+    parser
+        .with_base_iri(BASE)
+        .unwrap_or_else(|_| RdfParser::from_format(format))
 }
 
 /// Lines of N-Triples or N-Quads. Their blank nodes all have labels.
-pub(super) fn block(sink: &mut Sink<'_>, format: RdfFormat, block: &[u8], first: u64) -> Result<(), Halt> {
+pub(super) fn block(
+    sink: &mut Sink<'_>,
+    format: RdfFormat,
+    block: &[u8],
+    first: u64,
+) -> Result<(), Halt> {
     for quad in parser(format, sink.any_iri()).for_slice(block) {
         match quad {
             Ok(quad) => put(sink, &quad, Sink::blank)?,
-            Err(error) => sink.fault(first + error.location().map_or(0, |place| place.start.line), error.to_string())?,
+            Err(error) => sink.fault(
+                first + error.location().map_or(0, |place| place.start.line),
+                error.to_string(),
+            )?,
         }
     }
     Ok(())
 }
 
 /// A file of any syntax, from its beginning to its end.
-pub(super) fn stream(sink: &mut Sink<'_>, format: RdfFormat, reader: &mut dyn BufRead) -> Result<(), Halt> {
+pub(super) fn stream(
+    sink: &mut Sink<'_>,
+    format: RdfFormat,
+    reader: &mut dyn BufRead,
+) -> Result<(), Halt> {
     let reader: &mut dyn Read = &mut { reader };
     for quad in parser(format, sink.any_iri()).for_reader(reader) {
         match quad {
@@ -44,7 +58,11 @@ pub(super) fn stream(sink: &mut Sink<'_>, format: RdfFormat, reader: &mut dyn Bu
     Ok(())
 }
 
-fn put<'a>(sink: &mut Sink<'a>, quad: &Quad, blank: impl Fn(&mut Sink<'a>, &str) -> u32) -> Result<(), Halt> {
+fn put<'a>(
+    sink: &mut Sink<'a>,
+    quad: &Quad,
+    blank: impl Fn(&mut Sink<'a>, &str) -> u32,
+) -> Result<(), Halt> {
     match &quad.graph_name {
         GraphName::NamedNode(node) => sink.enter(node.as_str()),
         GraphName::BlankNode(node) => sink.enter_blank(node.as_str()),
@@ -58,7 +76,11 @@ fn put<'a>(sink: &mut Sink<'a>, quad: &Quad, blank: impl Fn(&mut Sink<'a>, &str)
     let o = match &quad.object {
         OxTerm::NamedNode(node) => sink.iri(node.as_str()),
         OxTerm::BlankNode(node) => blank(sink, node.as_str()),
-        OxTerm::Literal(literal) => sink.literal(literal.value(), literal.datatype().as_str(), literal.language().unwrap_or("")),
+        OxTerm::Literal(literal) => sink.literal(
+            literal.value(),
+            literal.datatype().as_str(),
+            literal.language().unwrap_or(""),
+        ),
     };
     sink.triple(s, p, o)
 }

@@ -71,7 +71,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl<'a> Shared<'a> {
-    pub(super) fn new(options: &'a LoadOptions, work: Option<&'a Path>, stop: &'a AtomicBool) -> Self {
+    pub(super) fn new(
+        options: &'a LoadOptions,
+        work: Option<&'a Path>,
+        stop: &'a AtomicBool,
+    ) -> Self {
         Self {
             options,
             work,
@@ -92,7 +96,11 @@ impl<'a> Shared<'a> {
 
     /// Threads that parse.
     pub(super) fn threads(&self) -> usize {
-        if self.options.threads > 0 { self.options.threads } else { rayon::current_num_threads() }
+        if self.options.threads > 0 {
+            self.options.threads
+        } else {
+            rayon::current_num_threads()
+        }
     }
 
     /// Whether more faults were found than are tolerated, or loading was told to stop.
@@ -115,10 +123,23 @@ impl<'a> Shared<'a> {
         let idle = std::mem::take(&mut *lock(&self.idle));
         let mut chunks = std::mem::take(&mut *lock(&self.sealed));
         let seal = |chunk: Chunk| chunk.seal(work);
-        chunks.extend(idle.into_par_iter().filter(|chunk| !chunk.is_empty()).map(seal).collect::<io::Result<Vec<_>>>()?);
-        let mut graphs: Vec<(String, u32)> = std::mem::take(&mut *lock(&self.graphs)).into_iter().collect();
+        chunks.extend(
+            idle.into_par_iter()
+                .filter(|chunk| !chunk.is_empty())
+                .map(seal)
+                .collect::<io::Result<Vec<_>>>()?,
+        );
+        let mut graphs: Vec<(String, u32)> = std::mem::take(&mut *lock(&self.graphs))
+            .into_iter()
+            .collect();
         graphs.sort_by_key(|(_, number)| *number);
-        Ok((Input { chunks, graphs: graphs.into_iter().map(|(name, _)| name).collect() }, spilled))
+        Ok((
+            Input {
+                chunks,
+                graphs: graphs.into_iter().map(|(name, _)| name).collect(),
+            },
+            spilled,
+        ))
     }
 }
 
@@ -142,7 +163,16 @@ impl<'a> Sink<'a> {
     pub(super) fn new(shared: &'a Shared<'a>, place: Place<'a>) -> Self {
         let chunk = lock(&shared.idle).pop().unwrap_or_default();
         let (key, graph) = (String::new(), (String::new(), 0));
-        Self { shared, place, chunk, key, graph, blanks: FxHashMap::default(), tells: true, read: 0 }
+        Self {
+            shared,
+            place,
+            chunk,
+            key,
+            graph,
+            blanks: FxHashMap::default(),
+            tells: true,
+            read: 0,
+        }
     }
 
     pub(super) fn any_iri(&self) -> bool {
@@ -156,7 +186,9 @@ impl<'a> Sink<'a> {
     }
 
     fn count(&mut self) {
-        self.shared.read.fetch_add(std::mem::take(&mut self.read), Ordering::Relaxed);
+        self.shared
+            .read
+            .fetch_add(std::mem::take(&mut self.read), Ordering::Relaxed);
     }
 
     /// Notes a faulty statement.
@@ -164,8 +196,16 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// [`Halt::Faults`] when it is one too many.
     pub(in crate::kg) fn fault(&mut self, line: u64, message: String) -> Result<(), Halt> {
-        lock(&self.shared.faults).push(Fault { file: self.place.file, line, message });
-        if self.shared.halted() { Err(Halt::Faults) } else { Ok(()) }
+        lock(&self.shared.faults).push(Fault {
+            file: self.place.file,
+            line,
+            message,
+        });
+        if self.shared.halted() {
+            Err(Halt::Faults)
+        } else {
+            Ok(())
+        }
     }
 
     pub(in crate::kg) fn iri(&mut self, iri: &str) -> u32 {
@@ -182,13 +222,22 @@ impl<'a> Sink<'a> {
     pub(in crate::kg) fn literal(&mut self, lexical: &str, datatype: &str, lang: &str) -> u32 {
         let plain = !lang.is_empty() || datatype.strip_prefix(XSD) == Some("string");
         let lang = lang.to_ascii_lowercase();
-        literal_key(&mut self.key, lexical, if plain { "" } else { datatype }, &lang);
+        literal_key(
+            &mut self.key,
+            lexical,
+            if plain { "" } else { datatype },
+            &lang,
+        );
         self.chunk.intern(&self.key)
     }
 
     /// A blank node by the label that it has in its file.
     pub(in crate::kg) fn blank(&mut self, label: &str) -> u32 {
-        node_key(&mut self.key, BLANK, &format!("f{}_{label}", self.place.rank));
+        node_key(
+            &mut self.key,
+            BLANK,
+            &format!("f{}_{label}", self.place.rank),
+        );
         self.chunk.intern(&self.key)
     }
 
@@ -210,7 +259,11 @@ impl<'a> Sink<'a> {
         match term {
             Term::Iri(iri) => self.iri(iri),
             Term::Blank(label) => self.blank(label),
-            Term::Literal(l) => self.literal(&l.lexical, l.datatype.as_deref().unwrap_or(""), l.lang.as_deref().unwrap_or("")),
+            Term::Literal(l) => self.literal(
+                &l.lexical,
+                l.datatype.as_deref().unwrap_or(""),
+                l.lang.as_deref().unwrap_or(""),
+            ),
         }
     }
 
@@ -268,11 +321,22 @@ pub(super) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     pub(super) fn new(shared: &'a Shared<'a>, place: &Place<'_>) -> Self {
-        Self { shared, file: place.file, rank: place.rank }
+        Self {
+            shared,
+            file: place.file,
+            rank: place.rank,
+        }
     }
 
     pub(super) fn sink(self) -> Sink<'a> {
-        let place = Place { file: self.file, rank: self.rank, progress: &|_| {} };
-        Sink { tells: false, ..Sink::new(self.shared, place) }
+        let place = Place {
+            file: self.file,
+            rank: self.rank,
+            progress: &|_| {},
+        };
+        Sink {
+            tells: false,
+            ..Sink::new(self.shared, place)
+        }
     }
 }

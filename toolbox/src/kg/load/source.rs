@@ -26,7 +26,10 @@ impl Source {
     /// # Errors
     /// When the file cannot be read.
     pub fn of(path: &Path) -> Result<Self, LoadError> {
-        let io = |source| LoadError::Io { path: path.to_owned(), source };
+        let io = |source| LoadError::Io {
+            path: path.to_owned(),
+            source,
+        };
         let mut file = File::open(path).map_err(io)?;
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 1 << 16];
@@ -39,7 +42,15 @@ impl Source {
             hasher.update(&buffer[..read]);
             bytes += read as u64;
         }
-        let sha256 = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { path: path.display().to_string(), bytes, sha256 })
+        let sha256 = hasher
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Self {
+            path: path.display().to_string(),
+            bytes,
+            sha256,
+        })
     }
 }

@@ -64,10 +64,18 @@ impl Neighbourhood {
     #[must_use]
     pub fn walk(kg: &dyn Kg, entity: NodeId, options: &SubgraphOptions) -> Self {
         let mut seen: FxHashSet<NodeId> = FxHashSet::from_iter([entity]);
-        let mut around = Self { entity, steps: Vec::new() };
+        let mut around = Self {
+            entity,
+            steps: Vec::new(),
+        };
         for hop in 1..options.hops {
-            let far = around.at(hop).iter().flat_map(|&from| triples_of(kg, from, options).map(|(_, far)| far));
-            let mut next: Vec<NodeId> = far.filter(|&far| kg.resources().contains(&far.0) && seen.insert(far)).collect();
+            let far = around
+                .at(hop)
+                .iter()
+                .flat_map(|&from| triples_of(kg, from, options).map(|(_, far)| far));
+            let mut next: Vec<NodeId> = far
+                .filter(|&far| kg.resources().contains(&far.0) && seen.insert(far))
+                .collect();
             next.sort_unstable();
             around.steps.push(next);
         }
@@ -106,44 +114,97 @@ impl Neighbourhood {
     /// As a record of a [`crate::journal::Journal`]: the entity, then the length of each list and its ids, which are those of one graph.
     #[must_use]
     pub fn to_record(&self) -> Vec<u8> {
-        let steps = self.steps.iter().flat_map(|nodes| std::iter::once(nodes.len() as u32).chain(nodes.iter().map(|node| node.0)));
-        std::iter::once(self.entity.0).chain(steps).flat_map(u32::to_le_bytes).collect()
+        let steps = self.steps.iter().flat_map(|nodes| {
+            std::iter::once(nodes.len() as u32).chain(nodes.iter().map(|node| node.0))
+        });
+        std::iter::once(self.entity.0)
+            .chain(steps)
+            .flat_map(u32::to_le_bytes)
+            .collect()
     }
 
     /// Reads what [`Self::to_record`] wrote; `None` where it cannot have.
     #[must_use]
     pub fn from_record(bytes: &[u8]) -> Option<Self> {
-        let (numbers, []) = bytes.as_chunks::<4>() else { return None };
+        let (numbers, []) = bytes.as_chunks::<4>() else {
+            return None;
+        };
         let mut numbers = numbers.iter().map(|&bytes| u32::from_le_bytes(bytes));
-        let mut around = Self { entity: NodeId(numbers.next()?), steps: Vec::new() };
+        let mut around = Self {
+            entity: NodeId(numbers.next()?),
+            steps: Vec::new(),
+        };
         while let Some(length) = numbers.next() {
             if length as usize > numbers.len() {
                 return None;
             }
-            around.steps.push(numbers.by_ref().take(length as usize).map(NodeId).collect());
+            around
+                .steps
+                .push(numbers.by_ref().take(length as usize).map(NodeId).collect());
         }
         Some(around)
     }
 }
 
 /// The triples of a node that are walked, each with its other end.
-fn triples_of(kg: &dyn Kg, from: NodeId, options: &SubgraphOptions) -> impl Iterator<Item = (Triple, NodeId)> {
+fn triples_of(
+    kg: &dyn Kg,
+    from: NodeId,
+    options: &SubgraphOptions,
+) -> impl Iterator<Item = (Triple, NodeId)> {
     let out = options.direction != Direction::In;
     let incoming = options.direction != Direction::Out;
-    let ahead = out.then(|| dealt(kg.out_relations(from), |r| kg.tails(from, r), options.fan_out));
-    let behind = incoming.then(|| dealt(kg.in_relations(from), |r| kg.heads(r, from), options.fan_out));
-    let ahead = ahead.into_iter().flatten().map(move |(r, far)| ((from, r, far), far));
-    ahead.chain(behind.into_iter().flatten().map(move |(r, far)| ((far, r, from), far)))
+    let ahead = out.then(|| {
+        dealt(
+            kg.out_relations(from),
+            |r| kg.tails(from, r),
+            options.fan_out,
+        )
+    });
+    let behind = incoming.then(|| {
+        dealt(
+            kg.in_relations(from),
+            |r| kg.heads(r, from),
+            options.fan_out,
+        )
+    });
+    let ahead = ahead
+        .into_iter()
+        .flatten()
+        .map(move |(r, far)| ((from, r, far), far));
+    ahead.chain(
+        behind
+            .into_iter()
+            .flatten()
+            .map(move |(r, far)| ((far, r, from), far)),
+    )
 }
 
 /// The neighbours of a node over its relations: the first of every relation, then the second of every relation, up to the cap.
-fn dealt<'k>(relations: Vec<RelId>, far: impl Fn(RelId) -> Cow<'k, [NodeId]>, cap: Option<usize>) -> Vec<(RelId, NodeId)> {
-    let lists: Vec<(RelId, Cow<'k, [NodeId]>)> = relations.into_iter().map(|relation| (relation, far(relation))).collect();
+fn dealt<'k>(
+    relations: Vec<RelId>,
+    far: impl Fn(RelId) -> Cow<'k, [NodeId]>,
+    cap: Option<usize>,
+) -> Vec<(RelId, NodeId)> {
+    let lists: Vec<(RelId, Cow<'k, [NodeId]>)> = relations
+        .into_iter()
+        .map(|relation| (relation, far(relation)))
+        .collect();
     let all: usize = lists.iter().map(|(_, list)| list.len()).sum();
     if cap.is_none_or(|cap| all <= cap) {
-        return lists.iter().flat_map(|(relation, list)| list.iter().map(move |&node| (*relation, node))).collect();
+        return lists
+            .iter()
+            .flat_map(|(relation, list)| list.iter().map(move |&node| (*relation, node)))
+            .collect();
     }
     let longest = lists.iter().map(|(_, list)| list.len()).max().unwrap_or(0);
-    let round = |i: usize| lists.iter().filter_map(move |(relation, list)| list.get(i).map(|&node| (*relation, node)));
-    (0..longest).flat_map(round).take(cap.unwrap_or(all)).collect()
+    let round = |i: usize| {
+        lists
+            .iter()
+            .filter_map(move |(relation, list)| list.get(i).map(|&node| (*relation, node)))
+    };
+    (0..longest)
+        .flat_map(round)
+        .take(cap.unwrap_or(all))
+        .collect()
 }

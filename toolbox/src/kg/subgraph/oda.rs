@@ -7,7 +7,9 @@ use std::fmt;
 use std::io::Read;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 
 use super::super::names::{expand, text_iri};
 use crate::term::{Literal, RDFS_LABEL, Term};
@@ -40,9 +42,15 @@ pub struct OdaError {
 pub(super) fn write_name(term: &Term) -> String {
     match term {
         Term::Iri(iri) => {
-            let local =
-                |namespace: &str| iri.strip_prefix(namespace).filter(|local| read_iri(local).as_deref() == Some(iri)).map(str::to_owned);
-            [WIKIDATA, WIKIDATA_DIRECT, FREEBASE].into_iter().find_map(local).unwrap_or_else(|| iri.clone())
+            let local = |namespace: &str| {
+                iri.strip_prefix(namespace)
+                    .filter(|local| read_iri(local).as_deref() == Some(iri))
+                    .map(str::to_owned)
+            };
+            [WIKIDATA, WIKIDATA_DIRECT, FREEBASE]
+                .into_iter()
+                .find_map(local)
+                .unwrap_or_else(|| iri.clone())
         }
         Term::Blank(label) => format!("_:{label}"),
         Term::Literal(literal) => literal.lexical.clone(),
@@ -58,12 +66,20 @@ fn read_iri(name: &str) -> Option<String> {
         ('P', rest) if digits(rest) => return Some(format!("{WIKIDATA_DIRECT}{name}")),
         _ => {}
     }
-    let plain = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    let plain = |part: &str| {
+        !part.is_empty()
+            && part
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
     let parts: Vec<&str> = name.split('.').collect();
     match parts[..] {
         ["m" | "g", id] if plain(id) => return Some(format!("{FREEBASE}{name}")),
         // A domain, a type and a property; a sentence with dots has spaces, a number has digits first.
-        [_, _, _, ..] if parts.iter().all(|part| plain(part)) && name.starts_with(|c: char| c.is_ascii_lowercase()) => {
+        [_, _, _, ..]
+            if parts.iter().all(|part| plain(part))
+                && name.starts_with(|c: char| c.is_ascii_lowercase()) =>
+        {
             return Some(format!("{FREEBASE}{name}"));
         }
         _ => {}
@@ -74,7 +90,9 @@ fn read_iri(name: &str) -> Option<String> {
     let (scheme, rest) = name.split_once(':')?;
     match scheme {
         "http" | "https" | "urn" => Some(name.to_owned()),
-        _ => expand(scheme).filter(|_| !rest.is_empty()).map(|namespace| format!("{namespace}{rest}")),
+        _ => expand(scheme)
+            .filter(|_| !rest.is_empty())
+            .map(|namespace| format!("{namespace}{rest}")),
     }
 }
 
@@ -111,30 +129,45 @@ impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> OdaReader<F> {
     /// [`OdaError`] with the line: no JSON, none of the two layouts, or what the sink says.
     pub fn read(mut self, reader: impl Read) -> Result<OdaKind, OdaError> {
         let mut json = serde_json::Deserializer::from_reader(reader);
-        let wrong = |error: serde_json::Error| OdaError { line: error.line(), message: error.to_string() };
+        let wrong = |error: serde_json::Error| OdaError {
+            line: error.line(),
+            message: error.to_string(),
+        };
         (&mut self).deserialize(&mut json).map_err(wrong)?;
         json.end().map_err(wrong)?;
-        self.kind.ok_or_else(|| OdaError { line: 1, message: "an empty object: there is nothing in it".to_owned() })
+        self.kind.ok_or_else(|| OdaError {
+            line: 1,
+            message: "an empty object: there is nothing in it".to_owned(),
+        })
     }
 }
 
-impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed<'de> for &mut OdaReader<F> {
+impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed<'de>
+    for &mut OdaReader<F>
+{
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
-impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> for &mut OdaReader<F> {
+impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de>
+    for &mut OdaReader<F>
+{
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object of entities with lists of [head, relation, tail], or of ids with labels")
+        f.write_str(
+            "an object of entities with lists of [head, relation, tail], or of ids with labels",
+        )
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            map.next_value_seed(Entry { reader: self, key: &key })?;
+            map.next_value_seed(Entry {
+                reader: self,
+                key: &key,
+            })?;
         }
         Ok(())
     }
@@ -149,13 +182,18 @@ struct Entry<'a, F> {
 impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Entry<'_, F> {
     fn is<X: serde::de::Error>(&mut self, kind: OdaKind) -> Result<(), X> {
         match self.reader.kind.replace(kind) {
-            Some(before) if before != kind => Err(X::custom(format!("`{}` has another layout than the entries before it", self.key))),
+            Some(before) if before != kind => Err(X::custom(format!(
+                "`{}` has another layout than the entries before it",
+                self.key
+            ))),
             _ => Ok(()),
         }
     }
 }
 
-impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed<'de> for Entry<'_, F> {
+impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed<'de>
+    for Entry<'_, F>
+{
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         deserializer.deserialize_any(self)
@@ -166,7 +204,11 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a list of [head, relation, tail] or a label for `{}`", self.key)
+        write!(
+            f,
+            "a list of [head, relation, tail] or a label for `{}`",
+            self.key
+        )
     }
 
     fn visit_str<X: serde::de::Error>(mut self, label: &str) -> Result<(), X> {
@@ -175,7 +217,11 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
         if label.is_empty() || label == self.key {
             return Ok(());
         }
-        let triple = [node(self.key), Term::Iri(RDFS_LABEL.to_owned()), Term::Literal(Literal::plain(label))];
+        let triple = [
+            node(self.key),
+            Term::Iri(RDFS_LABEL.to_owned()),
+            Term::Literal(Literal::plain(label)),
+        ];
         (self.reader.sink)(triple).map_err(X::custom)
     }
 
@@ -187,9 +233,13 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
         self.is(OdaKind::Triples)?;
         while let Some(triple) = list.next_element::<Vec<Value>>()? {
             let [Value(Some(head)), Value(Some(relation)), Value(Some(far))] = &triple[..] else {
-                return Err(A::Error::custom(format!("`{}` has a triple that is not three texts", self.key)));
+                return Err(A::Error::custom(format!(
+                    "`{}` has a triple that is not three texts",
+                    self.key
+                )));
             };
-            (self.reader.sink)([node(head), node(relation), tail(far)]).map_err(A::Error::custom)?;
+            (self.reader.sink)([node(head), node(relation), tail(far)])
+                .map_err(A::Error::custom)?;
         }
         Ok(())
     }

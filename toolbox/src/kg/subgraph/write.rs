@@ -32,27 +32,45 @@ impl<'a> Subgraph<'a> {
     /// What was walked in a graph with these options.
     #[must_use]
     pub fn new(kg: &'a dyn Kg, options: SubgraphOptions, around: Vec<Neighbourhood>) -> Self {
-        Self { kg, options, around, triples: OnceLock::new(), names: OnceLock::new() }
+        Self {
+            kg,
+            options,
+            around,
+            triples: OnceLock::new(),
+            names: OnceLock::new(),
+        }
     }
 
     /// All triples, sorted, each once.
     pub fn triples(&self) -> &[Triple] {
         self.triples.get_or_init(|| {
             let nodes = self.walked(1..=self.options.hops);
-            let of = |&node: &NodeId| triples_of(self.kg, node, &self.options).map(|(triple, _)| triple);
+            let of =
+                |&node: &NodeId| triples_of(self.kg, node, &self.options).map(|(triple, _)| triple);
             each_once(nodes.par_iter().flat_map_iter(of).collect())
         })
     }
 
     /// The nodes whose triples some hop reaches, sorted.
     fn walked(&self, hops: std::ops::RangeInclusive<u32>) -> Vec<NodeId> {
-        each_once(self.around.iter().flat_map(|around| hops.clone().flat_map(|hop| around.at(hop))).copied().collect())
+        each_once(
+            self.around
+                .iter()
+                .flat_map(|around| hops.clone().flat_map(|hop| around.at(hop)))
+                .copied()
+                .collect(),
+        )
     }
 
     /// Entities, heads and tails that are no literals, and relations; sorted.
     fn nodes(&self) -> Vec<NodeId> {
         let entities = self.around.iter().map(Neighbourhood::entity);
-        let mut nodes: Vec<NodeId> = self.triples().iter().flat_map(|&(s, r, o)| [s, r.node(), o]).chain(entities).collect();
+        let mut nodes: Vec<NodeId> = self
+            .triples()
+            .iter()
+            .flat_map(|&(s, r, o)| [s, r.node(), o])
+            .chain(entities)
+            .collect();
         nodes.retain(|node| self.kg.resources().contains(&node.0));
         each_once(nodes)
     }
@@ -60,15 +78,34 @@ impl<'a> Subgraph<'a> {
     /// Names and classes of the nodes, which neighbourhoods do not walk.
     fn about(&self) -> Vec<Triple> {
         let schema = self.kg.schema();
-        let relations: Vec<RelId> = each_once(schema.label_relations.iter().chain(&schema.type_relations).copied().collect());
+        let relations: Vec<RelId> = each_once(
+            schema
+                .label_relations
+                .iter()
+                .chain(&schema.type_relations)
+                .copied()
+                .collect(),
+        );
         let of = |&node: &NodeId| {
-            let tails = |&r: &RelId| self.kg.tails(node, r).into_owned().into_iter().map(move |o| (node, r, o));
+            let tails = |&r: &RelId| {
+                self.kg
+                    .tails(node, r)
+                    .into_owned()
+                    .into_iter()
+                    .map(move |o| (node, r, o))
+            };
             relations.iter().flat_map(tails).collect::<Vec<_>>()
         };
         let nodes = self.nodes();
         let mut found: Vec<Triple> = nodes.par_iter().flat_map_iter(of).collect();
         // Classes have names too.
-        let classes = each_once(found.iter().map(|triple| triple.2).filter(|node| nodes.binary_search(node).is_err()).collect());
+        let classes = each_once(
+            found
+                .iter()
+                .map(|triple| triple.2)
+                .filter(|node| nodes.binary_search(node).is_err())
+                .collect(),
+        );
         found.extend(classes.iter().flat_map(of));
         found
     }
@@ -80,7 +117,13 @@ impl<'a> Subgraph<'a> {
     pub fn write_ntriples(&self, out: &mut (impl Write + Send)) -> io::Result<usize> {
         let all = each_once([self.triples(), &self.about()].concat());
         let line = |&(s, r, o): &Triple, text: &mut Vec<u8>| {
-            writeln!(text, "{} {} {} .", self.kg.term(s), self.kg.term(r.node()), self.kg.term(o))
+            writeln!(
+                text,
+                "{} {} {} .",
+                self.kg.term(s),
+                self.kg.term(r.node()),
+                self.kg.term(o)
+            )
         };
         in_order(&all, LINES, "", out, line)?;
         Ok(all.len())
@@ -92,7 +135,11 @@ impl<'a> Subgraph<'a> {
     /// Those of the writer.
     pub fn write_oda(&self, last: u32, out: &mut (impl Write + Send)) -> io::Result<usize> {
         let within = |around: &Neighbourhood| {
-            let triples = around.triples(self.kg, &self.options, last).into_iter().map(|reached| reached.triple).collect();
+            let triples = around
+                .triples(self.kg, &self.options, last)
+                .into_iter()
+                .map(|reached| reached.triple)
+                .collect();
             (around.entity(), triples)
         };
         self.write_map(&self.around, 1, out, within)
@@ -105,7 +152,9 @@ impl<'a> Subgraph<'a> {
     /// Those of the writer.
     pub fn write_oda_hop(&self, hop: u32, out: &mut (impl Write + Send)) -> io::Result<usize> {
         self.write_map(&self.walked(hop..=hop), LINES >> 6, out, |&node| {
-            let mut triples: Vec<Triple> = triples_of(self.kg, node, &self.options).map(|(triple, _)| triple).collect();
+            let mut triples: Vec<Triple> = triples_of(self.kg, node, &self.options)
+                .map(|(triple, _)| triple)
+                .collect();
             triples.sort_unstable();
             triples.dedup();
             (node, triples)
@@ -144,7 +193,11 @@ impl<'a> Subgraph<'a> {
             text.extend_from_slice(name(key));
             text.extend_from_slice(b": [");
             for (i, &(s, r, o)) in triples.iter().enumerate() {
-                for (before, node) in [(if i == 0 { "[" } else { ",[" }, s), (",", r.node()), (",", o)] {
+                for (before, node) in [
+                    (if i == 0 { "[" } else { ",[" }, s),
+                    (",", r.node()),
+                    (",", o),
+                ] {
                     text.extend_from_slice(before.as_bytes());
                     text.extend_from_slice(name(node));
                 }
@@ -161,9 +214,28 @@ impl<'a> Subgraph<'a> {
     fn names(&self) -> &FxHashMap<NodeId, Box<[u8]>> {
         self.names.get_or_init(|| {
             let entities = self.around.iter().map(Neighbourhood::entity);
-            let nodes = each_once(self.triples().iter().flat_map(|&(s, r, o)| [s, r.node(), o]).chain(entities).collect());
-            let name = |&node: &NodeId| (node, Value::String(write_name(&self.kg.term(node))).to_string().into_bytes().into());
-            nodes.par_iter().map(name).collect::<Vec<_>>().into_iter().collect()
+            let nodes = each_once(
+                self.triples()
+                    .iter()
+                    .flat_map(|&(s, r, o)| [s, r.node(), o])
+                    .chain(entities)
+                    .collect(),
+            );
+            let name = |&node: &NodeId| {
+                (
+                    node,
+                    Value::String(write_name(&self.kg.term(node)))
+                        .to_string()
+                        .into_bytes()
+                        .into(),
+                )
+            };
+            nodes
+                .par_iter()
+                .map(name)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .collect()
         })
     }
 }
@@ -216,7 +288,12 @@ fn in_order<T: Sync>(
     };
     let mut ready = Vec::new();
     for items in items.chunks(together * rayon::current_num_threads() * PIECES) {
-        let make = || items.par_chunks(together).map(piece).collect::<io::Result<Vec<_>>>();
+        let make = || {
+            items
+                .par_chunks(together)
+                .map(piece)
+                .collect::<io::Result<Vec<_>>>()
+        };
         let (written, made) = rayon::join(|| write(ready), make);
         written?;
         ready = made?;
@@ -241,21 +318,33 @@ pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> io::Result<Vec<(PathB
     let labels = |out: &mut BufWriter<File>| subgraph.write_labels(out).map(|()| 0);
     match out.extension().and_then(|extension| extension.to_str()) {
         Some("nt") => Ok(vec![whole(out, |out| subgraph.write_ntriples(out))?]),
-        Some("json") => Ok(vec![whole(out, |out| subgraph.write_oda(hops, out))?, whole(&out.with_extension("labels.json"), labels)?]),
+        Some("json") => Ok(vec![
+            whole(out, |out| subgraph.write_oda(hops, out))?,
+            whole(&out.with_extension("labels.json"), labels)?,
+        ]),
         _ => {
             check_target(out)?;
-            let temp = tempfile::Builder::new().prefix(".partial-").tempdir_in(parent(out)?)?;
+            let temp = tempfile::Builder::new()
+                .prefix(".partial-")
+                .tempdir_in(parent(out)?)?;
             let fresh = temp.path().join("new");
             fs::create_dir(&fresh)?;
             let together = hops.min(TOGETHER);
-            let mut written = vec![whole(&fresh.join(format!("{together}-hop.json")), |out| subgraph.write_oda(together, out))?];
+            let mut written = vec![whole(&fresh.join(format!("{together}-hop.json")), |out| {
+                subgraph.write_oda(together, out)
+            })?];
             for hop in together + 1..=hops {
-                written.push(whole(&fresh.join(format!("{hop}-hop-only.json")), |out| subgraph.write_oda_hop(hop, out))?);
+                written.push(whole(&fresh.join(format!("{hop}-hop-only.json")), |out| {
+                    subgraph.write_oda_hop(hop, out)
+                })?);
             }
             written.push(whole(&fresh.join("labels.json"), labels)?);
             replace::put(&fresh, out, &temp.path().join("old"))?;
             let name = |path: PathBuf| path.file_name().map_or(path.clone(), |name| out.join(name));
-            Ok(written.into_iter().map(|(path, count)| (name(path), count)).collect())
+            Ok(written
+                .into_iter()
+                .map(|(path, count)| (name(path), count))
+                .collect())
         }
     }
 }
@@ -265,23 +354,33 @@ pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> io::Result<Vec<(PathB
 /// # Errors
 /// Says why, with the path.
 pub fn check_target(out: &Path) -> io::Result<()> {
-    let first = |folder: &Path| (1..=TOGETHER).any(|hops| folder.join(format!("{hops}-hop.json")).is_file());
+    let first = |folder: &Path| {
+        (1..=TOGETHER).any(|hops| folder.join(format!("{hops}-hop.json")).is_file())
+    };
     let ours = |folder: &Path| first(folder) && replace::has(folder, &["labels.json"]);
     match out.extension().and_then(|extension| extension.to_str()) {
         Some("nt" | "json") if !out.is_dir() => Ok(()),
-        _ => replace::check(out, ours).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", out.display()))),
+        _ => replace::check(out, ours)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", out.display()))),
     }
 }
 
 fn parent(path: &Path) -> io::Result<PathBuf> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     fs::create_dir_all(parent)?;
     Ok(parent.to_owned())
 }
 
 /// Writes a file beside its place and moves it there.
-fn whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<usize>) -> io::Result<(PathBuf, usize)> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+fn whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<usize>,
+) -> io::Result<(PathBuf, usize)> {
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
     let temp = crate::beside::begin(&parent(path)?).map_err(named)?;
     let mut out = BufWriter::with_capacity(1 << 20, temp.reopen().map_err(named)?);
     let count = write(&mut out).map_err(named)?;

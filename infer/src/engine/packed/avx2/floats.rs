@@ -13,7 +13,13 @@ const GROUP: usize = 6;
 
 /// All panels with all rows, `$line` making sixteen floats of a chunk.
 macro_rules! float_tiles {
-    ($packed:ident, $job:ident, $line:ident) => {{ if $job.rows < 4 { float_groups!($packed, $job, $line) } else { float_panels!($packed, $job, $line) } }};
+    ($packed:ident, $job:ident, $line:ident) => {{
+        if $job.rows < 4 {
+            float_groups!($packed, $job, $line)
+        } else {
+            float_panels!($packed, $job, $line)
+        }
+    }};
 }
 
 /// Groups of panels with one to three rows. A tile has six to twelve sums.
@@ -38,7 +44,8 @@ macro_rules! float_groups {
 macro_rules! float_tile {
     ($packed:ident, $job:ident, $line:ident, $panel:expr, $r:literal, $p:literal) => {{
         let width = $packed.inputs;
-        let panels: [&[Chunk]; $p] = std::array::from_fn(|p| &$packed.panel($job.first + $panel + p)[..width]);
+        let panels: [&[Chunk]; $p] =
+            std::array::from_fn(|p| &$packed.panel($job.first + $panel + p)[..width]);
         let rows: &[[f32; $r]] = &$job.x.plain.as_chunks().0[..width];
         let mut sums = [[[_mm256_setzero_ps(); 2]; $p]; $r];
         for k in 0..width {
@@ -46,7 +53,10 @@ macro_rules! float_tile {
                 let line = $line(&panels[p][k]);
                 for r in 0..$r {
                     let x = _mm256_set1_ps(rows[k][r]);
-                    sums[r][p] = [_mm256_fmadd_ps(x, line[0], sums[r][p][0]), _mm256_fmadd_ps(x, line[1], sums[r][p][1])];
+                    sums[r][p] = [
+                        _mm256_fmadd_ps(x, line[0], sums[r][p][0]),
+                        _mm256_fmadd_ps(x, line[1], sums[r][p][1]),
+                    ];
                 }
             }
         }
@@ -84,12 +94,19 @@ macro_rules! tall_tile {
         let width = $packed.inputs;
         let rows: &[[f32; $r]] = $job.x.plain[$row * width..].as_chunks().0;
         let mut sums = [[_mm256_setzero_ps(); 2]; $r];
-        for (k, (x, chunk)) in rows.iter().zip($packed.panel($job.first + $panel)).enumerate() {
+        for (k, (x, chunk)) in rows
+            .iter()
+            .zip($packed.panel($job.first + $panel))
+            .enumerate()
+        {
             $ahead.fetch(k);
             let line = $line(chunk);
             for r in 0..$r {
                 let x = _mm256_set1_ps(x[r]);
-                sums[r] = [_mm256_fmadd_ps(x, line[0], sums[r][0]), _mm256_fmadd_ps(x, line[1], sums[r][1])];
+                sums[r] = [
+                    _mm256_fmadd_ps(x, line[0], sums[r][0]),
+                    _mm256_fmadd_ps(x, line[1], sums[r][1]),
+                ];
             }
         }
         (0..$r).for_each(|r| store($job, $row + r, $panel, sums[r]));
@@ -99,7 +116,11 @@ macro_rules! tall_tile {
 /// All panels with all rows.
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) fn product(packed: &Packed, job: &mut Job<'_>) {
-    if packed.format == Format::F16 { float_tiles!(packed, job, f16_line) } else { float_tiles!(packed, job, bf16_line) }
+    if packed.format == Format::F16 {
+        float_tiles!(packed, job, f16_line)
+    } else {
+        float_tiles!(packed, job, bf16_line)
+    }
 }
 
 #[target_feature(enable = "avx2,fma,f16c")]
@@ -111,6 +132,10 @@ fn f16_line(chunk: &Chunk) -> [__m256; 2] {
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn bf16_line(chunk: &Chunk) -> [__m256; 2] {
-    let widen = |h| _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(half(chunk, h))));
+    let widen = |h| {
+        _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(half(
+            chunk, h,
+        ))))
+    };
     [widen(0), widen(1)]
 }
