@@ -59,10 +59,10 @@ fn run(cli: &Cli) -> anyhow::Result<Outcome> {
     let ui = Ui::new(cli.json);
     match &cli.command {
         Command::Demo(args) => commands::demo::run(args, &ui),
-        Command::Kg(KgCommand::Load(args)) => commands::kg::load(args, &ui),
-        Command::Kg(KgCommand::Stats(args)) => commands::kg::stats(args, &ui),
-        Command::Kg(KgCommand::Check(args)) => commands::kg::check(args, &ui),
-        Command::Kg(KgCommand::Query(args)) => commands::kg::query(args, &ui),
+        Command::Kg(KgCommand::Load(args)) => commands::graph::load(args, &ui),
+        Command::Kg(KgCommand::Stats(args)) => commands::graph::stats(args, &ui),
+        Command::Kg(KgCommand::Check(args)) => commands::graph::check(args, &ui),
+        Command::Kg(KgCommand::Query(args)) => commands::graph::query(args, &ui),
         Command::Kg(KgCommand::Subgraph(args)) => commands::subgraph::run(args, &ui),
         Command::Tool(args) => commands::tool::run(args, &ui),
         Command::Datagen(DatagenCommand::Gold(args)) => commands::datagen::gold(args, &ui),

@@ -1,28 +1,28 @@
 //! The loop from end to end on small graphs, without training: transcripts, traces, constrained decoding with random weights.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-mod common;
+mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use common::{graph, questions, random_model};
+use common::transcript::Turn;
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Task, kg_agent};
 use infer::engine::Processor;
 use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
+use kg::{FrozenKg, Kg};
 use model::{KgAgentInfo, Tokenizer};
-use toolbox::call::accept::Acceptor;
+use support::{graph, questions, random_model};
+use common::acceptor::Acceptor;
 use toolbox::call::{Arg, CallAcceptor, parse_call};
 use toolbox::exec::{ExecOptions, Naming, Session};
-use toolbox::kg::{Kg, MemoryKg};
+use toolbox::grammar::Grammar;
 use toolbox::link::Linked;
-use toolbox::memory::{Conversation, Layout, Template};
-use toolbox::phrase::Phrase;
-use toolbox::transcript::Turn;
+use toolbox::prompt::{Conversation, Layout, Template};
 
 /// The dialogue template under every naming that it can have and with observations, and the paper's.
 fn templates() -> Vec<Template> {
@@ -113,11 +113,11 @@ const RANDOM_CALLS: usize = 1_500;
 /// Has calls written on question after question, holds each to what is live and runs it, until `wanted` have been written; returns how many
 /// questions were ended by the writer.
 fn hold_to_live(
-    kg: &MemoryKg,
+    kg: &FrozenKg,
     questions: &[datagen::question::GoldQuestion],
     template: &Template,
     wanted: usize,
-    write: &mut dyn FnMut(&infer::planner::Moment<'_, '_>) -> String,
+    write: &mut dyn FnMut(&infer::planner::PlannerInput<'_, '_>) -> String,
 ) -> (usize, usize) {
     let (mut calls, mut ended) = (0, 0);
     for question in questions {
@@ -139,7 +139,7 @@ fn hold_to_live(
         );
         let mut conversation = Conversation::open(template, &session);
         while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
-            let written = write(&infer::planner::Moment {
+            let written = write(&infer::planner::PlannerInput {
                 session: &session,
                 template,
                 turns: conversation.prompt(),
@@ -278,7 +278,7 @@ fn made_up_logits(wanted: usize) {
                 seed: round as u64,
             }
         };
-        let mut write = |moment: &infer::planner::Moment<'_, '_>| {
+        let mut write = |moment: &infer::planner::PlannerInput<'_, '_>| {
             let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
             let written = generate(
                 &mut logits,
@@ -388,7 +388,7 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
         .run(&parse_call("get_relation(e0)").unwrap())
         .unwrap();
     conversation.record(&session, "get_relation(e0)");
-    let moment = infer::planner::Moment {
+    let moment = infer::planner::PlannerInput {
         session: &session,
         template: &template,
         turns: conversation.prompt(),
@@ -409,7 +409,7 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
         let free = |doubt: f64| {
             LocalPlanner::new(&model)
                 .doubting(doubt)
-                .write(moment.turns, &Phrase::free(1, 9, ""))
+                .write(moment.turns, &Grammar::free(1, 9, ""))
                 .unwrap()
                 .text
         };

@@ -4,10 +4,11 @@
 
 use std::io::Write;
 
+use common::acceptor::Acceptor;
 use serde_json::{Value, json};
-use toolbox::call::{Acceptor, CallAcceptor, Live, LiveSet};
+use toolbox::call::{CallAcceptor, Live, LiveSet};
 use toolbox::gbnf;
-use toolbox::phrase::{Phrase, PhraseAcceptor};
+use toolbox::grammar::{Grammar, GrammarAcceptor};
 
 /// A generator of chance: splitmix64.
 struct Rng(u64);
@@ -35,8 +36,8 @@ const WORDS: [&str; 9] = [
 ];
 
 /// A random phrase; `lists` says whether it may hold lists, whose grammar takes more than the phrase.
-fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Phrase {
-    let word = |rng: &mut Rng| Phrase::text(WORDS[rng.below(WORDS.len())]);
+fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Grammar {
+    let word = |rng: &mut Rng| Grammar::text(WORDS[rng.below(WORDS.len())]);
     if depth == 0 {
         return word(rng);
     }
@@ -48,17 +49,17 @@ fn phrase(rng: &mut Rng, depth: usize, lists: bool) -> Phrase {
     };
     match rng.below(5) {
         0 => word(rng),
-        1 => Phrase::seq(many(rng)),
-        2 => Phrase::any(many(rng)),
+        1 => Grammar::seq(many(rng)),
+        2 => Grammar::any(many(rng)),
         3 if lists => {
             let max = 1 + rng.below(3);
-            Phrase::list(many(rng), ", ", rng.below(2).min(max), max)
+            Grammar::list(many(rng), ", ", rng.below(2).min(max), max)
         }
         _ => {
             let min = rng.below(2);
-            Phrase::seq([
-                Phrase::free(min, min + 1 + rng.below(4), ">|"),
-                Phrase::text(">"),
+            Grammar::seq([
+                Grammar::free(min, min + 1 + rng.below(4), ">|"),
+                Grammar::text(">"),
             ])
         }
     }
@@ -130,7 +131,7 @@ fn cases(count: usize) -> Vec<Value> {
                 let phrase = phrase(&mut rng, 3, false);
                 walks(
                     &mut rng,
-                    &PhraseAcceptor::new(&phrase),
+                    &GrammarAcceptor::new(&phrase),
                     true,
                     &gbnf::of_phrase(&phrase),
                 )
@@ -139,7 +140,7 @@ fn cases(count: usize) -> Vec<Value> {
                 let phrase = phrase(&mut rng, 3, true);
                 walks(
                     &mut rng,
-                    &PhraseAcceptor::new(&phrase),
+                    &GrammarAcceptor::new(&phrase),
                     false,
                     &gbnf::of_phrase(&phrase),
                 )

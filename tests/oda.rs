@@ -2,28 +2,28 @@
 //! planner fails, and decoding with random weights.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+mod support;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use common::{graph, questions, random_model};
+use common::transcript::{Role, Turn};
 use datagen::agents::{AgentExamples, OdaExamples};
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
 use infer::agent::{Outcome, Task, oda};
 use infer::planner::{LocalPlanner, Scripted};
+use kg::{FrozenKg, Kg};
+use support::{graph, questions, random_model};
 use toolbox::answer::AnswerValue;
 use toolbox::exec::{ExecOptions, Session};
-use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
-use toolbox::memory::{Agent, Template};
 use toolbox::oda::{Awaited, Form, OdaOptions, Reflection, Run};
+use toolbox::prompt::{Agent, Template};
 use toolbox::trace::Event;
-use toolbox::transcript::{Role, Turn};
 
 fn scripted(
-    kg: &MemoryKg,
+    kg: &FrozenKg,
     question: &str,
     entities: &[&str],
     options: &OdaOptions,
@@ -404,7 +404,7 @@ fn the_cases_with_single_triples() {
     assert_eq!(outcome.answer.texts().len(), 2);
 }
 
-fn scripted_birthplace(kg: &MemoryKg) -> Vec<String> {
+fn scripted_birthplace(kg: &FrozenKg) -> Vec<String> {
     let turns = [
         "neighbor e0",
         "people.person.partner",

@@ -1,7 +1,7 @@
 //! A model behind a server: what is sent, and what a server that misbehaves comes to. The server is a thread of the test.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+mod support;
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,13 +9,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{graph, questions};
+use common::transcript::{Part, Role, Turn};
 use datagen::pipeline::{GenerateOptions, generate};
 use infer::planner::{Constraint, Planner, RemoteOptions, RemotePlanner, shots};
 use serde_json::{Value, json};
-use toolbox::memory::Agent;
-use toolbox::phrase::Phrase;
-use toolbox::transcript::{Part, Role, Turn};
+use support::{graph, questions};
+use toolbox::grammar::Grammar;
+use toolbox::prompt::Agent;
 
 /// How the server answers one request.
 #[derive(Clone)]
@@ -136,8 +136,8 @@ fn turns() -> Vec<Turn> {
     ]
 }
 
-fn colours() -> Phrase {
-    Phrase::one_of(["red", "blue"])
+fn colours() -> Grammar {
+    Grammar::one_of(["red", "blue"])
 }
 
 #[test]

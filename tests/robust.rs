@@ -1,24 +1,24 @@
 //! The robust mode of the kg-agent loop: errors go back, nothing is done twice, several programs side by side, traces that replay.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+mod support;
 
 use std::process::Command;
 
-use common::{data, graph, random_model};
 use infer::agent::robust::Robust;
 use infer::agent::{AgentKind, Outcome, Task, answer_with};
-use infer::planner::{LocalPlanner, Moment, Planner, Proposal, Scripted};
+use infer::planner::{LocalPlanner, Planner, PlannerInput, Proposal, Scripted};
+use kg::{FrozenKg, Kg};
+use support::{data, graph, random_model};
 use toolbox::exec::{ExecOptions, Session};
-use toolbox::kg::{Kg, MemoryKg};
 use toolbox::link::Linked;
-use toolbox::memory::{Conversation, Layout, Template};
+use toolbox::prompt::{Conversation, Layout, Template};
 use toolbox::trace::Event;
 
 const QUESTION: &str = "Where was the partner of Johann Wolfgang von Goethe born?";
 
 fn ask(
-    kg: &MemoryKg,
+    kg: &FrozenKg,
     template: &Template,
     mode: Robust,
     question: &str,
@@ -38,7 +38,7 @@ fn ask(
     answer_with(&AgentKind::KgAgentRobust(mode), task, planner).unwrap()
 }
 
-fn scripted(kg: &MemoryKg, mode: Robust, question: &str, texts: &[&str]) -> Outcome {
+fn scripted(kg: &FrozenKg, mode: Robust, question: &str, texts: &[&str]) -> Outcome {
     let mut planner = Scripted::new(texts.iter().map(|&text| text.to_owned()).collect());
     ask(
         kg,
@@ -298,7 +298,7 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
     let linked = Linked::new(&kg, QUESTION, &[kg.by_name("goethe").unwrap()]);
     let session = Session::new(&kg, QUESTION, linked, &[], ExecOptions::default());
     let conversation = Conversation::open(&template, &session);
-    let moment = Moment {
+    let moment = PlannerInput {
         session: &session,
         template: &template,
         turns: conversation.prompt(),

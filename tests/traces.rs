@@ -2,16 +2,16 @@
 //! alone and on how many threads; and a trace decodes again.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{data, random_model};
 use serde_json::Value;
-use toolbox::memory::{Agent, Template};
+use support::{data, random_model};
+use toolbox::prompt::{Agent, Template};
 
 /// Runs `kgagent` in a folder; what it printed and the exit code.
 fn run(place: &Path, args: &[&str]) -> (String, i32) {

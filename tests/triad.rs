@@ -2,12 +2,12 @@
 //! and what is missing from a graph.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
-mod common;
+mod support;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use common::{graph, questions, random_model};
+use common::transcript::{Role, Turn};
 use datagen::example::Example;
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::question::GoldQuestion;
@@ -16,17 +16,17 @@ use infer::InferError;
 use infer::agent::triad::{TriadOptions, answer};
 use infer::agent::{Outcome, Task};
 use infer::planner::{LocalPlanner, Planner, Proposal};
+use kg::term::NodeId;
+use kg::{FrozenKg, Kg};
+use support::{graph, questions, random_model};
 use toolbox::answer::{AnswerValue, Provenance};
 use toolbox::exec::{ExecOptions, Value};
-use toolbox::kg::{Kg, MemoryKg};
+use toolbox::grammar::Grammar;
 use toolbox::link::Linked;
-use toolbox::memory::{Agent, Template};
-use toolbox::phrase::Phrase;
-use toolbox::term::NodeId;
-use toolbox::transcript::{Role, Turn};
+use toolbox::prompt::{Agent, Template};
 use toolbox::triad::Options;
 
-fn examples(kg: &MemoryKg, questions: &[GoldQuestion]) -> Vec<Example> {
+fn examples(kg: &FrozenKg, questions: &[GoldQuestion]) -> Vec<Example> {
     let options = GenerateOptions {
         agents: vec![Agent::Triad],
         abstain: 0.0,
@@ -64,11 +64,14 @@ impl Gold {
 }
 
 impl Planner for Gold {
-    fn propose(&mut self, _: &infer::planner::Moment<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(
+        &mut self,
+        _: &infer::planner::PlannerInput<'_, '_>,
+    ) -> Result<Proposal, InferError> {
         Err(InferError::ScriptEnded { given: 0 })
     }
 
-    fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
+    fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError> {
         let key: Vec<String> = turns
             .iter()
             .map(|turn| format!("{:?}|{}", turn.role, turn.text()))
@@ -89,7 +92,7 @@ impl Planner for Gold {
 }
 
 fn run(
-    kg: &MemoryKg,
+    kg: &FrozenKg,
     question: &str,
     (linked, must_offer): (Linked, &[NodeId]),
     exec: ExecOptions,

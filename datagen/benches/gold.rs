@@ -18,8 +18,8 @@ use datagen::read::{ReadOptions, Source};
 use datagen::report::Report;
 use datagen::verify::parsed;
 use datagen::write_dataset;
+use kg::{FrozenKg, Kg, LoadOptions, QueryLimits};
 use sha2::{Digest, Sha256};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg, QueryLimits};
 
 fn main() {
     let args: Vec<String> = std::env::args()
@@ -35,7 +35,7 @@ fn main() {
         ),
     };
     let rounds: usize = args.get(2).map_or(3, |rounds| rounds.parse().unwrap());
-    let kg = MemoryKg::load(&files, &LoadOptions::default(), &|_| {}).unwrap();
+    let kg = FrozenKg::load(&files, &LoadOptions::default(), &|_| {}).unwrap();
     let source: Source = source.parse().unwrap();
     let read = || {
         source

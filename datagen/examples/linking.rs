@@ -9,10 +9,10 @@ use std::time::Instant;
 
 use datagen::linking::{Linking, gold_entities};
 use datagen::read::{ReadOptions, Source};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
+use kg::term::NodeId;
+use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::link;
 use toolbox::rank::lexical;
-use toolbox::term::NodeId;
 
 /// Questions of a source that are measured, evenly spread.
 const MEASURED: usize = 500;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let shown: usize = shown.parse()?;
     let files: Vec<PathBuf> = graphs.split(',').map(PathBuf::from).collect();
-    let kg = MemoryKg::load(&files, &LoadOptions::default(), &|_| {})?;
+    let kg = FrozenKg::load(&files, &LoadOptions::default(), &|_| {})?;
     let begun = Instant::now();
     let names = kg.label_index()?.len();
     println!(
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn measure(kg: &MemoryKg, source: &str, mut shown: usize) -> Result<(), Box<dyn Error>> {
+fn measure(kg: &FrozenKg, source: &str, mut shown: usize) -> Result<(), Box<dyn Error>> {
     let questions = source
         .parse::<Source>()?
         .read(Some(kg), &ReadOptions::default())?;

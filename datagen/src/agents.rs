@@ -5,8 +5,8 @@ mod triad;
 
 pub use oda::OdaExamples;
 
-use toolbox::kg::Kg;
-use toolbox::memory::{Agent, Template};
+use kg::Kg;
+use toolbox::prompt::{Agent, Template};
 
 use crate::Error;
 use crate::example::{Example, Renderer};

@@ -7,10 +7,10 @@ mod made;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kg::spargebra::Query;
+use kg::{Kg, QueryAnswer, QueryLimits};
 use rayon::prelude::*;
 use serde::Serialize;
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
 
 use crate::Refusal;
 use crate::question::GoldQuestion;

@@ -1,14 +1,12 @@
 //! Pieces of SPARQL algebra that front ends build queries from; nothing here is ever text.
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{
-    AggregateExpression, AggregateFunction, Expression, GraphPattern,
-};
-use toolbox::kg::spargebra::term::{
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
+use kg::spargebra::term::{
     GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
     Variable,
 };
-use toolbox::term::{Literal, Term, XSD};
+use kg::term::{Literal, Term, XSD};
 
 /// A variable of this name.
 pub(crate) fn variable(name: &str) -> Variable {
@@ -96,8 +94,8 @@ pub(crate) fn filter(inner: GraphPattern, conditions: Vec<Expression>) -> GraphP
 }
 
 /// `left op right`.
-pub(crate) fn compare(left: Expression, op: toolbox::value::Op, right: Expression) -> Expression {
-    use toolbox::value::Op;
+pub(crate) fn compare(left: Expression, op: kg::value::Op, right: Expression) -> Expression {
+    use kg::value::Op;
     let (left, right) = (Box::new(left), Box::new(right));
     match op {
         Op::Eq => Expression::Equal(left, right),

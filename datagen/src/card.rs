@@ -1,7 +1,7 @@
 //! The data card: a README with the YAML head that data hubs read, and the figures of the run.
 
-use toolbox::kg::Kg;
-use toolbox::memory::Template;
+use kg::Kg;
+use toolbox::prompt::Template;
 
 use crate::pipeline::GenerateOptions;
 use crate::report::{Counts, Report};

@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use kg::Kg;
 use serde::Serialize;
 use toolbox::call::Tool;
 use toolbox::exec::{ExecOptions, Ranked, Session};
-use toolbox::kg::Kg;
 use toolbox::rank::Candidate;
 
 use crate::question::GoldQuestion;

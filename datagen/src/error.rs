@@ -61,7 +61,7 @@ pub enum Error {
     Leakage(String),
     /// What an earlier run left behind cannot be used.
     #[error(transparent)]
-    Journal(#[from] toolbox::journal::JournalError),
+    Journal(#[from] common::journal::JournalError),
     /// The run was stopped from outside.
     #[error("stopped after {done} of {total} questions")]
     Stopped {

@@ -1,12 +1,12 @@
 //! Examples, and those of the tool loop: a verified program is executed call by call through the one renderer, so that an example is what a model sees at inference,
 //! byte for byte (KG-Agent §4.2.2).
 
+use common::transcript::{Role, Turn};
+use kg::Kg;
 use serde::{Deserialize, Serialize};
 use toolbox::call::parse_call;
 use toolbox::exec::{ExcludeWhen, Session, Value};
-use toolbox::kg::Kg;
-use toolbox::memory::{Agent, Layout, Template};
-use toolbox::transcript::{Role, Turn};
+use toolbox::prompt::{Agent, Layout, Template};
 
 use crate::agents::AgentExamples;
 use crate::question::{GoldQuestion, Topic};
@@ -168,10 +168,10 @@ impl<'a> Renderer<'a> {
         step: usize,
     ) -> Example {
         let kg = self.kg;
-        let names = |nodes: &[toolbox::term::NodeId]| {
+        let names = |nodes: &[kg::term::NodeId]| {
             nodes.iter().map(|&node| kg.name(node)).collect::<Vec<_>>()
         };
-        let topic = |&node: &toolbox::term::NodeId| Topic {
+        let topic = |&node: &kg::term::NodeId| Topic {
             name: kg.name(node),
             label: kg.label(node).unwrap_or_default(),
         };

@@ -5,7 +5,6 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use toolbox::replace;
 
 use crate::Error;
 
@@ -72,7 +71,7 @@ impl Folder {
     pub(crate) fn commit(mut self) -> Result<(), Error> {
         sync(&self.temp)?;
         let aside = self.temp.with_extension("replaced");
-        replace::put(&self.temp, &self.target, &aside).map_err(Error::io(&self.target))?;
+        common::fs::put(&self.temp, &self.target, &aside).map_err(Error::io(&self.target))?;
         self.done = true;
         if let Some(parent) = self
             .target
@@ -108,7 +107,7 @@ pub(crate) fn sibling(target: &Path, suffix: &str) -> PathBuf {
 
 /// Refuses a target that is neither absent, empty nor a folder with all the files in `marks`: one that an earlier run wrote.
 pub(crate) fn check_replaceable(target: &Path, marks: &[&str]) -> Result<(), Error> {
-    replace::check(target, |folder| replace::has(folder, marks))
+    common::fs::check(target, |folder| common::fs::has(folder, marks))
         .map_err(|error| Error::file(target, error.to_string()))
 }
 

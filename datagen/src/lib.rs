@@ -12,13 +12,13 @@
 pub mod agents;
 pub mod agree;
 mod algebra;
-pub mod back;
 mod card;
 pub mod choice;
 pub mod convert;
 mod error;
 pub mod example;
 pub mod export;
+mod fingerprint;
 mod folder;
 pub mod graph;
 pub mod hash;
@@ -34,9 +34,9 @@ pub mod report;
 mod scramble;
 pub mod select;
 pub mod sexpr;
-mod sketch;
 pub mod split;
 pub mod synth;
+pub mod to_sparql;
 pub mod verify;
 mod write;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use toolbox::kg::Kg;
-use toolbox::term::NodeId;
+use kg::Kg;
+use kg::term::NodeId;
 
 use crate::question::GoldQuestion;
 use crate::verify;

@@ -6,18 +6,18 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use kg::Kg;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use toolbox::kg::Kg;
-use toolbox::memory::{Agent, Layout, Template};
+use toolbox::prompt::{Agent, Layout, Template};
 use toolbox::tokens;
 
 use crate::agents::{self, AgentExamples};
 use crate::example::Example;
+use crate::fingerprint::Sketch;
 use crate::question::GoldQuestion;
 use crate::report::{Lengths, RefusedQuestion, Report};
 use crate::select::{self, Fate, Item, SelectOptions};
-use crate::sketch::Sketch;
 use crate::verify::{self, Refused, VerifyOptions};
 use crate::{Error, Refusal, hash, scramble};
 

@@ -1,8 +1,8 @@
 //! A question of a data set with its gold query, whatever format it came from.
 
+use kg::spargebra::Query;
 use serde::{Deserialize, Serialize};
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::spargebra::Query;
 
 use crate::Refusal;
 
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn the_text_of_a_query_is_the_same_in_every_run() {
         let text = "SELECT (COUNT(?a) AS ?n) (MAX(?b) AS ?m) WHERE { ?a <http://e/p?q> ?b }";
-        let parse = || GoldQuery::Algebra(Box::new(toolbox::kg::parse_query(text).unwrap())).text();
+        let parse = || GoldQuery::Algebra(Box::new(kg::parse_query(text).unwrap())).text();
         let (first, second) = (parse(), parse());
         assert_eq!(first, second);
         assert!(

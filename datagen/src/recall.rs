@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use kg::Kg;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use toolbox::kg::Kg;
 
 use crate::choice::{Choice, Choices, choices};
 use crate::question::GoldQuestion;

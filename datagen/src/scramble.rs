@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use common::transcript::Role;
 use toolbox::call::{Arg, Param, parse_call};
 use toolbox::rank::{is_stop, stem};
-use toolbox::transcript::Role;
 
 use crate::example::Example;
 use crate::hash;

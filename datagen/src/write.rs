@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use common::journal::{Entry, Journal};
+use kg::Kg;
 use serde_json::{Map, json};
 use sha2::{Digest, Sha256};
 use toolbox::exec::ExcludeWhen;
-use toolbox::journal::{Entry, Journal};
-use toolbox::kg::Kg;
 
 use crate::card::card;
 use crate::example::Example;
@@ -187,7 +187,7 @@ fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions)
         options
             .templates()
             .iter()
-            .map(toolbox::memory::Template::hash)
+            .map(toolbox::prompt::Template::hash)
             .collect::<Vec<_>>(),
         options.seed,
         options.abstain,

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use datagen::convert::{Context, GoldProgram, convert};
 use datagen::refusal::Refusal;
+use kg::term::{Literal, Term};
+use kg::{FrozenKg, Kg, LoadOptions, QueryAnswer, QueryLimits, parse_query};
 use serde_json::Value as Json;
 use toolbox::call::Tool;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg, QueryAnswer, QueryLimits, parse_query};
 use toolbox::link::Linked;
-use toolbox::term::{Literal, Term};
 
 /// A file of the data sets, or `None`, said aloud, where they are absent.
 fn dataset(name: &str) -> Option<PathBuf> {
@@ -129,7 +129,7 @@ fn qald_and_yago() {
 }
 
 /// An answer as text, so that both sides compare: sorted terms, a number, a truth value.
-fn gold(kg: &MemoryKg, query: &toolbox::kg::spargebra::Query) -> Option<Vec<String>> {
+fn gold(kg: &FrozenKg, query: &kg::spargebra::Query) -> Option<Vec<String>> {
     let mut texts: Vec<String> = match kg.query(query, QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => rows
             .into_iter()
@@ -144,7 +144,7 @@ fn gold(kg: &MemoryKg, query: &toolbox::kg::spargebra::Query) -> Option<Vec<Stri
     Some(texts)
 }
 
-fn got(kg: &MemoryKg, program: &GoldProgram) -> Result<Vec<String>, String> {
+fn got(kg: &FrozenKg, program: &GoldProgram) -> Result<Vec<String>, String> {
     let nodes: Vec<_> = program
         .exclude
         .iter()
@@ -189,7 +189,7 @@ struct Tally {
 }
 
 /// Converts on a graph and compares the program's answer with the gold query's own result there.
-fn agreement(kg: &MemoryKg, id: &str, text: &str, topics: &[Term], tally: &mut Tally) {
+fn agreement(kg: &FrozenKg, id: &str, text: &str, topics: &[Term], tally: &mut Tally) {
     let aloud = std::env::var_os("SHOW_DIFFERING").is_some();
     tally.total += 1;
     let Ok(query) = parse_query(text) else { return };
@@ -234,8 +234,8 @@ fn agreement(kg: &MemoryKg, id: &str, text: &str, topics: &[Term], tally: &mut T
     }
 }
 
-fn load(path: PathBuf) -> MemoryKg {
-    MemoryKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
+fn load(path: PathBuf) -> FrozenKg {
+    FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn spider4sparql_agrees() {
     let Some(questions) = dataset("spider4sparql/questions.json.gz") else {
         return;
     };
-    let mut graphs: BTreeMap<String, MemoryKg> = BTreeMap::new();
+    let mut graphs: BTreeMap<String, FrozenKg> = BTreeMap::new();
     let mut tally = Tally::default();
     for record in json(&questions).as_array().unwrap() {
         let name = record["kg"].as_str().unwrap();

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 
 use datagen::convert::{Context, convert};
 use frozen::Frozen;
+use kg::parse_query;
+use kg::spargebra::Query;
 use rayon::prelude::*;
 use reference::{Outcome, Reference, compare};
-use toolbox::kg::parse_query;
-use toolbox::kg::spargebra::Query;
 
 #[derive(Debug, Default, Clone)]
 struct Tally {

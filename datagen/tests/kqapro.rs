@@ -7,16 +7,16 @@ use std::collections::BTreeSet;
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::read::{ReadOptions, Source};
 use datagen::verify::{VerifyOptions, verify};
+use kg::term::Term;
+use kg::{FrozenKg, Kg, QueryAnswer, QueryLimits, kqapro};
 use serde_json::{Value as Json, json};
-use toolbox::kg::{Kg, MemoryKg, QueryAnswer, QueryLimits, kqapro};
-use toolbox::term::Term;
 
 const KB: &str = include_str!("data/kqapro.json");
 
-fn graph() -> MemoryKg {
+fn graph() -> FrozenKg {
     let mut triples: Vec<[Term; 3]> = Vec::new();
     kqapro::each_triple(KB, &mut |triple| triples.push(triple)).unwrap();
-    MemoryKg::from_triples(triples)
+    FrozenKg::from_triples(triples)
 }
 
 /// A step: function, dependencies, inputs.

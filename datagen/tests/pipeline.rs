@@ -4,21 +4,21 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use common::transcript::Role;
 use datagen::example::{Example, ExampleAnswer};
 use datagen::pipeline::{GenerateOptions, Generated, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
 use datagen::write_dataset;
+use kg::term::{Literal, RDFS_LABEL, Term};
+use kg::{FrozenKg, Kg};
 use toolbox::call::{Arg, parse_call};
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::{Kg, MemoryKg};
-use toolbox::memory::{Layout, Template};
-use toolbox::term::{Literal, RDFS_LABEL, Term};
-use toolbox::transcript::Role;
+use toolbox::prompt::{Layout, Template};
 
 const CLUBS: usize = 40;
 
 /// Clubs in cities in countries; every third club has a ground with a capacity.
-fn graph() -> MemoryKg {
+fn graph() -> FrozenKg {
     let iri = |name: String| Term::Iri(format!("http://e/{name}"));
     let mut triples = Vec::new();
     for i in 0..CLUBS {
@@ -42,7 +42,7 @@ fn graph() -> MemoryKg {
             ]);
         }
     }
-    MemoryKg::from_triples(triples)
+    FrozenKg::from_triples(triples)
 }
 
 fn question(id: &str, wording: &str, topic: &str, sparql: &str) -> GoldQuestion {
@@ -390,7 +390,7 @@ fn a_text_in_a_language_goes_by_its_handle() {
             ..Literal::plain(text.to_owned())
         })
     };
-    let kg = MemoryKg::from_triples(vec![
+    let kg = FrozenKg::from_triples(vec![
         [iri("club0"), iri("club.mayor"), text("Sally Roemer", "en")],
         [iri("club1"), iri("club.mayor"), text("Ada Lee", "en")],
         [iri("land"), iri("land.club"), iri("club0")],

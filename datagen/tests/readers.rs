@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use datagen::Refusal;
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::read::{Likeness, ReadOptions, Sample, Source, page, readers};
+use kg::term::{Literal, RDFS_LABEL, Term};
+use kg::{FrozenKg, Kg};
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::{Kg, MemoryKg};
-use toolbox::term::{Literal, RDFS_LABEL, Term};
 
 fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
     let path = dir.join(name);
@@ -661,7 +661,7 @@ proptest::proptest! {
     }
 }
 
-fn films() -> MemoryKg {
+fn films() -> FrozenKg {
     let iri = |name: &str| Term::Iri(format!("http://e/{name}"));
     let mut triples = Vec::new();
     for i in 0..12 {
@@ -681,7 +681,7 @@ fn films() -> MemoryKg {
         iri("year"),
         Term::Literal(Literal::xsd("2020", "gYear")),
     ]);
-    MemoryKg::from_triples(triples)
+    FrozenKg::from_triples(triples)
 }
 
 const TEMPLATE: &str = r#"{"id":"year","shape":"S01","wordings":["when was {f} made","year of {f}?","how old is {f}"],"sparql":"PREFIX : <http://e/> SELECT ?x { ?f :year ?x }","bind":"PREFIX : <http://e/> SELECT DISTINCT ?f { ?f :year ?y }"}"#;

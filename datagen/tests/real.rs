@@ -11,9 +11,9 @@ use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::read::{ReadOptions, Source};
 use datagen::report::Report;
 use datagen::verify::{VerifyOptions, verify};
+use kg::{FrozenKg, Kg, LoadOptions};
 use rayon::prelude::*;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 
 fn data(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -31,7 +31,7 @@ fn read(format: &str, path: &std::path::Path, kg: Option<&dyn Kg>) -> Vec<GoldQu
     source.read(kg, &ReadOptions::default()).unwrap()
 }
 
-fn report(kg: &MemoryKg, questions: &[GoldQuestion]) -> Report {
+fn report(kg: &FrozenKg, questions: &[GoldQuestion]) -> Report {
     let made = generate(
         questions,
         kg,
@@ -48,8 +48,8 @@ fn report(kg: &MemoryKg, questions: &[GoldQuestion]) -> Report {
     made.report
 }
 
-fn load(path: PathBuf) -> MemoryKg {
-    MemoryKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
+fn load(path: PathBuf) -> FrozenKg {
+    FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
 /// Every tenth question keeps this within seconds; the whole set is measured in `docs/results.md`.
@@ -287,7 +287,7 @@ fn gold(id: &str, record: &serde_json::Value) -> GoldQuestion {
 }
 
 /// Verifies every question and says what became of the others.
-fn verified(kg: &MemoryKg, questions: &[GoldQuestion]) -> (usize, BTreeMap<String, Vec<String>>) {
+fn verified(kg: &FrozenKg, questions: &[GoldQuestion]) -> (usize, BTreeMap<String, Vec<String>>) {
     let options = VerifyOptions::default();
     let results: Vec<_> = questions
         .par_iter()

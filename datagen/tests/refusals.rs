@@ -5,18 +5,18 @@ use std::path::PathBuf;
 
 use datagen::convert::{Context, GoldProgram, convert};
 use datagen::refusal::Refusal;
-use toolbox::kg::{LoadOptions, MemoryKg, parse_query};
-use toolbox::term::Term;
+use kg::term::Term;
+use kg::{FrozenKg, LoadOptions, parse_query};
 
 const HEAD: &str = "PREFIX : <http://ex.org/ns/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> ";
 
-fn toy() -> MemoryKg {
+fn toy() -> FrozenKg {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/toy.ttl");
-    MemoryKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
+    FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
-fn on(kg: Option<&MemoryKg>, query: &str) -> Result<GoldProgram, Refusal> {
-    let kg = kg.map(|kg| kg as &dyn toolbox::kg::Kg);
+fn on(kg: Option<&FrozenKg>, query: &str) -> Result<GoldProgram, Refusal> {
+    let kg = kg.map(|kg| kg as &dyn kg::Kg);
     convert(
         &parse_query(&format!("{HEAD}{query}")).unwrap(),
         &Context {

@@ -12,16 +12,16 @@ use datagen::question::{GoldQuery, GoldQuestion, Topic};
 use datagen::read::{ReadOptions, Source};
 use datagen::select::{Dedup, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::write_dataset;
+use kg::FrozenKg;
+use kg::term::{Literal, RDFS_LABEL, Term};
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::MemoryKg;
-use toolbox::memory::{Agent, Layout, Template};
-use toolbox::term::{Literal, RDFS_LABEL, Term};
+use toolbox::prompt::{Agent, Layout, Template};
 
 const THINGS: usize = 30;
 const RELATIONS: usize = 8;
 
 /// Things with eight relations each to other things, two of which in a row make a question.
-fn graph() -> MemoryKg {
+fn graph() -> FrozenKg {
     let iri = |name: String| Term::Iri(format!("http://e/{name}"));
     let mut triples = Vec::new();
     for i in 0..THINGS {
@@ -39,7 +39,7 @@ fn graph() -> MemoryKg {
             ]);
         }
     }
-    MemoryKg::from_triples(triples)
+    FrozenKg::from_triples(triples)
 }
 
 fn question(

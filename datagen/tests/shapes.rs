@@ -5,11 +5,11 @@
 use std::path::PathBuf;
 
 use datagen::convert::{Context, convert};
+use kg::term::Term;
+use kg::{FrozenKg, Kg, LoadOptions, parse_query};
 use toolbox::call::parse_program;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg, parse_query};
 use toolbox::link::Linked;
-use toolbox::term::Term;
 
 const HEAD: &str = "PREFIX : <http://ex.org/ns/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> ";
 
@@ -29,15 +29,15 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-fn toy() -> MemoryKg {
-    MemoryKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
+fn toy() -> FrozenKg {
+    FrozenKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
 fn rows() -> Vec<Row> {
     serde_json::from_str(&std::fs::read_to_string(data("shapes.json")).unwrap()).unwrap()
 }
 
-fn answer(kg: &MemoryKg, program: &str, exclude: &[String]) -> serde_json::Value {
+fn answer(kg: &FrozenKg, program: &str, exclude: &[String]) -> serde_json::Value {
     let nodes = exclude
         .iter()
         .map(|name| kg.by_name(name).unwrap())

@@ -7,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::synth::{Reworder, SynthOptions, Synthesis, synthesise};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg, fold};
-use toolbox::term::{Literal, RDF_TYPE, Term};
+use kg::term::{Literal, RDF_TYPE, Term};
+use kg::{FrozenKg, Kg, LoadOptions, fold};
 
-fn demo() -> MemoryKg {
+fn demo() -> FrozenKg {
     let data = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data");
-    MemoryKg::load(
+    FrozenKg::load(
         &[data.join("graph.ttl"), data.join("ontology.ttl")],
         &LoadOptions::default(),
         &|_| {},
@@ -29,7 +29,7 @@ fn iri(name: &str) -> Term {
 }
 
 /// A table of singers and one of their songs, as a relational database gives them: no labels, keys as IRIs.
-fn tables() -> MemoryKg {
+fn tables() -> FrozenKg {
     let mut triples = Vec::new();
     let text = |text: &str| Term::Literal(Literal::plain(text));
     let number = |number: usize| Term::Literal(Literal::xsd(number.to_string(), "integer"));
@@ -64,7 +64,7 @@ fn tables() -> MemoryKg {
         ]);
         triples.push([song, iri("song#ref-singer_id"), singer]);
     }
-    MemoryKg::from_triples(triples)
+    FrozenKg::from_triples(triples)
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn keys_of_rows_are_asked_for_and_not_compared() {
         triples.push([song, iri("song#ref-by"), singer]);
     }
     let made = make(
-        &MemoryKg::from_triples(triples),
+        &FrozenKg::from_triples(triples),
         &SynthOptions {
             count: 300,
             ..SynthOptions::default()
@@ -350,7 +350,7 @@ fn a_reworder_that_loses_a_name_is_not_followed() {
 #[test]
 fn a_graph_without_anything_to_ask_is_an_error() {
     let blank = |name: &str| Term::Blank(name.to_owned());
-    let kg = MemoryKg::from_triples([[blank("a"), iri("p"), blank("b")]]);
+    let kg = FrozenKg::from_triples([[blank("a"), iri("p"), blank("b")]]);
     let error = synthesise(
         &kg,
         &SynthOptions::default(),

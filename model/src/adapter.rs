@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::atomic::StagedFolder;
 use crate::folder::read_json;
 use crate::{KgAgentInfo, ModelError, Tensor, Tokenizer, Weights};
+use common::fs::StagedFolder;
 
 /// The projections an adapter may correct, as PEFT names them.
 pub const TARGETS: [&str; 7] = [

@@ -3,7 +3,7 @@
 //! A turn is `[role] text [<|end|>]`. The encoding of a conversation is the concatenation of its turns' encodings, so an unfinished
 //! conversation is always a prefix of the finished one and key/value caches stay valid from turn to turn.
 
-use toolbox::transcript::{Role, Turn};
+use common::transcript::{Role, Turn};
 
 use crate::tokenizer::ControlIds;
 use crate::{ModelError, Tokenizer};
@@ -104,7 +104,7 @@ impl ChatFormat {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
-    use toolbox::transcript::Part;
+    use common::transcript::Part;
 
     fn format() -> ChatFormat {
         ChatFormat::new(

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use common::transcript::{Part, Role, Turn};
 use serde::Deserialize;
-use toolbox::transcript::{Part, Role, Turn};
 
 use crate::{ModelError, limits};
 

@@ -94,3 +94,12 @@ impl ModelError {
         move |source| Self::Io { path, source }
     }
 }
+
+impl From<common::fs::FsError> for ModelError {
+    fn from(error: common::fs::FsError) -> Self {
+        Self::Io {
+            path: error.path,
+            source: error.source,
+        }
+    }
+}

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::adapter::{self, Adapter};
-use crate::atomic::StagedFolder;
 use crate::{ModelConfig, ModelError, Tokenizer, Weights, limits};
+use common::fs::StagedFolder;
 
 /// `kgagent.json`: what this program needs to know about a model beside what transformers does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -159,7 +159,7 @@ impl ModelFolder {
     ) -> Result<(), ModelError> {
         let staged = StagedFolder::new(path)?;
         Self::write_into(&staged, config, tokenizer, info, weights)?;
-        staged.commit()
+        Ok(staged.commit()?)
     }
 
     /// Write the files of a model folder into a folder that is being staged.
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!((&folder.config, &folder.info), (&config, &info));
         assert_eq!(folder.weights().unwrap(), weights);
         // Whoever may read one file of a folder may read them all.
-        crate::atomic::write_file(&target.join("report.html"), b"").unwrap();
+        common::fs::write_file(&target.join("report.html"), b"").unwrap();
         let ordinary = std::fs::File::create(dir.path().join("ordinary"))
             .unwrap()
             .metadata()

@@ -9,7 +9,6 @@
 //! Invariants: the only crate that opens weight files; no network outside [`hub`]; no text ever becomes a control token.
 
 pub mod adapter;
-pub mod atomic;
 pub mod chat;
 pub mod config;
 pub mod dataset;
@@ -26,6 +25,7 @@ pub mod tokenizer;
 pub mod weights;
 
 pub use chat::{ChatFormat, Encoded};
+pub use common::transcript::{Part, Role, Trust, Turn};
 pub use config::{Family, ModelConfig, Preset};
 pub use dataset::{Conversation, Dataset};
 pub use encoder::{EncoderConfig, EncoderFolder};
@@ -34,5 +34,4 @@ pub use folder::{KgAgentInfo, ModelFolder};
 pub use gguf::GgufModel;
 pub use source::{Stored, WeightSource};
 pub use tokenizer::Tokenizer;
-pub use toolbox::transcript::{Part, Role, Trust, Turn};
 pub use weights::{Tensor, Weights};

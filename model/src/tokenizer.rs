@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
+use common::transcript::Role;
 use serde_json::{Value, json};
 use tokenizers::models::bpe::{BPE, BpeTrainerBuilder};
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
@@ -13,7 +14,6 @@ use tokenizers::{
     AddedToken, DecoderWrapper, NormalizerWrapper, PostProcessorWrapper, PreTokenizerWrapper,
     SplitDelimiterBehavior, TokenizerBuilder,
 };
-use toolbox::transcript::Role;
 
 use crate::{ModelError, limits};
 

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use safetensors::tensor::{Metadata, View};
 use safetensors::{Dtype, SafeTensorError};
 
-use crate::atomic::StagedFolder;
 use crate::{ModelError, limits};
+use common::fs::StagedFolder;
 
 /// A tensor in memory, as f32.
 #[derive(Clone, Debug, PartialEq)]
@@ -478,7 +478,9 @@ fn f16_to_f32(bits: u16) -> f32 {
     let magnitude = match exponent {
         // Subnormal halves are multiples of 2^-24, all of them normal as singles.
         0 => {
-            return f32::from_bits(sign | (fraction as f32 * f32::from_bits(0x3380_0000)).to_bits());
+            return f32::from_bits(
+                sign | (fraction as f32 * f32::from_bits(0x3380_0000)).to_bits(),
+            );
         }
         0x1f => 0x7f80_0000 | (fraction << 13),
         _ => ((exponent + 112) << 23) | (fraction << 13),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::datagen::pipeline::ABSTAIN;
 use ::datagen::select::{Dedup, Mix};
 use clap::{Args, Subcommand, ValueEnum};
-use toolbox::memory::Agent;
+use toolbox::prompt::Agent;
 
 use super::{KgArg, share};
 
@@ -86,10 +86,10 @@ pub(crate) enum LayoutName {
 }
 
 impl LayoutName {
-    pub(crate) fn layout(self) -> toolbox::memory::Layout {
+    pub(crate) fn layout(self) -> toolbox::prompt::Layout {
         match self {
-            Self::Dialogue => toolbox::memory::Layout::Dialogue,
-            Self::Paper => toolbox::memory::Layout::Paper,
+            Self::Dialogue => toolbox::prompt::Layout::Dialogue,
+            Self::Paper => toolbox::prompt::Layout::Paper,
         }
     }
 }

@@ -3,18 +3,18 @@
 mod agent;
 mod datagen;
 mod export;
-mod kg;
+mod graph;
 mod train;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use toolbox::memory::Agent;
+use toolbox::prompt::Agent;
 
 pub(crate) use self::agent::*;
 pub(crate) use self::datagen::*;
 pub(crate) use self::export::*;
-pub(crate) use self::kg::*;
+pub(crate) use self::graph::*;
 pub(crate) use self::train::*;
 
 /// Offline question answering over knowledge graphs: generate instruction data, train a local model, ask.

@@ -5,23 +5,23 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use infer::agent::{Outcome as Answered, Task, answer_with};
 use infer::planner::{Planner, Scripted};
+use kg::Kg;
+use kg::term::NodeId;
 use serde_json::json;
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::exec::{Exclude, ExecOptions};
-use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
-use toolbox::memory::Template;
+use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
-use toolbox::term::NodeId;
 
 use super::eval::Planning;
-use super::{kg, ranking};
+use super::{graph, ranking};
 use crate::Outcome;
 use crate::cli::AskArgs;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
-    let graph = kg::open(&args.answering.graph)?;
+    let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
     let entities = topics(&graph, &args.question, &args.entities, ranker.as_ref())?;
     let agent = args.answering.kind(args.agent, args.entities.is_empty());
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();
         toolbox::trace::write(&outcome.events, &mut bytes)?;
-        model::atomic::write_file(path, &bytes)?;
+        common::fs::write_file(path, &bytes)?;
     }
     let names: Vec<String> = entities.iter().map(|&node| graph.name(node)).collect();
     print_text(ui, &args.question, &names, &outcome);

@@ -12,13 +12,13 @@ use datagen::report::{Counts, Report};
 use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::synth::{Coverage, SynthOptions};
 use datagen::verify::VerifyOptions;
+use kg::Kg;
 use model::Dataset;
 use serde_json::json;
 use toolbox::exec::Naming;
-use toolbox::kg::Kg;
-use toolbox::memory::{Agent, Template};
+use toolbox::prompt::{Agent, Template};
 
-use super::{axolotl, kg, ranking};
+use super::{axolotl, graph, ranking};
 use crate::Outcome;
 use crate::cli::{
     CheckArgs, ExportArgs, ExportName, GoldArgs, LayoutName, LeakName, RelationStyle, SampleArgs,
@@ -49,7 +49,7 @@ const SHOWN: usize = 5;
 
 pub(crate) fn gold(args: &GoldArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
-    let graph = kg::open(&args.graph)?;
+    let graph = graph::open(&args.graph)?;
     if args.show {
         show(args, &graph, ui)?;
     }
@@ -197,8 +197,8 @@ fn show(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<()> {
 /// Prints a program as the query that gives the same on the graph.
 pub(crate) fn sparql(args: &SparqlArgs, ui: &Ui) -> Result<Outcome> {
     let calls = toolbox::call::parse_program(&args.calls).context("the calls do not parse")?;
-    let graph = kg::open(&args.graph)?;
-    let query = datagen::back::back(&graph, &calls, &[])?;
+    let graph = graph::open(&args.graph)?;
+    let query = datagen::to_sparql::back(&graph, &calls, &[])?;
     ui.say(query.to_string());
     ui.object(&json!({ "sparql": query.to_string() }));
     Ok(Outcome::Done)
@@ -244,7 +244,7 @@ fn agents(named: &[Agent]) -> Vec<Agent> {
 
 pub(crate) fn synth(args: &SynthArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
-    let graph = kg::open(&args.graph)?;
+    let graph = graph::open(&args.graph)?;
     let report = synthesise(args, &graph, ui)?;
     print(&report, ui)?;
     if let Some(coverage) = &report.coverage {

@@ -13,17 +13,17 @@ use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
 use infer::agent::{AgentKind, answer_with};
 use infer::planner::{LocalModel, LocalPlanner};
+use kg::{FrozenKg, Kg};
 use model::Preset;
 use serde_json::json;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
-use toolbox::kg::{FrozenKg, Kg};
-use toolbox::memory::Agent;
 use toolbox::metrics::Metrics;
+use toolbox::prompt::Agent;
 use toolbox::rank;
 use train::{Base, TrainConfig, TrainError};
 
 use super::eval::{Planning, Setting};
-use super::{ask, datagen as sources, eval, kg, train as training};
+use super::{ask, datagen as sources, eval, graph, train as training};
 use crate::Outcome;
 use crate::cli::{
     DemoArgs, EntitySource, GoldArgs, KgArg, KgLoadArgs, RankingArgs, SampleArgs, SelectArgs,
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
         args.out.join("graph"),
         vec![data("graph.ttl")?, data("ontology.ttl")?],
     );
-    let (graph, manifest) = kg::load_files(&loading, ui)?;
+    let (graph, manifest) = graph::load_files(&loading, ui)?;
     ui.say(format!(
         "1. loaded {} triples into {}",
         manifest.triples,
@@ -368,7 +368,7 @@ fn finish(args: &DemoArgs, made: &Made, ui: &Ui) -> Result<()> {
         .iter()
         .map(|(stage, seconds)| ((*stage).to_owned(), json!(seconds)))
         .collect();
-    model::atomic::write_file(
+    common::fs::write_file(
         &args.out.join("metrics.json"),
         &serde_json::to_vec_pretty(&metrics)?,
     )?;
@@ -392,7 +392,7 @@ fn finish(args: &DemoArgs, made: &Made, ui: &Ui) -> Result<()> {
         samples,
         &args.out.join("model").join("loss.svg"),
     )?;
-    model::atomic::write_file(&args.out.join("report.html"), html.as_bytes())?;
+    common::fs::write_file(&args.out.join("report.html"), html.as_bytes())?;
 
     ui.say("");
     ui.table(&rows);

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use common::fs::{StagedFolder, check_target};
 use infer::engine::{Comparison, compare};
 use infer::planner::LocalModel;
-use model::atomic::{StagedFolder, check_target};
 use model::gguf::{self, Recipe};
 use model::tokenizer::END;
 use model::{ChatFormat, Dataset, ModelConfig, ModelFolder, Part, Role, Turn};

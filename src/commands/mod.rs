@@ -7,7 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod eval;
 pub(crate) mod export;
 pub(crate) mod fetch;
-pub(crate) mod kg;
+pub(crate) mod graph;
 pub(crate) mod ranking;
 pub(crate) mod recall;
 pub(crate) mod replay;

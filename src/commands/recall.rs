@@ -7,22 +7,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use common::fs::{StagedFolder, check_target};
 use datagen::choice::Choice;
 use datagen::read::ReadOptions;
 use datagen::recall::{CUTS, Recall, RecallReport, SourceRecall, recall};
 use datagen::verify::VerifyOptions;
-use model::atomic::{StagedFolder, check_target};
+use kg::Kg;
 use serde_json::{Value, json};
-use toolbox::kg::Kg;
 
-use super::{datagen as sources, kg, ranking};
+use super::{datagen as sources, graph, ranking};
 use crate::Outcome;
 use crate::cli::RecallArgs;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
-    let graph = kg::open(&args.graph)?;
+    let graph = graph::open(&args.graph)?;
     let reading = ReadOptions {
         per_template: args.per_template,
         seed: args.seed,

@@ -7,15 +7,15 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use infer::agent::{AgentKind, Task, answer_with};
 use infer::planner::{LocalModel, LocalPlanner, Planner, Proposal, Scripted};
+use kg::Kg;
+use kg::term::NodeId;
 use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
-use toolbox::kg::Kg;
 use toolbox::link::Linked;
-use toolbox::memory::Template;
-use toolbox::term::NodeId;
+use toolbox::prompt::Template;
 use toolbox::trace::{self, Event, Opening};
 
-use super::{kg, ranking};
+use super::{graph, ranking};
 use crate::Outcome;
 use crate::cli::ReplayArgs;
 use crate::ui::Ui;
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         File::open(&args.trace).with_context(|| format!("cannot open {}", args.trace.display()))?;
     let events = trace::read(BufReader::new(file))
         .with_context(|| format!("{} is no trace", args.trace.display()))?;
-    let graph = kg::open(&args.graph)?;
+    let graph = graph::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
     let Some(Event::Observe(opening)) = events.first() else {
         bail!(

@@ -7,17 +7,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use common::journal::Journal;
 use datagen::read::ReadOptions;
-use rayon::prelude::*;
-use serde_json::json;
-use toolbox::journal::Journal;
-use toolbox::kg::Kg;
-use toolbox::kg::subgraph::{
+use kg::Kg;
+use kg::subgraph::{
     Direction, Neighbourhood, Subgraph, SubgraphOptions, check_target, write_files,
 };
-use toolbox::term::NodeId;
+use kg::term::NodeId;
+use rayon::prelude::*;
+use serde_json::json;
 
-use super::{datagen as sources, kg};
+use super::{datagen as sources, graph};
 use crate::Outcome;
 use crate::cli::{DirectionName, KgSubgraphArgs};
 use crate::ui::{Ui, seconds};
@@ -25,7 +25,7 @@ use crate::ui::{Ui, seconds};
 pub(crate) fn run(args: &KgSubgraphArgs, ui: &Ui) -> Result<Outcome> {
     ui.catch_interrupts()?;
     check_target(&args.out)?;
-    let graph = kg::open(&args.graph)?;
+    let graph = graph::open(&args.graph)?;
     let (entities, unknown) = entities(args, &graph)?;
     if entities.is_empty() {
         bail!("the graph holds none of the {unknown} entities that were named");
@@ -138,7 +138,7 @@ fn walk(
     entities: &[NodeId],
     options: &SubgraphOptions,
     journal: &Journal,
-    found: &[toolbox::journal::Entry],
+    found: &[common::journal::Entry],
     ui: &Ui,
 ) -> Result<(Vec<Neighbourhood>, usize)> {
     let mut done: Vec<Option<Neighbourhood>> = vec![None; entities.len()];

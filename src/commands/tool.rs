@@ -7,14 +7,14 @@ use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::Linked;
 use toolbox::trace::ResultText;
 
-use super::kg;
+use super::graph;
 use crate::Outcome;
 use crate::cli::ToolArgs;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
     let calls = parse_program(&args.calls).context("the calls do not parse")?;
-    let kg = kg::open(&args.graph)?;
+    let kg = graph::open(&args.graph)?;
     let mut session = Session::new(
         &kg,
         &args.question,

@@ -310,7 +310,7 @@ pub(crate) fn inspect(args: &InspectArgs, ui: &Ui) -> Result<Outcome> {
                 conversation
                     .turns
                     .iter()
-                    .map(toolbox::transcript::Turn::text)
+                    .map(common::transcript::Turn::text)
             });
             Tokenizer::train_bpe(texts, Preset::Tiny.vocab_size())?
         }

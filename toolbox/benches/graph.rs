@@ -23,14 +23,14 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use flate2::bufread::MultiGzDecoder;
+use kg::term::{NodeId, RelId, Term};
+use kg::{GraphFolder, Kg, LoadOptions};
 use oxigraph::io::{RdfFormat, RdfParser};
 use oxigraph::model::{NamedNodeRef, TermRef};
 use oxigraph::store::Store;
 use toolbox::call::{Arg, parse_program};
 use toolbox::exec::{ExecOptions, Session};
-use toolbox::kg::{GraphFolder, Kg, LoadOptions};
 use toolbox::link::Linked;
-use toolbox::term::{NodeId, RelId, Term};
 
 /// Entities of the set that `get_relation` is asked about.
 const SET: usize = 10_000;

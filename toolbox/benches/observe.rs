@@ -10,10 +10,10 @@
 
 use std::time::{Duration, Instant};
 
-use toolbox::kg::{FrozenKg, Kg, LoadOptions};
+use kg::term::NodeId;
+use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::link::Linked;
 use toolbox::observe::{ObserveOptions, PathOptions, StemSimilarity, observe, paths};
-use toolbox::term::NodeId;
 
 fn main() {
     let args: Vec<String> = std::env::args()

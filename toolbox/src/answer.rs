@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Tool;
 use crate::exec::{Observation, Session, Value, evidence, lists_relations};
-use crate::kg::Kg;
-use crate::term::{NodeId, Term};
+use kg::Kg;
+use kg::term::{NodeId, Term};
 
 /// Where an answer came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

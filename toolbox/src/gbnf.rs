@@ -4,7 +4,7 @@
 //! what comes back against the language itself.
 
 use crate::call::CallAcceptor;
-use crate::phrase::Phrase;
+use crate::grammar::Grammar;
 
 /// The grammar of the calls that can be made at one moment.
 #[must_use]
@@ -36,7 +36,7 @@ pub fn of_calls(acceptor: &CallAcceptor) -> String {
 
 /// The grammar of a phrase.
 #[must_use]
-pub fn of_phrase(phrase: &Phrase) -> String {
+pub fn of_phrase(phrase: &Grammar) -> String {
     format!("root ::= {}\n", expression(phrase))
 }
 
@@ -56,12 +56,12 @@ pub fn literal(text: &str) -> String {
     out
 }
 
-fn expression(phrase: &Phrase) -> String {
+fn expression(phrase: &Grammar) -> String {
     match phrase {
-        Phrase::Text(text) => literal(text),
-        Phrase::Seq(parts) if parts.is_empty() => literal(""),
-        Phrase::Seq(parts) => parts.iter().map(expression).collect::<Vec<_>>().join(" "),
-        Phrase::Any(choices) => format!(
+        Grammar::Text(text) => literal(text),
+        Grammar::Seq(parts) if parts.is_empty() => literal(""),
+        Grammar::Seq(parts) => parts.iter().map(expression).collect::<Vec<_>>().join(" "),
+        Grammar::Any(choices) => format!(
             "({})",
             choices
                 .iter()
@@ -69,7 +69,7 @@ fn expression(phrase: &Phrase) -> String {
                 .collect::<Vec<_>>()
                 .join(" | ")
         ),
-        Phrase::List {
+        Grammar::List {
             items,
             separator,
             min,
@@ -98,7 +98,7 @@ fn expression(phrase: &Phrase) -> String {
                 format!("{item}{more}")
             }
         }
-        Phrase::Free { min, max, stop } => {
+        Grammar::Free { min, max, stop } => {
             let escaped: String = stop
                 .chars()
                 .map(|c| format!("\\x{:02X}", u32::from(c)))
@@ -145,22 +145,22 @@ mod tests {
 
     #[test]
     fn phrases_become_gbnf() {
-        let list = Phrase::list(["t0", "t1", "t2"].map(Phrase::text), " ", 1, 2);
+        let list = Grammar::list(["t0", "t1", "t2"].map(Grammar::text), " ", 1, 2);
         assert_eq!(
             of_phrase(&list),
             "root ::= (\"t0\" | \"t1\" | \"t2\") (\" \" (\"t0\" | \"t1\" | \"t2\")){0,1}\n"
         );
         assert_eq!(
-            of_phrase(&Phrase::list([Phrase::text("t0")], " ", 1, 1)),
+            of_phrase(&Grammar::list([Grammar::text("t0")], " ", 1, 1)),
             "root ::= (\"t0\")\n"
         );
-        let free = Phrase::seq([Phrase::text("say \"\\"), Phrase::free(1, 9, ">")]);
+        let free = Grammar::seq([Grammar::text("say \"\\"), Grammar::free(1, 9, ">")]);
         assert_eq!(
             of_phrase(&free),
             "root ::= \"say \\\"\\\\\" [^\\x00-\\x1F\\x7F\\x3E]{1,9}\n"
         );
         assert_eq!(
-            of_phrase(&Phrase::maybe(Phrase::text("a"))),
+            of_phrase(&Grammar::maybe(Grammar::text("a"))),
             "root ::= (\"a\" | \"\")\n"
         );
     }

@@ -9,28 +9,19 @@
 //!
 //! Invariants: only [`kg`] names oxigraph; nothing here prints, exits, reads the environment or knows a model.
 pub mod answer;
-pub mod beside;
 pub mod call;
 pub mod exec;
 pub mod gbnf;
-pub mod journal;
-pub mod kg;
+pub mod grammar;
 pub mod limits;
 pub mod link;
-pub mod memory;
 pub mod mention;
 pub mod metrics;
 pub mod observe;
 pub mod oda;
-pub mod phrase;
+pub mod prompt;
 pub mod rank;
-pub mod replace;
-pub mod search;
-mod see;
-pub mod term;
 pub mod text_values;
 pub mod tokens;
 pub mod trace;
-pub mod transcript;
 pub mod triad;
-pub mod value;

@@ -1,9 +1,9 @@
 //! Values that a question spells out: strings that the graph holds as values of attributes. In graphs made from tables most things go by
 //! such a value and not by a label, so linking them is what entity linking is elsewhere.
 
-use crate::kg::Kg;
 use crate::link::{find_words, word_spans};
-use crate::term::{Literal, Term};
+use kg::Kg;
+use kg::term::{Literal, Term};
 
 /// Words that are values of no attribute when they stand alone: asking, joining and pointing words.
 const PLAIN_WORDS: &[&str] = &[
@@ -209,12 +209,12 @@ pub fn bearers(kg: &dyn Kg, value: &Literal) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kg::MemoryKg;
+    use kg::FrozenKg;
 
-    fn graph() -> MemoryKg {
+    fn graph() -> FrozenKg {
         let iri = |name: &str| Term::Iri(format!("http://a.example/{name}"));
         let text = |text: &str| Term::Literal(Literal::plain(text));
-        MemoryKg::from_triples([
+        FrozenKg::from_triples([
             [iri("c1"), iri("name"), text("france")],
             [iri("c2"), iri("name"), text("New Caledonia")],
             [iri("m1"), iri("make"), text("hornet sportabout (sw)")],

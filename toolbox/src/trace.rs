@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
 use crate::exec::{Observation, Session, Step, Value};
-use crate::transcript::Turn;
+use common::transcript::Turn;
 
 /// Version of the event format; readers refuse others.
 pub const TRACE_VERSION: u32 = 2;
@@ -98,7 +98,7 @@ pub struct Opening {
     /// Hash of the prompt template.
     pub template_hash: String,
     /// `dialogue` or `paper`.
-    pub layout: crate::memory::Layout,
+    pub layout: crate::prompt::Layout,
     /// The planner.
     pub planner: String,
     /// Entities kept out of answers, and where.

@@ -4,16 +4,16 @@
 use std::io::Write;
 use std::time::Duration;
 
+use kg::term::{RelId, Term};
+use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::call::{Acceptor, CallAcceptor, parse_call, parse_program};
 use toolbox::exec::{
     Exclude, ExcludeWhen, ExecOptions, Naming, Relation, Session, ToolError, Value, run_program,
 };
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::limits::PROMPT_TOKENS;
 use toolbox::link::Linked;
-use toolbox::memory::{Conversation, Layout, Template};
-use toolbox::term::{RelId, Term};
+use toolbox::prompt::{Conversation, Layout, Template};
 
 /// Players and clubs of our own making, with stints as nameless nodes in between.
 const GRAPH: &str = concat!(
@@ -24,10 +24,10 @@ const GRAPH: &str = concat!(
 "#
 );
 
-fn graph() -> MemoryKg {
+fn graph() -> FrozenKg {
     let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
     file.write_all(GRAPH.as_bytes()).unwrap();
-    MemoryKg::load(
+    FrozenKg::load(
         &[file.path().to_path_buf()],
         &LoadOptions::default(),
         &|_| {},
@@ -35,7 +35,7 @@ fn graph() -> MemoryKg {
     .unwrap()
 }
 
-fn session<'g>(kg: &'g MemoryKg, options: ExecOptions) -> Session<'g> {
+fn session<'g>(kg: &'g FrozenKg, options: ExecOptions) -> Session<'g> {
     let ada = kg.by_name("ada").unwrap();
     let question = "which club did Ada play for in 2008";
     Session::new(
@@ -429,7 +429,7 @@ fn evidence_alone_re_derives_the_answer() {
         assert!(!answer.evidence.is_empty(), "{text}");
         assert!(answer.evidence.len() < kg.len());
         let triples = answer.evidence.iter().map(|triple| triple.triple.clone());
-        let small = MemoryKg::from_triples(triples);
+        let small = FrozenKg::from_triples(triples);
         let linked = Linked::default();
         let mut again = Session::new(&small, "", linked, &[], ExecOptions::default());
         run_program(&mut again, &program).unwrap_or_else(|(step, error)| {
@@ -610,7 +610,7 @@ fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
             "somedomain{i:02}.averylongtypenameofmanywords.andaverylongpropertynameofevenmorewords"
         )
     };
-    let kg = MemoryKg::from_triples((0..60).map(|i| {
+    let kg = FrozenKg::from_triples((0..60).map(|i| {
         [
             iri("ada".to_owned()),
             iri(relation(i)),

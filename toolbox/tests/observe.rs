@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use kg::term::{Literal, NodeId, RelId, Term};
+use kg::{FrozenKg, Kg};
 use proptest::prelude::*;
-use toolbox::kg::{FrozenKg, Kg};
 use toolbox::observe::{
     ByRanker, Hop, Link, ObserveOptions, PathNetwork, PathOptions, Similarity, StemSimilarity,
     Triple, grouped, observe, paths,
 };
 use toolbox::rank::LexicalRanker;
-use toolbox::term::{Literal, NodeId, RelId, Term};
 
 const WORDS: [&str; 8] = [
     "river", "city", "capital", "film", "birth", "of", "lead", "museum",

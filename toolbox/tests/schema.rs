@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use kg::term::{NodeId, RelId};
+use kg::{FrozenKg, Kg, LoadOptions, Settings, learned};
 use toolbox::call::parse_program;
 use toolbox::exec::{ExecOptions, Observation, Session, ToolError, Value, run_program};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg, Settings, learned};
 use toolbox::link::Linked;
-use toolbox::term::{NodeId, RelId};
 
 const PREFIXES: &str = r#"
 @prefix : <http://s.example/> .
@@ -26,18 +26,18 @@ const PREFIXES: &str = r#"
 @prefix s: <http://www.wikidata.org/entity/statement/> .
 "#;
 
-fn load(text: &str) -> MemoryKg {
+fn load(text: &str) -> FrozenKg {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("g.ttl");
     fs::write(&path, format!("{PREFIXES}{text}")).unwrap();
-    MemoryKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
+    FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
-fn names(kg: &MemoryKg, relations: &[RelId]) -> Vec<String> {
+fn names(kg: &FrozenKg, relations: &[RelId]) -> Vec<String> {
     relations.iter().map(|r| kg.name(r.node())).collect()
 }
 
-fn node(kg: &MemoryKg, name: &str) -> NodeId {
+fn node(kg: &FrozenKg, name: &str) -> NodeId {
     kg.by_name(name)
         .unwrap_or_else(|| panic!("no node `{name}`"))
 }

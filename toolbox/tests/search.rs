@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::Path;
 
+use kg::search::{How, LabelIndex, Role, SearchError};
+use kg::term::{Literal, RDFS_LABEL, Term};
+use kg::{FrozenKg, Kg, LoadOptions};
 use proptest::prelude::*;
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::{self, Linked};
 use toolbox::rank::lexical;
-use toolbox::search::{How, LabelIndex, Role, SearchError};
-use toolbox::term::{Literal, RDFS_LABEL, Term};
 
 const GRAPH: &str = r#"
 @prefix : <http://names.example/> .
@@ -33,14 +33,14 @@ const GRAPH: &str = r#"
 dbr:Barack_Obama :born :usa . dbr:Obama dbo:wikiPageRedirects dbr:Barack_Obama .
 "#;
 
-fn load(text: &str) -> MemoryKg {
+fn load(text: &str) -> FrozenKg {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("g.ttl");
     fs::write(&path, text).unwrap();
-    MemoryKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
+    FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
-fn found(kg: &MemoryKg, mention: &str) -> Vec<(String, How)> {
+fn found(kg: &FrozenKg, mention: &str) -> Vec<(String, How)> {
     let index = kg.label_index().unwrap();
     index
         .candidates(mention, 5)
@@ -50,7 +50,7 @@ fn found(kg: &MemoryKg, mention: &str) -> Vec<(String, How)> {
         .collect()
 }
 
-fn linked(kg: &MemoryKg, question: &str) -> Vec<String> {
+fn linked(kg: &FrozenKg, question: &str) -> Vec<String> {
     link::entities_of(kg, question, lexical().as_ref())
         .unwrap()
         .into_iter()
@@ -257,7 +257,7 @@ proptest! {
         let triple = |(i, label): (usize, &String)| {
             [Term::Iri(format!("http://n.example/x{i}")), Term::Iri(RDFS_LABEL.to_owned()), Term::Literal(Literal::plain(label.clone()))]
         };
-        let kg = MemoryKg::from_triples(labels.iter().enumerate().map(triple));
+        let kg = FrozenKg::from_triples(labels.iter().enumerate().map(triple));
         let index = kg.label_index().unwrap();
         for (i, label) in labels.iter().enumerate() {
             if !label.chars().any(char::is_alphanumeric) {

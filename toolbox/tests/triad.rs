@@ -6,22 +6,22 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use kg::value::{Extreme, Op};
+use kg::{FrozenKg, Kg, LoadOptions};
 use proptest::prelude::*;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Relation, Session, Value};
-use toolbox::kg::{Kg, LoadOptions, MemoryKg};
 use toolbox::link::Linked;
 use toolbox::triad::{
     AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate,
     SubTask, Tried, Triple, Try, fill, grammar, parse_triples, print_triples, products, solve,
 };
-use toolbox::value::{Extreme, Op};
 
 const GRAPH: &str = include_str!("data/players.ttl");
 
-fn graph() -> MemoryKg {
+fn graph() -> FrozenKg {
     let mut file = tempfile::Builder::new().suffix(".ttl").tempfile().unwrap();
     file.write_all(GRAPH.as_bytes()).unwrap();
-    MemoryKg::load(
+    FrozenKg::load(
         &[file.path().to_path_buf()],
         &LoadOptions::default(),
         &|_| {},
@@ -141,7 +141,7 @@ const CASES: &[Case] = &[
 ];
 
 fn session<'g>(
-    kg: &'g MemoryKg,
+    kg: &'g FrozenKg,
     question: &str,
     entities: &[&str],
     options: ExecOptions,
@@ -160,7 +160,7 @@ fn session<'g>(
     )
 }
 
-fn relation(kg: &MemoryKg, name: &str) -> Option<Relation> {
+fn relation(kg: &FrozenKg, name: &str) -> Option<Relation> {
     let interval = kg
         .schema()
         .intervals
@@ -180,11 +180,7 @@ fn bounds() -> Bounds {
     }
 }
 
-fn solved(
-    kg: &MemoryKg,
-    case: &Case,
-    options: ExecOptions,
-) -> (String, Vec<[toolbox::term::Term; 3]>) {
+fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg::term::Term; 3]>) {
     let session = session(kg, case.question, case.entities, options);
     // Whichever handle the class has, it is club that is meant.
     let club = session
@@ -248,7 +244,7 @@ fn filled_templates_give_what_they_say_and_their_evidence_alone_gives_it_again()
         if case.gives == "false" || case.question.ends_with("1999") {
             continue;
         }
-        let alone = MemoryKg::from_triples(evidence);
+        let alone = FrozenKg::from_triples(evidence);
         // The question's handles stand for the same things there; labels are no evidence.
         let again = solved(&alone, case, ExecOptions::default()).0;
         assert_eq!(again, case.gives, "{} on its evidence alone", case.question);
@@ -343,7 +339,7 @@ fn rows_and_time_are_bounded() {
 }
 
 /// Answers every request by script, checking that the grammar allows it.
-fn converse(kg: &MemoryKg, options: &Options, script: &[(SubTask, &str)]) -> (Ended, Vec<String>) {
+fn converse(kg: &FrozenKg, options: &Options, script: &[(SubTask, &str)]) -> (Ended, Vec<String>) {
     let session = session(
         kg,
         "which of the clubs of Ada has the most seats",
@@ -380,7 +376,7 @@ fn converse(kg: &MemoryKg, options: &Options, script: &[(SubTask, &str)]) -> (En
     let texts = attempt
         .turns()
         .iter()
-        .map(toolbox::transcript::Turn::text)
+        .map(common::transcript::Turn::text)
         .collect();
     (attempt.end().unwrap().clone(), texts)
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use crate::TrainError;
 use crate::config::{TooLong, TrainConfig};
 use crate::llama::Packed;
-use crate::rng::Rng;
+use common::rng::Rng;
 
 /// A tokenised example, cut after its last trained token: what follows would be computed and never used.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 
-use model::atomic::StagedFolder;
+use common::fs::StagedFolder;
 use model::digest::sha256_file;
 use model::{ModelError, Weights};
 use serde::{Deserialize, Serialize};

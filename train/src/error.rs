@@ -65,3 +65,9 @@ pub enum TrainError {
         checkpoint: PathBuf,
     },
 }
+
+impl From<common::fs::FsError> for TrainError {
+    fn from(error: common::fs::FsError) -> Self {
+        Self::Model(error.into())
+    }
+}

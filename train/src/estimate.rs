@@ -12,7 +12,7 @@ use crate::device::{Precision, Processor};
 use crate::llama::{Llama, fresh_weights};
 use crate::ops::Compute;
 use crate::optim::{self, NamedGrads, Optimizer};
-use crate::{TrainError, device, replicas, stock};
+use crate::{TrainError, device, reference_ops, replicas};
 
 /// Bytes that a run needs at most, by what they are for: on the CPU those of all devices, of several GPUs those of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +146,7 @@ fn kept_by_operations(
     let qkv = q + 2 * config.num_key_value_heads * config.head_dim;
     let (bytes, width) = (|n: usize| n as u64, precision.bytes());
     let tokens: usize = lengths.iter().sum();
-    let blocks = stock::blocks(lengths);
+    let blocks = reference_ops::blocks(lengths);
     let places: usize = blocks
         .iter()
         .map(|(len, members)| len * members.len())

@@ -11,7 +11,7 @@ use crate::kernels::attention::AttentionShape;
 use crate::llama::{Attention, Linear, Llama, Norm, Packed};
 use crate::ops::{self, Attend, Compute};
 use crate::optim::{self, NamedGrads};
-use crate::rng::Rng;
+use common::rng::Rng;
 
 /// Dropout of one forward pass: masks follow from the seed and the place in the model, so a resumed run draws the same ones, and so does a
 /// layer that is computed again.

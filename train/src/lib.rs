@@ -8,7 +8,7 @@
 //! Invariants: knows no graph; prints nothing ([`Progress`] is told instead); the same inputs, seed and version give the same weights, whatever
 //! the number of threads.
 
-mod ahead;
+mod base;
 mod batch;
 mod checkpoint;
 pub mod config;
@@ -21,17 +21,17 @@ mod kernels;
 pub mod llama;
 mod ops;
 mod optim;
+mod prefetch;
 pub mod progress;
+mod reference_ops;
 mod replicas;
 mod report;
-mod rng;
 mod score;
-mod start;
-mod stock;
 mod svg;
 mod tensorboard;
 mod trainer;
 
+pub use base::Base;
 pub use config::{Algorithm, LoraConfig, Method, TooLong, TrainConfig};
 pub use device::{Precision, Processor};
 pub use error::TrainError;
@@ -40,7 +40,6 @@ pub use inspect::{Inspected, inspect};
 pub use llama::{Llama, Packed, fresh_weights};
 pub use ops::Compute;
 pub use progress::{Event, Progress, Silent, StepReport, ToolScore, Validation};
-pub use start::Base;
 pub use trainer::{Summary, dry_run, partial_folder, train};
 
 #[cfg(test)]

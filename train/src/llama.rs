@@ -15,7 +15,7 @@ use crate::TrainError;
 use crate::config::LoraConfig;
 use crate::kernels::attention::{MAX_HEAD, RopeTable};
 use crate::ops::Compute;
-use crate::rng::Rng;
+use common::rng::Rng;
 
 /// A matrix `[out, in]`, with a bias where the family has one and a low-rank correction where it is fine-tuned by LoRA.
 #[derive(Module, Debug)]

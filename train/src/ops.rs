@@ -1,5 +1,5 @@
 //! The operations of the model: [`crate::kernels`] as burn operations with their own backward passes on the CPU backend, and the same
-//! mathematics in burn's stock operations ([`crate::stock`]) for every other device.
+//! mathematics in burn's stock operations ([`crate::reference_ops`]) for every other device.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use burn::tensor::{Device, Tensor, TensorData};
 use crate::device::Precision;
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::{attention, cross_entropy, norm, swiglu};
-use crate::stock::{self, Padded};
+use crate::reference_ops::{self, Padded};
 
 /// Which implementation a forward pass uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,7 +298,7 @@ pub(crate) fn linear(compute: Compute, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> 
         Compute::Fused => {
             Tensor::from_dispatch(Dispatch::fused_linear(x.into_dispatch(), w.into_dispatch()))
         }
-        Compute::Stock(precision) => stock::linear(precision, x, w),
+        Compute::Stock(precision) => reference_ops::linear(precision, x, w),
     }
 }
 
@@ -310,7 +310,7 @@ pub(crate) fn rms_norm(compute: Compute, x: Tensor<2>, w: Tensor<1>, eps: f32) -
             w.into_dispatch(),
             eps,
         )),
-        Compute::Stock(precision) => stock::rms_norm(precision, x, w, eps),
+        Compute::Stock(precision) => reference_ops::rms_norm(precision, x, w, eps),
     }
 }
 
@@ -318,7 +318,7 @@ pub(crate) fn rms_norm(compute: Compute, x: Tensor<2>, w: Tensor<1>, eps: f32) -
 pub(crate) fn gated(compute: Compute, x: Tensor<2>) -> Tensor<2> {
     match compute {
         Compute::Fused => Tensor::from_dispatch(Dispatch::fused_swiglu(x.into_dispatch())),
-        Compute::Stock(_) => stock::gated(&x),
+        Compute::Stock(_) => reference_ops::gated(&x),
     }
 }
 
@@ -335,7 +335,7 @@ pub(crate) fn cross_entropy_loss(
             Arc::clone(targets),
             scale,
         )),
-        Compute::Stock(_) => stock::cross_entropy_loss(logits, targets, scale),
+        Compute::Stock(_) => reference_ops::cross_entropy_loss(logits, targets, scale),
     }
 }
 

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use common::fs::{StagedFolder, check_target};
 use model::adapter::write_adapter_into;
-use model::atomic::{StagedFolder, check_target};
 use model::{ChatFormat, Dataset, KgAgentInfo, ModelFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::ahead::ahead;
+use crate::base::{Base, Start};
 use crate::batch::{self, Examples, Step};
 use crate::checkpoint::{self, State};
 use crate::config::{Method, TrainConfig};
@@ -22,10 +22,10 @@ use crate::estimate::{self, Estimate};
 use crate::llama::{Llama, Packed};
 use crate::ops::Compute;
 use crate::optim::{self, Optimizer};
+use crate::prefetch::ahead;
 use crate::progress::{Event, Progress, StepReport, Validation};
 use crate::replicas::{self, Pass, Replica};
 use crate::score::score;
-use crate::start::{Base, Start};
 use crate::tensorboard::EventFile;
 use crate::{TrainError, report};
 

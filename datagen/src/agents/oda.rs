@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kg::Kg;
 use toolbox::call::{Arg, Call, HandleKind, Target, Tool};
-use toolbox::kg::Kg;
-use toolbox::memory::Template;
 use toolbox::oda::{Awaited, OdaOptions, Reflection, Run};
+use toolbox::prompt::Template;
 
 use super::AgentExamples;
 use crate::example::{Example, Renderer};

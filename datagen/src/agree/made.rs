@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use toolbox::kg::MemoryKg;
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
-use toolbox::kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
-use toolbox::term::{Literal, Term};
+use kg::FrozenKg;
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use kg::spargebra::term::{GroundTerm, NamedNodePattern, TermPattern, TriplePattern};
+use kg::term::{Literal, Term};
 
 use crate::hash;
 
@@ -29,7 +29,7 @@ struct Seen {
 }
 
 /// The graph of a query; another seed gives another graph.
-pub(super) fn graph(query: &Query, seed: u64) -> MemoryKg {
+pub(super) fn graph(query: &Query, seed: u64) -> FrozenKg {
     let mut seen = Seen::default();
     if let Query::Select { pattern, .. } | Query::Ask { pattern, .. } = query {
         seen.pattern(pattern);
@@ -54,7 +54,7 @@ pub(super) fn graph(query: &Query, seed: u64) -> MemoryKg {
             }
         }
     }
-    MemoryKg::from_triples(triples)
+    FrozenKg::from_triples(triples)
 }
 
 fn is_type(relation: &Term) -> bool {
@@ -122,7 +122,7 @@ impl Seen {
                 inner, aggregates, ..
             } => {
                 for (_, aggregate) in aggregates {
-                    use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction};
+                    use kg::spargebra::algebra::{AggregateExpression, AggregateFunction};
                     if let AggregateExpression::FunctionCall {
                         name: AggregateFunction::Max | AggregateFunction::Min,
                         expr,
@@ -204,7 +204,7 @@ fn made(name: &str) -> Vec<Term> {
         .collect()
 }
 
-fn own(value: &toolbox::kg::spargebra::term::Literal) -> Literal {
+fn own(value: &kg::spargebra::term::Literal) -> Literal {
     crate::graph::own_literal(value)
 }
 

@@ -1,10 +1,10 @@
 //! ASK (spec A.2.3 g): the last comparison of the query is judged on the set that everything else allows. Where nothing is compared, what is
 //! asked is whether something is there: some tail other than an entity that, as the graph shows, is none of them.
 
+use kg::spargebra::algebra::Expression;
+use kg::term::Term;
+use kg::value::Op;
 use toolbox::call::{Arg, Tool};
-use toolbox::kg::spargebra::algebra::Expression;
-use toolbox::term::Term;
-use toolbox::value::Op;
 
 use super::compile::{Compiler, JudgementKind, Spare};
 use super::exact::{Check, Held};

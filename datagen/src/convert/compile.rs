@@ -9,11 +9,11 @@ mod outward;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kg::spargebra::algebra::Expression;
+use kg::term::{Literal, Term};
+use kg::value::{Extreme, Op};
 use toolbox::call::{Arg, Call, Tool};
-use toolbox::kg::spargebra::algebra::Expression;
 use toolbox::limits::MAX_SET_ARGS;
-use toolbox::term::{Literal, Term};
-use toolbox::value::{Extreme, Op};
 
 use super::exact::{Check, Held};
 use super::names::Names;

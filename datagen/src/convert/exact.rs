@@ -4,16 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
+use kg::spargebra::term::{GroundTerm, Literal, Variable};
+use kg::term::{NodeId, RelId, Term};
+use kg::value::{Extreme, sort_key};
+use kg::{Kg, QueryAnswer, QueryLimits};
 use toolbox::call::Arg;
 use toolbox::exec::{EntSet, Value};
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{
-    AggregateExpression, AggregateFunction, Expression, GraphPattern,
-};
-use toolbox::kg::spargebra::term::{GroundTerm, Literal, Variable};
-use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
-use toolbox::term::{NodeId, RelId, Term};
-use toolbox::value::{Extreme, sort_key};
 
 use crate::graph::{Interval, Var, algebra};
 use crate::refusal::Refusal;

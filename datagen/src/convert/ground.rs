@@ -1,9 +1,9 @@
 //! Grounding: a graph says which relations an edge with a variable predicate and one bound end can stand for, and which intervals say
 //! nothing in it.
 
-use toolbox::kg::Kg;
+use kg::Kg;
+use kg::term::{RelId, Term};
 use toolbox::limits::MAX_SET_ARGS;
-use toolbox::term::{RelId, Term};
 
 use crate::graph::{Edge, Group, Node, QueryGraph, Step, Var};
 use crate::refusal::Refusal;

@@ -1,8 +1,8 @@
 //! LIMIT where it takes nothing away: on a graph that gives no more solutions than it allows, the query without it is the same query.
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::GraphPattern;
-use toolbox::kg::{Kg, QueryLimits};
+use kg::spargebra::Query;
+use kg::spargebra::algebra::GraphPattern;
+use kg::{Kg, QueryLimits};
 
 /// The query without its LIMIT, where the graph has no further solutions. An extreme (ORDER BY with LIMIT 1) stays what it is, and so does
 /// whatever has an OFFSET.

@@ -19,16 +19,16 @@ use std::collections::BTreeSet;
 
 use compile::{Compiler, JudgementKind, Spare};
 use exact::Check;
+use kg::term::{Literal, Term};
+use kg::{Kg, spargebra};
 use names::Names;
 use residue::Residue;
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{
     EntSet, Exclude, ExcludeWhen, ExecOptions, Observation, Session, Value, run_program,
 };
-use toolbox::kg::{Kg, spargebra};
 use toolbox::limits::MAX_STEPS;
 use toolbox::link::Linked;
-use toolbox::term::{Literal, Term};
 use view::View;
 
 use crate::graph::{Form, Group, Node, QueryGraph, Var, Vocabulary, read_query};
@@ -564,7 +564,7 @@ fn constants(group: &Group) -> Vec<Term> {
 }
 
 fn shape(graph: &QueryGraph, group: &Group, calls: &[Call], unions: bool) -> &'static str {
-    use toolbox::value::Extreme;
+    use kg::value::Extreme;
     let uses = |tool: Tool| calls.iter().any(|call| call.tool == tool);
     match (graph.form, graph.extreme) {
         (Form::Ask, _) => "ask",

@@ -1,7 +1,7 @@
 //! How constants and relations are written in calls: as the graph names them, or by well-known prefixes where there is no graph.
 
-use toolbox::kg::Kg;
-use toolbox::term::{Literal, Term};
+use kg::Kg;
+use kg::term::{Literal, Term};
 
 use crate::graph::{Interval, Vocabulary};
 use crate::refusal::Refusal;
@@ -81,7 +81,7 @@ impl Names<'_> {
         };
         let id = |iri: &str| {
             kg.find(&Term::Iri(iri.to_owned()))
-                .map(toolbox::term::NodeId::relation)
+                .map(kg::term::NodeId::relation)
                 .ok_or(Refusal::UnknownConstant)
         };
         let (from, to) = (id(&interval.from)?, id(&interval.to)?);

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use kg::Kg;
+use kg::spargebra::algebra::{Expression, Function, GraphPattern};
+use kg::term::{Literal, NodeId, Term};
 use toolbox::exec::{EntSet, ExcludeWhen, Value};
-use toolbox::kg::Kg;
-use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern};
-use toolbox::term::{Literal, NodeId, Term};
 
 use super::exact::{Run, exists, select};
 use super::view::View;

@@ -4,10 +4,10 @@
 //! there are, but the published answers are those of the query as it stands, so a query is kept where both counts are the same on the graph and
 //! refused where they differ; neither is put in place of the other.
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateExpression, AggregateFunction, GraphPattern};
-use toolbox::kg::spargebra::term::Variable;
-use toolbox::kg::{Kg, QueryAnswer, QueryLimits};
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, GraphPattern};
+use kg::spargebra::term::Variable;
+use kg::{Kg, QueryAnswer, QueryLimits};
 
 use crate::refusal::Refusal;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use toolbox::term::Term;
+use kg::term::Term;
 
 use super::view::View;
 use crate::graph::{Group, Var};

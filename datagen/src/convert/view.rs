@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use toolbox::term::Term;
+use kg::term::Term;
 
 use crate::graph::{Edge, Group, Node, Var};
 

@@ -1,8 +1,8 @@
 //! Alpaca: the last thing given and the call it is answered with; what went before is `history`. In the paper layout (one sample a call) there
 //! is none, and `instruction` and `output` are the sample of spec A.3.
 
+use common::transcript::Role;
 use serde_json::{Value, json};
-use toolbox::transcript::Role;
 
 use super::Line;
 use crate::example::Message;

@@ -10,9 +10,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use common::transcript::Role;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use toolbox::transcript::Role;
 
 use crate::Error;
 use crate::example::Message;

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::sync::Arc;
 
+use common::transcript::Role;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
@@ -14,7 +15,6 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::record::{Row, RowAccessor};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
-use toolbox::transcript::Role;
 
 use super::{Line, Lines};
 use crate::Error;

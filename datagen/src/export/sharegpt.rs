@@ -2,8 +2,8 @@
 //! are plain text of the call language, so they go as `gpt`: `function_call` would be taken for JSON. Axolotl, which puts turns into the chat
 //! format's own template one after the other, takes them in any order.
 
+use common::transcript::Role;
 use serde_json::{Value, json};
-use toolbox::transcript::Role;
 
 use super::{Line, Turn};
 use crate::example::Message;

@@ -1,13 +1,13 @@
 //! Back from groups to algebra, and what has to be known about expressions: conversion asks the graph, in SPARQL, whether what a program
 //! cannot say takes anything away there.
 
-use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
-use toolbox::kg::spargebra::term::{
+use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
+use kg::spargebra::term::{
     GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
     Variable,
 };
-use toolbox::kg::{Kg, Schema};
-use toolbox::term::{Literal, RelId, Term};
+use kg::term::{Literal, RelId, Term};
+use kg::{Kg, Schema};
 
 pub(crate) use crate::algebra::{join, literal as rdf_literal};
 

@@ -1,10 +1,10 @@
 //! From filter expressions to annotations: comparisons, inequalities, value lists, the halves of the from/to pattern. Language tests say
 //! nothing about the graph's structure and are dropped; verification sees whether they mattered.
 
-use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern};
-use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern};
-use toolbox::term::{Literal, Term};
-use toolbox::value::Op;
+use kg::spargebra::algebra::{Expression, Function, GraphPattern};
+use kg::spargebra::term::{NamedNodePattern, TermPattern};
+use kg::term::{Literal, Term};
+use kg::value::Op;
 
 use super::algebra::{self, replace, variable};
 use super::read::{Operand, Reader, operand, term_literal};

@@ -1,9 +1,9 @@
 //! What stands around the WHERE clause of a SELECT: the modifiers that become the form, the extreme and the count.
 
-use toolbox::kg::spargebra::algebra::{
+use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
 };
-use toolbox::value::Extreme;
+use kg::value::Extreme;
 
 use super::read::{Operand, operand};
 use crate::refusal::Refusal;

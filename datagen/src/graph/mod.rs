@@ -20,10 +20,10 @@ pub use read::read_query;
 pub(crate) use read::term_literal as own_literal;
 pub use vocabulary::Vocabulary;
 
-use toolbox::kg::spargebra::algebra::Expression;
-use toolbox::term::{Literal, Term};
-use toolbox::value::Extreme;
-use toolbox::value::Op;
+use kg::spargebra::algebra::Expression;
+use kg::term::{Literal, Term};
+use kg::value::Extreme;
+use kg::value::Op;
 
 /// A variable of a query graph; numbers are unique across sub-queries and union branches.
 pub type Var = usize;

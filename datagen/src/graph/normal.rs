@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use toolbox::kg::spargebra::algebra::Expression;
-use toolbox::term::{Literal, Term, XSD};
-use toolbox::value::Op;
+use kg::spargebra::algebra::Expression;
+use kg::term::{Literal, Term, XSD};
+use kg::value::Op;
 
 use super::read::Reader;
 use super::{

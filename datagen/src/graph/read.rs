@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern, PropertyPathExpression};
-use toolbox::kg::spargebra::term::{
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{Expression, Function, GraphPattern, PropertyPathExpression};
+use kg::spargebra::term::{
     GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable,
 };
-use toolbox::term::{Literal, Term, XSD};
+use kg::term::{Literal, Term, XSD};
 
 use super::head::{Head, aggregate, unwrapped};
 use super::{Block, Edge, Form, Group, Node, QueryGraph, Step, Var, Vocabulary, normal};

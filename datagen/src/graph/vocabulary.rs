@@ -1,7 +1,7 @@
 //! Which relations say a node's class or its name.
 
-use toolbox::kg::Kg;
-use toolbox::term::{RDF_TYPE, RDFS_LABEL, Term};
+use kg::Kg;
+use kg::term::{RDF_TYPE, RDFS_LABEL, Term};
 
 /// Relations to a class in the published sets, by IRI.
 const TYPES: &[&str] = &[RDF_TYPE, "http://www.wikidata.org/prop/direct/P31"];
@@ -30,7 +30,7 @@ impl Vocabulary {
     /// The vocabulary of a graph, or the built-in one.
     #[must_use]
     pub fn new(kg: Option<&dyn Kg>) -> Self {
-        let iris = |kg: &dyn Kg, ids: &[toolbox::term::RelId]| {
+        let iris = |kg: &dyn Kg, ids: &[kg::term::RelId]| {
             ids.iter()
                 .filter_map(|id| match kg.term(id.node()) {
                     Term::Iri(iri) => Some(iri),

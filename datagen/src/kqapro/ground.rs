@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toolbox::kg::Kg;
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
-use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
-use toolbox::term::{RDFS_LABEL, Term};
+use kg::Kg;
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+use kg::term::{RDFS_LABEL, Term};
 
 use crate::algebra::{iri, join, values};
 
@@ -110,7 +110,7 @@ impl Seen {
                     .map(|variable| variable.as_str().to_owned()),
             ),
             GraphPattern::Group { aggregates, .. } => {
-                use toolbox::kg::spargebra::algebra::AggregateExpression;
+                use kg::spargebra::algebra::AggregateExpression;
                 for (_, aggregate) in aggregates {
                     if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
                         self.speak(expr);

@@ -1,15 +1,15 @@
 //! Front ends of KQA Pro (spec A.2.5): its SPARQL over packed values and reified facts, and its programs of 27 functions. Both become queries of
-//! the graph that `toolbox::kg::kqapro` makes of `kb.json`; what they say is converted and verified like any other query.
+//! the graph that `kg::kqapro` makes of `kb.json`; what they say is converted and verified like any other query.
 
 mod ground;
 mod program;
 mod sparql;
 mod value;
 
+use kg::Kg;
+use kg::kqapro::{number, text};
+use kg::spargebra::Query;
 use serde_json::Value;
-use toolbox::kg::Kg;
-use toolbox::kg::kqapro::{number, text};
-use toolbox::kg::spargebra::Query;
 
 use crate::Refusal;
 

@@ -1,18 +1,14 @@
 //! KQA Pro's programs as queries of our graph. Its 27 functions are walked from the last one back: each adds what it says of the set that the
 //! one before it needs.
 
+use kg::Kg;
+use kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern, OrderExpression};
+use kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
+use kg::term::{Literal, RDFS_LABEL};
+use kg::value::{Extreme, Op};
 use serde_json::Value;
-use toolbox::kg::Kg;
-use toolbox::kg::kqapro::{
-    DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text,
-};
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{
-    AggregateFunction, Expression, GraphPattern, OrderExpression,
-};
-use toolbox::kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
-use toolbox::term::{Literal, RDFS_LABEL};
-use toolbox::value::{Extreme, Op};
 
 use super::ground::ground;
 use super::value::{Constant, End, Wanted, guess, quantity_of, time_of};

@@ -3,18 +3,18 @@
 
 use std::collections::BTreeMap;
 
-use toolbox::kg::Kg;
-use toolbox::kg::kqapro::{
+use kg::Kg;
+use kg::kqapro::{
     DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, date, quantity, text,
 };
-use toolbox::kg::normalise;
-use toolbox::kg::spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
-use toolbox::kg::spargebra::term::{
+use kg::normalise;
+use kg::spargebra::algebra::{Expression, Function, GraphPattern, OrderExpression};
+use kg::spargebra::term::{
     Literal as RdfLiteral, NamedNodePattern, TermPattern, TriplePattern, Variable,
 };
-use toolbox::kg::spargebra::{Query, SparqlParser};
-use toolbox::term::{Literal, RDFS_LABEL, XSD};
-use toolbox::value::Op;
+use kg::spargebra::{Query, SparqlParser};
+use kg::term::{Literal, RDFS_LABEL, XSD};
+use kg::value::Op;
 
 use super::ground::{ground, walk};
 use super::value::{Constant, Wanted};

@@ -1,11 +1,11 @@
 //! Values of KQA Pro's programs and queries: texts, quantities with units, years, dates, and what it means to compare with one.
 
-use toolbox::kg::Kg;
-use toolbox::kg::kqapro::{date, quantity, text, year};
-use toolbox::kg::spargebra::algebra::{Expression, Function};
-use toolbox::kg::spargebra::term::{TermPattern, Variable};
-use toolbox::term::{Literal, Term};
-use toolbox::value::Op;
+use kg::Kg;
+use kg::kqapro::{date, quantity, text, year};
+use kg::spargebra::algebra::{Expression, Function};
+use kg::spargebra::term::{TermPattern, Variable};
+use kg::term::{Literal, Term};
+use kg::value::Op;
 
 use crate::algebra::{compare, literal};
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use kg::spargebra::Query;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::spargebra::Query;
 
 use super::json::{Fields, question, read_records};
 use super::{Each, Format, Likeness, Reader, Request, Sample, file};

@@ -28,7 +28,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use toolbox::kg::Kg;
+use kg::Kg;
 
 pub use formats::{Format, page};
 pub use sample::{Form, Likeness, Sample};

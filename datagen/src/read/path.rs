@@ -2,13 +2,11 @@
 
 use std::fmt::Write;
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{Expression, GraphPattern};
-use toolbox::kg::spargebra::term::{
-    NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
-};
-use toolbox::kg::{Kg, TEXT_NAMESPACE};
-use toolbox::term::Term;
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{Expression, GraphPattern};
+use kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
+use kg::term::Term;
+use kg::{Kg, TEXT_NAMESPACE};
 
 /// One step of a path: a relation, walked from head to tail or against it.
 pub(super) struct Hop<'a> {

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use kg::Kg;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::Kg;
 
 use super::path::{Hop, query};
 use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};

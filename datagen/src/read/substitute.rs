@@ -1,13 +1,11 @@
 //! Puts constants for variables into a query's algebra, so that a template is filled without ever touching SPARQL text.
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{
-    AggregateExpression, Expression, GraphPattern, OrderExpression,
-};
-use toolbox::kg::spargebra::term::{
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
+use kg::spargebra::term::{
     GroundTerm, Literal, NamedNode, NamedNodePattern, TermPattern, Variable,
 };
-use toolbox::term::Term;
+use kg::term::Term;
 
 /// The query with constants in the place of variables, by name. `None` where a constant cannot stand (a literal as a subject, a blank node
 /// anywhere, a variable that the query assigns itself): there is no such question.
@@ -281,7 +279,7 @@ impl Constants {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use toolbox::kg::parse_query;
+    use kg::parse_query;
 
     use super::*;
 
@@ -313,7 +311,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_no_question() {
-        let year = Term::Literal(toolbox::term::Literal::xsd("1990", "gYear"));
+        let year = Term::Literal(kg::term::Literal::xsd("1990", "gYear"));
         assert!(filled("SELECT ?x { ?f <a:p> ?x }", &[("f", year.clone())]).is_none());
         assert!(
             filled("SELECT ?x { ?x <a:p> ?f }", &[("f", year.clone())])
@@ -335,7 +333,7 @@ mod tests {
         let text = "\" } ; DROP ALL #";
         let filled = filled(
             "SELECT ?x { ?x <a:p> ?f }",
-            &[("f", Term::Literal(toolbox::term::Literal::plain(text)))],
+            &[("f", Term::Literal(kg::term::Literal::plain(text)))],
         )
         .unwrap();
         assert!(parse_query(&filled).is_ok(), "{filled}");

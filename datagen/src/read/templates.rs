@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use kg::spargebra::Query;
+use kg::term::Term;
+use kg::{Kg, QueryAnswer, QueryLimits, parse_query};
 use serde::Deserialize;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::{Kg, QueryAnswer, QueryLimits, parse_query};
-use toolbox::term::Term;
 
 use super::substitute::substitute;
 use super::{Each, Form, Format, Likeness, ReadOptions, Reader, Request, Sample, file};

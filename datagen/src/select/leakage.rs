@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::fmt;
 
+use kg::Kg;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use toolbox::kg::Kg;
 
 use super::{Fate, Item};
+use crate::fingerprint::Sketch;
 use crate::pipeline::Part;
 use crate::question::GoldQuestion;
-use crate::sketch::Sketch;
 use crate::verify;
 
 /// Questions named in a report of a leak.

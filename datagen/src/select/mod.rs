@@ -8,8 +8,8 @@ mod partition;
 
 use std::collections::BTreeMap;
 
+use kg::Kg;
 use serde::{Deserialize, Serialize};
-use toolbox::kg::Kg;
 
 pub use dedup::Dedup;
 pub use leakage::{Leak, LeakLevel};
@@ -17,9 +17,9 @@ pub use mix::{Draw, Mix, Unit};
 pub use partition::SplitKind;
 
 use crate::Error;
+use crate::fingerprint::Sketch;
 use crate::pipeline::{GenerateOptions, Part};
 use crate::question::GoldQuestion;
-use crate::sketch::Sketch;
 
 /// What is chosen among verified questions, and how they are split.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,8 @@
 //! GrailQA's `graph_query`: nodes (`nid, node_type, id, function, question_node`) and edges (`start, end, relation`).
 
+use kg::spargebra::Query;
+use kg::value::{Extreme, Op};
 use serde_json::Value;
-use toolbox::kg::spargebra::Query;
-use toolbox::value::{Extreme, Op};
 
 use super::{Function, Node, Pattern, literal_of};
 

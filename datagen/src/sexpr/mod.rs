@@ -8,10 +8,10 @@ mod tree;
 
 pub use graph_query::graph_query;
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern};
-use toolbox::term::{Literal, Term};
-use toolbox::value::{Extreme, Op};
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern};
+use kg::term::{Literal, Term};
+use kg::value::{Extreme, Op};
 
 use crate::algebra::{
     aggregate, compare, distinct, filter, iri, join, literal, select, triple, values, variable, xsd,

@@ -1,6 +1,6 @@
 //! From trees to patterns: `(AND a b)`, `(JOIN r a)`, `(JOIN (R r) a)`, `(ARGMAX a r)`, `(ARGMIN a r)`, `(COUNT a)`, `(lt r v)` and its like.
 
-use toolbox::value::{Extreme, Op};
+use kg::value::{Extreme, Op};
 
 use super::parse::Tree;
 use super::{Function, Node, Pattern, SexprError, literal_of};

@@ -126,7 +126,7 @@ pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'s
     if things.clone().next().is_none() {
         return Some("it is about classes and relations only");
     }
-    let asked = |&(s, o): &(toolbox::term::NodeId, toolbox::term::NodeId)| {
+    let asked = |&(s, o): &(kg::term::NodeId, kg::term::NodeId)| {
         let value = kg.term(o).as_literal().is_some();
         // A literal of a thing with a name, a thing by a thing with a name, or by a statement that such a thing hangs on.
         let reached = |node| {
@@ -157,7 +157,7 @@ pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'s
 
 /// Why no question can be asked about a class, if so.
 pub(super) fn unnamed(profile: &Profile<'_>, class: &Class) -> Option<&'static str> {
-    let named = |&node: &toolbox::term::NodeId| {
+    let named = |&node: &kg::term::NodeId| {
         !profile.is_statement(node) || !profile.kg.out_relations(node).is_empty()
     };
     if class.sample.iter().any(named) {

@@ -10,36 +10,36 @@
 //! seeds give equal questions on any number of threads.
 
 mod coverage;
-mod draw;
 mod lexicon;
 mod phrase;
 mod plan;
 mod profile;
-mod say;
+mod sample;
+mod verbalize;
 mod words;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use kg::term::NodeId;
+use kg::{Kg, fold};
 use rayon::prelude::*;
 use toolbox::exec::ExcludeWhen;
-use toolbox::kg::{Kg, fold};
 use toolbox::link;
 use toolbox::rank::lexical;
-use toolbox::term::NodeId;
 
 pub use coverage::{Coverage, Uncovered};
 
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::verify::{self, VerifyOptions};
 use crate::{Error, hash};
-use draw::{Draw, Focus, SHAPES};
+use common::rng::Rng;
 use lexicon::Lexicon;
 use plan::Ask;
 use profile::{Profile, Tail};
-use say::Say;
-use words::Rng;
+use sample::{Draw, Focus, SHAPES};
+use verbalize::Say;
 
 /// How questions are made.
 #[derive(Clone)]

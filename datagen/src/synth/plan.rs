@@ -1,15 +1,15 @@
 //! What is asked, as a tree: sets of things described from the inside out, and the SPARQL algebra of each. Wording and query are made from
 //! the same tree, so that they cannot drift apart.
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
 };
-use toolbox::kg::spargebra::term::{
+use kg::spargebra::term::{
     Literal as AlgebraLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
 };
-use toolbox::term::{Literal, NodeId, Term};
-use toolbox::value::Op;
+use kg::term::{Literal, NodeId, Term};
+use kg::value::Op;
 
 use super::profile::Profile;
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toolbox::kg::Kg;
-use toolbox::term::{Literal, NodeId, RelId, Term};
-use toolbox::value::Kind;
+use kg::Kg;
+use kg::term::{Literal, NodeId, RelId, Term};
+use kg::value::Kind;
 
 use super::lexicon::Lexicon;
 use super::phrase::{Phrases, class_nouns};

@@ -2,45 +2,6 @@
 
 use super::lexicon::Lexicon;
 
-/// A generator of pseudo-random numbers (SplitMix64): small, and the same on every machine.
-#[derive(Clone, Debug)]
-pub(super) struct Rng(u64);
-
-impl Rng {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number below `n`; 0 where `n` is 0.
-    pub(super) fn below(&mut self, n: usize) -> usize {
-        // The high half of the product spreads evenly enough for samples of this size.
-        ((u128::from(self.next()) * n as u128) >> 64) as usize
-    }
-
-    /// True with this chance.
-    pub(super) fn chance(&mut self, share: f64) -> bool {
-        ((self.next() >> 11) as f64 / (1_u64 << 53) as f64) < share
-    }
-
-    /// One of the items.
-    pub(super) fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        items.get(self.below(items.len()))
-    }
-
-    /// One of the words; the empty text where there is none.
-    pub(super) fn word<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        self.pick(words).copied().unwrap_or_default()
-    }
-}
-
 /// The parts of a relation's or class's short name that people would say, most specific last: `film.film.directed_by` gives `[film, film,
 /// directed by]`, `http://ex.org/car_makers#ref-country` gives `[car makers, ref country]`, `dbo:birthPlace` gives `[birth place]`.
 pub(super) fn segments(name: &str, lexicon: &Lexicon) -> Vec<String> {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use kg::Kg;
+use kg::spargebra::Query;
+use kg::term::{NodeId, RelId};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Observation, Relation, Session, Shown, ToolError, run_program};
-use toolbox::kg::Kg;
-use toolbox::kg::spargebra::Query;
-use toolbox::term::{NodeId, RelId};
 
 use super::gold::Gold;
 use super::{Verified, VerifyOptions, convert_query, link, relation_name, walked};

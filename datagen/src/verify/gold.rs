@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use kg::term::{NodeId, Term};
+use kg::{Kg, QueryAnswer};
 use toolbox::exec::Value;
-use toolbox::kg::{Kg, QueryAnswer};
-use toolbox::term::{NodeId, Term};
 
 /// The gold query's answer by ids.
 pub(super) enum Gold {

@@ -7,14 +7,14 @@ mod published;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kg::spargebra::Query;
+use kg::term::{NodeId, RelId, Term};
+use kg::{Kg, QueryLimits, parse_query};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Exclude, ExecOptions, Relation, Session, ToolError, Value, run_program};
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::{Kg, QueryLimits, parse_query};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
 use toolbox::rank::{self, Ranker};
-use toolbox::term::{NodeId, RelId, Term};
 
 pub use abstain::abstention;
 use abstain::{absent, give_up};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use kg::{Kg, clean, fold};
 use toolbox::exec::Value;
-use toolbox::kg::{Kg, clean, fold};
 
 use super::gold::describe;
 

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use toolbox::kg::MemoryKg;
-use toolbox::kg::spargebra::algebra::PropertyPathExpression;
-use toolbox::kg::spargebra::term::TermPattern;
-use toolbox::term::{Literal, Term, XSD};
+use kg::FrozenKg;
+use kg::spargebra::algebra::PropertyPathExpression;
+use kg::spargebra::term::TermPattern;
+use kg::term::{Literal, Term, XSD};
 
 use super::{Dice, Fact, Frozen, iri, literal, name};
 
 impl Frozen {
     /// One graph.
-    pub(crate) fn graph(&self, seed: u64) -> MemoryKg {
+    pub(crate) fn graph(&self, seed: u64) -> FrozenKg {
         let mut maker = Maker {
             frozen: self,
             dice: Dice(seed),
@@ -26,7 +26,7 @@ impl Frozen {
             maker.copy(copy);
         }
         maker.noise();
-        MemoryKg::from_triples(maker.triples)
+        FrozenKg::from_triples(maker.triples)
     }
 }
 

@@ -6,15 +6,15 @@ mod maker;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{
     AggregateExpression, Expression, Function, GraphPattern, OrderExpression,
     PropertyPathExpression,
 };
-use toolbox::kg::spargebra::term::{
+use kg::spargebra::term::{
     GroundTerm, Literal as RdfLiteral, NamedNodePattern, TermPattern, Variable,
 };
-use toolbox::term::{Literal, Term, XSD};
+use kg::term::{Literal, Term, XSD};
 
 /// A small generator, so that failures repeat.
 pub(crate) struct Dice(pub u64);
@@ -112,7 +112,7 @@ impl Frozen {
                     let path = match &triple.predicate {
                         NamedNodePattern::NamedNode(name) => name.clone(),
                         NamedNodePattern::Variable(variable) => {
-                            toolbox::kg::spargebra::term::NamedNode::new_unchecked(format!(
+                            kg::spargebra::term::NamedNode::new_unchecked(format!(
                                 "http://ex.org/r/{}",
                                 variable.as_str()
                             ))

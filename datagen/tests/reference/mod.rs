@@ -3,17 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use datagen::back::back;
 use datagen::convert::{Context, GoldProgram, convert};
+use datagen::to_sparql::back;
+use kg::spargebra::Query;
+use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
+use kg::spargebra::term::Variable;
+use kg::term::{Literal, Term};
+use kg::value::sort_key;
+use kg::{FrozenKg, Kg, QueryAnswer, QueryLimits};
 use toolbox::call::{Call, Tool};
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
-use toolbox::kg::spargebra::Query;
-use toolbox::kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
-use toolbox::kg::spargebra::term::Variable;
-use toolbox::kg::{Kg, MemoryKg, QueryAnswer, QueryLimits};
 use toolbox::link::Linked;
-use toolbox::term::{Literal, Term};
-use toolbox::value::sort_key;
 
 /// Answers of a query.
 pub(crate) struct Reference {
@@ -24,7 +24,7 @@ pub(crate) struct Reference {
 }
 
 impl Reference {
-    pub(crate) fn of(kg: &MemoryKg, query: &Query) -> Option<Self> {
+    pub(crate) fn of(kg: &FrozenKg, query: &Query) -> Option<Self> {
         let given = answers(kg, query)?;
         let tied = match query {
             Query::Select { pattern, .. } => ties(kg, pattern).unwrap_or_else(|| given.clone()),
@@ -39,7 +39,7 @@ impl Reference {
 }
 
 /// The first column of a query's rows; `true` or `false` of ASK.
-pub(crate) fn answers(kg: &MemoryKg, query: &Query) -> Option<BTreeSet<Term>> {
+pub(crate) fn answers(kg: &FrozenKg, query: &Query) -> Option<BTreeSet<Term>> {
     match kg.query(query, QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => Some(
             rows.into_iter()
@@ -54,7 +54,7 @@ pub(crate) fn answers(kg: &MemoryKg, query: &Query) -> Option<BTreeSet<Term>> {
 }
 
 /// All answers of `ORDER BY … LIMIT`, those included that the order puts beside the last one.
-fn ties(kg: &MemoryKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
+fn ties(kg: &FrozenKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
     let (mut at, mut slice, mut project) = (pattern, None, None);
     loop {
         match at {
@@ -127,7 +127,7 @@ fn ties(kg: &MemoryKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
 
 /// Answers with the text by which their row is sorted.
 fn keyed(
-    kg: &MemoryKg,
+    kg: &FrozenKg,
     inner: &GraphPattern,
     answer: Variable,
     key: &Expression,
@@ -175,13 +175,13 @@ pub(crate) enum Outcome {
 }
 
 /// The program's answer, in the terms of the query's.
-pub(crate) fn run(kg: &MemoryKg, program: &GoldProgram) -> Result<BTreeSet<Term>, String> {
+pub(crate) fn run(kg: &FrozenKg, program: &GoldProgram) -> Result<BTreeSet<Term>, String> {
     run_calls(kg, &program.calls, &program.exclude)
 }
 
 /// The answer of calls, relation lists skipped.
 pub(crate) fn run_calls(
-    kg: &MemoryKg,
+    kg: &FrozenKg,
     calls: &[Call],
     exclude: &[Term],
 ) -> Result<BTreeSet<Term>, String> {
@@ -229,7 +229,7 @@ pub(crate) struct WayBack {
 
 /// The law of `back`: the query's answers are the program's, and so are those of the query's program where it converts.
 pub(crate) fn way_back(
-    kg: &MemoryKg,
+    kg: &FrozenKg,
     calls: &[Call],
     exclude: &[Term],
     answer: &BTreeSet<Term>,
@@ -302,7 +302,7 @@ pub(crate) fn way_back(
 }
 
 /// Converts a query on a graph and compares the answers.
-pub(crate) fn compare(kg: &MemoryKg, query: &Query, reference: &Reference) -> Outcome {
+pub(crate) fn compare(kg: &FrozenKg, query: &Query, reference: &Reference) -> Outcome {
     let program = match convert(
         query,
         &Context {
@@ -343,7 +343,7 @@ pub(crate) fn compare(kg: &MemoryKg, query: &Query, reference: &Reference) -> Ou
 }
 
 /// A graph as text.
-pub(crate) fn triples(kg: &MemoryKg) -> String {
+pub(crate) fn triples(kg: &FrozenKg) -> String {
     kg.triples()
         .map(|(s, p, o)| format!("{} {} {} .", kg.term(s), kg.term(p.node()), kg.term(o)))
         .collect::<Vec<_>>()

@@ -3,12 +3,12 @@
 
 use std::time::Instant;
 
+use common::transcript::{Part, Role, Turn};
+use kg::Kg;
+use kg::term::{Literal, Term};
 use toolbox::answer::{Answer, AnswerValue, Member, Provenance};
-use toolbox::kg::Kg;
-use toolbox::phrase::Phrase;
-use toolbox::term::{Literal, Term};
+use toolbox::grammar::Grammar;
 use toolbox::trace::Event;
-use toolbox::transcript::{Part, Role, Turn};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -62,7 +62,7 @@ pub(super) fn instead(
         turns: turns.clone(),
     });
     let begun = Instant::now();
-    let written = planner.write(&turns, &Phrase::free(1, LONGEST, ""))?;
+    let written = planner.write(&turns, &Grammar::free(1, LONGEST, ""))?;
     let model_seconds = begun.elapsed().as_secs_f64();
     if planner.constrained() {
         events.push(Event::Tokens {
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn texts_are_read_as_truths_numbers_and_names() {
-        let kg = toolbox::kg::MemoryKg::from_triples(Vec::new());
+        let kg = kg::FrozenKg::from_triples(Vec::new());
         assert_eq!(read(&kg, "Yes."), AnswerValue::Truth(true));
         assert_eq!(read(&kg, " 42 "), AnswerValue::Number(42));
         let AnswerValue::Set(members) = read(&kg, "Paris | | Rome|Paris") else {

@@ -5,12 +5,12 @@ use std::time::Instant;
 use toolbox::answer::Answer;
 use toolbox::call::parse_call;
 use toolbox::exec::{ExecOptions, Session, ToolError};
-use toolbox::memory::{Conversation, Layout};
+use toolbox::prompt::{Conversation, Layout};
 use toolbox::trace::{Event, ResultText};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
-use crate::planner::{Moment, Planner};
+use crate::planner::{Planner, PlannerInput};
 
 /// Most steps of a question (the authors' code); whoever is held to what is live must end with the last of them.
 const STEPS: usize = 30;
@@ -57,7 +57,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         });
         // Propose, under the constraint of what is live.
         let begun = Instant::now();
-        let proposal = planner.propose(&Moment {
+        let proposal = planner.propose(&PlannerInput {
             session: &session,
             template: task.template,
             turns,

@@ -3,20 +3,20 @@
 pub mod direct;
 pub mod kg_agent;
 pub mod oda;
+pub mod path_baselines;
 pub mod robust;
 pub mod triad;
-pub mod walk;
 
+use common::transcript::Turn;
+use kg::Kg;
+use kg::term::NodeId;
 use serde::{Deserialize, Serialize};
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::exec::ExecOptions;
-use toolbox::kg::Kg;
 use toolbox::link::Linked;
-use toolbox::memory::{Agent, Template};
 use toolbox::oda::OdaOptions;
-use toolbox::term::NodeId;
+use toolbox::prompt::{Agent, Template};
 use toolbox::trace::{Event, Opening, TRACE_VERSION};
-use toolbox::transcript::Turn;
 
 use crate::InferError;
 use crate::planner::Planner;
@@ -152,8 +152,10 @@ pub fn answer_with(
         AgentKind::Oda(options) => oda::answer(task, options, planner),
         AgentKind::Triad(options) => triad::answer(options, task, planner),
         AgentKind::Direct => direct::answer(&task, planner),
-        AgentKind::Retrieval => walk::answer(agent, walk::Beam::RETRIEVAL, &task),
-        AgentKind::Tog => walk::answer(agent, walk::Beam::TOG, &task),
+        AgentKind::Retrieval => {
+            path_baselines::answer(agent, path_baselines::Beam::RETRIEVAL, &task)
+        }
+        AgentKind::Tog => path_baselines::answer(agent, path_baselines::Beam::TOG, &task),
     }?;
     if may_know && outcome.answer.is_none() && *agent != AgentKind::Direct {
         return direct::instead(kg, question, outcome, planner);
@@ -201,7 +203,7 @@ pub struct Outcome {
     pub answer: Answer,
     /// Everything that happened, for the trace.
     pub events: Vec<Event>,
-    /// The transcript as training samples (see [`toolbox::memory::Conversation::into_samples`]).
+    /// The transcript as training samples (see [`toolbox::prompt::Conversation::into_samples`]).
     pub samples: Vec<Vec<Turn>>,
     /// Calls executed.
     pub calls: usize,

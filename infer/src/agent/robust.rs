@@ -4,18 +4,18 @@
 
 use std::time::Instant;
 
+use common::transcript::{Part, Role, Turn};
+use kg::Kg;
 use serde::{Deserialize, Serialize};
 use toolbox::answer::Answer;
 use toolbox::call::{Call, Target, Tool, parse_call};
 use toolbox::exec::{Observation, Session, Value, lists_relations};
-use toolbox::kg::Kg;
-use toolbox::memory::Conversation;
+use toolbox::prompt::Conversation;
 use toolbox::trace::{Event, Ranked, ResultText};
-use toolbox::transcript::{Part, Role, Turn};
 
 use super::{Outcome, Task, opening};
 use crate::InferError;
-use crate::planner::{Moment, Planner};
+use crate::planner::{Planner, PlannerInput};
 
 /// How the loop deals with failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -225,7 +225,7 @@ fn grow(
         }
         for ask in 0..=mode.reasks {
             let begun = Instant::now();
-            let moment = Moment {
+            let moment = PlannerInput {
                 session: &session,
                 template: task.template,
                 turns: &turns,
@@ -367,9 +367,8 @@ fn fits(question: &str, answer: &Value, kg: &dyn Kg) -> Result<(), String> {
         "is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can",
     ]);
     let names = begins(&["who", "whom", "whose", "where", "which", "when"]);
-    let literals = |set: &[toolbox::term::NodeId]| {
-        set.iter().all(|&node| kg.term(node).as_literal().is_some())
-    };
+    let literals =
+        |set: &[kg::term::NodeId]| set.iter().all(|&node| kg.term(node).as_literal().is_some());
     match answer {
         Value::Set(set) if set.is_empty() => Ok(()),
         Value::Set(set) if counts && !literals(set) => {
@@ -394,7 +393,7 @@ mod tests {
 
     #[test]
     fn answers_fit_the_first_words_of_a_question() {
-        let kg = toolbox::kg::MemoryKg::from_triples(Vec::new());
+        let kg = kg::FrozenKg::from_triples(Vec::new());
         let empty = Value::Set(Vec::new().into());
         for (question, answer, good) in [
             ("How many films did she direct?", Value::Int(3), true),

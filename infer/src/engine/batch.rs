@@ -24,12 +24,12 @@ pub struct Batch {
     engine: Engine,
     /// The threads that multiply.
     pool: rayon::ThreadPool,
-    desk: Mutex<Desk>,
+    desk: Mutex<BatchQueue>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Desk {
+struct BatchQueue {
     /// Sessions there are.
     seats: usize,
     /// What is waiting for a step.
@@ -81,7 +81,7 @@ impl Batch {
         &self.engine
     }
 
-    fn desk(&self) -> MutexGuard<'_, Desk> {
+    fn desk(&self) -> MutexGuard<'_, BatchQueue> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -171,7 +171,7 @@ fn share(waiting: &[usize], threads: usize, room: usize) -> Vec<Vec<(usize, usiz
 }
 
 /// A session's place in a batch; given up when it is dropped.
-pub(crate) struct Seat(Arc<Batch>);
+pub(crate) struct BatchSlot(Arc<Batch>);
 
 /// Puts the desk in order if a step panics, so that nobody waits for ever.
 struct Step<'a> {
@@ -199,7 +199,7 @@ impl Drop for Step<'_> {
     }
 }
 
-impl Seat {
+impl BatchSlot {
     pub(crate) fn take(batch: &Arc<Batch>) -> Self {
         batch.desk().seats += 1;
         Self(Arc::clone(batch))
@@ -292,7 +292,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for BatchSlot {
     fn drop(&mut self) {
         self.0.desk().seats -= 1;
         self.0.changed.notify_all();

@@ -3,7 +3,7 @@ use super::EngineError;
 use super::mask;
 use super::sample::{Decision, Sampler, Sampling};
 use super::trie::TokenTrie;
-use toolbox::call::accept::Acceptor;
+use common::acceptor::Acceptor;
 
 /// Next bytes up to which settled tokens are checked against every way on.
 const LOOKAHEAD: usize = 8;

@@ -3,8 +3,8 @@
 //! A token may follow exactly where the acceptor takes all of its bytes. Nothing else is ever allowed: a state from which no token can be
 //! written is an error, never an invalid text.
 use super::trie::TokenTrie;
+use common::acceptor::Acceptor;
 use std::collections::HashMap;
-use toolbox::call::accept::Acceptor;
 
 /// The longest run of forced bytes taken at once, so that an acceptor that loops for ever is no trap.
 const MAX_FORCED: usize = 4096;

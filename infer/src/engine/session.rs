@@ -1,5 +1,5 @@
 //! One conversation's place in a model: which tokens are in the cache, and the logits after the last of them.
-use super::batch::{Batch, Seat};
+use super::batch::{Batch, BatchSlot};
 use super::cache::KvCache;
 use super::kernels::log_sum_exp;
 use super::llama::{Llama, Scratch};
@@ -83,7 +83,7 @@ pub struct Session {
     logits_at: usize,
     prefilled: usize,
     /// Where steps are taken together with other sessions, if they are.
-    seat: Option<Arc<Seat>>,
+    seat: Option<Arc<BatchSlot>>,
 }
 
 impl Session {
@@ -106,7 +106,7 @@ impl Session {
     /// An empty session that takes its steps together with the batch's other sessions. Each belongs on a thread of its own.
     pub fn in_batch(batch: &Arc<Batch>) -> Self {
         Self {
-            seat: Some(Arc::new(Seat::take(batch))),
+            seat: Some(Arc::new(BatchSlot::take(batch))),
             ..Self::new(batch.engine())
         }
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use common::acceptor::Acceptor;
+use common::transcript::{Role, Turn};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder};
-use toolbox::call::accept::Acceptor;
 use toolbox::call::{CallAcceptor, Except};
-use toolbox::memory::{Agent, Template};
-use toolbox::phrase::{Phrase, PhraseAcceptor};
-use toolbox::transcript::{Role, Turn};
+use toolbox::grammar::{Grammar, GrammarAcceptor};
+use toolbox::prompt::{Agent, Template};
 
-use super::{Moment, Planner, Proposal};
+use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
 use crate::engine::{
     self, Batch, Engine, Generated, Limits, Processor, Sampling, TokenTrie, Vocab,
@@ -280,7 +280,7 @@ impl Planner for LocalPlanner {
         self.held = None;
     }
 
-    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         self.decode(
             moment.turns,
             &CallAcceptor::new(moment.session.live(moment.template.naming)),
@@ -290,7 +290,7 @@ impl Planner for LocalPlanner {
 
     fn propose_except(
         &mut self,
-        moment: &Moment<'_, '_>,
+        moment: &PlannerInput<'_, '_>,
         refused: &[String],
         choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
@@ -313,14 +313,14 @@ impl Planner for LocalPlanner {
         Ok(Some(proposal))
     }
 
-    fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
+    fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError> {
         // Free text could say the same words and mean them.
-        let nothing = if matches!(phrase, Phrase::Free { .. }) {
+        let nothing = if matches!(phrase, Grammar::Free { .. }) {
             &[]
         } else {
             NOTHING
         };
-        self.decode(turns, &PhraseAcceptor::new(phrase), nothing)
+        self.decode(turns, &GrammarAcceptor::new(phrase), nothing)
     }
 
     fn constrained(&self) -> bool {

@@ -4,11 +4,11 @@ mod local;
 mod remote;
 mod shots;
 
+use common::transcript::Turn;
 use toolbox::call::Call;
 use toolbox::exec::Session;
-use toolbox::memory::Template;
-use toolbox::phrase::Phrase;
-use toolbox::transcript::Turn;
+use toolbox::grammar::Grammar;
+use toolbox::prompt::Template;
 
 use crate::InferError;
 
@@ -17,7 +17,7 @@ pub use remote::{Constraint, RemoteOptions, RemotePlanner};
 pub use shots::shots;
 
 /// What a planner sees when it must write a call.
-pub struct Moment<'a, 'g> {
+pub struct PlannerInput<'a, 'g> {
     /// The question so far.
     pub session: &'a Session<'g>,
     /// How it is rendered.
@@ -50,7 +50,7 @@ pub trait Planner {
     ///
     /// # Errors
     /// [`InferError`] when no call can be written at all.
-    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError>;
+    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError>;
     /// The next call, and none of `refused`; nothing where nothing else can be written. Planners that are not
     /// [`constrained`](Self::constrained) may write one of them all the same. `choice` is its place among several that are kept side by side,
     /// which are compared by the model's own probability of the whole text.
@@ -59,7 +59,7 @@ pub trait Planner {
     /// [`InferError`] when no call can be written at all.
     fn propose_except(
         &mut self,
-        moment: &Moment<'_, '_>,
+        moment: &PlannerInput<'_, '_>,
         refused: &[String],
         choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
@@ -71,7 +71,7 @@ pub trait Planner {
     ///
     /// # Errors
     /// [`InferError`] when no turn can be written at all.
-    fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError>;
+    fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError>;
     /// Whether everything it writes is held to what is live, so that no call can be invalid.
     fn constrained(&self) -> bool;
 }
@@ -94,7 +94,7 @@ impl Oracle {
 }
 
 impl Planner for Oracle {
-    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         let call = self
             .calls
             .next()
@@ -106,7 +106,7 @@ impl Planner for Oracle {
     }
 
     /// Calls are all it has: the gold turns of other agents are replayed by [`Scripted`].
-    fn write(&mut self, _turns: &[Turn], _phrase: &Phrase) -> Result<Proposal, InferError> {
+    fn write(&mut self, _turns: &[Turn], _phrase: &Grammar) -> Result<Proposal, InferError> {
         Err(InferError::ScriptEnded { given: 0 })
     }
 
@@ -153,11 +153,11 @@ impl Scripted {
 }
 
 impl Planner for Scripted {
-    fn propose(&mut self, _moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(&mut self, _moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         self.next()
     }
 
-    fn write(&mut self, _turns: &[Turn], _phrase: &Phrase) -> Result<Proposal, InferError> {
+    fn write(&mut self, _turns: &[Turn], _phrase: &Grammar) -> Result<Proposal, InferError> {
         self.next()
     }
 

@@ -6,16 +6,16 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use common::acceptor::Acceptor;
+use common::transcript::{Part, Role, Turn};
 use serde_json::{Value, json};
 use toolbox::call::CallAcceptor;
-use toolbox::call::accept::Acceptor;
 use toolbox::gbnf;
-use toolbox::memory::Agent;
-use toolbox::phrase::Phrase;
-use toolbox::transcript::{Part, Role, Turn};
+use toolbox::grammar::Grammar;
+use toolbox::prompt::Agent;
 
 use super::shots::{instructions, shots};
-use super::{Moment, Planner, Proposal};
+use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
 
 /// Longest body that is read of a response.
@@ -302,20 +302,20 @@ impl RemotePlanner {
 }
 
 impl Planner for RemotePlanner {
-    fn propose(&mut self, moment: &Moment<'_, '_>) -> Result<Proposal, InferError> {
+    fn propose(&mut self, moment: &PlannerInput<'_, '_>) -> Result<Proposal, InferError> {
         self.call(moment, &[])
     }
 
     fn propose_except(
         &mut self,
-        moment: &Moment<'_, '_>,
+        moment: &PlannerInput<'_, '_>,
         refused: &[String],
         _choice: Option<usize>,
     ) -> Result<Option<Proposal>, InferError> {
         self.call(moment, refused).map(Some)
     }
 
-    fn write(&mut self, turns: &[Turn], phrase: &Phrase) -> Result<Proposal, InferError> {
+    fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError> {
         self.ask(
             turns,
             &|| gbnf::of_phrase(phrase),
@@ -331,7 +331,11 @@ impl Planner for RemotePlanner {
 
 impl RemotePlanner {
     /// A call that is live and none of `refused`.
-    fn call(&self, moment: &Moment<'_, '_>, refused: &[String]) -> Result<Proposal, InferError> {
+    fn call(
+        &self,
+        moment: &PlannerInput<'_, '_>,
+        refused: &[String],
+    ) -> Result<Proposal, InferError> {
         let acceptor = CallAcceptor::new(moment.session.live(moment.template.naming));
         let start = acceptor.start();
         let examples = || {

@@ -1,9 +1,9 @@
 //! Worked examples for models that were not trained on our dialogues (Triad's few-shot mode, spec C.1; the same for the other agents): conversations on the
 //! demo graph, as `datagen` renders them. A test holds them to what is rendered today.
 
+use common::transcript::{Part, Role, Turn};
 use serde::Deserialize;
-use toolbox::memory::Agent;
-use toolbox::transcript::{Part, Role, Turn};
+use toolbox::prompt::Agent;
 
 use crate::InferError;
 

@@ -7,7 +7,7 @@ use infer::engine::{
     generate_free, mask,
 };
 use model::ModelConfig;
-use toolbox::call::accept::Acceptor;
+use common::acceptor::Acceptor;
 
 use crate::grammar::{Grammar, PIECES, Tokens, accepted};
 use crate::support::{Rng, config, engine, random_ids, random_weights};

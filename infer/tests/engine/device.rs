@@ -211,8 +211,8 @@ fn decoding_writes_the_same_texts() {
         end: 299,
         adds_space: false,
     };
-    let phrase = toolbox::phrase::Phrase::free(3, 30, "");
-    let acceptor = toolbox::phrase::PhraseAcceptor::new(&phrase);
+    let phrase = toolbox::grammar::Grammar::free(3, 30, "");
+    let acceptor = toolbox::grammar::GrammarAcceptor::new(&phrase);
     let encode = |text: &str| text.bytes().map(u32::from).collect::<Vec<u32>>();
     let write = |session: &mut Session, prompt: &[u32]| {
         let limits = Limits { max_new_tokens: 40 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use infer::engine::{TokenTrie, Vocab, mask};
-use toolbox::call::accept::Acceptor;
+use common::acceptor::Acceptor;
 
 use crate::support::Rng;
 

@@ -3,13 +3,13 @@
 use anyhow::{Context, Result, bail};
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
+use kg::Kg;
 use serde_json::json;
-use toolbox::kg::Kg;
 
 use super::{Laps, Made, finish, samples};
 use crate::Outcome;
 use crate::cli::{DemoArgs, EntitySource, KgArg, KgLoadArgs, SampleArgs, SynthArgs};
-use crate::commands::{datagen as sources, kg};
+use crate::commands::{datagen as sources, graph};
 use crate::ui::Ui;
 
 /// Share of the questions that are kept out of training and measured on.
@@ -22,7 +22,7 @@ const SHOWN: usize = 3;
 pub(super) fn run(args: &DemoArgs, ui: &Ui) -> Result<Outcome> {
     let mut laps = Laps::new();
     let loading = KgLoadArgs::plain(args.out.join("graph"), args.graph.clone());
-    let (graph, manifest) = kg::load_files(&loading, ui)?;
+    let (graph, manifest) = graph::load_files(&loading, ui)?;
     ui.say(format!(
         "1. loaded {} triples into {}",
         manifest.triples,

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use datagen::question::{GoldQuery, GoldQuestion};
 use datagen::verify;
+use kg::term::Term;
+use kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::answer::{Answer, AnswerValue, Member};
-use toolbox::kg::{Kg, QueryAnswer, QueryLimits, fold};
 use toolbox::metrics::Answers;
-use toolbox::term::Term;
 
 /// Gold answers, and how predictions are brought into their form.
 pub(super) struct Gold {
@@ -128,14 +128,14 @@ fn comparable(term: &Term) -> String {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use kg::term::Literal;
     use toolbox::answer::Provenance;
     use toolbox::exec::ExcludeWhen;
     use toolbox::metrics::score;
-    use toolbox::term::Literal;
 
     #[test]
     fn an_alias_counts_as_the_answer_it_stands_for() {
-        let graph = toolbox::kg::MemoryKg::from_triples(Vec::new());
+        let graph = kg::FrozenKg::from_triples(Vec::new());
         let question = GoldQuestion {
             id: "1".to_owned(),
             source: "trex".to_owned(),

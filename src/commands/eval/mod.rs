@@ -18,8 +18,8 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use datagen::question::GoldQuestion;
 use datagen::read::ReadOptions;
+use kg::Kg;
 use serde_json::json;
-use toolbox::kg::Kg;
 use toolbox::rank::Ranker;
 
 pub(crate) use self::run::evaluate;
@@ -27,14 +27,14 @@ pub(crate) use self::setting::{Planning, Setting};
 pub(crate) use self::table::{head, row};
 pub(crate) use self::write::write;
 
-use super::{datagen as sources, kg, ranking};
+use super::{datagen as sources, graph, ranking};
 use crate::Outcome;
 use crate::cli::{EntitySource, EvalArgs};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
     write::check_target(&args.out)?;
-    let graph = kg::open(&args.answering.graph)?;
+    let graph = graph::open(&args.answering.graph)?;
     let ranker = ranking::open(&args.answering.ranking)?;
     let settings = settings(args, &ranker)?;
     for setting in &settings {

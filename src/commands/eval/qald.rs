@@ -1,8 +1,8 @@
 //! Predictions in QALD's JSON, which the evaluators of that challenge read.
 
+use kg::term::Term;
 use serde_json::{Value, json};
 use toolbox::answer::AnswerValue;
-use toolbox::term::Term;
 
 use super::run::Prediction;
 
@@ -57,8 +57,8 @@ fn term(term: &Term) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kg::term::Literal;
     use toolbox::answer::Member;
-    use toolbox::term::Literal;
 
     #[test]
     fn truths_numbers_and_terms_have_their_forms() {

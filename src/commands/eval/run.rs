@@ -17,15 +17,15 @@ use infer::agent::{
     AgentKind, Linkable, Outcome as Answered, PLANNER_FAILED, Survived, Task, answer_with,
 };
 use infer::planner::{Oracle, Planner, Scripted};
+use kg::Kg;
+use kg::term::{NodeId, RelId};
 use rayon::prelude::*;
 use serde::Serialize;
 use toolbox::answer::{AnswerValue, Provenance};
 use toolbox::call::parse_program;
 use toolbox::exec::{Exclude, ExecOptions};
-use toolbox::kg::Kg;
 use toolbox::link::{self, Linked};
 use toolbox::metrics::{Metrics, Scored, Scores, score};
-use toolbox::term::{NodeId, RelId};
 
 use super::gold::Gold;
 use super::setting::{Planning, Setting};

@@ -8,7 +8,7 @@ use infer::agent::AgentKind;
 use infer::engine::Batch;
 use infer::planner::{LocalModel, LocalPlanner, Planner, RemotePlanner, Scripted};
 use toolbox::exec::ExcludeWhen;
-use toolbox::memory::Template;
+use toolbox::prompt::Template;
 use toolbox::rank::Ranker;
 
 use crate::cli::{AnsweringArgs, EntitySource, Served};

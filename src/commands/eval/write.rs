@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
+use common::fs;
+use common::fs::StagedFolder;
 use datagen::linking::Linking;
-use model::atomic::StagedFolder;
 use serde::Serialize;
 use serde_json::json;
-use toolbox::replace;
 
 use super::compare::Beside;
 use super::run::Evaluated;
@@ -26,12 +26,12 @@ pub(super) fn check_target(out: &Path) -> Result<()> {
         out.join("report.html").is_file()
             && (measured(out) || agents().any(|folder| measured(&folder)))
     };
-    replace::check(out, ours).map_err(|error| anyhow!("{}: {error}", out.display()))
+    fs::check(out, ours).map_err(|error| anyhow!("{}: {error}", out.display()))
 }
 
 /// Whether a folder has what one agent came to.
 fn measured(folder: &Path) -> bool {
-    replace::has(folder, &["metrics.json", "predictions.jsonl"])
+    fs::has(folder, &["metrics.json", "predictions.jsonl"])
 }
 
 /// Writes what one agent or several came to: report.html, and for each metrics.json, predictions.jsonl, predictions.qald.json, skipped.jsonl and, if asked

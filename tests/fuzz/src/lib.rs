@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use datagen::convert::{Context, convert};
 use datagen::read::{ReadOptions, Source, readers};
+use common::acceptor::Acceptor;
+use kg::term::{Literal, NodeId, Term};
+use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, QueryLimits, parse_query};
 use toolbox::call::{
-    Acceptor, CallAcceptor, Live, LiveSet, parse_call, parse_call_lenient, parse_program,
+    CallAcceptor, Live, LiveSet, parse_call, parse_call_lenient, parse_program,
     parse_program_lenient, print_program,
 };
-use toolbox::kg::{FrozenKg, GraphFolder, Kg, LoadOptions, MemoryKg, QueryLimits, parse_query};
-use toolbox::term::{Literal, NodeId, Term};
 
 /// A function that is fuzzed.
 pub type Target = fn(&[u8]);
@@ -127,7 +128,7 @@ pub fn acceptor(bytes: &[u8]) {
 }
 
 /// A few films, of which queries may ask anything.
-static FILMS: LazyLock<MemoryKg> = LazyLock::new(|| {
+static FILMS: LazyLock<FrozenKg> = LazyLock::new(|| {
     let iri = |name: &str| Term::Iri(format!("http://a.test/{name}"));
     let typed = |i: usize| {
         [
@@ -150,7 +151,7 @@ static FILMS: LazyLock<MemoryKg> = LazyLock::new(|| {
             iri(&format!("p{}", i % 3)),
         ]
     };
-    MemoryKg::from_triples((0..9).flat_map(|i| [typed(i), year(i), by(i)]))
+    FrozenKg::from_triples((0..9).flat_map(|i| [typed(i), year(i), by(i)]))
 });
 
 /// SPARQL, parsed, run and converted, with and without a graph.
@@ -225,7 +226,7 @@ pub fn graph(bytes: &[u8]) {
     ] {
         let file = scratch().join(name);
         if fs::write(&file, bytes).is_ok() {
-            let _ = MemoryKg::load(&[file], &LoadOptions::default(), &|_| {});
+            let _ = FrozenKg::load(&[file], &LoadOptions::default(), &|_| {});
         }
     }
 }

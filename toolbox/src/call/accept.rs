@@ -7,28 +7,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use common::acceptor::Acceptor;
+
 use super::ast::Tool;
 use super::grammar::{Returns, SIGNATURES};
 use crate::limits::MAX_SET_ARGS;
-
-/// A language of byte strings, accepted byte by byte; every reachable state can be completed.
-pub trait Acceptor {
-    /// Where in the language a prefix ends.
-    type State: Clone;
-    /// The state of the empty prefix.
-    fn start(&self) -> Self::State;
-    /// The state after one more byte, or `None` where the byte may not follow.
-    fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State>;
-    /// Whether the text may end here.
-    fn may_end(&self, state: &Self::State) -> bool;
-
-    /// Whether `text` is a whole text of the language.
-    fn accepts(&self, text: &str) -> bool {
-        text.bytes()
-            .try_fold(self.start(), |state, byte| self.step(&state, byte))
-            .is_some_and(|state| self.may_end(&state))
-    }
-}
 
 /// A set that a call may name, with the relations shown for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

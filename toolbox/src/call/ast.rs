@@ -1,7 +1,7 @@
 //! The syntax tree of calls.
 
-use crate::term::Literal;
-use crate::value::{Extreme, Op};
+use kg::term::Literal;
+use kg::value::{Extreme, Op};
 
 /// The thirteen tools of KG-Agent's toolbox (Table 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

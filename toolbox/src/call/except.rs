@@ -1,6 +1,6 @@
 //! A language without some of its texts: how a planner is kept from writing what has been refused or already done.
 
-use super::accept::Acceptor;
+use common::acceptor::Acceptor;
 
 /// The texts of `inner` but for some. Every reachable prefix can still be completed.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl<A: Acceptor> Acceptor for Except<'_, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phrase::{Phrase, PhraseAcceptor};
+    use crate::grammar::{Grammar, GrammarAcceptor};
 
     fn all<A: Acceptor>(acceptor: &A) -> Vec<String> {
         let mut open = vec![(Vec::new(), acceptor.start())];
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn what_is_taken_out_cannot_be_written_and_all_else_can() {
         let words = ["a", "ab", "abc", "abd", "b", "bcd", "bce"];
-        let phrase = PhraseAcceptor::new(&Phrase::one_of(words));
+        let phrase = GrammarAcceptor::new(&Grammar::one_of(words));
         for bits in 0u32..1 << words.len() {
             let out: Vec<&str> = words
                 .iter()

@@ -20,7 +20,7 @@ mod grammar;
 mod parse;
 mod print;
 
-pub use accept::{Acceptor, CallAcceptor, CallState, Live, LiveSet};
+pub use accept::{CallAcceptor, CallState, Live, LiveSet};
 pub use ast::{Arg, Call, Handle, HandleKind, Target, Tool};
 pub use except::{Except, ExceptState};
 pub use grammar::{Param, Returns, SIGNATURES, Signature, tool_list};

@@ -3,8 +3,8 @@
 use super::ast::{Arg, Call, Handle, HandleKind, Target, Tool};
 use super::grammar::{Param, Returns, SIGNATURES};
 use super::print::{is_delimiter, looks_literal};
-use crate::term::{Literal, XSD};
-use crate::value::{Extreme, Op};
+use kg::term::{Literal, XSD};
+use kg::value::{Extreme, Op};
 
 /// A byte range of the parsed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

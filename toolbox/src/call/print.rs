@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::ast::{Arg, Call, Handle, Target};
-use crate::term::{Literal, XSD};
-use crate::value::Extreme;
+use kg::term::{Literal, XSD};
+use kg::value::Extreme;
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

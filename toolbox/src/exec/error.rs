@@ -50,7 +50,7 @@ pub enum ToolError {
     },
     /// The label index cannot be read.
     #[error(transparent)]
-    Search(#[from] crate::search::SearchError),
+    Search(#[from] kg::search::SearchError),
     /// A name that is no class of the graph.
     #[error("`{given}` is no class of the graph{}", nearest(near))]
     UnknownClass {

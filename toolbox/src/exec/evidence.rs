@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{EntSet, Observation, Relation, Session, Value};
 use crate::call::{Arg, Call, Target, Tool};
-use crate::kg::proof;
-use crate::term::{NodeId, RelId};
+use kg::proof;
+use kg::term::{NodeId, RelId};
 
 type Triple = (NodeId, RelId, NodeId);
 

@@ -2,10 +2,10 @@
 
 use super::{Relation, Session, Shown, ToolError};
 use crate::call::{Arg, Call};
-use crate::memory;
+use crate::prompt;
 use crate::rank::{Asked, Candidate, LeadsTo};
-use crate::term::{NodeId, RelId};
-use crate::value::Kind;
+use kg::term::{NodeId, RelId};
+use kg::value::Kind;
 
 /// A relation in the ranking of all relations of a set.
 #[derive(Clone, Debug, PartialEq)]
@@ -108,7 +108,7 @@ impl Session<'_> {
                 &ranked,
                 shown,
                 limit,
-                most.saturating_sub(memory::paper_tokens(self, call)),
+                most.saturating_sub(prompt::paper_tokens(self, call)),
             ),
             None => shown,
         }
@@ -116,7 +116,7 @@ impl Session<'_> {
 
     /// A list cut until it costs no more tokens than are left of a prompt; one relation stays, and so does whatever must be shown.
     fn fitting(&self, ranked: &[Ranked], shown: Shown, limit: usize, left: usize) -> Shown {
-        let tokens = |relation: &Relation| memory::listed_tokens(&self.relation_name(*relation));
+        let tokens = |relation: &Relation| prompt::listed_tokens(&self.relation_name(*relation));
         let cost = |shown: &Shown| {
             shown
                 .out

@@ -2,13 +2,13 @@
 
 use super::{Naming, Relation, Session, SetKey, Value};
 use crate::call::{Arg, Live, LiveSet, print_name};
-use crate::kg::Kg;
 use crate::limits;
 use crate::link;
 use crate::mention::{Mentions, Named};
 use crate::rank::{Ranker, best_first};
-use crate::term::{Literal, NodeId};
 use crate::text_values;
+use kg::Kg;
+use kg::term::{Literal, NodeId};
 
 impl Session<'_> {
     /// Everything a call may name now, and how it writes it.

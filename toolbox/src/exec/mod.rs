@@ -21,11 +21,11 @@ pub use types::{
 };
 
 use crate::call::{Arg, Call, Target, Tool};
-use crate::kg::Kg;
 use crate::link::Linked;
 use crate::mention::Mentions;
 use crate::rank::{Candidate, Ranker};
-use crate::term::{NodeId, RelId};
+use kg::Kg;
+use kg::term::{NodeId, RelId};
 
 /// What a set argument denotes, as a key of relation lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use super::{Naming, Relation, Session, SetKey, ToolError, Value};
 use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
-use crate::kg::Kg;
-use crate::term::NodeId;
+use kg::Kg;
+use kg::term::NodeId;
 
 impl Session<'_> {
     /// The call with every handle replaced by the full name it stands for.

@@ -8,8 +8,8 @@ use crate::call::{Arg, Call, Tool};
 use crate::limits;
 use crate::link;
 use crate::rank::best_first;
-use crate::term::{Literal, NodeId, RelId, Term};
-use crate::value::{self, Extreme, Kind, Op};
+use kg::term::{Literal, NodeId, RelId, Term};
+use kg::value::{self, Extreme, Kind, Op};
 
 /// What a tool gave, before it becomes a [`super::Step`].
 pub(super) struct Done {

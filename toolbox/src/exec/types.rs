@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::call::Call;
 use crate::limits;
 use crate::rank::{self, Ranker};
-use crate::term::{Literal, NodeId, RelId};
+use kg::term::{Literal, NodeId, RelId};
 
 /// A set of nodes: sorted, without duplicates.
 pub type EntSet = Arc<[NodeId]>;
@@ -151,7 +151,7 @@ pub struct ExecOptions {
     /// Relations shown per list.
     pub shown: usize,
     /// Tokens that a paper-layout prompt may have, by estimate: lists are cut further where it would have more. See
-    /// [`crate::memory::Template::fit`].
+    /// [`crate::prompt::Template::fit`].
     pub prompt_tokens: Option<usize>,
     /// Calls of one question.
     pub max_steps: usize,

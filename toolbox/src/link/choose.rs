@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::kg::Kg;
 use crate::rank::Ranker;
-use crate::term::NodeId;
+use kg::Kg;
+use kg::term::NodeId;
 
 /// Relations of one candidate that are compared with the question; hubs have thousands, and the first ones tell as much.
 const RELATIONS: usize = 200;

@@ -6,10 +6,10 @@
 
 use super::choose::choose;
 use super::words::{Word, words};
-use crate::kg::Kg;
 use crate::rank::Ranker;
-use crate::search::{Candidate, How, LabelIndex, NameKind, Role, SearchError, normalise};
-use crate::term::NodeId;
+use kg::Kg;
+use kg::search::{Candidate, How, LabelIndex, NameKind, Role, SearchError, normalise};
+use kg::term::NodeId;
 
 /// Words of the longest mention.
 const LONGEST: usize = 14;
@@ -260,7 +260,7 @@ fn reads_as_name(
 /// Whether a word is the name of a class or a word of relations.
 fn is_vocabulary(index: &LabelIndex, text: &str) -> Result<bool, SearchError> {
     let normal = normalise(text);
-    let forms = [Some(normal.clone()), crate::search::singular(&normal)];
+    let forms = [Some(normal.clone()), kg::search::singular(&normal)];
     for form in forms.iter().flatten() {
         if index.knows(form, Role::Class)? || index.knows(form, Role::Relation)? {
             return Ok(true);

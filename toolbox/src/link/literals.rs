@@ -1,6 +1,6 @@
 //! Numbers, dates and quoted strings of a question.
 
-use crate::term::Literal;
+use kg::term::Literal;
 
 /// Numbers, dates and quoted strings of a question, in order, without repeats.
 ///

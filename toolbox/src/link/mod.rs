@@ -11,10 +11,10 @@ pub use literals::literals;
 
 use rustc_hash::FxHashSet;
 
-use crate::kg::Kg;
 use crate::rank::Ranker;
-use crate::search::{Candidate, SearchError, edits_of, letters, nearly, normal_letters, normalise};
-use crate::term::{Literal, NodeId};
+use kg::Kg;
+use kg::search::{Candidate, SearchError, edits_of, letters, nearly, normal_letters, normalise};
+use kg::term::{Literal, NodeId};
 pub(crate) use words::word_spans;
 
 /// What a question is about, as the planner sees it: `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
@@ -104,7 +104,7 @@ pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usiz
 /// Where a question mentions a node by another of its names, or by its label with a few letters wrong.
 fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usize, usize)> {
     let spans = word_spans(question);
-    let names = crate::search::normal_names(kg, node);
+    let names = kg::search::normal_names(kg, node);
     let longest = names
         .iter()
         .map(|name| name.split(' ').count())

@@ -1,5 +1,6 @@
 //! Confidence intervals by bootstrap, the same in every run.
 
+use common::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::score::{SCORES, Scores};
@@ -11,16 +12,6 @@ const TAIL: f64 = 0.025;
 
 /// From and to.
 pub type Interval = [f64; 2];
-
-/// A number below `n` (which is at least 1) and the next state: SplitMix64 and multiply-shift.
-pub(super) fn below(state: &mut u64, n: usize) -> usize {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^= z >> 31;
-    ((u128::from(z) * n as u128) >> 64) as usize
-}
 
 /// The 95 % percentile interval of each score's mean over questions drawn with replacement.
 #[must_use]
@@ -51,11 +42,11 @@ fn resampled<const N: usize>(values: &[[f64; N]], seed: u64) -> Vec<[f64; N]> {
     if values.is_empty() {
         return Vec::new();
     }
-    let mut state = seed;
+    let mut rng = Rng::new(seed);
     let one = |_| {
         let mut sum = [0.0; N];
         for _ in 0..values.len() {
-            let drawn = &values[below(&mut state, values.len())];
+            let drawn = &values[rng.below(values.len())];
             for (total, value) in sum.iter_mut().zip(drawn) {
                 *total += value;
             }

@@ -241,11 +241,12 @@ fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
         .iter()
         .chain(gold)
         .flat_map(|text| text.bytes().chain([0]));
-    let mut state = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    let seed = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
+    let mut rng = common::rng::Rng::new(seed);
     let hits = (0..DRAWS)
-        .filter(|_| members[super::bootstrap::below(&mut state, members.len())])
+        .filter(|_| members[rng.below(members.len())])
         .count();
     hits as f64 / f64::from(DRAWS)
 }

@@ -5,6 +5,7 @@
 
 mod network;
 mod path;
+pub(crate) mod shown;
 mod similarity;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -14,8 +15,8 @@ pub use network::{Hop, Link, PathNetwork};
 pub use path::{PathOptions, Paths, paths};
 pub use similarity::{ByRanker, Similarity, StemSimilarity, Stems, similarity_of};
 
-use crate::kg::Kg;
-use crate::term::{NodeId, RelId};
+use kg::Kg;
+use kg::term::{NodeId, RelId};
 
 /// Head, relation, tail.
 pub type Triple = (NodeId, RelId, NodeId);

@@ -1,7 +1,7 @@
 //! The memory of ODA (spec B.3): reflected triples as a network of paths.
 
 use crate::observe::Triple;
-use crate::term::NodeId;
+use kg::term::NodeId;
 
 /// Something with two ends that can be strung to a path.
 pub trait Link: PartialEq {

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashSet;
 
 use super::{Hop, Link, each_edge};
-use crate::kg::Kg;
-use crate::term::{NodeId, RelId};
+use kg::Kg;
+use kg::term::{NodeId, RelId};
 
 /// Limits of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]

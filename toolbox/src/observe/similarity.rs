@@ -5,9 +5,9 @@ use std::sync::{Arc, LazyLock, RwLock};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
-use crate::kg::Kg;
 use crate::rank::{Ranker, is_stop, stem, words};
-use crate::term::{NodeId, RelId};
+use kg::Kg;
+use kg::term::{NodeId, RelId};
 
 /// Scores triples by relation and far end.
 pub trait Similarity: Send + Sync {

@@ -1,7 +1,7 @@
 //! What may be written next, as a phrase: only sets that are there, only groups that were found, so that nothing can be invented.
 
+use crate::grammar::Grammar;
 use crate::limits::MAX_SET_ARGS as MAX_ARGS;
-use crate::phrase::Phrase;
 
 use super::run::{Awaited, Run};
 use super::{Form, Reflection, read};
@@ -12,14 +12,14 @@ const FACTS: usize = 200;
 impl Run<'_> {
     /// The language of the turn that is awaited. Every text of it can be written, though a comparison of things that do not compare fails.
     #[must_use]
-    pub fn phrase(&self) -> Phrase {
+    pub fn phrase(&self) -> Grammar {
         match self.awaited() {
             Awaited::Action => self.action(),
             Awaited::Reflection if self.options().reflection == Reflection::GeneratedFact => {
-                Phrase::free(1, FACTS, "")
+                Grammar::free(1, FACTS, "")
             }
             Awaited::Reflection => self.reflection(),
-            Awaited::Nothing => Phrase::any([]),
+            Awaited::Nothing => Grammar::any([]),
         }
     }
 
@@ -54,31 +54,31 @@ impl Run<'_> {
         (all, answers)
     }
 
-    fn action(&self) -> Phrase {
+    fn action(&self) -> Grammar {
         let (sets, answers) = self.sets();
         let joined = |tool: &str, sets: &[String]| {
-            let parts = sets.iter().map(Phrase::text);
-            Phrase::seq([
-                Phrase::text(format!("{tool}(")),
-                Phrase::list(parts, ", ", 2, MAX_ARGS),
-                Phrase::text(")"),
+            let parts = sets.iter().map(Grammar::text);
+            Grammar::seq([
+                Grammar::text(format!("{tool}(")),
+                Grammar::list(parts, ", ", 2, MAX_ARGS),
+                Grammar::text(")"),
             ])
         };
         let combined =
-            |sets: &[String]| Phrase::any([joined("intersect", sets), joined("union", sets)]);
+            |sets: &[String]| Grammar::any([joined("intersect", sets), joined("union", sets)]);
         let paper = self.options().form == Form::Paper;
         let mut choices = Vec::new();
         if !self.forced() {
             let open = sets.iter().filter(|set| !self.is_explored(set));
-            let mut open = vec![Phrase::one_of(
+            let mut open = vec![Grammar::one_of(
                 open.filter(|set| !paper || self.is_one(set))
                     .map(String::as_str),
             )];
             if !paper {
                 open.push(combined(&sets));
             }
-            let open = Phrase::any(open);
-            choices.push(Phrase::seq([Phrase::text("neighbor "), open]));
+            let open = Grammar::any(open);
+            choices.push(Grammar::seq([Grammar::text("neighbor "), open]));
             let single: Vec<&String> = sets
                 .iter()
                 .filter(|set| !set.starts_with('c') && self.is_one(set))
@@ -90,42 +90,42 @@ impl Run<'_> {
             choices.extend(
                 pairs
                     .filter(|pair| !self.actions().contains(pair))
-                    .map(Phrase::text),
+                    .map(Grammar::text),
             );
         }
         let any = || {
-            Phrase::any([
-                Phrase::one_of(sets.iter().map(String::as_str)),
+            Grammar::any([
+                Grammar::one_of(sets.iter().map(String::as_str)),
                 combined(&sets),
             ])
         };
-        let answer = Phrase::any([
-            Phrase::text("none"),
-            Phrase::one_of(answers.iter().map(String::as_str)),
+        let answer = Grammar::any([
+            Grammar::text("none"),
+            Grammar::one_of(answers.iter().map(String::as_str)),
             combined(&answers),
-            Phrase::seq([Phrase::text("count "), any()]),
-            Phrase::seq([Phrase::text("judge "), Phrase::one_of(self.comparisons())]),
+            Grammar::seq([Grammar::text("count "), any()]),
+            Grammar::seq([Grammar::text("judge "), Grammar::one_of(self.comparisons())]),
         ]);
-        choices.push(Phrase::seq([Phrase::text("answer "), answer]));
-        Phrase::any(choices)
+        choices.push(Grammar::seq([Grammar::text("answer "), answer]));
+        Grammar::any(choices)
     }
 
     fn is_one(&self, set: &str) -> bool {
         self.members(set).is_some_and(|members| members.len() == 1)
     }
 
-    fn reflection(&self) -> Phrase {
-        let none = Phrase::text("none");
+    fn reflection(&self) -> Grammar {
+        let none = Grammar::text("none");
         if self.found_ways() > 0 {
-            let ways = (0..self.found_ways()).map(|i| Phrase::text(format!("p{i}")));
-            return Phrase::any([none, Phrase::list(ways, "; ", 1, self.found_ways())]);
+            let ways = (0..self.found_ways()).map(|i| Grammar::text(format!("p{i}")));
+            return Grammar::any([none, Grammar::list(ways, "; ", 1, self.found_ways())]);
         }
         let triples = self.found_triples().len();
         if triples > 0 {
-            return Phrase::any([
+            return Grammar::any([
                 none,
-                Phrase::list(
-                    (0..triples).map(|i| Phrase::text(format!("t{i}"))),
+                Grammar::list(
+                    (0..triples).map(|i| Grammar::text(format!("t{i}"))),
                     "; ",
                     1,
                     triples,
@@ -136,14 +136,14 @@ impl Run<'_> {
         let most = items.len();
         let narrowed = self.narrowings();
         let items = items.into_iter().map(|(text, out)| {
-            let text = Phrase::text(text);
+            let text = Grammar::text(text);
             if out {
-                Phrase::seq([text, Phrase::maybe(narrowed.clone())])
+                Grammar::seq([text, Grammar::maybe(narrowed.clone())])
             } else {
                 text
             }
         });
-        Phrase::any([none, Phrase::list(items, "; ", 1, most)])
+        Grammar::any([none, Grammar::list(items, "; ", 1, most)])
     }
 
     /// The groups that the last action found, as they are written, and whether they leave the set.
@@ -168,16 +168,16 @@ impl Run<'_> {
     }
 
     /// ` = e1`, ` > x0`, ` argmax`, ….
-    fn narrowings(&self) -> Phrase {
+    fn narrowings(&self) -> Grammar {
         let linked = self.session().linked();
         let compared = |ops: &[&str], letter: char, many: usize| {
-            let ops = Phrase::one_of(ops.iter().map(|op| format!(" {op} {letter}")));
-            Phrase::seq([ops, Phrase::one_of((0..many).map(|i| i.to_string()))])
+            let ops = Grammar::one_of(ops.iter().map(|op| format!(" {op} {letter}")));
+            Grammar::seq([ops, Grammar::one_of((0..many).map(|i| i.to_string()))])
         };
-        Phrase::any([
+        Grammar::any([
             compared(&["=", "!="], 'e', linked.entities.len()),
             compared(&["=", "!=", ">", ">=", "<", "<="], 'x', linked.values.len()),
-            Phrase::one_of([" argmax", " argmin"]),
+            Grammar::one_of([" argmax", " argmin"]),
         ])
     }
 

@@ -1,4 +1,4 @@
-//! ODA (observe, act, reflect): one question as a [`Run`] that says what has to be written next, as a [`Phrase`](crate::phrase::Phrase), takes
+//! ODA (observe, act, reflect): one question as a [`Run`] that says what has to be written next, as a [`Grammar`](crate::grammar::Grammar), takes
 //! what was written, executes it and keeps the transcript. Data generation and inference drive the same run, so that an example is what a
 //! model sees, byte for byte.
 //!
@@ -94,7 +94,7 @@ impl Default for OdaOptions {
             form: Form::Grouped,
             observation: true,
             observe: ObserveOptions::default(),
-            observation_tokens: crate::see::TOKENS,
+            observation_tokens: crate::observe::shown::TOKENS,
             triple_tokens: 256,
             reflection: Reflection::Model,
             iterations: 8,

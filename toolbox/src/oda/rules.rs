@@ -6,7 +6,7 @@ use rustc_hash::FxHasher;
 
 use crate::exec::Relation;
 use crate::observe::similarity_of;
-use crate::term::{NodeId, RelId};
+use kg::term::{NodeId, RelId};
 
 use super::run::{Awaited, Run};
 use super::{OdaError, Reflection};

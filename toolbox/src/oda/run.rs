@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use crate::answer::Answer;
 use crate::call::{Arg, Call, Tool, parse_call, print_name};
 use crate::exec::{EntSet, Observation, Relation, Session, Shown, Value};
-use crate::memory::{Template, dialogue_question, dialogue_relations, size_word};
+use crate::observe::shown;
 use crate::observe::{
     ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of,
 };
-use crate::see;
-use crate::term::NodeId;
-use crate::transcript::{Part, Role, Turn};
+use crate::prompt::{Template, dialogue_question, dialogue_relations, size_word};
+use common::transcript::{Part, Role, Turn};
+use kg::term::NodeId;
 
 use super::selected::Selected;
 use super::{Act, Form, OdaError, OdaOptions, Pick, Reflection, Say, read_act, read_reflection};
@@ -93,7 +93,7 @@ impl<'g> Run<'g> {
             .map(|(i, &node)| (format!("e{i}"), vec![node]))
             .collect();
         let mut user = dialogue_question(&session, template.naming);
-        user.extend(see::lines(
+        user.extend(shown::lines(
             &session,
             &tasks,
             &options.observe,
@@ -469,7 +469,7 @@ impl<'g> Run<'g> {
             .filter_map(|far| Some((far.clone(), self.members(far)?.to_vec())))
             .filter(|task| !task.1.is_empty())
             .collect();
-        parts.extend(see::lines(
+        parts.extend(shown::lines(
             &self.session,
             &tasks,
             &self.options.observe,

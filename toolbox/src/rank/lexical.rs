@@ -8,8 +8,9 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::name::{Name, Word, mark};
-use super::text::{Profile, is_stop, stem, words};
+use super::text::{Profile, is_stop, stem};
 use super::{Asked, Candidate, LeadsTo, Ranker};
+use kg::words;
 
 /// Weights of what is counted, fitted by a conditional logit on the choices of all sets at hand at once and rounded. Fitting on all sets but
 /// one and testing on that one gives nearly the same recall, so they describe English questions and not one set.

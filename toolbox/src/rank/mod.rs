@@ -10,9 +10,10 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
+pub use kg::words;
 pub use lexical::LexicalRanker;
 pub use shuffled::ShuffledRanker;
-pub use text::{content, is_stop, stem, words};
+pub use text::{content, is_stop, stem};
 
 /// What a relation leads to, seen from the set it is listed for: one far end stands for all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! Words and names as the lexical ranker compares them.
 
-use super::text::{Profile, content, dice, stem, word_grams, words};
+use super::text::{Profile, content, dice, stem, word_grams};
+use kg::words;
 
 /// Similarity of two words below which they have nothing to do with each other (dice of their trigrams).
 const ALIKE: f32 = 0.4;

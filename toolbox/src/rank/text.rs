@@ -2,33 +2,8 @@
 
 use std::sync::LazyLock;
 
+use kg::words;
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// Lower-case words; separators are everything but letters and digits, and changes from lower to upper case.
-#[must_use]
-pub fn words(text: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let mut lower = false;
-    for c in text.chars() {
-        if c.is_alphanumeric() {
-            if c.is_uppercase() && lower && !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-            lower = c.is_lowercase();
-            word.extend(c.to_lowercase());
-        } else {
-            lower = false;
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
-        }
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
 
 /// Words that say nothing about which relation is meant: articles, prepositions, auxiliaries, the words of asking itself.
 const STOP: &str = "a an the of in on at to by for with from as is are was were be been being am do does did has have had having what which \

@@ -15,7 +15,7 @@ pub fn from_graph(session: &Session<'_>, query: &FilledQuery, solved: &Solved) -
         Value::Int(number) => AnswerValue::Number(*number),
         Value::Bool(truth) => AnswerValue::Truth(*truth),
     };
-    let readable = |&(s, p, o): &(_, crate::term::RelId, _)| {
+    let readable = |&(s, p, o): &(_, kg::term::RelId, _)| {
         let nodes = [s, p.node(), o];
         EvidenceTriple {
             triple: nodes.map(|node| kg.term(node)),

@@ -7,7 +7,7 @@ use super::solve::{Bounds, Unsolved, solve};
 use super::template::AnswerType;
 use crate::exec::{Ranked, Relation, Session, Value};
 use crate::rank::Candidate;
-use crate::term::NodeId;
+use kg::term::NodeId;
 
 /// Nodes around which relations are looked for: those of a whole class would take long and say no more.
 const AROUND: usize = 2_000;

@@ -3,11 +3,11 @@
 use super::render;
 use super::task::{Request, SubTask};
 use crate::call::print_name;
-use crate::kg::Kg;
-use crate::memory::one_line;
-use crate::phrase::Phrase;
-use crate::term::NodeId;
-use crate::transcript::{Part, Role, Turn};
+use crate::grammar::Grammar;
+use crate::prompt::one_line;
+use common::transcript::{Part, Role, Turn};
+use kg::Kg;
+use kg::term::NodeId;
 
 /// Meanings of a mention that are shown: the paper's ten.
 pub const MEANINGS: usize = 10;
@@ -44,10 +44,10 @@ pub fn entity_request(
         vec![Part::user(one_line(question).to_lowercase())],
     );
     let handles: Vec<String> = (0..nodes.len()).map(|i| format!("d{i}")).collect();
-    let one = Phrase::one_of(handles);
-    let more = Phrase::maybe(Phrase::seq([Phrase::text(", "), one.clone()]));
+    let one = Grammar::one_of(handles);
+    let more = Grammar::maybe(Grammar::seq([Grammar::text(", "), one.clone()]));
     let phrase = if most > 1 {
-        Phrase::seq([one, more])
+        Grammar::seq([one, more])
     } else {
         one
     };

@@ -6,8 +6,8 @@ use super::TriadError;
 use super::template::{AnswerType, Operand, QueryTemplate};
 use super::triple::{End, Triple};
 use crate::exec::{Relation, Session};
-use crate::term::{Literal, NodeId, Term};
-use crate::value::{Extreme, Op};
+use kg::term::{Literal, NodeId, Term};
+use kg::value::{Extreme, Op};
 
 /// What relation selection chose for a triple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

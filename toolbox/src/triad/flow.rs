@@ -12,9 +12,9 @@ use super::template::{AnswerType, QueryTemplate};
 use super::triple::{End, Triple, parse_triples};
 use super::{TriadError, candidates, render};
 use crate::exec::{Session, Value};
-use crate::phrase::Phrase;
-use crate::term::NodeId;
-use crate::transcript::Turn;
+use crate::grammar::Grammar;
+use common::transcript::Turn;
+use kg::term::NodeId;
 
 /// What earlier tries at a question did in vain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,8 +117,8 @@ impl<'s, 'g> Try<'s, 'g> {
                     linked.values.len(),
                 )
             }
-            SubTask::Query => Phrase::one_of((0..self.matched.len()).map(|i| format!("q{i}"))),
-            SubTask::Answer => Phrase::one_of([render::FROM_GRAPH, NONE]),
+            SubTask::Query => Grammar::one_of((0..self.matched.len()).map(|i| format!("q{i}"))),
+            SubTask::Answer => Grammar::one_of([render::FROM_GRAPH, NONE]),
             SubTask::Entity => return None,
         };
         let turns = match task {

@@ -2,8 +2,8 @@
 
 use super::template::AnswerType;
 use super::triple::{End, IS_A, MAX_TRIPLES, Triple};
-use crate::phrase::Phrase;
-use crate::value::Op;
+use crate::grammar::Grammar;
+use kg::value::Op;
 
 /// Names of variables: the answer, implicit entities, attributes.
 pub const VARIABLES: [&str; 7] = ["x", "a", "b", "c", "d", "n", "m"];
@@ -17,8 +17,8 @@ const FILTERS: usize = 2;
 /// What is written when nothing fits.
 pub const NONE: &str = "none";
 
-fn vars<'a>(names: impl IntoIterator<Item = &'a str>) -> Phrase {
-    Phrase::one_of(names.into_iter().map(|name| format!("?{name}")))
+fn vars<'a>(names: impl IntoIterator<Item = &'a str>) -> Grammar {
+    Grammar::one_of(names.into_iter().map(|name| format!("?{name}")))
 }
 
 fn handles(letter: char, count: usize) -> impl Iterator<Item = String> {
@@ -26,40 +26,40 @@ fn handles(letter: char, count: usize) -> impl Iterator<Item = String> {
 }
 
 /// `part`, and up to `more` further ones behind `separator`.
-fn repeated(part: &Phrase, separator: &str, more: usize) -> Phrase {
-    let rest = (0..more).fold(None, |rest: Option<Phrase>, _| {
-        let next = [Phrase::text(separator), part.clone()]
+fn repeated(part: &Grammar, separator: &str, more: usize) -> Grammar {
+    let rest = (0..more).fold(None, |rest: Option<Grammar>, _| {
+        let next = [Grammar::text(separator), part.clone()]
             .into_iter()
             .chain(rest);
-        Some(Phrase::maybe(Phrase::seq(next)))
+        Some(Grammar::maybe(Grammar::seq(next)))
     });
-    Phrase::seq(std::iter::once(part.clone()).chain(rest))
+    Grammar::seq(std::iter::once(part.clone()).chain(rest))
 }
 
 /// Triples over the question's entities and classes.
 #[must_use]
-pub fn triples(entities: usize, classes: usize) -> Phrase {
-    let end = || Phrase::any([Phrase::one_of(handles('e', entities)), vars(VARIABLES)]);
-    let said = Phrase::free(2, PHRASE_CHARS, "<>,");
-    let walk = Phrase::seq([end(), Phrase::text(", "), said, Phrase::text(", "), end()]);
-    let class = Phrase::seq([
+pub fn triples(entities: usize, classes: usize) -> Grammar {
+    let end = || Grammar::any([Grammar::one_of(handles('e', entities)), vars(VARIABLES)]);
+    let said = Grammar::free(2, PHRASE_CHARS, "<>,");
+    let walk = Grammar::seq([end(), Grammar::text(", "), said, Grammar::text(", "), end()]);
+    let class = Grammar::seq([
         end(),
-        Phrase::text(format!(", {IS_A}, ")),
-        Phrase::one_of(handles('c', classes)),
+        Grammar::text(format!(", {IS_A}, ")),
+        Grammar::one_of(handles('c', classes)),
     ]);
-    let triple = Phrase::seq([
-        Phrase::text("<"),
-        Phrase::any([walk, class]),
-        Phrase::text(">"),
+    let triple = Grammar::seq([
+        Grammar::text("<"),
+        Grammar::any([walk, class]),
+        Grammar::text(">"),
     ]);
     repeated(&triple, " ", MAX_TRIPLES - 1)
 }
 
 /// One of the three answer types; where nothing implicit is spoken of, only yes or no can be asked.
 #[must_use]
-pub fn answer_type(triples: &[Triple]) -> Phrase {
+pub fn answer_type(triples: &[Triple]) -> Grammar {
     let open = triples.iter().any(|triple| triple.vars().next().is_some());
-    Phrase::one_of(
+    Grammar::one_of(
         AnswerType::ALL
             .into_iter()
             .filter(|kind| open || *kind == AnswerType::Ask)
@@ -69,10 +69,10 @@ pub fn answer_type(triples: &[Triple]) -> Phrase {
 
 /// Up to `most` of the candidates, best first, or none.
 #[must_use]
-pub fn selection(candidates: &[String], most: usize) -> Phrase {
-    let one = Phrase::one_of(candidates.iter().cloned());
-    Phrase::any([
-        Phrase::text(NONE),
+pub fn selection(candidates: &[String], most: usize) -> Grammar {
+    let one = Grammar::one_of(candidates.iter().cloned());
+    Grammar::any([
+        Grammar::text(NONE),
         repeated(
             &one,
             SEPARATOR,
@@ -113,9 +113,9 @@ pub fn selected(text: &str, candidates: &[String]) -> Option<Vec<usize>> {
 }
 
 /// Some of the triples, in order.
-fn list(triples: &[usize]) -> Phrase {
-    Phrase::list(
-        triples.iter().map(|i| Phrase::text(format!("t{i}"))),
+fn list(triples: &[usize]) -> Grammar {
+    Grammar::list(
+        triples.iter().map(|i| Grammar::text(format!("t{i}"))),
         " ",
         1,
         triples.len(),
@@ -123,25 +123,25 @@ fn list(triples: &[usize]) -> Phrase {
 }
 
 /// Some of the triples in order, one of `speaks` at least: those that speak of what is asked for.
-fn branch(triples: &[usize], speaks: &[usize]) -> Phrase {
-    Phrase::any(speaks.iter().map(|&first| {
+fn branch(triples: &[usize], speaks: &[usize]) -> Grammar {
+    Grammar::any(speaks.iter().map(|&first| {
         let before: Vec<usize> = triples
             .iter()
             .copied()
             .filter(|i| *i < first && !speaks.contains(i))
             .collect();
         let after: Vec<usize> = triples.iter().copied().filter(|i| *i > first).collect();
-        let maybe = |triples: &[usize], seq: &dyn Fn(Phrase) -> Phrase| {
+        let maybe = |triples: &[usize], seq: &dyn Fn(Grammar) -> Grammar| {
             if triples.is_empty() {
-                Phrase::text("")
+                Grammar::text("")
             } else {
-                Phrase::maybe(seq(list(triples)))
+                Grammar::maybe(seq(list(triples)))
             }
         };
-        Phrase::seq([
-            maybe(&before, &|some| Phrase::seq([some, Phrase::text(" ")])),
-            Phrase::text(format!("t{first}")),
-            maybe(&after, &|some| Phrase::seq([Phrase::text(" "), some])),
+        Grammar::seq([
+            maybe(&before, &|some| Grammar::seq([some, Grammar::text(" ")])),
+            Grammar::text(format!("t{first}")),
+            maybe(&after, &|some| Grammar::seq([Grammar::text(" "), some])),
         ])
     }))
 }
@@ -154,7 +154,7 @@ pub fn template(
     linked: &[bool],
     entities: usize,
     values: usize,
-) -> Phrase {
+) -> Grammar {
     let usable = || triples.iter().enumerate().filter(|(i, _)| linked[*i]);
     let mut names: Vec<&str> = usable()
         .flat_map(|(_, triple)| [&triple.subject, &triple.object])
@@ -163,25 +163,25 @@ pub fn template(
     names.sort_unstable();
     names.dedup();
     let var = || vars(names.iter().copied());
-    let operand = Phrase::any([
-        Phrase::one_of(handles('x', values)),
-        Phrase::one_of(handles('e', entities)),
+    let operand = Grammar::any([
+        Grammar::one_of(handles('x', values)),
+        Grammar::one_of(handles('e', entities)),
         var(),
     ]);
-    let op = Phrase::one_of(Op::ALL.map(Op::symbol));
-    let filter = Phrase::seq([
-        Phrase::text(" filter "),
+    let op = Grammar::one_of(Op::ALL.map(Op::symbol));
+    let filter = Grammar::seq([
+        Grammar::text(" filter "),
         var(),
-        Phrase::text(" "),
+        Grammar::text(" "),
         op,
-        Phrase::text(" "),
+        Grammar::text(" "),
         operand,
     ]);
-    let extreme = Phrase::seq([Phrase::one_of([" max ", " min "]), var()]);
+    let extreme = Grammar::seq([Grammar::one_of([" max ", " min "]), var()]);
     let index: Vec<usize> = usable().map(|(i, _)| i).collect();
-    let whole = |branch: Phrase| {
-        Phrase::seq([
-            Phrase::text(" where "),
+    let whole = |branch: Grammar| {
+        Grammar::seq([
+            Grammar::text(" where "),
             repeated(&branch, " or ", BRANCHES - 1),
         ])
     };
@@ -190,20 +190,20 @@ pub fn template(
             .filter(|(_, triple)| triple.vars().any(|var| var == *name))
             .map(|(i, _)| i)
             .collect();
-        Phrase::seq([
-            Phrase::text(format!(" ?{name}")),
+        Grammar::seq([
+            Grammar::text(format!(" ?{name}")),
             whole(branch(&index, &speaks)),
         ])
     };
     let body = if kind == AnswerType::Ask {
         whole(list(&index))
     } else {
-        Phrase::any(names.iter().map(asked))
+        Grammar::any(names.iter().map(asked))
     };
-    let mut parts = vec![Phrase::text(kind.word()), body];
+    let mut parts = vec![Grammar::text(kind.word()), body];
     parts.extend([
-        Phrase::maybe(repeated(&filter, "", FILTERS - 1)),
-        Phrase::maybe(extreme),
+        Grammar::maybe(repeated(&filter, "", FILTERS - 1)),
+        Grammar::maybe(extreme),
     ]);
-    Phrase::seq(parts)
+    Grammar::seq(parts)
 }

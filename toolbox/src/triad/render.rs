@@ -5,8 +5,8 @@ use super::solve::Solved;
 use super::task::{Failure, SubTask};
 use crate::call::print_name;
 use crate::exec::{Naming, Ranked, Session, Value};
-use crate::memory::{Agent, dialogue_question, size_word};
-use crate::transcript::{Part, Role, Turn};
+use crate::prompt::{Agent, dialogue_question, size_word};
+use common::transcript::{Part, Role, Turn};
 
 /// What A answers when the graph's answer is the answer.
 pub const FROM_GRAPH: &str = "graph";

@@ -7,9 +7,9 @@ use std::time::Instant;
 use super::fill::{Bound, FilledQuery, Pattern, Place};
 use super::template::AnswerType;
 use crate::exec::{ExcludeWhen, Relation, Session, Value};
-use crate::kg::proof;
-use crate::term::{Literal, NodeId, RelId};
-use crate::value::{self, Extreme, Kind, Op};
+use kg::proof;
+use kg::term::{Literal, NodeId, RelId};
+use kg::value::{self, Extreme, Kind, Op};
 
 /// Bounds of one run.
 #[derive(Clone, Copy, Debug)]

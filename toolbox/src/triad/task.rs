@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::TriadError;
 use super::fill::FilledQuery;
 use super::solve::{Solved, Unsolved};
-use crate::phrase::Phrase;
-use crate::transcript::Turn;
+use crate::grammar::Grammar;
+use common::transcript::Turn;
 
 /// The seven sub-tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -94,7 +94,7 @@ pub struct Request {
     /// The turns behind which the answer is written.
     pub turns: Vec<Turn>,
     /// What may be written.
-    pub phrase: Phrase,
+    pub phrase: Grammar,
 }
 
 /// Why a try came to nothing.

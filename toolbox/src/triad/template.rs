@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use super::TriadError;
 use super::triple::{Triple, variable};
-use crate::value::{Extreme, Op};
+use kg::value::{Extreme, Op};
 
 /// What kind of answer a question asks for (spec C.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -14,8 +14,8 @@ use model::{
 };
 
 use crate::optim::{NamedGrads, Optimizer, collect, global_norm};
-use crate::rng::Rng;
 use crate::*;
+use common::rng::Rng;
 
 fn device() -> Device {
     Device::flex().autodiff()

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kg::Kg;
+use kg::term::{Literal, Term};
+use kg::value::Op;
 use toolbox::exec::{Relation, Session};
-use toolbox::kg::Kg;
-use toolbox::term::{Literal, Term};
 use toolbox::triad::{
     AnswerType, End, Filter, IS, IS_A, Link, MAX_TRIPLES, Operand, QueryTemplate, Triple,
 };
-use toolbox::value::Op;
 
 use crate::graph::{Edge, Form, Group, Node, QueryGraph, Step, Var};
 
@@ -404,7 +404,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         let kg = self.session.kg();
         let id = |iri: &str| {
             kg.find(&Term::Iri(iri.to_owned()))
-                .map(toolbox::term::NodeId::relation)
+                .map(kg::term::NodeId::relation)
         };
         let (from, to) = (id(&interval.from)?, id(&interval.to)?);
         let index = kg

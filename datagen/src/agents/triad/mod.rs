@@ -5,11 +5,11 @@ mod gold;
 
 use std::time::Instant;
 
+use common::transcript::Turn;
+use kg::Kg;
 use toolbox::exec::{ExecOptions, Session, Value};
-use toolbox::kg::Kg;
 use toolbox::link;
-use toolbox::memory::{Layout, Template};
-use toolbox::transcript::Turn;
+use toolbox::prompt::{Layout, Template};
 use toolbox::triad::{
     self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Tried, Try, fill, print_triples,
     solve,
@@ -77,7 +77,7 @@ impl<'a> TriadExamples<'a> {
             .must_offer
             .iter()
             .filter_map(|&class| match self.kg.term(class) {
-                toolbox::term::Term::Iri(iri) => Some(iri),
+                kg::term::Term::Iri(iri) => Some(iri),
                 _ => None,
             })
             .collect();

@@ -1,8 +1,8 @@
 //! What narrows a set where it stands: entities it must lead to, comparisons of its attributes.
 
+use kg::term::Term;
+use kg::value::Op;
 use toolbox::call::{Arg, Tool};
-use toolbox::term::Term;
-use toolbox::value::Op;
 
 use super::super::exact::{Check, Held};
 use super::super::view::{Entry, Start, View};

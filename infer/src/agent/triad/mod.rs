@@ -4,14 +4,14 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
+use common::transcript::Turn;
+use kg::Kg;
+use kg::limits::QUERY_DEADLINE;
+use kg::term::{NodeId, RelId};
 use serde::{Deserialize, Serialize};
 use toolbox::exec::{Relation, Session};
-use toolbox::kg::Kg;
-use toolbox::limits::QUERY_DEADLINE;
 use toolbox::link;
-use toolbox::term::{NodeId, RelId};
 use toolbox::trace::Event;
-use toolbox::transcript::Turn;
 use toolbox::triad::{self, Ended, Failure, PHASES, Request, SubTask, Tried, Try};
 
 use super::{AgentKind, Linkable, Outcome, Survived, Task, opening};
@@ -278,7 +278,7 @@ fn survivors(
 ) -> Survived {
     let names: BTreeSet<String> = nodes
         .map(|node| match kg.term(node) {
-            toolbox::term::Term::Iri(iri) => iri,
+            kg::term::Term::Iri(iri) => iri,
             other => other.to_string(),
         })
         .collect();

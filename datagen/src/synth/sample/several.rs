@@ -1,0 +1,261 @@
+//! Questions about several sets at once: either of two, what two share, and what holds in a year.
+
+use kg::term::{Literal, NodeId};
+use kg::value::Op;
+
+use super::values::speakable;
+use super::{Ask, Draw, Set, Test};
+use crate::synth::profile::Tail;
+
+impl Draw<'_, '_> {
+    /// Things related to either of two.
+    pub(super) fn union(
+        &mut self,
+        r: usize,
+        s: NodeId,
+        o: NodeId,
+        literal: Option<&Literal>,
+    ) -> Option<Ask> {
+        let profile = self.profile;
+        let (s2, o2) = *self.rng.pick(&profile.relations[r].sample)?;
+        let (left, right, end) = match literal {
+            Some(_) if self.rng.chance(0.3) && self.namesake(r, o).is_some() => {
+                // The first names of professionals or owners.
+                let (class, (other, bearers)) = (profile.relations[r].heads?, self.namesake(r, o)?);
+                (
+                    Set::Class(class).walk(r, true),
+                    Set::Class(bearers).walk(other, true),
+                    o,
+                )
+            }
+            Some(value) => {
+                let other = self.other_value(r, value)?;
+                let class = self.class(s)?;
+                if self.rng.chance(0.7) {
+                    // One attribute with alternatives: `born in 1948 or 1949`.
+                    let set = Set::Class(class).keep(Test::OneOf {
+                        relation: r,
+                        values: [value.clone(), other],
+                    });
+                    return if self.rng.chance(0.3) {
+                        Some(Ask::Count { set })
+                    } else {
+                        self.tested(set, s)
+                    };
+                }
+                let set = |value: Literal| {
+                    Set::Class(class).keep(Test::Value {
+                        relation: r,
+                        op: Op::Eq,
+                        value,
+                    })
+                };
+                (set(value.clone()), set(other), s)
+            }
+            None if self.rng.chance(0.5) => {
+                (o != o2).then_some(())?;
+                (
+                    self.thing(o)?.walk(r, false),
+                    self.thing(o2)?.walk(r, false),
+                    s,
+                )
+            }
+            None => {
+                (s != s2).then_some(())?;
+                (
+                    self.thing(s)?.walk(r, true),
+                    self.thing(s2)?.walk(r, true),
+                    o,
+                )
+            }
+        };
+        match self.list(left, end)? {
+            Ask::List { set, by } => Some(Ask::Either {
+                left: set,
+                right,
+                by,
+            }),
+            _ => None,
+        }
+    }
+
+    /// What a thing is related to through a statement whose interval holds in a year.
+    pub(super) fn interval(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+        let profile = self.profile;
+        // The statement is the tail of this edge, or its head.
+        let statement = if profile.is_statement(o) { o } else { s };
+        let kg = profile.kg;
+        let (interval, from) =
+            profile
+                .intervals
+                .iter()
+                .enumerate()
+                .find_map(|(i, (from, _))| {
+                    let from = kg.find(&kg::term::Term::Iri(from.clone()))?.relation();
+                    let start = kg
+                        .tails(statement, from)
+                        .iter()
+                        .find_map(|&node| kg.term(node).as_literal().cloned())?;
+                    Some((i, start))
+                })?;
+        let year: u32 = from.lexical.get(..4)?.parse().ok()?;
+        let year = year + u32::try_from(self.rng.below(4)).ok()?;
+        let test = Test::During { interval, year };
+        let (set, entry) = if statement == o {
+            (self.thing(s)?.silent(r, true).keep(test), Some(r))
+        } else {
+            let step = self.neighbour(s, None, |profile, other| {
+                profile.is_thing(other) && !profile.is_statement(other)
+            })?;
+            (
+                self.thing(step.to)?
+                    .silent(step.relation, !step.forward)
+                    .keep(test),
+                Some(step.relation),
+            )
+        };
+        if statement == s {
+            (entry != Some(r)).then_some(())?;
+            return self.list(set.walk(r, true), o);
+        }
+        let step = self.neighbour(o, Some(s), |profile, other| {
+            profile.is_thing(other) && !profile.is_statement(other)
+        })?;
+        self.list(set.walk(step.relation, step.forward), step.to)
+    }
+
+    /// Values or things that two differently described sets share: countries with both old and young singers.
+    pub(super) fn shared(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+        let profile = self.profile;
+        let kg = profile.kg;
+        let heads = kg.heads(profile.relations[r].id, o);
+        let other = *self.rng.pick(&heads)?;
+        if kg.term(o).as_literal().is_some() && profile.relations[r].tail != Tail::Text {
+            return None;
+        }
+        let class = profile.relations[r].heads?;
+        if self.rng.chance(0.4)
+            && let Some((relation, bearers)) = self.namesake(r, o)
+        {
+            // The states in which both owners and professionals live.
+            let test = Test::Is {
+                relation,
+                forward: false,
+                set: Box::new(Set::Class(bearers)),
+            };
+            return self.list(Set::Class(class).walk(r, true).keep(test), o);
+        }
+        let (first, second) = match self.apart(s, other, r).filter(|_| self.rng.chance(0.5)) {
+            Some(tests) => tests,
+            None => (
+                self.attribute_test(s, Some(r))?,
+                self.attribute_test(other, Some(r))?,
+            ),
+        };
+        (first != second).then_some(())?;
+        let second = Set::Class(class).keep(second);
+        let set = Set::Class(class).keep(first).walk(r, true).keep(Test::Is {
+            relation: r,
+            forward: false,
+            set: Box::new(second),
+        });
+        self.list(set, o)
+    }
+
+    /// Another relation that leads to a value, from things of another class.
+    fn namesake(&mut self, r: usize, value: NodeId) -> Option<(usize, usize)> {
+        let profile = self.profile;
+        let class = profile.relations[r].heads?;
+        let others = profile
+            .kg
+            .in_relations(value)
+            .into_iter()
+            .filter_map(|id| profile.relation(id));
+        let mut found: Vec<(usize, usize)> = others
+            .filter_map(|other| Some((other, profile.relations[other].heads?)))
+            .collect();
+        found.retain(|&(other, bearers)| {
+            other != r && bearers != class && !profile.relations[other].identifier
+        });
+        self.rng.pick(&found).copied()
+    }
+
+    /// Things that two others of one kind both belong to: countries with both English and Dutch, films starring both of two actors.
+    pub(super) fn both(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+        let profile = self.profile;
+        let kg = profile.kg;
+        let outward = self.rng.chance(0.5);
+        let (this, partners) = if outward {
+            (s, kg.tails(s, profile.relations[r].id))
+        } else {
+            (o, kg.heads(profile.relations[r].id, o))
+        };
+        let one = if outward { o } else { s };
+        let other = *self.rng.pick(&partners)?;
+        (one != other && profile.is_thing(this) && !profile.is_statement(this)).then_some(())?;
+        let described = match (self.thing(one), self.thing(other)) {
+            (Some(one), Some(other)) if self.rng.chance(0.6) => (one, other),
+            _ => {
+                let (relation, value, _) = self.attribute(one, Some(r))?;
+                let second = *kg.tails(other, profile.relations[relation].id).first()?;
+                let second = kg.term(second).as_literal()?.clone();
+                (profile.relations[relation].tail == Tail::Text
+                    && speakable(&value)
+                    && speakable(&second))
+                .then_some(())?;
+                let class = profile.relations[relation].heads?;
+                let set = |value: Literal| {
+                    Set::Class(class).keep(Test::Value {
+                        relation,
+                        op: Op::Eq,
+                        value,
+                    })
+                };
+                (set(value), set(second))
+            }
+        };
+        (described.0 != described.1).then_some(())?;
+        let test = |set: Set| Test::Is {
+            relation: r,
+            forward: outward,
+            set: Box::new(set),
+        };
+        let set = Set::Class(self.class(this)?)
+            .keep(test(described.0))
+            .keep(test(described.1));
+        if self.rng.chance(0.25) {
+            Some(Ask::Count { set })
+        } else {
+            self.list(set, this)
+        }
+    }
+
+    /// That two nodes lie on the two sides of an attribute: below 30 and above 40.
+    fn apart(&mut self, one: NodeId, other: NodeId, but: usize) -> Option<(Test, Test)> {
+        let profile = self.profile;
+        let number =
+            |found: &(usize, Literal, NodeId)| profile.relations[found.0].tail == Tail::Number;
+        let (relation, value, _) =
+            (0..4).find_map(|_| self.attribute(one, Some(but)).filter(number))?;
+        let found = *profile
+            .kg
+            .tails(other, profile.relations[relation].id)
+            .first()?;
+        let second = profile.kg.term(found).as_literal()?.clone();
+        let (a, b): (f64, f64) = (value.lexical.parse().ok()?, second.lexical.parse().ok()?);
+        let mut side = |number: f64, low: bool, of: &Literal| -> Option<Test> {
+            let bound = self.rounded(number, low, of.lexical.contains('.'))?;
+            let value = Literal {
+                lexical: bound,
+                ..of.clone()
+            };
+            Some(Test::Value {
+                relation,
+                op: if low { Op::Lt } else { Op::Gt },
+                value,
+            })
+        };
+        let tests = (side(a, a < b, &value)?, side(b, b < a, &second)?);
+        (a != b).then_some(tests)
+    }
+}

@@ -1,0 +1,284 @@
+//! What is worked out once when a graph is frozen, so that opening it does no work that grows with it: schema, labels, classes, names.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use super::assemble::Part;
+use super::image::{Image, NONE, Section};
+use super::index::distinct;
+use super::meta::{Meta, NamedGraph};
+use crate::dictionary::{Dictionary, Key, Parts};
+use crate::names::{Names, TEXT_NAMESPACE, split};
+use crate::term::{NodeId, RelId, Term};
+use crate::{Schema, label, schema};
+
+/// The sections that follow from the base ones. `members` are the rows of each graph of `graphs`.
+pub(super) fn derive(
+    image: &Image,
+    graphs: &[String],
+    members: &[Vec<u32>],
+) -> io::Result<Vec<Part>> {
+    let dictionary = image.dictionary();
+    let names = Names::new(dictionary);
+    let schema = schema::read(&Raw {
+        image,
+        names: &names,
+    });
+    let labels = find_labels(image, &schema);
+    let (hashes, nodes) = fold_index(image, &schema, &labels);
+    let classes = find_classes(image, &schema);
+    let mut named: Vec<u32> = image
+        .ids(Section::Relations)
+        .iter()
+        .chain(&classes)
+        .copied()
+        .collect();
+    named.sort_unstable();
+    named.dedup();
+    let (mut ends, mut text) = (Vec::new(), String::new());
+    for &id in &named {
+        text.push_str(&names.name(dictionary, id));
+        ends.push(u32::try_from(text.len()).unwrap_or(u32::MAX));
+    }
+    let listed = graphs
+        .iter()
+        .zip(members)
+        .map(|(name, rows)| NamedGraph {
+            name: name.clone(),
+            triples: rows.len(),
+        })
+        .collect();
+    let meta = Meta {
+        entities: count_entities(image),
+        label_languages: label_languages(image, &schema),
+        schema,
+        names,
+        graphs: listed,
+    };
+    let mut parts = vec![Part::of(Section::Meta, &serde_json::to_vec(&meta)?)?];
+    let (mut starts, mut rows) = (Vec::new(), Part::new(Section::GraphRows, None)?);
+    let mut count = 0_u64;
+    for member in members {
+        starts.push(count as u32);
+        count += member.len() as u64;
+        rows.bytes(bytemuck::cast_slice(member))?;
+    }
+    if u32::try_from(count).is_err() {
+        return Err(io::Error::other(
+            "more than 4,294,967,295 triples counted once for each graph they are in; load a part of them",
+        ));
+    }
+    if !members.is_empty() {
+        starts.push(count as u32);
+    }
+    for (section, numbers) in [
+        (Section::Labels, labels),
+        (Section::FoldHashes, hashes),
+        (Section::FoldNodes, nodes),
+        (Section::Classes, classes),
+        (Section::NameIds, named),
+        (Section::NameEnds, ends),
+        (Section::GraphStarts, starts),
+    ] {
+        parts.push(Part::of(section, bytemuck::cast_slice(&numbers))?);
+    }
+    parts.push(Part::of(Section::NameText, text.as_bytes())?);
+    parts.push(rows);
+    Ok(parts)
+}
+
+/// A graph whose triples are there and nothing else yet.
+struct Raw<'a> {
+    image: &'a Image,
+    names: &'a Names,
+}
+
+impl schema::Vocabulary for Raw<'_> {
+    fn relations(&self) -> Vec<(RelId, String, String)> {
+        let dictionary = self.image.dictionary();
+        let named = self.image.ids(Section::Relations).iter().filter_map(|&id| {
+            let key = dictionary.key(id);
+            Some((
+                RelId(id),
+                key.iri()?.to_owned(),
+                self.names.name(dictionary, id),
+            ))
+        });
+        named.collect()
+    }
+
+    fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)> {
+        let [objects, subjects] = self.image.pairs(relation.0);
+        objects
+            .iter()
+            .zip(subjects)
+            .take(limit)
+            .map(|(&o, &s)| (NodeId(s), NodeId(o)))
+            .collect()
+    }
+
+    fn term(&self, node: NodeId) -> Term {
+        self.image.dictionary().key(node.0).parts().to_term()
+    }
+
+    fn find_iri(&self, iri: &str) -> Option<NodeId> {
+        self.image.dictionary().find_iri(iri).map(NodeId)
+    }
+}
+
+/// The literal that is the label of each resource: the best language wins, then the better relation, then the smaller text.
+fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
+    let dictionary = image.dictionary();
+    let mut best = vec![NONE; dictionary.resources().len()];
+    let mut ranks = vec![0_usize; best.len()];
+    let languages = &schema.settings.languages;
+    for (at, relation) in schema.label_relations.iter().enumerate() {
+        let [objects, subjects] = image.pairs(relation.0);
+        let mut known: Option<(u32, Key, bool)> = None;
+        for (&o, &s) in objects.iter().zip(subjects) {
+            if known.as_ref().is_none_or(|(id, ..)| *id != o) {
+                let key = dictionary.key(o);
+                let usable = matches!(key.parts(), Parts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
+                known = Some((o, key, usable));
+            }
+            let Some((_, key, true)) = &known else {
+                continue;
+            };
+            let Some(place) = best.get_mut(s as usize) else {
+                continue;
+            };
+            if *place == NONE
+                || label_rank(key, at, languages)
+                    < label_rank(&dictionary.key(*place), ranks[s as usize], languages)
+            {
+                *place = o;
+                ranks[s as usize] = at;
+            }
+        }
+    }
+    best
+}
+
+/// How good a literal is as a label, smaller is better: its language, its relation's place among the label relations, its text.
+pub(super) fn label_rank<'k>(
+    key: &'k Key,
+    relation: usize,
+    languages: &[String],
+) -> ((usize, &'k str), usize, &'k str) {
+    match key.parts() {
+        Parts::Literal(lexical, _, lang) => {
+            (label::language_rank(lang, languages), relation, lexical)
+        }
+        Parts::Iri(_) | Parts::Blank(_) => ((usize::MAX, ""), relation, ""),
+    }
+}
+
+/// Hash of each folded label and the node that has it, sorted by both.
+fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut pairs = Vec::new();
+    for relation in &schema.label_relations {
+        let [objects, subjects] = image.pairs(relation.0);
+        let mut last = None;
+        for (&o, &s) in objects.iter().zip(subjects) {
+            let hash = match last {
+                Some((id, hash)) if id == o => hash,
+                _ => match image.dictionary().key(o).parts() {
+                    Parts::Literal(lexical, ..) => Some(fold_hash(&label::fold(lexical))),
+                    Parts::Iri(_) | Parts::Blank(_) => None,
+                },
+            };
+            last = Some((o, hash));
+            pairs.extend(hash.map(|hash| [hash, s]));
+        }
+    }
+    let mut keys = image.dictionary().keys();
+    for &known in labels {
+        let Some((id, key)) = keys.next() else { break };
+        if known == NONE
+            && let Ok(key) = std::str::from_utf8(key)
+            && let Parts::Iri(iri) = Parts::of(key)
+            && let Some(text) = own_label(schema, iri)
+        {
+            pairs.push([fold_hash(&label::fold(&text)), id]);
+        }
+    }
+    rayon::slice::ParallelSliceMut::par_sort_unstable(&mut pairs[..]);
+    pairs.dedup();
+    (
+        pairs.iter().map(|pair| pair[0]).collect(),
+        pairs.iter().map(|pair| pair[1]).collect(),
+    )
+}
+
+/// The hash by which folded labels are found: FNV-1a, its two halves joined.
+pub(super) fn fold_hash(text: &str) -> u32 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash ^ (hash >> 32)) as u32
+}
+
+/// The label that an IRI's own text gives: that of a plain text format, a title, or any name in a graph that has no labels at all.
+pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
+    let local = if let Some(text) = iri.strip_prefix(TEXT_NAMESPACE) {
+        text
+    } else {
+        let title = schema::TITLE_NAMESPACES
+            .iter()
+            .filter_map(|namespace| iri.strip_prefix(namespace))
+            .min_by_key(|t| t.len());
+        match title {
+            Some(title) => title,
+            None if schema.label_relations.is_empty() => split(iri).1,
+            None => return None,
+        }
+    };
+    // Percent-decoded, underscores as spaces.
+    let text = label::clean(&label::percent_decode(local).replace('_', " "));
+    (!text.is_empty()).then_some(text)
+}
+
+fn find_classes(image: &Image, schema: &Schema) -> Vec<u32> {
+    let mut classes: Vec<u32> = schema
+        .type_relations
+        .iter()
+        .flat_map(|r| distinct(image.pairs(r.0)[0]))
+        .collect();
+    classes.retain(|&class| is_class(image.dictionary(), class));
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+/// Whether an object of a type relation is a class of things.
+pub(super) fn is_class(dictionary: Dictionary<'_>, id: u32) -> bool {
+    match dictionary.key(id).parts() {
+        Parts::Iri(iri) => !schema::is_meta_class(iri),
+        Parts::Blank(_) => true,
+        Parts::Literal(..) => false,
+    }
+}
+
+fn count_entities(image: &Image) -> usize {
+    let stands = |id: &u32| {
+        !image.range(Section::SpoStarts, *id as usize).is_empty()
+            || !image.range(Section::OpsStarts, *id as usize).is_empty()
+    };
+    image.dictionary().resources().filter(stands).count()
+}
+
+fn label_languages(image: &Image, schema: &Schema) -> Vec<String> {
+    let mut languages = BTreeSet::new();
+    for o in schema
+        .label_relations
+        .iter()
+        .flat_map(|r| distinct(image.pairs(r.0)[0]))
+    {
+        if let Parts::Literal(_, _, lang) = image.dictionary().key(o).parts()
+            && !languages.contains(lang)
+        {
+            languages.insert(lang.to_owned());
+        }
+    }
+    languages.into_iter().collect()
+}

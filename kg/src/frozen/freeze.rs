@@ -1,0 +1,296 @@
+//! From chunks of the input to the sections of a frozen graph. The result depends on the triples alone: not on how they were cut into
+//! chunks, nor on their order.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::io::{self, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::assemble::{Assembly, Part, Spool, Target};
+use super::chunk::{KeyReader, Sealed};
+use super::derive;
+use super::image::{Header, Image, Section};
+use super::rows::{Run, merge};
+use crate::dictionary::Coder;
+
+/// Code of keys that is gathered before it is written.
+const GATHER: usize = 1 << 16;
+
+/// Why triples could not be frozen.
+#[derive(Debug, thiserror::Error)]
+pub enum FreezeError {
+    /// The files on the way, or the graph's own, cannot be written or read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// More different terms than ids.
+    #[error("the graph has more than 4,294,967,294 different terms; load a part of it")]
+    Terms,
+    /// More triples than row numbers.
+    #[error("the graph has more than 4,294,967,295 triples; load a part of it")]
+    Triples,
+}
+
+/// The chunks of a whole input.
+#[derive(Debug, Default)]
+pub(crate) struct Input {
+    pub chunks: Vec<Sealed>,
+    /// Names of the graphs that rows name by number; the default graph is the empty name.
+    pub graphs: Vec<String>,
+}
+
+/// Writes a frozen graph. With a folder to work in, what is sorted lies there instead of in memory.
+pub(super) fn freeze(
+    input: Input,
+    target: &Target,
+    work: Option<&Path>,
+) -> Result<Image, FreezeError> {
+    let Input { chunks, graphs } = input;
+    let mut base = Base {
+        work,
+        parts: Vec::new(),
+        hasher: Sha256::new(),
+        header: Header::default(),
+    };
+    let mut runs = base.terms(chunks)?;
+    let mut names = graphs.clone();
+    names.sort_unstable();
+    names.dedup();
+    let numbers: Vec<u32> = graphs
+        .iter()
+        .map(|name| names.binary_search(name).unwrap_or(0) as u32)
+        .collect();
+    let members = base.spo(&mut runs, &numbers, names.len())?;
+    base.pos(&mut runs)?;
+    base.ops(&mut runs)?;
+    drop(runs);
+    base.header.content_hash = base.hasher.finalize().into();
+    let mut assembly = Assembly::new(target, base.header)?;
+    for part in base.parts {
+        assembly.add(part)?;
+    }
+    let image = assembly.finish(false)?;
+    let parts = derive::derive(&image, &names, &members)?;
+    let path = match target {
+        Target::Memory => None,
+        Target::File(path) => Some(path.clone()),
+    };
+    let mut assembly = Assembly::resume(image, path)?;
+    for part in parts {
+        assembly.add(part)?;
+    }
+    Ok(assembly.finish(true)?)
+}
+
+struct Base<'a> {
+    work: Option<&'a Path>,
+    parts: Vec<Part>,
+    hasher: Sha256,
+    header: Header,
+}
+
+/// The least key of a chunk, in a heap whose top is the least of all.
+struct Head {
+    keys: KeyReader,
+    ids: Spool,
+    rows: super::assemble::SpoolReader,
+    count: usize,
+    terms: usize,
+    chunk: usize,
+}
+
+impl Ord for Head {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other
+            .keys
+            .key
+            .cmp(&self.keys.key)
+            .then(other.chunk.cmp(&self.chunk))
+    }
+}
+impl PartialOrd for Head {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl PartialEq for Head {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+impl Eq for Head {}
+
+impl Base<'_> {
+    fn part(&self, section: Section) -> io::Result<Part> {
+        Part::new(section, self.work)
+    }
+
+    /// Merges the terms of all chunks into the dictionary.
+    fn terms(&mut self, chunks: Vec<Sealed>) -> Result<Vec<Run>, FreezeError> {
+        let (mut text_part, mut block_part) = (
+            self.part(Section::TermText)?,
+            self.part(Section::TermBlocks)?,
+        );
+        let mut heap = BinaryHeap::new();
+        let mut done = Vec::new();
+        for (chunk, sealed) in chunks.into_iter().enumerate() {
+            let mut head = Head {
+                keys: KeyReader::new(sealed.keys, sealed.terms),
+                ids: Spool::new(self.work)?,
+                rows: sealed.rows,
+                count: sealed.count,
+                terms: sealed.terms,
+                chunk,
+            };
+            if head.keys.advance()? {
+                heap.push(head)
+            } else {
+                done.push(head)
+            }
+        }
+        let mut coder = Coder::default();
+        let (mut text, mut blocks) = (Vec::new(), Vec::new());
+        let (mut last, mut id): (Option<Vec<u8>>, u32) = (None, 0);
+        while let Some(mut top) = heap.peek_mut() {
+            let key = &top.keys.key;
+            if last.as_deref() != Some(&key[..]) {
+                if coder.counts().0 >= u32::MAX - 1 {
+                    return Err(FreezeError::Terms);
+                }
+                id = coder.push(key, &mut text, &mut blocks);
+                self.hasher.update((key.len() as u64).to_le_bytes());
+                self.hasher.update(key);
+                let kept = last.get_or_insert_default();
+                kept.clear();
+                kept.extend_from_slice(key);
+                if text.len() >= GATHER {
+                    text_part.bytes(&text)?;
+                    block_part.bytes(bytemuck::cast_slice(&blocks))?;
+                    text.clear();
+                    blocks.clear();
+                }
+            }
+            top.ids.write_all(&id.to_le_bytes())?;
+            if !top.keys.advance()? {
+                done.push(std::collections::binary_heap::PeekMut::pop(top));
+            }
+        }
+        text_part.bytes(&text)?;
+        block_part.bytes(bytemuck::cast_slice(&blocks))?;
+        self.parts.extend([block_part, text_part]);
+        (self.header.terms, self.header.resources) = coder.counts();
+        let run = |head: Head| {
+            Ok(Run {
+                rows: head.rows,
+                count: head.count,
+                ids: head.ids.reader()?,
+                terms: head.terms,
+            })
+        };
+        done.into_iter().map(run).collect()
+    }
+
+    /// Writes the triples by subject; gives the rows of each named graph.
+    fn spo(
+        &mut self,
+        runs: &mut [Run],
+        graphs: &[u32],
+        names: usize,
+    ) -> Result<Vec<Vec<u32>>, FreezeError> {
+        let mut starts = Starts::new(self.part(Section::SpoStarts)?);
+        let (mut relations, mut objects) = (self.part(Section::SpoP)?, self.part(Section::SpoO)?);
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); if names > 1 { names } else { 0 }];
+        let mut last = None;
+        let mut count = 0_u64;
+        let mut gathered: Vec<[u32; 3]> = Vec::new();
+        let hasher = &mut self.hasher;
+        merge(runs, [0, 1, 2], graphs, self.work, |[s, p, o, graph]| {
+            if last != Some([s, p, o]) {
+                last = Some([s, p, o]);
+                starts.reach(s, count)?;
+                relations.id(p)?;
+                objects.id(o)?;
+                gathered.push([s, p, o]);
+                if gathered.len() == GATHER {
+                    hasher.update(bytemuck::cast_slice(&gathered));
+                    gathered.clear();
+                }
+                count += 1;
+            }
+            if let Some(rows) = members.get_mut(graph as usize) {
+                rows.push((count - 1) as u32);
+            }
+            Ok(())
+        })?;
+        if count > u64::from(u32::MAX) {
+            return Err(FreezeError::Triples);
+        }
+        hasher.update(bytemuck::cast_slice(&gathered));
+        self.header.triples = count;
+        starts.reach(self.header.resources, count)?;
+        self.parts.extend([starts.part, relations, objects]);
+        Ok(members)
+    }
+
+    fn pos(&mut self, runs: &mut [Run]) -> Result<(), FreezeError> {
+        let (mut relations, mut starts) = (
+            self.part(Section::Relations)?,
+            self.part(Section::PosStarts)?,
+        );
+        let (mut objects, mut subjects) = (self.part(Section::PosO)?, self.part(Section::PosS)?);
+        let mut last = None;
+        let mut count = 0;
+        merge(runs, [1, 2, 0], &[], self.work, |[p, o, s, _]| {
+            if last != Some(p) {
+                last = Some(p);
+                relations.id(p)?;
+                starts.id(count)?;
+            }
+            objects.id(o)?;
+            subjects.id(s)?;
+            count += 1;
+            Ok(())
+        })?;
+        starts.id(count)?;
+        self.parts.extend([relations, starts, objects, subjects]);
+        Ok(())
+    }
+
+    fn ops(&mut self, runs: &mut [Run]) -> Result<(), FreezeError> {
+        let mut starts = Starts::new(self.part(Section::OpsStarts)?);
+        let (mut relations, mut subjects) = (self.part(Section::OpsP)?, self.part(Section::OpsS)?);
+        let mut count = 0;
+        merge(runs, [2, 1, 0], &[], self.work, |[o, p, s, _]| {
+            starts.reach(o, count)?;
+            relations.id(p)?;
+            subjects.id(s)?;
+            count += 1;
+            Ok(())
+        })?;
+        starts.reach(self.header.terms, count)?;
+        self.parts.extend([starts.part, relations, subjects]);
+        Ok(())
+    }
+}
+
+/// The first row of every id, also of those that have none.
+struct Starts {
+    part: Part,
+    next: u32,
+}
+
+impl Starts {
+    fn new(part: Part) -> Self {
+        Self { part, next: 0 }
+    }
+
+    /// Says that the rows of `id` begin at `row`, and so does whatever was left out before it.
+    fn reach(&mut self, id: u32, row: u64) -> io::Result<()> {
+        while self.next <= id {
+            self.part.id(row as u32)?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! What was last looked up in a graph, by thread: names, labels and the beginnings of literals come up again and again while one question
+//! is worked on and from question to question, and each costs a search of the dictionary. A graph never changes, so nothing here goes stale.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustc_hash::FxHashMap;
+
+/// Entries of one table: some megabytes a thread at most.
+const ENTRIES: usize = 1 << 14;
+
+/// Which graph is meant: no two of a process share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity(u64);
+
+impl Identity {
+    /// One that nothing has had before.
+    pub(super) fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+#[derive(Default)]
+struct Tables {
+    of: u64,
+    names: FxHashMap<u32, Box<str>>,
+    labels: FxHashMap<u32, Option<Box<str>>>,
+    nodes: FxHashMap<Box<str>, Option<u32>>,
+    beginnings: FxHashMap<Box<str>, bool>,
+}
+
+thread_local! {
+    static TABLES: RefCell<Tables> = RefCell::default();
+}
+
+/// Looks into one table of a graph, and puts in what it lacks. `make` may come back here: no table is held meanwhile.
+fn remembered<K, Q, V: Clone>(
+    graph: Identity,
+    table: fn(&mut Tables) -> &mut FxHashMap<K, V>,
+    key: &Q,
+    own: impl FnOnce(&Q) -> K,
+    make: impl FnOnce() -> V,
+) -> V
+where
+    K: std::hash::Hash + Eq + std::borrow::Borrow<Q>,
+    Q: std::hash::Hash + Eq + ?Sized,
+{
+    let found = TABLES.with_borrow_mut(|tables| {
+        if tables.of != graph.0 {
+            *tables = Tables {
+                of: graph.0,
+                ..Tables::default()
+            };
+        }
+        table(tables).get(key).cloned()
+    });
+    found.unwrap_or_else(|| {
+        let made = make();
+        TABLES.with_borrow_mut(|tables| {
+            if tables.of == graph.0 {
+                let table = table(tables);
+                if table.len() >= ENTRIES {
+                    table.clear();
+                }
+                table.insert(own(key), made.clone());
+            }
+        });
+        made
+    })
+}
+
+/// The name of a node.
+pub(super) fn name(graph: Identity, node: u32, make: impl FnOnce() -> String) -> String {
+    remembered(
+        graph,
+        |tables| &mut tables.names,
+        &node,
+        |&node| node,
+        || make().into_boxed_str(),
+    )
+    .into_string()
+}
+
+/// The label of a node.
+pub(super) fn label(
+    graph: Identity,
+    node: u32,
+    make: impl FnOnce() -> Option<String>,
+) -> Option<String> {
+    remembered(
+        graph,
+        |tables| &mut tables.labels,
+        &node,
+        |&node| node,
+        || make().map(String::into_boxed_str),
+    )
+    .map(str::into_string)
+}
+
+/// The node of a name.
+pub(super) fn node(graph: Identity, name: &str, make: impl FnOnce() -> Option<u32>) -> Option<u32> {
+    remembered(
+        graph,
+        |tables| &mut tables.nodes,
+        name,
+        |name| name.into(),
+        make,
+    )
+}
+
+/// Whether some literal begins so.
+pub(super) fn begins(graph: Identity, text: &str, make: impl FnOnce() -> bool) -> bool {
+    remembered(
+        graph,
+        |tables| &mut tables.beginnings,
+        text,
+        |text| text.into(),
+        make,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::term::{NodeId, Term};
+    use crate::{FrozenKg, Kg};
+
+    #[test]
+    fn graphs_do_not_answer_for_each_other() {
+        let iri = |name: &str| Term::Iri(format!("http://a.example/{name}"));
+        let one = FrozenKg::from_triples([[iri("a"), iri("p"), iri("b")]]);
+        let two = FrozenKg::from_triples([[iri("b"), iri("p"), iri("c")]]);
+        for _ in 0..2 {
+            assert_eq!(
+                (one.by_name("a"), one.by_name("c")),
+                (Some(NodeId(0)), None)
+            );
+            assert_eq!(
+                (two.by_name("a"), two.by_name("c")),
+                (None, Some(NodeId(1)))
+            );
+            assert_eq!(
+                (one.name(NodeId(0)), two.name(NodeId(0))),
+                ("a".to_owned(), "b".to_owned())
+            );
+        }
+    }
+}

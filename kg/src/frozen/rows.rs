@@ -1,0 +1,149 @@
+//! Runs of triples, sorted one by one and merged: what does not fit into memory is sorted in pieces.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use super::assemble::{Spool, SpoolReader};
+
+/// Subject, relation, object and graph; the three may stand in another order.
+pub(crate) type Row = [u32; 4];
+
+/// Rows read at once.
+const BATCH: usize = 1 << 12;
+
+/// What one chunk of the input gave: its triples in ids of its own, and what these ids are in the whole graph.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub rows: SpoolReader,
+    pub count: usize,
+    /// The id in the graph of each id of the run, as bytes of `u32`.
+    pub ids: SpoolReader,
+    pub terms: usize,
+}
+
+fn read_ids(reader: &mut SpoolReader, count: usize) -> io::Result<Vec<u32>> {
+    let mut ids = vec![0_u32; count];
+    reader.rewind()?;
+    reader.read_exact(bytemuck::cast_slice_mut(&mut ids))?;
+    Ok(ids)
+}
+
+/// Reads rows until there are no more.
+#[derive(Debug)]
+struct RowReader {
+    reader: SpoolReader,
+    left: usize,
+    batch: Vec<Row>,
+    at: usize,
+}
+
+impl RowReader {
+    fn new(mut reader: SpoolReader, count: usize) -> io::Result<Self> {
+        reader.rewind()?;
+        Ok(Self {
+            reader,
+            left: count,
+            batch: Vec::new(),
+            at: 0,
+        })
+    }
+
+    fn next(&mut self) -> io::Result<Option<Row>> {
+        if self.at == self.batch.len() {
+            let take = self.left.min(BATCH);
+            if take == 0 {
+                return Ok(None);
+            }
+            self.batch.resize(take, [0; 4]);
+            self.reader
+                .read_exact(bytemuck::cast_slice_mut(&mut self.batch))?;
+            self.left -= take;
+            self.at = 0;
+        }
+        self.at += 1;
+        Ok(self.batch.get(self.at - 1).copied())
+    }
+}
+
+impl Run {
+    /// The rows with the graph's ids, columns in `order`, sorted and without repetition.
+    fn sorted(
+        &mut self,
+        order: [usize; 3],
+        graphs: &[u32],
+        work: Option<&Path>,
+    ) -> io::Result<RowReader> {
+        let ids = read_ids(&mut self.ids, self.terms)?;
+        let mut rows: Vec<Row> = vec![[0; 4]; self.count];
+        self.rows.rewind()?;
+        self.rows.read_exact(bytemuck::cast_slice_mut(&mut rows))?;
+        let id = |local: u32| {
+            ids.get(local as usize)
+                .copied()
+                .ok_or_else(|| io::Error::other("a run names a term it does not have"))
+        };
+        for row in &mut rows {
+            let [a, b, c] = order.map(|at| row[at]);
+            let graph = graphs.get(row[3] as usize).copied().unwrap_or(0);
+            *row = [id(a)?, id(b)?, id(c)?, graph];
+        }
+        drop(ids);
+        rows.par_sort_unstable();
+        rows.dedup();
+        let count = rows.len();
+        let mut spool = match work {
+            // Already in memory as it is read.
+            None => Spool::Memory(Vec::new()),
+            Some(_) => Spool::new(work)?,
+        };
+        spool.write_all(bytemuck::cast_slice(&rows))?;
+        RowReader::new(spool.reader()?, count)
+    }
+}
+
+/// Gives every row of all runs, columns in `order`, sorted, each once. `graphs` renumbers the graphs.
+pub(super) fn merge(
+    runs: &mut [Run],
+    order: [usize; 3],
+    graphs: &[u32],
+    work: Option<&Path>,
+    mut each: impl FnMut(Row) -> io::Result<()>,
+) -> io::Result<()> {
+    let readers: io::Result<Vec<RowReader>> = match work {
+        // One at a time where memory is short: each is sorted by all threads.
+        Some(_) => runs
+            .iter_mut()
+            .map(|run| run.sorted(order, graphs, work))
+            .collect(),
+        None => runs
+            .par_iter_mut()
+            .map(|run| run.sorted(order, graphs, None))
+            .collect(),
+    };
+    let mut readers = readers?;
+    let mut heads: Vec<(Row, usize)> = Vec::new();
+    for (i, reader) in readers.iter_mut().enumerate() {
+        if let Some(row) = reader.next()? {
+            heads.push((row, i));
+        }
+    }
+    let mut heap: std::collections::BinaryHeap<_> =
+        heads.into_iter().map(std::cmp::Reverse).collect();
+    let mut last = None;
+    while let Some(mut top) = heap.peek_mut() {
+        let (row, i) = top.0;
+        match readers[i].next()? {
+            Some(next) => *top = std::cmp::Reverse((next, i)),
+            None => {
+                std::collections::binary_heap::PeekMut::pop(top);
+            }
+        }
+        if last != Some(row) {
+            each(row)?;
+            last = Some(row);
+        }
+    }
+    Ok(())
+}

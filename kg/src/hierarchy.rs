@@ -1,0 +1,89 @@
+//! Wider and narrower classes, where a graph's owner wants instances of subclasses to count ([`super::Settings::subclasses`]).
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Kg;
+use crate::term::{NodeId, RelId};
+
+/// The given classes and all wider ones, sorted. Circles in the hierarchy are walked once.
+pub(crate) fn wider<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
+    closure(
+        classes,
+        |class, relation| kg.tails(class, relation).to_vec(),
+        kg,
+    )
+}
+
+/// The given classes and all narrower ones, sorted.
+pub(crate) fn narrower<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
+    closure(
+        classes,
+        |class, relation| kg.heads(relation, class).to_vec(),
+        kg,
+    )
+}
+
+fn closure<K: Kg + ?Sized>(
+    classes: &[NodeId],
+    next: impl Fn(NodeId, RelId) -> Vec<NodeId>,
+    kg: &K,
+) -> Vec<NodeId> {
+    let schema = kg.schema();
+    let mut found: BTreeSet<NodeId> = classes.iter().copied().collect();
+    let mut queue: VecDeque<NodeId> = classes.iter().copied().collect();
+    while let Some(class) = queue.pop_front() {
+        for &relation in &schema.superclass_relations {
+            for other in next(class, relation) {
+                // Where one relation says both what a thing is and what a class is a kind of, only classes are classes.
+                let is_class = !schema.type_relations.contains(&relation)
+                    || kg.direct_classes().binary_search(&other).is_ok();
+                if is_class && found.insert(other) {
+                    queue.push_back(other);
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The triples that make `member` an instance of `class` through its own class and wider ones; the shortest way, none where there is none.
+pub fn proof(kg: &dyn Kg, member: NodeId, class: NodeId) -> Vec<(NodeId, RelId, NodeId)> {
+    let schema = kg.schema();
+    let mut by: BTreeMap<NodeId, (NodeId, RelId, NodeId)> = BTreeMap::new();
+    let mut queue = VecDeque::new();
+    for &relation in &schema.type_relations {
+        for &own in kg.tails(member, relation).iter() {
+            if let Entry::Vacant(free) = by.entry(own) {
+                free.insert((member, relation, own));
+                queue.push_back(own);
+            }
+        }
+    }
+    while let Some(at) = queue.pop_front() {
+        if at == class {
+            let mut triples = Vec::new();
+            let mut at = at;
+            while let Some(&triple) = by.get(&at) {
+                triples.push(triple);
+                if triple.0 == member || triples.len() > by.len() {
+                    break;
+                }
+                at = triple.0;
+            }
+            return triples;
+        }
+        if !schema.settings.subclasses {
+            continue;
+        }
+        for &relation in &schema.superclass_relations {
+            for &wider in kg.tails(at, relation).iter() {
+                if let Entry::Vacant(free) = by.entry(wider) {
+                    free.insert((at, relation, wider));
+                    queue.push_back(wider);
+                }
+            }
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,148 @@
+//! Labels: what a reader sees of a node. One clean line each, whatever the graph holds.
+
+use crate::limits::LABEL_CHARS;
+
+/// Whether a character could reorder, hide or break the line it stands in: controls, bidirectional marks, invisible and tag characters.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+/// A text as one clean line: white space collapsed, unsafe characters gone, at most [`LABEL_CHARS`] characters (the last one `…` if cut).
+#[must_use]
+pub fn clean(text: &str) -> String {
+    one_line(text, LABEL_CHARS)
+}
+
+/// A text as one clean line of at most `most` characters.
+pub fn one_line(text: &str, most: usize) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut space = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            space = !out.is_empty();
+        } else if !is_unsafe(c) {
+            if std::mem::take(&mut space) {
+                out.push(' ');
+            }
+            out.push(c);
+        }
+    }
+    if let Some((cut, _)) = out.char_indices().nth(most)
+        && let Some((last, _)) = out[..cut].char_indices().next_back()
+    {
+        out.truncate(last);
+        out.truncate(out.trim_end().len());
+        out.push('…');
+    }
+    out
+}
+
+/// The form under which labels are looked up when no exact one is found: lower case, underscores as spaces.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    let spaced: String = text
+        .chars()
+        .map(|c| if c == '_' { ' ' } else { c })
+        .collect();
+    let mut out = String::with_capacity(spaced.len());
+    for word in spaced.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.extend(
+            word.chars()
+                .filter(|&c| !is_unsafe(c))
+                .flat_map(char::to_lowercase),
+        );
+    }
+    out
+}
+
+/// Lower-case words; separators are everything but letters and digits, and changes from lower to upper case.
+#[must_use]
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut lower = false;
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            if c.is_uppercase() && lower && !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+            lower = c.is_lowercase();
+            word.extend(c.to_lowercase());
+        } else {
+            lower = false;
+            if !word.is_empty() {
+                words.push(std::mem::take(&mut word));
+            }
+        }
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+/// Rank of a language tag as a label, smaller is better: the wanted languages in their order, each before its regions, then untagged, then
+/// the smallest tag.
+pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a str) {
+    let region = |tag: &String| {
+        lang.strip_prefix(tag.as_str())
+            .is_some_and(|rest| !tag.is_empty() && rest.starts_with('-'))
+    };
+    if let Some(place) = wanted.iter().position(|tag| tag == lang) {
+        return (2 * place, "");
+    }
+    match wanted.iter().position(region) {
+        Some(place) => (2 * place + 1, lang),
+        None if lang.is_empty() => (2 * wanted.len(), ""),
+        None => (2 * wanted.len() + 1, lang),
+    }
+}
+
+/// Percent-decodes; a text that does not decode to UTF-8 comes back as it is.
+pub(crate) fn percent_decode(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        let hex = |at: usize| bytes.get(at).and_then(|&b| char::from(b).to_digit(16));
+        if bytes[i] == b'%'
+            && let (Some(high), Some(low)) = (hex(i + 1), hex(i + 2))
+            && let Ok(byte) = u8::try_from(high * 16 + low)
+        {
+            out.push(byte);
+            i += 3;
+        } else {
+            out.push(bytes[i]);
+            i += 1;
+        }
+    }
+    String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Percent-encodes every byte that RFC 3986 does not call unreserved.
+pub(crate) fn percent_encode(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for &byte in text.as_bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                out.push(
+                    char::from_digit(u32::from(digit), 16)
+                        .unwrap_or('0')
+                        .to_ascii_uppercase(),
+                );
+            }
+        }
+    }
+    out
+}

@@ -1,0 +1,342 @@
+//! Where readers put triples: chunks of interned terms, sealed and put on disk when the memory for them is full.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustc_hash::FxHashMap;
+
+use super::{LoadOptions, Progress};
+use crate::dictionary::{BLANK, IRI, literal_key, node_key};
+use crate::frozen::{Chunk, Input, Sealed};
+use crate::names::text_iri;
+use crate::term::{Term, XSD};
+
+/// How often progress is told by a reader of one thread, in triples.
+const PROGRESS_EVERY: u64 = 65_536;
+
+/// Why a reader stopped.
+#[derive(Debug)]
+pub(crate) enum Halt {
+    /// More faults than are tolerated; [`Shared`] has them.
+    Faults,
+    /// Loading was told to stop.
+    Stopped,
+    /// The file cannot be read, or a chunk not be written.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Halt {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// A faulty statement.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fault {
+    pub file: usize,
+    pub line: u64,
+    pub message: String,
+}
+
+/// Which file is read.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// Its number on the command line.
+    pub file: usize,
+    /// Its rank among the files by content.
+    pub rank: usize,
+    pub progress: &'a dyn Fn(Progress),
+}
+
+/// What the threads of one load share.
+pub(crate) struct Shared<'a> {
+    pub options: &'a LoadOptions,
+    work: Option<&'a Path>,
+    stop: &'a AtomicBool,
+    read: AtomicU64,
+    spilled: AtomicBool,
+    /// Chunks that no thread is filling now.
+    idle: Mutex<Vec<Chunk>>,
+    sealed: Mutex<Vec<Sealed>>,
+    graphs: Mutex<FxHashMap<String, u32>>,
+    faults: Mutex<Vec<Fault>>,
+}
+
+/// A thread that panicked while it held the lock has left nothing half done here.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Shared<'a> {
+    pub(super) fn new(
+        options: &'a LoadOptions,
+        work: Option<&'a Path>,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        Self {
+            options,
+            work,
+            stop,
+            read: AtomicU64::new(0),
+            spilled: AtomicBool::new(false),
+            idle: Mutex::default(),
+            sealed: Mutex::default(),
+            graphs: Mutex::new([(String::new(), 0)].into_iter().collect()),
+            faults: Mutex::default(),
+        }
+    }
+
+    /// Triples read so far.
+    pub(super) fn read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    /// Threads that parse.
+    pub(super) fn threads(&self) -> usize {
+        if self.options.threads > 0 {
+            self.options.threads
+        } else {
+            rayon::current_num_threads()
+        }
+    }
+
+    /// Whether more faults were found than are tolerated, or loading was told to stop.
+    pub(super) fn halted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || lock(&self.faults).len() > self.options.max_faults
+    }
+
+    /// The fault that is one too many, counted in the order of files and lines.
+    pub(super) fn worst_fault(&self) -> Option<Fault> {
+        let mut faults = lock(&self.faults);
+        faults.sort_unstable();
+        faults.get(self.options.max_faults).cloned()
+    }
+
+    /// Everything that was read, and whether it lies on disk.
+    pub(super) fn finish(&mut self) -> io::Result<(Input, bool)> {
+        use rayon::prelude::*;
+        let spilled = self.spilled.load(Ordering::Relaxed);
+        let work = self.work.filter(|_| spilled);
+        let idle = std::mem::take(&mut *lock(&self.idle));
+        let mut chunks = std::mem::take(&mut *lock(&self.sealed));
+        let seal = |chunk: Chunk| chunk.seal(work);
+        chunks.extend(
+            idle.into_par_iter()
+                .filter(|chunk| !chunk.is_empty())
+                .map(seal)
+                .collect::<io::Result<Vec<_>>>()?,
+        );
+        let mut graphs: Vec<(String, u32)> = std::mem::take(&mut *lock(&self.graphs))
+            .into_iter()
+            .collect();
+        graphs.sort_by_key(|(_, number)| *number);
+        Ok((
+            Input {
+                chunks,
+                graphs: graphs.into_iter().map(|(name, _)| name).collect(),
+            },
+            spilled,
+        ))
+    }
+}
+
+/// Takes the triples of one file on one thread. Ids are those of the sink's chunk: use them for the next [`Sink::triple`] only.
+pub(crate) struct Sink<'a> {
+    shared: &'a Shared<'a>,
+    place: Place<'a>,
+    chunk: Chunk,
+    key: String,
+    /// The graph last named, and its number.
+    graph: (String, u32),
+    /// Numbers of blank nodes that have no lasting label of their own.
+    blanks: FxHashMap<String, usize>,
+    /// Whether this thread is the one that tells progress.
+    tells: bool,
+    read: u64,
+}
+
+impl<'a> Sink<'a> {
+    /// A sink on the thread that reads the file.
+    pub(super) fn new(shared: &'a Shared<'a>, place: Place<'a>) -> Self {
+        let chunk = lock(&shared.idle).pop().unwrap_or_default();
+        let (key, graph) = (String::new(), (String::new(), 0));
+        Self {
+            shared,
+            place,
+            chunk,
+            key,
+            graph,
+            blanks: FxHashMap::default(),
+            tells: true,
+            read: 0,
+        }
+    }
+
+    pub(super) fn any_iri(&self) -> bool {
+        self.shared.options.any_iri
+    }
+
+    /// Gives the chunk back for the next file.
+    pub(super) fn finish(mut self) {
+        self.count();
+        lock(&self.shared.idle).push(self.chunk);
+    }
+
+    fn count(&mut self) {
+        self.shared
+            .read
+            .fetch_add(std::mem::take(&mut self.read), Ordering::Relaxed);
+    }
+
+    /// Notes a faulty statement.
+    ///
+    /// # Errors
+    /// [`Halt::Faults`] when it is one too many.
+    pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), Halt> {
+        lock(&self.shared.faults).push(Fault {
+            file: self.place.file,
+            line,
+            message,
+        });
+        if self.shared.halted() {
+            Err(Halt::Faults)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn iri(&mut self, iri: &str) -> u32 {
+        node_key(&mut self.key, IRI, iri);
+        self.chunk.intern(&self.key)
+    }
+
+    /// A node that a plain text names.
+    pub(crate) fn text(&mut self, text: &str) -> u32 {
+        self.iri(&text_iri(text))
+    }
+
+    /// A literal; an empty datatype or language is none.
+    pub(crate) fn literal(&mut self, lexical: &str, datatype: &str, lang: &str) -> u32 {
+        let plain = !lang.is_empty() || datatype.strip_prefix(XSD) == Some("string");
+        let lang = lang.to_ascii_lowercase();
+        literal_key(
+            &mut self.key,
+            lexical,
+            if plain { "" } else { datatype },
+            &lang,
+        );
+        self.chunk.intern(&self.key)
+    }
+
+    /// A blank node by the label that it has in its file.
+    pub(crate) fn blank(&mut self, label: &str) -> u32 {
+        node_key(
+            &mut self.key,
+            BLANK,
+            &format!("f{}_{label}", self.place.rank),
+        );
+        self.chunk.intern(&self.key)
+    }
+
+    /// A blank node whose label the parser may have made up: it is numbered in order of appearance.
+    pub(crate) fn numbered_blank(&mut self, label: &str) -> u32 {
+        let next = self.blanks.len();
+        let number = match self.blanks.get(label) {
+            Some(&number) => number,
+            None => {
+                self.blanks.insert(label.to_owned(), next);
+                next
+            }
+        };
+        self.blank(&format!("b{number}"))
+    }
+
+    /// Any term; a blank node by the label that it has in its file.
+    pub(crate) fn term(&mut self, term: &Term) -> u32 {
+        match term {
+            Term::Iri(iri) => self.iri(iri),
+            Term::Blank(label) => self.blank(label),
+            Term::Literal(l) => self.literal(
+                &l.lexical,
+                l.datatype.as_deref().unwrap_or(""),
+                l.lang.as_deref().unwrap_or(""),
+            ),
+        }
+    }
+
+    /// Makes the named graph to which further triples belong; the empty name is the default graph.
+    pub(crate) fn enter(&mut self, graph: &str) {
+        if self.graph.0 != graph {
+            let mut graphs = lock(&self.shared.graphs);
+            let next = graphs.len() as u32;
+            let number = *graphs.entry(graph.to_owned()).or_insert(next);
+            self.graph = (graph.to_owned(), number);
+        }
+    }
+
+    /// The same for a graph that a blank node names.
+    pub(crate) fn enter_blank(&mut self, label: &str) {
+        self.enter(&format!("_:f{}_{label}", self.place.rank));
+    }
+
+    /// Puts a triple of ids.
+    ///
+    /// # Errors
+    /// When memory is full and the disk too.
+    pub(crate) fn triple(&mut self, s: u32, p: u32, o: u32) -> Result<(), Halt> {
+        self.chunk.push([s, p, o, self.graph.1]);
+        self.read += 1;
+        if self.read == PROGRESS_EVERY {
+            self.count();
+            if self.shared.stop.load(Ordering::Relaxed) {
+                return Err(Halt::Stopped);
+            }
+            if self.tells {
+                (self.place.progress)(Progress::Read(self.shared.read()));
+            }
+        }
+        let budget = self.shared.options.memory / self.shared.threads().max(1);
+        if self.chunk.is_full() || (self.shared.work.is_some() && self.chunk.bytes() > budget) {
+            let full = std::mem::take(&mut self.chunk);
+            if self.shared.work.is_some() {
+                self.shared.spilled.store(true, Ordering::Relaxed);
+            }
+            let sealed = full.seal(self.shared.work)?;
+            lock(&self.shared.sealed).push(sealed);
+        }
+        Ok(())
+    }
+}
+
+/// What a worker thread needs to make its own sink: everything of a [`Place`] but the progress, which is told on one thread only.
+#[derive(Clone, Copy)]
+pub(super) struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    file: usize,
+    rank: usize,
+}
+
+impl<'a> Worker<'a> {
+    pub(super) fn new(shared: &'a Shared<'a>, place: &Place<'_>) -> Self {
+        Self {
+            shared,
+            file: place.file,
+            rank: place.rank,
+        }
+    }
+
+    pub(super) fn sink(self) -> Sink<'a> {
+        let place = Place {
+            file: self.file,
+            rank: self.rank,
+            progress: &|_| {},
+        };
+        Sink {
+            tells: false,
+            ..Sink::new(self.shared, place)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Relations that describe the graph and not the world, learned from how they are used (rule R4): record keys, links to pages, flags that
+//! every entity carries.
+//!
+//! The rule is conservative, since a relation hidden in error can no longer be asked about: nearly every entity of nearly every class has the
+//! relation, and its values are keys or links that nothing else is said about, or one and the same value. What people call a thing, how many
+//! there are, where and when are none of these.
+
+use rustc_hash::FxHashSet;
+
+use super::Kg;
+use super::names::{local_name, split};
+use crate::term::{Literal, NodeId, RelId, Term};
+use crate::value::Kind;
+
+/// Entities below which nothing is learned: a small graph about one kind of thing looks the same everywhere.
+const ENTITIES: usize = 200;
+/// Classes that must have the relation, and members of a class below which it does not count.
+const CLASSES: usize = 3;
+const MEMBERS: usize = 10;
+/// Share of entities, of all and of each class, that must have it, in per cent.
+const SHARE: usize = 95;
+/// Values that are looked at.
+const LOOKED_AT: usize = 1000;
+
+/// Words in the name of a relation to a key.
+const KEY_WORDS: &[&str] = &[
+    "id",
+    "ids",
+    "guid",
+    "uuid",
+    "identifier",
+    "key",
+    "hash",
+    "checksum",
+    "revision",
+    "version",
+    "etag",
+];
+
+/// The relations of a graph that the rule hides, besides those its schema hides already; sorted. Reads every triple of the candidates.
+#[must_use]
+pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
+    let schema = kg.schema();
+    let relations = kg.relations();
+    let is_thing = |id: u32| {
+        let node = NodeId(id);
+        kg.classes().binary_search(&node).is_err()
+            && relations.binary_search(&node.relation()).is_err()
+            && !kg.out_relations(node).is_empty()
+    };
+    // Cheap first: a relation with fewer triples than the graph has entities of three classes is no candidate.
+    let floor = ENTITIES * SHARE / 100;
+    let named = schema
+        .alias_relations
+        .iter()
+        .chain(&schema.hidden)
+        .chain(&schema.superclass_relations);
+    let known: FxHashSet<RelId> = named.copied().collect();
+    let candidates: Vec<RelId> = relations
+        .iter()
+        .copied()
+        .filter(|r| !known.contains(r) && kg.uses(*r) >= floor)
+        .collect();
+    if candidates.is_empty() || kg.classes().len() < CLASSES {
+        return Vec::new();
+    }
+    let candidates: Vec<RelId> = candidates
+        .into_iter()
+        .filter(|&r| says_nothing(kg, r))
+        .collect();
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let entities: Vec<u32> = kg.resources().filter(|&id| is_thing(id)).collect();
+    if entities.len() < ENTITIES {
+        return Vec::new();
+    }
+    candidates
+        .into_iter()
+        .filter(|&relation| nearly_all(kg, relation, &entities))
+        .collect()
+}
+
+/// Whether the values of a relation are keys, links that nothing else is said about, or one value.
+fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
+    let mut values = Vec::new();
+    kg.each_pair(relation, &mut |_, tail| {
+        values.push(tail);
+        values.len() < LOOKED_AT
+    });
+    let all = |fits: &dyn Fn(&Term) -> bool| values.iter().all(|&value| fits(&kg.term(value)));
+    let unknown = |value: NodeId| {
+        kg.label(value).is_none() && kg.degree(value) == kg.heads(relation, value).len()
+    };
+    let mut distinct = values.clone();
+    distinct.dedup();
+    let own = distinct.len() * 100 >= values.len() * 99;
+    let key_name = match kg.term(relation.node()) {
+        Term::Iri(iri) => crate::label::words(&local_name(&iri))
+            .iter()
+            .any(|word| KEY_WORDS.contains(&word.as_str())),
+        Term::Blank(_) | Term::Literal(_) => false,
+    };
+    let key = |term: &Term| matches!(term, Term::Literal(literal) if is_key(literal, key_name));
+    let page = |term: &Term| matches!(term, Term::Iri(iri) if iri.starts_with("http") && !split(iri).1.is_empty());
+    if own && (all(&key) || all(&page) && values.iter().all(|&value| unknown(value))) {
+        return true;
+    }
+    // One value for all that is no thing of the graph's world.
+    distinct.len() == 1 && {
+        let mut first = None;
+        let mut same = true;
+        kg.each_pair(relation, &mut |_, tail| {
+            same = *first.get_or_insert(tail) == tail;
+            same
+        });
+        same && match kg.term(values[0]) {
+            Term::Literal(literal) => {
+                Kind::of(&literal) == Kind::Text && !literal.lexical.contains(' ')
+                    || is_flag(&literal)
+            }
+            Term::Iri(_) | Term::Blank(_) => unknown(values[0]),
+        }
+    }
+}
+
+fn is_flag(literal: &Literal) -> bool {
+    literal
+        .datatype
+        .as_deref()
+        .is_some_and(|datatype| datatype.ends_with("#boolean"))
+}
+
+/// Whether a literal is a key: a long hexadecimal run, a link, or, where the relation is called one, a word with digits.
+fn is_key(literal: &Literal, key_name: bool) -> bool {
+    let text = literal.lexical.as_str();
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    let hex = text
+        .bytes()
+        .filter(|b| *b != b'-')
+        .all(|b| b.is_ascii_hexdigit())
+        && text.len() >= 16
+        && digits > 0;
+    let link =
+        text.starts_with("http://") || text.starts_with("https://") || text.starts_with("urn:");
+    !text.contains(char::is_whitespace)
+        && (hex || link || key_name && digits > 0 && !text.contains('.'))
+}
+
+/// Whether nearly every entity has the relation, and nearly every one of each class, of which there are several.
+fn nearly_all(kg: &dyn Kg, relation: RelId, entities: &[u32]) -> bool {
+    let range = kg.resources();
+    let mut has = vec![false; range.len()];
+    kg.each_pair(relation, &mut |head, _| {
+        if let Some(place) = head
+            .0
+            .checked_sub(range.start)
+            .and_then(|at| has.get_mut(at as usize))
+        {
+            *place = true;
+        }
+        true
+    });
+    let has = |id: u32| {
+        has.get((id - range.start) as usize)
+            .copied()
+            .unwrap_or(false)
+    };
+    let enough = |having: usize, all: usize| having * 100 >= all * SHARE;
+    if !enough(
+        entities.iter().filter(|&&id| has(id)).count(),
+        entities.len(),
+    ) {
+        return false;
+    }
+    let mut classes = 0;
+    for &class in kg.classes() {
+        let members = kg.instances(class);
+        if members.len() >= MEMBERS {
+            if !enough(
+                members.iter().filter(|node| has(node.0)).count(),
+                members.len(),
+            ) {
+                return false;
+            }
+            classes += 1;
+        }
+    }
+    classes >= CLASSES
+}

@@ -1,0 +1,340 @@
+//! Looking names up, kind of match by kind of match.
+
+use rustc_hash::FxHashMap;
+use tantivy::collector::{DocSetCollector, TopDocs};
+use tantivy::columnar::Column;
+use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, Query, TermQuery};
+use tantivy::schema::{IndexRecordOption, Value};
+use tantivy::{DocAddress, DocSet, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
+
+use super::build::{DEGREE, Fields, NODE, WHAT, guarded, unpack};
+use super::text::{allowed_edits, edits, normalise, similarity, variants};
+use super::{Candidate, How, LabelIndex, NameKind, Role, SearchError};
+use crate::term::NodeId;
+
+/// Names looked at for a partial match, best by BM25.
+const PARTIAL: usize = 64;
+/// Names taken from a fuzzy match: more are equally far away only for very common short names.
+const FUZZY: usize = 256;
+/// Least similarity of a partial match that does not hold every word.
+const SIMILAR: f32 = 0.5;
+/// Factor of a name in a weaker form (article, plural) and of a name that is no label.
+const WEAKER: f32 = 0.9;
+const ALIAS: f32 = 0.95;
+const SHORT: f32 = 0.8;
+
+/// A segment with its columns.
+pub(super) struct Segment {
+    node: Column<u64>,
+    degree: Column<u64>,
+    what: Column<u64>,
+}
+
+impl Segment {
+    pub(super) fn all(reader: &IndexReader, _fields: &Fields) -> Result<Vec<Self>, SearchError> {
+        let searcher = reader.searcher();
+        let columns = searcher.segment_readers().iter().map(|segment| {
+            let fast = segment.fast_fields();
+            Ok(Self {
+                node: fast.u64(NODE)?,
+                degree: fast.u64(DEGREE)?,
+                what: fast.u64(WHAT)?,
+            })
+        });
+        columns.collect()
+    }
+}
+
+/// A document found, before its text is read.
+struct Hit {
+    at: DocAddress,
+    node: NodeId,
+    degree: u64,
+    kind: NameKind,
+    /// Factor of the form of the mention under which it was found.
+    form: f32,
+}
+
+impl LabelIndex {
+    /// Entities that a mention may mean, at most `k`, best first; where no entity bears the name, classes that do.
+    ///
+    /// # Errors
+    /// [`SearchError::Damaged`] for an index whose files were changed.
+    pub fn candidates(&self, mention: &str, k: usize) -> Result<Vec<Candidate>, SearchError> {
+        for role in [Role::Entity, Role::Class] {
+            let found = self.search(mention, k, role)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Nodes of one role that a text may name, at most `k`, best first.
+    ///
+    /// # Errors
+    /// [`SearchError::Damaged`] for an index whose files were changed.
+    pub fn search(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let found = self.named(mention, k, role)?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        let found = self.fuzzy(mention, k, role)?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        self.partial(mention, k, role)
+    }
+
+    /// Nodes that bear this name: letter for letter or in normal form, then in a weaker form.
+    ///
+    /// # Errors
+    /// [`SearchError::Damaged`] for an index whose files were changed.
+    pub fn named(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        guarded(|| {
+            let searcher = self.reader.searcher();
+            let normal = normalise(mention);
+            let mut hits = Vec::new();
+            self.term(&searcher, &normal, 1.0, role, &mut hits)?;
+            if hits.is_empty() {
+                for form in variants(&normal) {
+                    self.term(&searcher, &form, WEAKER, role, &mut hits)?;
+                }
+            }
+            let score = |hit: &Hit, text: &str| {
+                let exact = text == mention.trim() && hit.kind != NameKind::Short;
+                let form = if exact { 1.0 } else { WEAKER * hit.form };
+                Some((
+                    form * of_kind(hit.kind),
+                    if exact { How::Exact } else { How::Normalised },
+                ))
+            };
+            self.best(&searcher, hits, k, score)
+        })
+    }
+
+    /// Whether some entity bears this name in normal form; cheaper than [`LabelIndex::named`].
+    pub fn knows(&self, normal: &str, role: Role) -> Result<bool, SearchError> {
+        guarded(|| {
+            let mut hits = Vec::new();
+            self.term(&self.reader.searcher(), normal, 1.0, role, &mut hits)?;
+            Ok(!hits.is_empty())
+        })
+    }
+
+    /// Nodes with a name that is a few edits away.
+    ///
+    /// # Errors
+    /// [`SearchError::Damaged`] for an index whose files were changed.
+    pub fn fuzzy(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        guarded(|| {
+            let normal = normalise(mention);
+            let chars = normal.chars().count();
+            let allowed = allowed_edits(chars);
+            if allowed == 0 {
+                return Ok(Vec::new());
+            }
+            let searcher = self.reader.searcher();
+            let query = FuzzyTermQuery::new(
+                Term::from_field_text(self.fields.name, &normal),
+                allowed,
+                true,
+            );
+            let mut hits: Vec<Hit> = Vec::new();
+            for at in searcher.search(&query, &DocSetCollector)? {
+                hits.extend(self.hit(at, 1.0, role));
+            }
+            hits.sort_by_key(|hit| (std::cmp::Reverse(hit.degree), hit.node, hit.at));
+            hits.truncate(FUZZY);
+            let score = |hit: &Hit, text: &str| {
+                // The name may be a shorter form of the text; the nearer of the two is the one that matched.
+                let forms = [Some(text), super::text::undistinguished(text)];
+                let away = forms
+                    .iter()
+                    .flatten()
+                    .map(|form| edits(&normalise(form), &normal))
+                    .min()?;
+                (away <= usize::from(allowed)).then(|| {
+                    (
+                        (1.0 - away as f32 / chars.max(1) as f32) * of_kind(hit.kind),
+                        How::Fuzzy,
+                    )
+                })
+            };
+            self.best(&searcher, hits, k, score)
+        })
+    }
+
+    /// Nodes with a name that shares the mention's words, or most of its trigrams.
+    ///
+    /// # Errors
+    /// [`SearchError::Damaged`] for an index whose files were changed.
+    pub fn partial(
+        &self,
+        mention: &str,
+        k: usize,
+        role: Role,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        guarded(|| {
+            let normal = normalise(mention);
+            let words: Vec<&str> = normal.split(' ').filter(|word| !word.is_empty()).collect();
+            if words.is_empty() {
+                return Ok(Vec::new());
+            }
+            let searcher = self.reader.searcher();
+            let clause = |field, text: &str| -> (Occur, Box<dyn Query>) {
+                (
+                    Occur::Should,
+                    Box::new(TermQuery::new(
+                        Term::from_field_text(field, text),
+                        IndexRecordOption::WithFreqs,
+                    )),
+                )
+            };
+            let by_word: Vec<_> = words
+                .iter()
+                .map(|word| clause(self.fields.words, word))
+                .collect();
+            let chars: Vec<char> = normal.chars().collect();
+            let by_gram: Vec<_> = chars
+                .windows(3)
+                .map(|gram| clause(self.fields.grams, &gram.iter().collect::<String>()))
+                .collect();
+            let mut hits: Vec<Hit> = Vec::new();
+            for clauses in [by_word, by_gram] {
+                let found = searcher.search(
+                    &BooleanQuery::new(clauses),
+                    &TopDocs::with_limit(PARTIAL).order_by_score(),
+                )?;
+                hits.extend(
+                    found
+                        .into_iter()
+                        .filter_map(|(_, at)| self.hit(at, 1.0, role)),
+                );
+            }
+            let score = |hit: &Hit, text: &str| {
+                let name = normalise(text);
+                let have: Vec<&str> = name.split(' ').collect();
+                let whole = words.iter().all(|word| have.contains(word));
+                let similar = similarity(&name, &normal);
+                let score = if whole { similar.max(SIMILAR) } else { similar };
+                (score >= SIMILAR).then(|| (score * of_kind(hit.kind), How::Partial))
+            };
+            self.best(&searcher, hits, k, score)
+        })
+    }
+
+    /// Documents whose whole name is this term.
+    fn term(
+        &self,
+        searcher: &Searcher,
+        normal: &str,
+        form: f32,
+        role: Role,
+        hits: &mut Vec<Hit>,
+    ) -> Result<(), SearchError> {
+        if normal.is_empty() {
+            return Ok(());
+        }
+        let term = Term::from_field_text(self.fields.name, normal);
+        for (ord, reader) in searcher.segment_readers().iter().enumerate() {
+            let index = reader.inverted_index(self.fields.name)?;
+            let postings = index
+                .read_postings(&term, IndexRecordOption::Basic)
+                .map_err(|error| SearchError::Damaged(error.to_string()))?;
+            let Some(mut postings) = postings else {
+                continue;
+            };
+            let mut doc = postings.doc();
+            while doc != TERMINATED {
+                let at = DocAddress {
+                    segment_ord: u32::try_from(ord).unwrap_or(u32::MAX),
+                    doc_id: doc,
+                };
+                hits.extend(self.hit(at, form, role));
+                doc = postings.advance();
+            }
+        }
+        Ok(())
+    }
+
+    fn hit(&self, at: DocAddress, form: f32, role: Role) -> Option<Hit> {
+        let segment = self.segments.get(at.segment_ord as usize)?;
+        let (is, kind) = unpack(segment.what.first(at.doc_id)?);
+        let node = NodeId(u32::try_from(segment.node.first(at.doc_id)?).ok()?);
+        (is == role).then(|| Hit {
+            at,
+            node,
+            degree: segment.degree.first(at.doc_id).unwrap_or(0),
+            kind,
+            form,
+        })
+    }
+
+    /// The best `k` hits, one a node, in order of score, degree and id.
+    fn best(
+        &self,
+        searcher: &Searcher,
+        hits: Vec<Hit>,
+        k: usize,
+        score: impl Fn(&Hit, &str) -> Option<(f32, How)>,
+    ) -> Result<Vec<Candidate>, SearchError> {
+        let mut best: FxHashMap<NodeId, Candidate> = FxHashMap::default();
+        for hit in hits {
+            let document: TantivyDocument = searcher.doc(hit.at)?;
+            let text = document
+                .get_first(self.fields.text)
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_default();
+            let Some((score, how)) = score(&hit, &text) else {
+                continue;
+            };
+            let fresh = Candidate {
+                node: hit.node,
+                label: text,
+                score,
+                how,
+                kind: hit.kind,
+                degree: hit.degree,
+            };
+            match best.get(&hit.node) {
+                Some(old) if (old.score, &fresh.label) >= (score, &old.label) => {}
+                _ => {
+                    best.insert(hit.node, fresh);
+                }
+            }
+        }
+        let mut candidates: Vec<Candidate> = best.into_values().collect();
+        candidates.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then(b.degree.cmp(&a.degree))
+                .then(a.node.cmp(&b.node))
+        });
+        candidates.truncate(k);
+        Ok(candidates)
+    }
+}
+
+fn of_kind(kind: NameKind) -> f32 {
+    match kind {
+        NameKind::Label => 1.0,
+        NameKind::Alias => ALIAS,
+        NameKind::Short => SHORT,
+    }
+}

@@ -1,0 +1,343 @@
+//! How names are compared: one normal form, the weaker forms of a name, and edit distance.
+
+use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, TokenStream};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Characters of a name that are compared; the longest title of the published sets has fewer.
+pub(super) const NAME_CHARS: usize = 200;
+
+/// Shortest text in which one edit is forgiven, and shortest in which two are: below that every other word is a neighbour.
+const ONE_EDIT: usize = 4;
+const TWO_EDITS: usize = 8;
+
+/// Longest text that is looked up with edits: the automaton grows with it, and long names have words to match by.
+const FUZZY_CHARS: usize = 40;
+
+/// The normal form of a name: compatibility forms and diacritics folded, lower case, punctuation and underscores as spaces, apostrophes
+/// and the dots of initials dropped (`O'Neill`, `U.S.`), initials joined, `&` as `and`, single spaces. Empty where a text has no letter or digit.
+///
+/// ```
+/// use toolbox::search::normalise;
+/// assert_eq!(normalise("  Musée_d’Orsay (Paris) "), "musee dorsay paris");
+/// assert_eq!(normalise("Simon & Garfunkel"), "simon and garfunkel");
+/// assert_eq!(normalise("U.S. Open – Ødegård"), "us open odegard");
+/// ```
+#[must_use]
+pub fn normalise(text: &str) -> String {
+    if text.is_ascii() {
+        return single_spaced(&spaced_ascii(text.as_bytes()));
+    }
+    let chars: Vec<char> = text
+        .nfkd()
+        .filter(|&c| !is_combining_mark(c))
+        .take(NAME_CHARS)
+        .collect();
+    let mut spaced = String::with_capacity(text.len());
+    for (i, &c) in chars.iter().enumerate() {
+        let before = if i == 0 { ' ' } else { chars[i - 1] };
+        match c {
+            '&' => spaced.push_str(" and "),
+            c if c.is_alphanumeric() => spaced.extend(c.to_lowercase()),
+            '\'' | '’' | '‘' | '`' | '´' | 'ʼ' if before.is_alphanumeric() => {}
+            '.' if ends_initial(&chars, i) => {}
+            _ => spaced.push(' '),
+        }
+    }
+    let out = single_spaced(&spaced);
+    if out.is_ascii() { out } else { ascii(&out) }
+}
+
+/// Letters and digits of a plain text in lower case, spaces in place of what parts them: what [`normalise`] does to any text, byte by byte.
+fn spaced_ascii(text: &[u8]) -> String {
+    let text = &text[..text.len().min(NAME_CHARS)];
+    let is =
+        |at: Option<usize>, kind: fn(&u8) -> bool| at.and_then(|at| text.get(at)).is_some_and(kind);
+    let mut spaced = String::with_capacity(text.len() + 8);
+    for (i, &byte) in text.iter().enumerate() {
+        let before = |back: usize, kind: fn(&u8) -> bool| is(i.checked_sub(back), kind);
+        match byte {
+            b'&' => spaced.push_str(" and "),
+            byte if byte.is_ascii_alphanumeric() => {
+                spaced.push(char::from(byte.to_ascii_lowercase()))
+            }
+            b'\'' | b'`' if before(1, u8::is_ascii_alphanumeric) => {}
+            b'.' if before(1, u8::is_ascii_alphabetic) && !before(2, u8::is_ascii_alphanumeric) => {
+            }
+            _ => spaced.push(' '),
+        }
+    }
+    spaced
+}
+
+/// Characters of a text but spaces.
+pub fn letters(text: &str) -> usize {
+    text.chars().filter(|&c| c != ' ').count()
+}
+
+/// How many [`letters`] the normal form of a text has; `None` where that is no easier to say than what it is.
+pub fn normal_letters(text: &str) -> Option<usize> {
+    let of = |byte: u8| {
+        if byte == b'&' {
+            "and".len()
+        } else {
+            usize::from(byte.is_ascii_alphanumeric())
+        }
+    };
+    (text.is_ascii() && text.len() <= NAME_CHARS).then(|| text.bytes().map(of).sum())
+}
+
+/// Single spaces between words, and none between initials.
+fn single_spaced(spaced: &str) -> String {
+    let mut out = String::with_capacity(spaced.len());
+    let mut single = false;
+    for word in spaced.split_whitespace() {
+        let was = std::mem::replace(
+            &mut single,
+            word.chars().nth(1).is_none() && word.chars().all(char::is_alphabetic),
+        );
+        // Initials join, so that `J. R. R.` is `J.R.R.`.
+        let joins = was && single;
+        if !out.is_empty() && !joins {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// Whether the dot at `i` follows a letter that stands alone, as in `U.S.` and `J. R. R.`.
+fn ends_initial(chars: &[char], i: usize) -> bool {
+    let letter = |at: Option<usize>| {
+        at.and_then(|at| chars.get(at))
+            .is_some_and(|c| c.is_alphabetic())
+    };
+    letter(i.checked_sub(1))
+        && !i
+            .checked_sub(2)
+            .and_then(|at| chars.get(at))
+            .is_some_and(|c| c.is_alphanumeric())
+}
+
+/// Letters outside ASCII by their plain neighbours (`ø` as `o`, `ß` as `ss`), where there is one.
+fn ascii(text: &str) -> String {
+    let mut analyzer = TextAnalyzer::builder(RawTokenizer::default())
+        .filter(AsciiFoldingFilter)
+        .build();
+    let mut stream = analyzer.token_stream(text);
+    if stream.advance() {
+        stream.token().text.to_lowercase()
+    } else {
+        String::new()
+    }
+}
+
+/// What is left of a name without what tells it from others of the same name: `Titanic (1997 film)`, `Paris, Texas`. `None` where nothing
+/// was taken off.
+pub(super) fn undistinguished(text: &str) -> Option<&str> {
+    let text = text.trim();
+    let cut = match text.strip_suffix(')').and_then(|rest| rest.rfind('(')) {
+        Some(open) => &text[..open],
+        None => text
+            .split_once(", ")
+            .filter(|(_, rest)| !rest.contains(','))
+            .map(|(head, _)| head)?,
+    };
+    let cut = cut.trim_end();
+    (!cut.is_empty()).then_some(cut)
+}
+
+/// Other normal forms under which a mention may stand in the index: with and without an article, without the ending of a plural.
+pub(super) fn variants(normal: &str) -> Vec<String> {
+    let mut forms = Vec::new();
+    for article in ["the ", "a ", "an "] {
+        if let Some(rest) = normal.strip_prefix(article).filter(|rest| !rest.is_empty()) {
+            forms.push(rest.to_owned());
+        }
+    }
+    if forms.is_empty() && !normal.is_empty() {
+        forms.push(format!("the {normal}"));
+    }
+    let (head, last) = normal
+        .rsplit_once(' ')
+        .map_or(("", normal), |(head, last)| (head, last));
+    if let Some(one) = singular(last) {
+        forms.push(if head.is_empty() {
+            one
+        } else {
+            format!("{head} {one}")
+        });
+    }
+    forms
+}
+
+/// A word without the ending of an English plural; `None` where it has none.
+pub fn singular(word: &str) -> Option<String> {
+    let long = |base: &str, least: usize| base.chars().count() >= least;
+    if let Some(base) = word.strip_suffix("ies").filter(|base| long(base, 2)) {
+        return Some(format!("{base}y"));
+    }
+    if let Some(base) = word
+        .strip_suffix("es")
+        .filter(|base| long(base, 3) && base.ends_with(['s', 'x', 'z', 'h']))
+    {
+        return Some(base.to_owned());
+    }
+    word.strip_suffix('s')
+        .filter(|base| long(base, 3) && !base.ends_with(['s', 'u', 'i']))
+        .map(str::to_owned)
+}
+
+/// Edits forgiven in a text of this many characters.
+pub(super) fn allowed_edits(chars: usize) -> u8 {
+    match chars {
+        0..ONE_EDIT => 0,
+        ONE_EDIT..TWO_EDITS => 1,
+        TWO_EDITS..=FUZZY_CHARS => 2,
+        _ => 0,
+    }
+}
+
+/// No more than [`edits`], and quick to work out: how many characters of the one the other lacks.
+pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
+    if !a.is_ascii() || !b.is_ascii() {
+        return 0;
+    }
+    let mut more = [0_i16; 128];
+    a.bytes().for_each(|byte| more[usize::from(byte)] += 1);
+    b.bytes().for_each(|byte| more[usize::from(byte)] -= 1);
+    let lacking = |sign: i16| {
+        more.iter()
+            .map(|count| usize::try_from(count * sign).unwrap_or(0))
+            .sum::<usize>()
+    };
+    lacking(1).max(lacking(-1))
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other (optimal string alignment).
+pub(super) fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before = vec![0; b.len() + 1];
+    let mut above: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let changed = above[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = changed.min(above[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = above;
+        above = row;
+    }
+    above[b.len()]
+}
+
+/// Shared share of two texts' character trigrams (Dice), in `[0, 1]`.
+pub(super) fn similarity(a: &str, b: &str) -> f32 {
+    let grams = |text: &str| {
+        let padded: Vec<char> = format!(" {text} ").chars().collect();
+        let mut grams: Vec<[char; 3]> = padded
+            .windows(3)
+            .map(|gram| [gram[0], gram[1], gram[2]])
+            .collect();
+        grams.sort_unstable();
+        grams.dedup();
+        grams
+    };
+    let (a, b) = (grams(a), grams(b));
+    let shared = a
+        .iter()
+        .filter(|gram| b.binary_search(gram).is_ok())
+        .count();
+    let all = a.len() + b.len();
+    if all == 0 {
+        0.0
+    } else {
+        2.0 * shared as f32 / all as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn names_that_a_reader_takes_for_one_have_one_form() {
+        for (name, normal) in [
+            (
+                "Frederica_of_Mecklenburg-Strelitz",
+                "frederica of mecklenburg strelitz",
+            ),
+            ("J. R. R. Tolkien", "jrr tolkien"),
+            ("J.R.R. Tolkien", "jrr tolkien"),
+            ("O’Neill", "oneill"),
+            ("Straße", "strasse"),
+            ("ＡＢＣ ½", "abc 1 2"),
+            ("¿?!", ""),
+        ] {
+            assert_eq!(normalise(name), normal, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_distinguishes_a_title_comes_off() {
+        assert_eq!(undistinguished("Titanic (1997 film)"), Some("Titanic"));
+        assert_eq!(
+            undistinguished("El Sobrante, California"),
+            Some("El Sobrante")
+        );
+        assert_eq!(undistinguished("Crosby, Stills, Nash"), None);
+        assert_eq!(undistinguished("(sic)"), None);
+    }
+
+    #[test]
+    fn plurals_and_articles_are_variants() {
+        assert_eq!(variants("comedies"), ["the comedies", "comedy"]);
+        assert_eq!(variants("the beatles"), ["beatles", "the beatle"]);
+        assert_eq!(singular("boss"), None);
+        assert_eq!(singular("churches").as_deref(), Some("church"));
+    }
+
+    #[test]
+    fn edits_count_swaps_once() {
+        assert_eq!(
+            (
+                edits("amazon", "amzaon"),
+                edits("nile", "nile"),
+                edits("nile", "")
+            ),
+            (1, 0, 4)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn normalising_twice_changes_nothing(text in "\\PC{0,40}") {
+            let once = normalise(&text);
+            prop_assert_eq!(normalise(&once), once);
+        }
+
+        #[test]
+        fn edits_are_a_symmetric_distance(a in "[abc]{0,8}", b in "[abc]{0,8}") {
+            prop_assert_eq!(edits(&a, &b), edits(&b, &a));
+            prop_assert_eq!(edits(&a, &b) == 0, a == b);
+        }
+
+        #[test]
+        fn there_are_no_fewer_edits_than_the_fewest(a in "[abc é]{0,8}", b in "[abc é]{0,8}") {
+            prop_assert!(fewest_edits(&a, &b) <= edits(&a, &b));
+            prop_assert!(letters(&a).abs_diff(letters(&b)) <= edits(&a, &b));
+        }
+
+        #[test]
+        fn letters_of_a_normal_form_are_counted_without_it(text in "[a-zA-Z0-9 .&'`_-]{0,30}|\\PC{0,40}|[a-z. ]{150,250}") {
+            if let Some(counted) = normal_letters(&text) {
+                prop_assert_eq!(counted, letters(&normalise(&text)));
+            }
+        }
+    }
+}

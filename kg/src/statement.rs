@@ -1,0 +1,104 @@
+//! Telling statements from things (rule R22): Freebase's CVT nodes, Wikidata's statements, blank nodes with facts of their own.
+
+use super::Kg;
+use super::label::{clean, percent_decode};
+use super::names::split;
+use crate::term::{NodeId, Term};
+
+/// Namespaces whose members are statements or values, whatever they look like.
+const STATEMENT_NAMESPACES: &[&str] = &[
+    "http://www.wikidata.org/entity/statement/",
+    "http://www.wikidata.org/value/",
+    "http://www.wikidata.org/reference/",
+];
+
+/// See [`Kg::is_statement`].
+pub(super) fn is_statement<K: Kg + ?Sized>(kg: &K, node: NodeId) -> bool {
+    match kg.term(node) {
+        Term::Literal(_) => return false,
+        Term::Blank(_) => {}
+        Term::Iri(iri)
+            if STATEMENT_NAMESPACES
+                .iter()
+                .any(|namespace| iri.starts_with(namespace)) =>
+        {
+            return true;
+        }
+        Term::Iri(iri) if readable_name(&iri).is_some() => return false,
+        Term::Iri(_) => {}
+    }
+    if kg.label(node).is_some()
+        || kg.classes().binary_search(&node).is_ok()
+        || kg.uses(node.relation()) > 0
+    {
+        return false;
+    }
+    let mut leaving = 0;
+    for relation in kg.out_relations(node) {
+        leaving += kg.tails(node, relation).len();
+        if leaving >= 2 {
+            return true;
+        }
+    }
+    leaving == 1 && !kg.in_relations(node).is_empty()
+}
+
+/// The words of an IRI's own name, if a person can read it: `Port_of_Spain` and not `m.02xt6q`, `Q42` or a hash.
+pub fn readable_name(iri: &str) -> Option<String> {
+    let local = percent_decode(split(iri).1);
+    (!is_opaque(&local))
+        .then(|| clean(&local.replace('_', " ")))
+        .filter(|text| !text.is_empty())
+}
+
+/// Whether a local name is a key and not a word: no three letters in a row, more digits than letters, or a run of hexadecimal digits.
+fn is_opaque(local: &str) -> bool {
+    let digits = local.chars().filter(char::is_ascii_digit).count();
+    let letters = local.chars().filter(|c| c.is_alphabetic()).count();
+    // Machine identifiers of Freebase: `m.` or `g.` and digits and consonants.
+    let machine = |rest: &str| {
+        !rest.is_empty()
+            && rest
+                .bytes()
+                .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase() || b == b'_')
+    };
+    if local
+        .strip_prefix("m.")
+        .or_else(|| local.strip_prefix("g."))
+        .is_some_and(machine)
+    {
+        return true;
+    }
+    let word = local
+        .split(|c: char| !c.is_alphabetic())
+        .any(|run| run.chars().count() >= 3);
+    let hex = local
+        .split(['-', '_', '.'])
+        .any(|run| run.len() >= 8 && digits > 0 && run.bytes().all(|b| b.is_ascii_hexdigit()));
+    !word || digits > letters || hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_from_keys() {
+        for (iri, name) in [
+            ("http://a.example/Port_of_Spain", Some("Port of Spain")),
+            ("http://a.example/S%C3%A3o_Paulo", Some("São Paulo")),
+            ("http://a.example/product42", Some("product42")),
+            ("http://rdf.freebase.com/ns/m.02xt6q", None),
+            ("http://rdf.freebase.com/ns/m.spain", None),
+            ("http://www.wikidata.org/entity/Q42", None),
+            ("http://a.example/node/5f0c2a9be1d34477", None),
+            (
+                "http://a.example/7d793037-a076-4b2f-bc3e-9b7a4a2a7e3f",
+                None,
+            ),
+            ("http://a.example/s0003", None),
+        ] {
+            assert_eq!(readable_name(iri).as_deref(), name, "{iri}");
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Subgraphs as files: N-Triples, or ODA's JSON layouts.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use serde_json::{Value, to_writer};
+
+use super::oda::write_name;
+use super::{Kg, Neighbourhood, SubgraphOptions, Triple, triples_of};
+use crate::term::{NodeId, RelId};
+
+/// Lines that are rendered as one piece of work.
+const LINES: usize = 1 << 12;
+
+/// The neighbourhoods of a list of entities. All threads of the pool that it is written from work on it.
+pub struct Subgraph<'a> {
+    kg: &'a dyn Kg,
+    options: SubgraphOptions,
+    around: Vec<Neighbourhood>,
+    triples: OnceLock<Vec<Triple>>,
+    /// Every node as it is written in JSON.
+    names: OnceLock<FxHashMap<NodeId, Box<[u8]>>>,
+}
+
+impl<'a> Subgraph<'a> {
+    /// What was walked in a graph with these options.
+    #[must_use]
+    pub fn new(kg: &'a dyn Kg, options: SubgraphOptions, around: Vec<Neighbourhood>) -> Self {
+        Self {
+            kg,
+            options,
+            around,
+            triples: OnceLock::new(),
+            names: OnceLock::new(),
+        }
+    }
+
+    /// All triples, sorted, each once.
+    pub fn triples(&self) -> &[Triple] {
+        self.triples.get_or_init(|| {
+            let nodes = self.walked(1..=self.options.hops);
+            let of =
+                |&node: &NodeId| triples_of(self.kg, node, &self.options).map(|(triple, _)| triple);
+            each_once(nodes.par_iter().flat_map_iter(of).collect())
+        })
+    }
+
+    /// The nodes whose triples some hop reaches, sorted.
+    fn walked(&self, hops: std::ops::RangeInclusive<u32>) -> Vec<NodeId> {
+        each_once(
+            self.around
+                .iter()
+                .flat_map(|around| hops.clone().flat_map(|hop| around.at(hop)))
+                .copied()
+                .collect(),
+        )
+    }
+
+    /// Entities, heads and tails that are no literals, and relations; sorted.
+    fn nodes(&self) -> Vec<NodeId> {
+        let entities = self.around.iter().map(Neighbourhood::entity);
+        let mut nodes: Vec<NodeId> = self
+            .triples()
+            .iter()
+            .flat_map(|&(s, r, o)| [s, r.node(), o])
+            .chain(entities)
+            .collect();
+        nodes.retain(|node| self.kg.resources().contains(&node.0));
+        each_once(nodes)
+    }
+
+    /// Names and classes of the nodes, which neighbourhoods do not walk.
+    fn about(&self) -> Vec<Triple> {
+        let schema = self.kg.schema();
+        let relations: Vec<RelId> = each_once(
+            schema
+                .label_relations
+                .iter()
+                .chain(&schema.type_relations)
+                .copied()
+                .collect(),
+        );
+        let of = |&node: &NodeId| {
+            let tails = |&r: &RelId| {
+                self.kg
+                    .tails(node, r)
+                    .into_owned()
+                    .into_iter()
+                    .map(move |o| (node, r, o))
+            };
+            relations.iter().flat_map(tails).collect::<Vec<_>>()
+        };
+        let nodes = self.nodes();
+        let mut found: Vec<Triple> = nodes.par_iter().flat_map_iter(of).collect();
+        // Classes have names too.
+        let classes = each_once(
+            found
+                .iter()
+                .map(|triple| triple.2)
+                .filter(|node| nodes.binary_search(node).is_err())
+                .collect(),
+        );
+        found.extend(classes.iter().flat_map(of));
+        found
+    }
+
+    /// As N-Triples: the triples with the names and classes of their nodes, sorted.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_ntriples(&self, out: &mut (impl Write + Send)) -> io::Result<usize> {
+        let all = each_once([self.triples(), &self.about()].concat());
+        let line = |&(s, r, o): &Triple, text: &mut Vec<u8>| {
+            writeln!(
+                text,
+                "{} {} {} .",
+                self.kg.term(s),
+                self.kg.term(r.node()),
+                self.kg.term(o)
+            )
+        };
+        in_order(&all, LINES, "", out, line)?;
+        Ok(all.len())
+    }
+
+    /// As `{entity: [[head, relation, tail], …]}` with the hops up to `last`.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_oda(&self, last: u32, out: &mut (impl Write + Send)) -> io::Result<usize> {
+        let within = |around: &Neighbourhood| {
+            let triples = around
+                .triples(self.kg, &self.options, last)
+                .into_iter()
+                .map(|reached| reached.triple)
+                .collect();
+            (around.entity(), triples)
+        };
+        self.write_map(&self.around, 1, out, within)
+    }
+
+    /// As `{node: [[head, relation, tail], …]}` with one hop only: every triple that is walked of a node from which some entity's neighbourhood
+    /// takes this hop, once for all entities.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_oda_hop(&self, hop: u32, out: &mut (impl Write + Send)) -> io::Result<usize> {
+        self.write_map(&self.walked(hop..=hop), LINES >> 6, out, |&node| {
+            let mut triples: Vec<Triple> = triples_of(self.kg, node, &self.options)
+                .map(|(triple, _)| triple)
+                .collect();
+            triples.sort_unstable();
+            triples.dedup();
+            (node, triples)
+        })
+    }
+
+    /// As `{id: label}` for every node and relation; those without a label have themselves.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_labels(&self, out: &mut (impl Write + Send)) -> io::Result<()> {
+        let entry = |node: &NodeId, text: &mut Vec<u8>| {
+            let name = write_name(&self.kg.term(*node));
+            let label = self.kg.label(*node).unwrap_or_else(|| name.clone());
+            text.push(b'\n');
+            to_writer(&mut *text, &name)?;
+            text.extend_from_slice(b": ");
+            Ok(to_writer(text, &label)?)
+        };
+        object(&self.nodes(), LINES, out, entry)
+    }
+
+    fn write_map<T: Sync>(
+        &self,
+        items: &[T],
+        together: usize,
+        out: &mut (impl Write + Send),
+        triples: impl Fn(&T) -> (NodeId, Vec<Triple>) + Sync,
+    ) -> io::Result<usize> {
+        let names = self.names();
+        let name = |node: NodeId| names.get(&node).map_or(&b"null"[..], |name| name);
+        let written = AtomicUsize::new(0);
+        let entry = |item: &T, text: &mut Vec<u8>| {
+            let (key, triples) = triples(item);
+            text.push(b'\n');
+            text.extend_from_slice(name(key));
+            text.extend_from_slice(b": [");
+            for (i, &(s, r, o)) in triples.iter().enumerate() {
+                for (before, node) in [
+                    (if i == 0 { "[" } else { ",[" }, s),
+                    (",", r.node()),
+                    (",", o),
+                ] {
+                    text.extend_from_slice(before.as_bytes());
+                    text.extend_from_slice(name(node));
+                }
+                text.push(b']');
+            }
+            text.push(b']');
+            written.fetch_add(triples.len(), Ordering::Relaxed);
+            Ok(())
+        };
+        object(items, together, out, entry)?;
+        Ok(written.into_inner())
+    }
+
+    fn names(&self) -> &FxHashMap<NodeId, Box<[u8]>> {
+        self.names.get_or_init(|| {
+            let entities = self.around.iter().map(Neighbourhood::entity);
+            let nodes = each_once(
+                self.triples()
+                    .iter()
+                    .flat_map(|&(s, r, o)| [s, r.node(), o])
+                    .chain(entities)
+                    .collect(),
+            );
+            let name = |&node: &NodeId| {
+                (
+                    node,
+                    Value::String(write_name(&self.kg.term(node)))
+                        .to_string()
+                        .into_bytes()
+                        .into(),
+                )
+            };
+            nodes
+                .par_iter()
+                .map(name)
+                .collect::<Vec<_>>()
+                .into_iter()
+                .collect()
+        })
+    }
+}
+
+/// Sorted, without repetition.
+fn each_once<T: Ord + Send>(mut items: Vec<T>) -> Vec<T> {
+    items.par_sort_unstable();
+    items.dedup();
+    items
+}
+
+/// Writes an object of the entries that `render` makes, each on a line of its own.
+fn object<T: Sync>(
+    items: &[T],
+    together: usize,
+    out: &mut (impl Write + Send),
+    render: impl Fn(&T, &mut Vec<u8>) -> io::Result<()> + Sync,
+) -> io::Result<()> {
+    out.write_all(b"{")?;
+    in_order(items, together, ",", out, render)?;
+    out.write_all(b"\n}\n")
+}
+
+/// Writes what `render` makes of the items, in their order. `together` of them are a piece of work for one thread, and while some pieces are
+/// written the next ones are made.
+fn in_order<T: Sync>(
+    items: &[T],
+    together: usize,
+    separator: &str,
+    out: &mut (impl Write + Send),
+    render: impl Fn(&T, &mut Vec<u8>) -> io::Result<()> + Sync,
+) -> io::Result<()> {
+    let piece = |items: &[T]| {
+        let mut text = Vec::new();
+        for (i, item) in items.iter().enumerate() {
+            if i > 0 {
+                text.extend_from_slice(separator.as_bytes());
+            }
+            render(item, &mut text)?;
+        }
+        io::Result::Ok(text)
+    };
+    let mut separated = "";
+    let mut write = |pieces: Vec<Vec<u8>>| {
+        pieces.iter().try_for_each(|text| {
+            out.write_all(separated.as_bytes())?;
+            separated = separator;
+            out.write_all(text)
+        })
+    };
+    let mut ready = Vec::new();
+    for items in items.chunks(together * rayon::current_num_threads() * PIECES) {
+        let make = || {
+            items
+                .par_chunks(together)
+                .map(piece)
+                .collect::<io::Result<Vec<_>>>()
+        };
+        let (written, made) = rayon::join(|| write(ready), make);
+        written?;
+        ready = made?;
+    }
+    write(ready)
+}
+
+/// Pieces of a thread that are made before they are written: enough that no thread waits long for the others, and few enough to hold.
+const PIECES: usize = 4;
+
+/// The last hop that ODA's folder layout keeps under the entity; later ones go by node.
+const TOGETHER: u32 = 2;
+
+/// Writes a subgraph: `FILE.nt` as N-Triples; `FILE.json` in ODA's layout with `FILE.labels.json` beside it; anything else is a folder with
+/// ODA's `2-hop.json` (by entity), a `3-hop-only.json` and so on (by the node whose triples they are) and `labels.json`. Each appears whole or
+/// not at all. Gives the files with the number of triples in each.
+///
+/// # Errors
+/// Those of the disk, with the path in the message.
+pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> io::Result<Vec<(PathBuf, usize)>> {
+    let hops = subgraph.options.hops;
+    let labels = |out: &mut BufWriter<File>| subgraph.write_labels(out).map(|()| 0);
+    match out.extension().and_then(|extension| extension.to_str()) {
+        Some("nt") => Ok(vec![whole(out, |out| subgraph.write_ntriples(out))?]),
+        Some("json") => Ok(vec![
+            whole(out, |out| subgraph.write_oda(hops, out))?,
+            whole(&out.with_extension("labels.json"), labels)?,
+        ]),
+        _ => {
+            check_target(out)?;
+            let temp = tempfile::Builder::new()
+                .prefix(".partial-")
+                .tempdir_in(parent(out)?)?;
+            let fresh = temp.path().join("new");
+            fs::create_dir(&fresh)?;
+            let together = hops.min(TOGETHER);
+            let mut written = vec![whole(&fresh.join(format!("{together}-hop.json")), |out| {
+                subgraph.write_oda(together, out)
+            })?];
+            for hop in together + 1..=hops {
+                written.push(whole(&fresh.join(format!("{hop}-hop-only.json")), |out| {
+                    subgraph.write_oda_hop(hop, out)
+                })?);
+            }
+            written.push(whole(&fresh.join("labels.json"), labels)?);
+            common::fs::put(&fresh, out, &temp.path().join("old"))?;
+            let name = |path: PathBuf| path.file_name().map_or(path.clone(), |name| out.join(name));
+            Ok(written
+                .into_iter()
+                .map(|(path, count)| (name(path), count))
+                .collect())
+        }
+    }
+}
+
+/// Refuses a folder that [`write_files`] did not write; a single file is replaced, as every file is that is named for output.
+///
+/// # Errors
+/// Says why, with the path.
+pub fn check_target(out: &Path) -> io::Result<()> {
+    let first = |folder: &Path| {
+        (1..=TOGETHER).any(|hops| folder.join(format!("{hops}-hop.json")).is_file())
+    };
+    let ours = |folder: &Path| first(folder) && common::fs::has(folder, &["labels.json"]);
+    match out.extension().and_then(|extension| extension.to_str()) {
+        Some("nt" | "json") if !out.is_dir() => Ok(()),
+        _ => common::fs::check(out, ours)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", out.display()))),
+    }
+}
+
+fn parent(path: &Path) -> io::Result<PathBuf> {
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    fs::create_dir_all(parent)?;
+    Ok(parent.to_owned())
+}
+
+/// Writes a file beside its place and moves it there.
+fn whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<usize>,
+) -> io::Result<(PathBuf, usize)> {
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let temp = common::fs::temporary(&parent(path)?).map_err(named)?;
+    let mut out = BufWriter::with_capacity(1 << 20, temp.reopen().map_err(named)?);
+    let count = write(&mut out).map_err(named)?;
+    out.flush().map_err(named)?;
+    out.get_ref().sync_all().map_err(named)?;
+    temp.persist(path).map_err(|error| named(error.error))?;
+    Ok((path.to_owned(), count))
+}

@@ -1,0 +1,213 @@
+//! The graph folder: whole or not at all.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use kg::term::{Literal, Term};
+use kg::{
+    FolderError, FrozenKg, GraphFolder, Kg, LoadError, LoadOptions, Progress, Settings, Source,
+};
+
+use crate::support::*;
+
+#[test]
+fn a_graph_folder_gives_the_graph_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let source = file(dir.path(), "cities.ttl", CITIES.as_bytes());
+    let kg = FrozenKg::load(
+        std::slice::from_ref(&source),
+        &LoadOptions::default(),
+        &|_| {},
+    )
+    .unwrap();
+    let out = dir.path().join("graph");
+    let manifest = GraphFolder::write(&out, &kg, &[Source::of(&source).unwrap()]).unwrap();
+    assert_eq!(
+        (manifest.triples, manifest.sources[0].bytes),
+        (kg.len(), CITIES.len() as u64)
+    );
+    assert!(
+        manifest
+            .deny
+            .contains(&"http://www.w3.org/2004/02/skos/core#altLabel".to_owned())
+    );
+    // Whoever may read one file of a folder may read them all.
+    let ordinary = std::fs::metadata(&source).unwrap().permissions();
+    for file in [&out, &out.join("labels")]
+        .into_iter()
+        .flat_map(|dir| std::fs::read_dir(dir).unwrap().map(Result::unwrap))
+    {
+        let metadata = file.metadata().unwrap();
+        assert!(
+            metadata.is_dir() || metadata.permissions() == ordinary,
+            "{:?}: {:?}",
+            file.file_name(),
+            metadata.permissions()
+        );
+    }
+    let bytes = std::fs::read(out.join("graph.kgf")).unwrap();
+    let back = GraphFolder::open(&out).unwrap();
+    assert_eq!(back.content_hash(), kg.content_hash());
+    assert_eq!(
+        names(&back, &back.entities().collect::<Vec<_>>()),
+        names(&kg, &kg.entities().collect::<Vec<_>>())
+    );
+    GraphFolder::write(&out, &back, &[]).unwrap();
+    assert_eq!(
+        std::fs::read(out.join("graph.kgf")).unwrap(),
+        bytes,
+        "equal graphs give equal bytes, and a graph folder may be replaced"
+    );
+    let left: Vec<_> = std::fs::read_dir(dir.path())
+        .unwrap()
+        .map(|e| e.unwrap().file_name())
+        .collect();
+    assert_eq!(left.len(), 2, "nothing else is left behind: {left:?}");
+}
+
+#[test]
+fn odd_terms_survive_the_folder() {
+    let iri = |t: &str| Term::Iri(t.to_owned());
+    let kg = FrozenKg::from_triples([
+        [
+            iri("has space \"and\" <more>"),
+            iri("x:r"),
+            Term::Literal(Literal::plain("tab\t\u{0}nul\u{7}\u{85}\u{2028}\\\"\r\n")),
+        ],
+        [
+            Term::Blank("b.1".to_owned()),
+            iri("relative"),
+            iri("x:é{}|^`"),
+        ],
+        [
+            iri("x:a"),
+            iri("x:r"),
+            Term::Literal(Literal {
+                lexical: String::new(),
+                datatype: None,
+                lang: Some("en-gb".to_owned()),
+            }),
+        ],
+        [
+            Term::Literal(Literal::plain("no subject")),
+            iri("x:r"),
+            iri("x:a"),
+        ],
+    ]);
+    assert_eq!(kg.len(), 3);
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("graph");
+    GraphFolder::write(&out, &kg, &[]).unwrap();
+    let back = GraphFolder::open(&out).unwrap();
+    let all = |kg: &FrozenKg| {
+        kg.triples()
+            .map(|(s, r, o)| [kg.term(s), kg.term(r.node()), kg.term(o)])
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(all(&back), all(&kg));
+}
+
+#[test]
+fn folders_of_others_are_left_alone_and_damage_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let kg = load("kb.txt", "a|r|b\n");
+    let mine = dir.path().join("mine");
+    std::fs::create_dir(&mine).unwrap();
+    std::fs::write(mine.join("thesis.tex"), "years of work").unwrap();
+    assert!(matches!(
+        GraphFolder::write(&mine, &kg, &[]),
+        Err(FolderError::Occupied { .. })
+    ));
+    assert_eq!(
+        std::fs::read_to_string(mine.join("thesis.tex")).unwrap(),
+        "years of work"
+    );
+    assert!(matches!(
+        GraphFolder::write(&mine.join("thesis.tex"), &kg, &[]),
+        Err(FolderError::Occupied { .. })
+    ));
+    assert!(matches!(
+        GraphFolder::write(Path::new(".."), &kg, &[]),
+        Err(FolderError::Unnamed { .. })
+    ));
+    assert!(matches!(
+        GraphFolder::open(&mine),
+        Err(FolderError::NotAGraph { .. })
+    ));
+    let out = dir.path().join("graph");
+    GraphFolder::write(&out, &kg, &[]).unwrap();
+    let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
+    std::fs::write(
+        out.join("manifest.json"),
+        manifest.replace("\"version\": 2", "\"version\": 99"),
+    )
+    .unwrap();
+    assert!(matches!(
+        GraphFolder::open(&out),
+        Err(FolderError::Version { found: 99, .. })
+    ));
+    std::fs::write(
+        out.join("manifest.json"),
+        manifest.replace(kg.content_hash(), "00"),
+    )
+    .unwrap();
+    assert!(matches!(
+        GraphFolder::open(&out),
+        Err(FolderError::Hash { .. })
+    ));
+    std::fs::write(out.join("manifest.json"), &manifest).unwrap();
+    std::fs::write(out.join("graph.kgf"), b"garbage").unwrap();
+    assert!(matches!(
+        GraphFolder::open(&out),
+        Err(FolderError::Damage { .. })
+    ));
+}
+
+#[test]
+fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
+    let dir = tempfile::tempdir().unwrap();
+    let many: String = (0..5_000).map(|i| format!("a{i}|r|b{i}\n")).collect();
+    let source = file(dir.path(), "kb.txt", many.as_bytes());
+    let out = dir.path().join("graph");
+    let (options, settings) = (LoadOptions::default(), Settings::default());
+    let left = || -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(dir.path())
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    for at_sorting in [false, true] {
+        let stop = AtomicBool::new(!at_sorting);
+        let progress =
+            |progress| stop.store(!at_sorting || progress == Progress::Sort, Ordering::Relaxed);
+        let result = GraphFolder::load_with(
+            &out,
+            std::slice::from_ref(&source),
+            &options,
+            &settings,
+            &progress,
+            &stop,
+        );
+        assert!(
+            matches!(result, Err(FolderError::Load(LoadError::Stopped))),
+            "{at_sorting}"
+        );
+        assert_eq!(left(), ["kb.txt"]);
+    }
+
+    // What a killed load leaves: its folder, and a lock that nobody holds. That of a load that still runs stays.
+    let (killed, alive) = (
+        dir.path().join(".kgagent-graph-killed"),
+        dir.path().join(".kgagent-graph-alive"),
+    );
+    for folder in [&killed, &alive] {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::write(folder.join("lock"), "").unwrap();
+    }
+    let held = std::fs::File::open(alive.join("lock")).unwrap();
+    held.lock().unwrap();
+    GraphFolder::load(&out, &[source], &options, &|_| {}).unwrap();
+    assert_eq!(left(), [".kgagent-graph-alive", "graph", "kb.txt"]);
+}

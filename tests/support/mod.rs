@@ -1,0 +1,59 @@
+//! The demo graph and its questions, and models that know nothing, for tests of agents.
+#![allow(dead_code, reason = "no test uses all of it")]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use datagen::question::GoldQuestion;
+use datagen::read::{ReadOptions, Source};
+use infer::planner::LocalModel;
+use kg::{FrozenKg, LoadOptions};
+use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
+use toolbox::prompt::Template;
+
+pub(crate) fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("data")
+        .join(name)
+}
+
+pub(crate) fn graph() -> FrozenKg {
+    FrozenKg::load(
+        &[data("graph.ttl"), data("ontology.ttl")],
+        &LoadOptions::default(),
+        &|_| {},
+    )
+    .unwrap()
+}
+
+pub(crate) fn questions(kg: &FrozenKg, name: &str) -> Vec<GoldQuestion> {
+    let source: Source = format!("jsonl={}", data(name).display()).parse().unwrap();
+    source.read(Some(kg), &ReadOptions::default()).unwrap()
+}
+
+/// A model of one layer with random weights for agents with these templates, its tokens from the training questions.
+pub(crate) fn random_model(dir: &Path, templates: &[&Template], seed: u64) -> Arc<LocalModel> {
+    let texts: Vec<String> = std::fs::read_to_string(data("questions.train.jsonl"))
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let tokenizer = Tokenizer::train_bpe(texts.iter(), 700).unwrap();
+    let mut config = Preset::Tiny.config(tokenizer.vocab_size());
+    config.num_hidden_layers = 1;
+    let weights = train::fresh_weights(&config, seed).unwrap();
+    let info = KgAgentInfo {
+        templates: templates
+            .iter()
+            .map(|template| (template.agent.name().to_owned(), template.hash()))
+            .collect(),
+        layouts: templates
+            .iter()
+            .take(1)
+            .map(|template| template.layout.name().to_owned())
+            .collect(),
+        ..KgAgentInfo::default()
+    };
+    ModelFolder::write(dir, &config, &tokenizer, &info, &weights).unwrap();
+    Arc::new(LocalModel::open(dir).unwrap())
+}

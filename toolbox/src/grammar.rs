@@ -1,0 +1,468 @@
+//! Phrases: the small languages in which a role answers (pick a handle, list some triples, write a few words), as grammars that a decoder
+//! can be held to. Where [`crate::call`] knows the calls of the tool loop, this knows nothing but text.
+//!
+//! A phrase compiles to a nondeterministic automaton over bytes; a state is the set of its places that a prefix can stand at. Places from
+//! which the end cannot be reached are taken out when it is built, so every reachable prefix can be completed.
+
+use common::acceptor::Acceptor;
+
+/// A language of single-line texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grammar {
+    /// Exactly these characters.
+    Text(String),
+    /// One after the other.
+    Seq(Vec<Grammar>),
+    /// One of them. Of nothing, nothing can be written.
+    Any(Vec<Grammar>),
+    /// Between `min` and `max` of the items, each at most once, in the order given.
+    List {
+        /// What can be listed.
+        items: Vec<Grammar>,
+        /// Between two items.
+        separator: String,
+        /// Fewest items.
+        min: usize,
+        /// Most items.
+        max: usize,
+    },
+    /// Between `min` and `max` characters, none of them a control character or one of `stop`.
+    Free {
+        /// Fewest characters.
+        min: usize,
+        /// Most characters.
+        max: usize,
+        /// Characters that end it; ASCII.
+        stop: String,
+    },
+}
+
+impl Grammar {
+    /// Fixed text.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+    /// One after the other.
+    #[must_use]
+    pub fn seq(parts: impl IntoIterator<Item = Self>) -> Self {
+        Self::Seq(parts.into_iter().collect())
+    }
+    /// One of several.
+    #[must_use]
+    pub fn any(choices: impl IntoIterator<Item = Self>) -> Self {
+        Self::Any(choices.into_iter().collect())
+    }
+    /// One of several fixed texts.
+    #[must_use]
+    pub fn one_of<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
+        Self::any(texts.into_iter().map(Self::text))
+    }
+    /// This or nothing.
+    #[must_use]
+    pub fn maybe(part: Self) -> Self {
+        Self::any([part, Self::text("")])
+    }
+    /// Some of the items, in their order.
+    #[must_use]
+    pub fn list(
+        items: impl IntoIterator<Item = Self>,
+        separator: &str,
+        min: usize,
+        max: usize,
+    ) -> Self {
+        Self::List {
+            items: items.into_iter().collect(),
+            separator: separator.to_owned(),
+            min,
+            max,
+        }
+    }
+    /// Free text of one line.
+    #[must_use]
+    pub fn free(min: usize, max: usize, stop: &str) -> Self {
+        Self::Free {
+            min,
+            max,
+            stop: stop.to_owned(),
+        }
+    }
+
+    /// Whether `text` is in the language.
+    #[must_use]
+    pub fn matches(&self, text: &str) -> bool {
+        let acceptor = GrammarAcceptor::new(self);
+        let end = text
+            .bytes()
+            .try_fold(acceptor.start(), |state, byte| acceptor.step(&state, byte));
+        end.is_some_and(|state| acceptor.may_end(&state))
+    }
+}
+
+/// Accepts exactly the texts of a phrase.
+#[derive(Clone, Debug)]
+pub struct GrammarAcceptor {
+    places: Vec<Place>,
+    start: Vec<u32>,
+}
+
+/// One place of the automaton.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    /// Bytes that may follow here (both ends in the range) and where each leads.
+    bytes: Vec<(u8, u8, u32)>,
+    /// Places that are here too.
+    also: Vec<u32>,
+}
+
+/// The place behind the whole text.
+const END: u32 = 0;
+
+/// The characters of UTF-8 beyond ASCII, as runs of byte ranges.
+const BEYOND_ASCII: &[&[(u8, u8)]] = &[
+    &[(0xc2, 0xdf), (0x80, 0xbf)],
+    &[(0xe0, 0xe0), (0xa0, 0xbf), (0x80, 0xbf)],
+    &[(0xe1, 0xec), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xed, 0xed), (0x80, 0x9f), (0x80, 0xbf)],
+    &[(0xee, 0xef), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xf0, 0xf0), (0x90, 0xbf), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xf1, 0xf3), (0x80, 0xbf), (0x80, 0xbf), (0x80, 0xbf)],
+    &[(0xf4, 0xf4), (0x80, 0x8f), (0x80, 0xbf), (0x80, 0xbf)],
+];
+
+impl GrammarAcceptor {
+    /// Compiles a phrase.
+    #[must_use]
+    pub fn new(phrase: &Grammar) -> Self {
+        let mut built = Self {
+            places: vec![Place::default()],
+            start: Vec::new(),
+        };
+        let start = built.compile(phrase, END);
+        built.prune();
+        built.start = built.closed([start]);
+        built
+    }
+
+    fn place(&mut self) -> u32 {
+        self.places.push(Place::default());
+        u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Builds a phrase that leads to `to`, from the back; returns where it begins.
+    fn compile(&mut self, phrase: &Grammar, to: u32) -> u32 {
+        match phrase {
+            Grammar::Text(text) => text.bytes().rev().fold(to, |to, byte| {
+                let place = self.place();
+                self.places[place as usize].bytes.push((byte, byte, to));
+                place
+            }),
+            Grammar::Seq(parts) => parts
+                .iter()
+                .rev()
+                .fold(to, |to, part| self.compile(part, to)),
+            Grammar::Any(choices) => {
+                let starts: Vec<u32> = choices
+                    .iter()
+                    .map(|choice| self.compile(choice, to))
+                    .collect();
+                let place = self.place();
+                self.places[place as usize].also = starts;
+                place
+            }
+            Grammar::List {
+                items,
+                separator,
+                min,
+                max,
+            } => self.list(items, separator, *min, *max, to),
+            Grammar::Free { min, max, stop } => {
+                let mut next = to;
+                for written in (0..*max).rev() {
+                    let place = self.character(stop, next);
+                    // Enough has been written before this character: the text may also stop here.
+                    if written >= *min {
+                        self.places[place as usize].also.push(to);
+                    }
+                    next = place;
+                }
+                next
+            }
+        }
+    }
+
+    /// One character that neither is a control character nor stops the text.
+    fn character(&mut self, stop: &str, to: u32) -> u32 {
+        let mut bytes: Vec<(u8, u8, u32)> = (b' '..=b'~')
+            .filter(|&byte| !stop.contains(char::from(byte)))
+            .map(|byte| (byte, byte, to))
+            .collect();
+        for run in BEYOND_ASCII {
+            let mut next = to;
+            for &(low, high) in run[1..].iter().rev() {
+                let place = self.place();
+                self.places[place as usize].bytes.push((low, high, next));
+                next = place;
+            }
+            bytes.push((run[0].0, run[0].1, next));
+        }
+        let place = self.place();
+        self.places[place as usize].bytes = bytes;
+        place
+    }
+
+    /// A place for each item and number of items written before it, from the back.
+    fn list(&mut self, items: &[Grammar], separator: &str, min: usize, max: usize, to: u32) -> u32 {
+        let max = max.min(items.len());
+        // Counts behind which nothing more is decided by counting are one.
+        let most = if max == items.len() {
+            min.clamp(1, max.max(1))
+        } else {
+            max
+        };
+        let ends = |count: usize| count >= min;
+        let mut next: Vec<u32> = (0..=most)
+            .map(|count| {
+                let place = self.place();
+                if ends(count) {
+                    self.places[place as usize].also.push(to);
+                }
+                place
+            })
+            .collect();
+        for item in items.iter().rev() {
+            let mut here = Vec::with_capacity(most + 1);
+            for count in 0..=most {
+                let place = self.place();
+                let mut also = vec![next[count]];
+                let after = if max == items.len() {
+                    (count + 1).min(most)
+                } else {
+                    count + 1
+                };
+                if after <= most {
+                    let item = self.compile(item, next[after]);
+                    also.push(if count == 0 {
+                        item
+                    } else {
+                        self.compile(&Grammar::text(separator), item)
+                    });
+                }
+                self.places[place as usize].also = also;
+                here.push(place);
+            }
+            next = here;
+        }
+        next[0]
+    }
+
+    /// Takes out what leads nowhere.
+    fn prune(&mut self) {
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.places.len()];
+        for (i, place) in self.places.iter().enumerate() {
+            let i = u32::try_from(i).unwrap_or(u32::MAX);
+            for &to in place.bytes.iter().map(|(_, _, to)| to).chain(&place.also) {
+                before[to as usize].push(i);
+            }
+        }
+        let mut leads = vec![false; self.places.len()];
+        let mut open = vec![END];
+        while let Some(place) = open.pop() {
+            if !std::mem::replace(&mut leads[place as usize], true) {
+                open.extend(&before[place as usize]);
+            }
+        }
+        for place in &mut self.places {
+            place.bytes.retain(|(_, _, to)| leads[*to as usize]);
+            place.also.retain(|to| leads[*to as usize]);
+        }
+    }
+
+    /// The places that one can stand at who stands at one of `from`; only those that matter: where bytes may follow, and the end.
+    fn closed(&self, from: impl IntoIterator<Item = u32>) -> Vec<u32> {
+        let mut open: Vec<u32> = from.into_iter().collect();
+        let mut seen = rustc_hash::FxHashSet::default();
+        let mut kept = Vec::new();
+        while let Some(place) = open.pop() {
+            if seen.insert(place) {
+                let at = &self.places[place as usize];
+                open.extend(&at.also);
+                if place == END || !at.bytes.is_empty() {
+                    kept.push(place);
+                }
+            }
+        }
+        kept.sort_unstable();
+        kept
+    }
+}
+
+impl Acceptor for GrammarAcceptor {
+    type State = Vec<u32>;
+
+    fn start(&self) -> Self::State {
+        self.start.clone()
+    }
+
+    fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
+        let follow = state
+            .iter()
+            .flat_map(|&place| &self.places[place as usize].bytes);
+        let mut next = follow
+            .filter(|(low, high, _)| (*low..=*high).contains(&byte))
+            .map(|(_, _, to)| *to)
+            .peekable();
+        next.peek()?;
+        Some(self.closed(next))
+    }
+
+    fn may_end(&self, state: &Self::State) -> bool {
+        state.first() == Some(&END)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::expect_used)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// All texts of a phrase without free text.
+    fn all(phrase: &Grammar) -> Vec<String> {
+        match phrase {
+            Grammar::Text(text) => vec![text.clone()],
+            Grammar::Seq(parts) => parts.iter().fold(vec![String::new()], |heads, part| {
+                let tails = all(part);
+                heads
+                    .iter()
+                    .flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}")))
+                    .collect()
+            }),
+            Grammar::Any(choices) => choices.iter().flat_map(all).collect(),
+            Grammar::List {
+                items,
+                separator,
+                min,
+                max,
+            } => {
+                let picks = (0u32..1 << items.len())
+                    .filter(|bits| (*min..=*max).contains(&(bits.count_ones() as usize)));
+                let chosen = picks.map(|bits| {
+                    items
+                        .iter()
+                        .enumerate()
+                        .filter(move |(i, _)| bits >> i & 1 == 1)
+                        .map(|(_, item)| item)
+                });
+                let lists = chosen.flat_map(|items| {
+                    let items: Vec<&Grammar> = items.collect();
+                    let Some((first, rest)) = items.split_first() else {
+                        return Vec::new();
+                    };
+                    rest.iter().fold(all(first), |heads, item| {
+                        let tails = all(item);
+                        heads
+                            .iter()
+                            .flat_map(|head| {
+                                tails
+                                    .iter()
+                                    .map(move |tail| format!("{head}{separator}{tail}"))
+                            })
+                            .collect()
+                    })
+                });
+                lists.chain((*min == 0).then(String::new)).collect()
+            }
+            Grammar::Free { .. } => unreachable!(),
+        }
+    }
+
+    /// Texts that the acceptor takes, found by walking it.
+    fn walked(phrase: &Grammar) -> Vec<String> {
+        let acceptor = GrammarAcceptor::new(phrase);
+        let mut open = vec![(Vec::new(), acceptor.start())];
+        let mut texts = Vec::new();
+        while let Some((text, state)) = open.pop() {
+            if acceptor.may_end(&state) {
+                texts.push(String::from_utf8(text.clone()).expect("ASCII"));
+            }
+            for byte in 0..=255u8 {
+                if let Some(next) = acceptor.step(&state, byte) {
+                    let longer = text.iter().copied().chain([byte]).collect();
+                    open.push((longer, next));
+                }
+            }
+        }
+        texts.sort();
+        texts
+    }
+
+    fn phrases() -> impl Strategy<Value = Grammar> {
+        let leaf = "[ab]{0,2}".prop_map(Grammar::Text);
+        leaf.prop_recursive(3, 12, 3, |inner| {
+            let some = proptest::collection::vec(inner, 0..3);
+            prop_oneof![
+                some.clone().prop_map(Grammar::Seq),
+                some.clone().prop_map(Grammar::Any),
+                (some, 0..3usize, 0..4usize)
+                    .prop_map(|(items, min, max)| Grammar::list(items, ",", min, max)),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn an_acceptor_takes_exactly_the_texts_of_its_phrase(phrase in phrases()) {
+            let mut expected = all(&phrase);
+            expected.sort();
+            expected.dedup();
+            prop_assert_eq!(walked(&phrase), expected);
+        }
+    }
+
+    #[test]
+    fn a_list_keeps_order_and_bounds() {
+        let list = Grammar::list((0..20).map(|i| Grammar::text(format!("t{i}"))), " ", 1, 3);
+        for (text, good) in [
+            ("t1", true),
+            ("t1 t11 t19", true),
+            ("t2 t1", false),
+            ("t1 t1", false),
+            ("t1 t2 t3 t4", false),
+            ("", false),
+        ] {
+            assert_eq!(list.matches(text), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn free_text_is_whole_characters_up_to_a_stop() {
+        let free = Grammar::seq([Grammar::free(1, 4, "<>"), Grammar::text(">")]);
+        for (text, good) in [
+            ("é字a😀>", true),
+            ("abcde>", false),
+            (">", false),
+            ("a<b>", false),
+            ("a\n>", false),
+            ("ab>", true),
+        ] {
+            assert_eq!(free.matches(text), good, "{text}");
+        }
+        let acceptor = GrammarAcceptor::new(&free);
+        assert!(
+            acceptor.step(&acceptor.start(), 0xc0).is_none(),
+            "no overlong bytes"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_finished_cannot_be_begun() {
+        let dead = Grammar::any([
+            Grammar::seq([Grammar::text("a"), Grammar::any([])]),
+            Grammar::text("b"),
+        ]);
+        let acceptor = GrammarAcceptor::new(&dead);
+        assert!(acceptor.step(&acceptor.start(), b'a').is_none());
+        assert!(dead.matches("b"));
+    }
+}
