@@ -8,6 +8,7 @@ use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use common::acceptor::Acceptor;
 use common::transcript::Turn;
 use datagen::pipeline::{GenerateOptions, generate};
 use datagen::verify::{VerifyOptions, verify};
@@ -17,7 +18,6 @@ use infer::planner::{LocalModel, LocalPlanner, Oracle, Planner};
 use kg::{FrozenKg, Kg};
 use model::{KgAgentInfo, Tokenizer};
 use support::{graph, questions, random_model};
-use common::acceptor::Acceptor;
 use toolbox::call::{Arg, CallAcceptor, parse_call};
 use toolbox::exec::{ExecOptions, Naming, Session};
 use toolbox::grammar::Grammar;

@@ -4,10 +4,11 @@
 use std::io::Write;
 use std::time::Duration;
 
+use common::acceptor::Acceptor;
 use kg::term::{RelId, Term};
 use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::answer::{Answer, AnswerValue, Provenance};
-use toolbox::call::{Acceptor, CallAcceptor, parse_call, parse_program};
+use toolbox::call::{CallAcceptor, parse_call, parse_program};
 use toolbox::exec::{
     Exclude, ExcludeWhen, ExecOptions, Naming, Relation, Session, ToolError, Value, run_program,
 };

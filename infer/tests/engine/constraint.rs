@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use common::acceptor::Acceptor;
 use infer::engine::{
     Decoder, EngineError, Generated, Limits, Sampling, Session, TokenTrie, Vocab, generate,
     generate_free, mask,
 };
 use model::ModelConfig;
-use common::acceptor::Acceptor;
 
 use crate::grammar::{Grammar, PIECES, Tokens, accepted};
 use crate::support::{Rng, config, engine, random_ids, random_weights};

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use infer::engine::{TokenTrie, Vocab, mask};
 use common::acceptor::Acceptor;
+use infer::engine::{TokenTrie, Vocab, mask};
 
 use crate::support::Rng;
 

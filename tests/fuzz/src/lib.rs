@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use common::acceptor::Acceptor;
 use datagen::convert::{Context, convert};
 use datagen::read::{ReadOptions, Source, readers};
-use common::acceptor::Acceptor;
 use kg::term::{Literal, NodeId, Term};
 use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, QueryLimits, parse_query};
 use toolbox::call::{
