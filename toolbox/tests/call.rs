@@ -2,13 +2,14 @@
 //! live things only; every reachable prefix can be completed; the parsers never panic.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use common::acceptor::Acceptor;
 use kg::term::{Literal, XSD};
 use kg::value::{Extreme, Op};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolbox::call::{
-    Acceptor, Arg, Call, CallAcceptor, HandleKind, Live, LiveSet, Tool, parse_call,
-    parse_call_lenient, parse_program, parse_program_lenient, print_program,
+    Arg, Call, CallAcceptor, HandleKind, Live, LiveSet, Tool, parse_call, parse_call_lenient,
+    parse_program, parse_program_lenient, print_program,
 };
 
 fn name() -> impl Strategy<Value = String> {
