@@ -1,0 +1,118 @@
+//! Which crate may link what, as Cargo resolves it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::source::{CRATES, root};
+
+/// Packages by name and the names of what they link, without development dependencies.
+struct Links(BTreeMap<String, BTreeSet<String>>);
+
+impl Links {
+    /// Asks Cargo, with the features that the binary has by default. Needs no network.
+    fn read() -> Self {
+        let output = Command::new(env!("CARGO"))
+            .args(["metadata", "--format-version", "1", "--offline", "--locked"])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "cargo metadata: {said}");
+        let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let names: BTreeMap<&str, &str> = metadata["packages"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|package| (package["id"].as_str().unwrap(), package["name"].as_str().unwrap()))
+            .collect();
+        let mut links: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for node in metadata["resolve"]["nodes"].as_array().unwrap() {
+            let linked = links.entry(names[node["id"].as_str().unwrap()].to_owned()).or_default();
+            for dependency in node["deps"].as_array().unwrap() {
+                let mut kinds = dependency["dep_kinds"].as_array().unwrap().iter();
+                if kinds.any(|kind| kind["kind"].is_null()) {
+                    linked.insert(names[dependency["pkg"].as_str().unwrap()].to_owned());
+                }
+            }
+        }
+        Self(links)
+    }
+
+    /// Everything that a package links, directly or through others.
+    fn closure(&self, package: &str) -> BTreeSet<&str> {
+        let mut found = BTreeSet::new();
+        let mut left = vec![package];
+        while let Some(name) = left.pop() {
+            for linked in &self.0[name] {
+                if found.insert(linked.as_str()) {
+                    left.push(linked);
+                }
+            }
+        }
+        found
+    }
+}
+
+#[test]
+fn every_crate_reaches_only_its_own_world() {
+    let links = Links::read();
+    const GRAPH: [&str; 7] =
+        ["oxigraph", "spareval", "spargebra", "oxrdfio", "tantivy", "kg", "toolbox"];
+    const ARITHMETIC: [&str; 5] = ["burn", "burn-core", "candle-core", "safetensors", "tokenizers"];
+    let strangers: [(&str, &[&[&str]]); 8] = [
+        ("common", &[&GRAPH, &ARITHMETIC, &["model", "hf-hub", "ureq"]]),
+        ("kg", &[&ARITHMETIC, &["model", "toolbox", "hf-hub", "ureq"]]),
+        ("toolbox", &[&ARITHMETIC, &["model", "hf-hub", "ureq"]]),
+        ("datagen", &[&ARITHMETIC, &["model", "hf-hub", "ureq"]]),
+        ("model", &[&GRAPH, &["burn", "burn-core", "candle-core"]]),
+        ("train", &[&GRAPH, &["candle-core", "datagen", "engine"]]),
+        ("engine", &[&GRAPH, &["burn", "burn-core", "datagen", "train"]]),
+        ("infer", &[&["burn", "burn-core", "datagen", "train"]]),
+    ];
+    for (package, strangers) in strangers {
+        let closure = links.closure(package);
+        for stranger in strangers.iter().copied().flatten() {
+            let own = package == *stranger;
+            assert!(own || !closure.contains(stranger), "{package} reaches {stranger}");
+        }
+    }
+    // The names above are real: the graph's crates are reached where they should be.
+    let kg = links.closure("kg");
+    for name in ["oxigraph", "spareval", "spargebra", "tantivy"] {
+        assert!(kg.contains(name), "kg does not reach {name}: is it still called so?");
+    }
+}
+
+#[test]
+fn only_kg_links_the_graph_libraries_itself() {
+    let links = Links::read();
+    let ours = CRATES.map(|(name, _)| name).into_iter().chain(["kgagent"]);
+    for package in ours.filter(|name| *name != "kg") {
+        for library in ["oxigraph", "spareval", "spargebra", "oxrdfio", "tantivy"] {
+            assert!(!links.0[package].contains(library), "{package} links {library} itself");
+        }
+    }
+}
+
+#[test]
+fn our_crates_depend_on_each_other_in_one_direction() {
+    let links = Links::read();
+    let allowed: [(&str, &[&str]); 8] = [
+        ("common", &[]),
+        ("kg", &["common"]),
+        ("toolbox", &["common", "kg"]),
+        ("datagen", &["common", "kg", "toolbox"]),
+        ("model", &["common"]),
+        ("train", &["common", "model"]),
+        ("engine", &["common", "model"]),
+        ("infer", &["common", "kg", "toolbox", "model", "engine"]),
+    ];
+    for (package, may) in allowed {
+        for (other, _) in CRATES {
+            let links_it = links.0[package].contains(other);
+            assert!(!links_it || may.contains(&other), "{package} depends on {other}");
+        }
+    }
+}

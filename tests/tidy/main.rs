@@ -1,0 +1,101 @@
+//! The invariants of ARCHITECTURE.md as tests over the source tree.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod dependencies;
+mod modules;
+mod sizes;
+mod source;
+
+use std::fs;
+
+use source::{CRATES, files, no_line, root};
+
+#[test]
+fn only_the_model_crate_opens_weight_files() {
+    no_line("weight files opened outside model", |path, line| {
+        let opens = line.contains("SafeTensors::") || line.contains("safetensors::");
+        opens && !path.starts_with("model/src")
+    });
+}
+
+#[test]
+fn only_the_hub_and_the_remote_planner_use_the_network() {
+    let clients = ["model/src/hub.rs", "infer/src/planner/remote.rs"];
+    no_line("the network outside hub and remote planner", |path, line| {
+        let words = ["hf_hub", "TcpStream", "TcpListener", "ureq"];
+        let inside = clients.iter().any(|file| path.starts_with(file))
+            || path.starts_with("infer/src/planner/remote");
+        !inside && words.iter().any(|word| line.contains(word))
+    });
+}
+
+#[test]
+fn libraries_never_print_exit_or_read_the_environment() {
+    let words = ["println!", "eprintln!", "print!(", "process::exit", "env::var", "env::args"];
+    no_line("printing, exiting or reading the environment in a library", |path, line| {
+        !path.starts_with("src") && words.iter().any(|word| line.contains(word))
+    });
+}
+
+#[test]
+fn no_unwrap_outside_tests() {
+    no_line("unwrap or expect outside tests", |_, line| {
+        line.contains(".unwrap()") || line.contains(".expect(")
+    });
+}
+
+#[test]
+fn files_say_what_they_are() {
+    for folder in CRATES.map(|(_, folder)| folder).into_iter().chain(["src", "tests"]) {
+        for file in files(folder) {
+            assert!(file.text.starts_with("//!"), "{} does not open with //!", file.path.display());
+        }
+    }
+}
+
+/// Memory maps, huge pages and the entry into vector code: one use each, with its reason.
+const UNSAFE: [&str; 3] = [
+    "kg/src/frozen/bytes.rs",
+    "infer/engine/src/weight_memory.rs",
+    "infer/engine/src/packed/mod.rs",
+];
+
+#[test]
+fn unsafe_code_is_denied_but_in_three_places() {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert!(manifest.contains("unsafe_code = \"deny\""));
+    no_line("unsafe code", |path, line| {
+        !UNSAFE.iter().any(|place| path.starts_with(place)) && line.contains("unsafe ")
+    });
+    for place in UNSAFE {
+        let text = fs::read_to_string(root().join(place)).unwrap();
+        let counts = (text.matches("unsafe {").count(), text.matches("// SAFETY:").count());
+        assert_eq!(counts, (1, 1), "{place}");
+    }
+}
+
+#[test]
+fn the_top_holds_what_the_design_names() {
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "SECURITY.md",
+        "LICENSE",
+        "Cargo.lock",
+        ".ci/run",
+        "data/README.md",
+        "docs/rules.md",
+        "docs/cli.md",
+        "docs/results.md",
+    ] {
+        assert!(root().join(name).exists(), "{name} is missing");
+    }
+    for name in ["README.md", ".ci/run"] {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        assert!(text.contains("cargo test --workspace"), "{name} does not show the test command");
+    }
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(readme.lines().count() <= 100, "README.md has more than 100 lines");
+}
