@@ -4,7 +4,7 @@
 use datagen::Refusal;
 use datagen::agree::{Agreement, agreement, agreements};
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::sexpr::sexpr;
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ fn fronts(records: &[Value]) -> Vec<(String, Vec<GoldQuestion>)> {
     let path = dir.path().join("grailqa_v1.0_dev.json");
     std::fs::write(&path, serde_json::to_string(records).unwrap()).unwrap();
     let read = |front: &str| {
-        let source: Source = format!("{front}={}", dir.path().display()).parse().unwrap();
+        let source: QuestionSource = format!("{front}={}", dir.path().display()).parse().unwrap();
         (
             front.to_owned(),
             source.read(None, &ReadOptions::default()).unwrap(),

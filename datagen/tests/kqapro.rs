@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::verify::{VerifyOptions, verify};
 use kg::term::Term;
 use kg::{FrozenKg, Kg, QueryAnswer, QueryLimits, kqapro};
@@ -60,7 +60,7 @@ fn questions(kg: &dyn Kg, cases: &[Case<'_>]) -> [Vec<GoldQuestion>; 2] {
     )
     .unwrap();
     ["kqapro", "kqapro:program"].map(|front| {
-        let source: Source = format!("{front}={}", dir.path().display()).parse().unwrap();
+        let source: QuestionSource = format!("{front}={}", dir.path().display()).parse().unwrap();
         source.read(Some(kg), &ReadOptions::default()).unwrap()
     })
 }

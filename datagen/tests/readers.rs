@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use datagen::Refusal;
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{Likeness, ReadOptions, Sample, Source, page, readers};
+use datagen::read::{Likeness, QuestionSource, ReadOptions, Sample, page, readers};
 use kg::term::{Literal, RDFS_LABEL, Term};
 use kg::{FrozenKg, Kg};
 use toolbox::exec::ExcludeWhen;
@@ -29,7 +29,7 @@ fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 fn read(format: &str, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, String> {
-    let source: Source = format!("{format}={}", path.display()).parse().unwrap();
+    let source: QuestionSource = format!("{format}={}", path.display()).parse().unwrap();
     source
         .read(kg, &ReadOptions::default())
         .map_err(|error| error.to_string())
@@ -247,7 +247,7 @@ fn a_record_without_a_query_is_read_and_refused() {
 /// A file of each format: the example of its table, as the set lays it out.
 fn examples() -> Vec<(&'static str, String)> {
     let all = readers(&ReadOptions::default());
-    let laid_out = |reader: &dyn datagen::read::Reader| {
+    let laid_out = |reader: &dyn datagen::read::QuestionReader| {
         let example = reader.format().example;
         let array = format!("[{example}]");
         if example.starts_with('{') && reader.likeness(&Sample::of(&array)) == Likeness::Sure {
@@ -650,7 +650,7 @@ proptest::proptest! {
         file(dir.path(), "1-hop/qa_x_qtype.txt", "movie_to_director\n");
         for reader in readers(&ReadOptions::default()) {
             // Past the look at its kind, too.
-            let request = datagen::read::Request { path: &path, kg: None, option: None };
+            let request = datagen::read::ReadRequest { path: &path, kg: None, option: None };
             let mut count = 0;
             let _ = reader.read(&request, &mut |_| { count += 1; Ok(()) });
         }
@@ -748,7 +748,7 @@ fn templates_are_sampled_by_seed() {
     let path = file(dir.path(), "templates.jsonl", TEMPLATE);
     let kg = films();
     let take = |per_template, seed| {
-        let source: Source = format!("templates={}", path.display()).parse().unwrap();
+        let source: QuestionSource = format!("templates={}", path.display()).parse().unwrap();
         let questions = source
             .read(Some(&kg), &ReadOptions { per_template, seed })
             .unwrap();
@@ -781,7 +781,7 @@ fn parts_of_a_source_are_disjoint() {
         .collect();
     let path = file(dir.path(), "q.jsonl", &text);
     let ids = |part: &str| -> Vec<String> {
-        let source: Source = format!("jsonl={}{part}", path.display()).parse().unwrap();
+        let source: QuestionSource = format!("jsonl={}{part}", path.display()).parse().unwrap();
         source
             .read(None, &ReadOptions::default())
             .unwrap()

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use datagen::Refusal;
 use datagen::pipeline::{GenerateOptions, check, generate};
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::report::Report;
 use datagen::verify::{VerifyOptions, verify};
 use kg::{FrozenKg, Kg, LoadOptions};
@@ -27,7 +27,7 @@ fn data(name: &str) -> Option<PathBuf> {
 }
 
 fn read(format: &str, path: &std::path::Path, kg: Option<&dyn Kg>) -> Vec<GoldQuestion> {
-    let source: Source = format!("{format}={}", path.display()).parse().unwrap();
+    let source: QuestionSource = format!("{format}={}", path.display()).parse().unwrap();
     source.read(kg, &ReadOptions::default()).unwrap()
 }
 
@@ -249,7 +249,7 @@ fn published_files_are_read_whole_and_by_their_own_reader() {
                 .map(|reader| reader.format().name)
                 .filter(|other| *other != format)
             {
-                let source: Source = format!("{other}={}", path.display()).parse().unwrap();
+                let source: QuestionSource = format!("{other}={}", path.display()).parse().unwrap();
                 let error = source
                     .read(None, &ReadOptions::default())
                     .unwrap_err()

@@ -302,7 +302,7 @@ fn the_worked_shapes_go_back_and_forth() {
 fn what_no_query_says_is_told() {
     let kg = FrozenKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap();
     let say = |program: &str| {
-        datagen::to_sparql::back(&kg, &parse_program(program).unwrap(), &[])
+        datagen::to_sparql::program_to_query(&kg, &parse_program(program).unwrap(), &[])
             .map(|query| query.to_string())
     };
     let words = say("v0 = get_candidate_entity(\"lions\"); ans = end(v0)")

@@ -20,7 +20,7 @@ const MADE: &str = "http://made.example/";
 
 /// What was seen in a query.
 #[derive(Default)]
-struct Seen {
+struct QueryUses {
     triples: Vec<TriplePattern>,
     /// Constants that variables are given by VALUES.
     given: BTreeMap<String, Vec<Term>>,
@@ -30,7 +30,7 @@ struct Seen {
 
 /// The graph of a query; another seed gives another graph.
 pub(super) fn graph(query: &Query, seed: u64) -> FrozenKg {
-    let mut seen = Seen::default();
+    let mut seen = QueryUses::default();
     if let Query::Select { pattern, .. } | Query::Ask { pattern, .. } = query {
         seen.pattern(pattern);
     }
@@ -61,7 +61,7 @@ fn is_type(relation: &Term) -> bool {
     matches!(relation, Term::Iri(iri) if crate::graph::Vocabulary::new(None).is_type(iri))
 }
 
-impl Seen {
+impl QueryUses {
     fn pool(&self, node: &TermPattern, seed: u64) -> Vec<Term> {
         match node {
             TermPattern::NamedNode(iri) => vec![Term::Iri(iri.as_str().to_owned())],

@@ -6,38 +6,38 @@ use kg::term::Term;
 use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
-use super::compile::{Compiler, JudgementKind, Spare};
-use super::exact::{Check, Held};
-use super::view::View;
-use crate::graph::{Edge, Group, Node, Var, algebra, mirrored};
+use super::compile::{Compiler, JudgementKind, OptionalConstraint};
+use super::exact::{ComparisonCheck, ComparisonRequirement};
+use super::view::TreeView;
+use crate::graph::{Edge, GraphNode, PatternGroup, Var, algebra, mirrored};
 use crate::refusal::Refusal;
 
 /// What `judge` compares one edge's subject with.
-struct Judged {
+struct Judgement {
     edge: usize,
     iri: String,
-    subject: Node,
+    subject: GraphNode,
     relation: String,
     op: Op,
-    value: Against,
+    value: RightSide,
     /// The entity that stands for nothing in a judgement of existence.
     other: Option<Arg>,
 }
 
-impl Judged {
+impl Judgement {
     /// As what it is left out when another judgement is tried.
-    fn spare(&self, group: &Group) -> Spare {
+    fn constraint(&self, group: &PatternGroup) -> OptionalConstraint {
         let kind = match self.value {
-            Against::Constant(_) | Against::Set(_) => JudgementKind::Compared,
-            Against::Within(_) => JudgementKind::Within,
-            Against::Nothing => JudgementKind::Exists,
+            RightSide::Constant(_) | RightSide::Set(_) => JudgementKind::Compared,
+            RightSide::Within(_) => JudgementKind::Within,
+            RightSide::Nothing => JudgementKind::Exists,
         };
-        Spare::Judgement(group.edges[self.edge].order, kind)
+        OptionalConstraint::Judgement(group.edges[self.edge].order, kind)
     }
 }
 
 /// The right side of a judgement.
-enum Against {
+enum RightSide {
     Constant(Arg),
     /// A set from a part of the query that nothing else joins with the subject; the tool takes it where it is one value.
     Set(Var),
@@ -48,7 +48,7 @@ enum Against {
 }
 
 /// Compiles the group of an ASK.
-pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
+pub(super) fn ask(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Refusal> {
     if !group.unions.is_empty()
         || !group.choices.is_empty()
         || group.ordered.len() > 1
@@ -56,20 +56,23 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     {
         return Err(Refusal::Unsupported);
     }
-    if !View::new(group, compiler.topics, None).closing.is_empty() {
+    if !TreeView::new(group, compiler.topics, None)
+        .closing
+        .is_empty()
+    {
         return Err(Refusal::Cycle);
     }
-    let mut judged: Vec<Judged> = (0..group.edges.len())
+    let mut judged: Vec<Judgement> = (0..group.edges.len())
         .rev()
         .filter_map(|i| judged(compiler, group, i).transpose())
         .collect::<Result<_, _>>()?;
     judged.extend(existing(compiler, group)?);
     // Constants first: a set on the right side has to be a single value. Existence last.
     judged.sort_by_key(|last| match last.value {
-        Against::Constant(_) => 0,
-        Against::Set(_) => 1,
-        Against::Within(_) => 2,
-        Against::Nothing => 3,
+        RightSide::Constant(_) => 0,
+        RightSide::Set(_) => 1,
+        RightSide::Within(_) => 2,
+        RightSide::Nothing => 3,
     });
     if judged.is_empty() {
         return if group.edges.is_empty() {
@@ -80,15 +83,15 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     }
     let mut reason = Refusal::Disconnected;
     for last in judged {
-        let spare = last.spare(group);
-        if compiler.without.contains(&spare) {
+        let constraint = last.constraint(group);
+        if compiler.without.contains(&constraint) {
             continue;
         }
         let mark = (compiler.calls.len(), compiler.next, compiler.checks.len());
         match sides(compiler, group, &last) {
             Ok((mut set, mut value)) => {
-                let held = held(group, &last, &value);
-                if let (Against::Within(_), Some(other)) = (&last.value, &last.other) {
+                let requirement = requirement(group, &last, &value);
+                if let (RightSide::Within(_), Some(other)) = (&last.value, &last.other) {
                     let leading = compiler.along(
                         Tool::GetHeadEntity,
                         &value,
@@ -102,12 +105,12 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
                     &set,
                     vec![Arg::Name(last.relation), Arg::Op(last.op), value],
                 );
-                if let Some(held) = held {
-                    compiler.checks.push(Check {
+                if let Some(requirement) = requirement {
+                    compiler.checks.push(ComparisonCheck {
                         input: set,
                         output: truth.clone(),
                         relation: last.iri,
-                        held,
+                        requirement,
                     });
                 }
                 return Ok(truth);
@@ -124,7 +127,7 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
 }
 
 /// Whether something that the query names is of a class: along the relation to classes, which no list shows but `judge` takes.
-fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
+fn of_class(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Refusal> {
     let [(node, relation, class)] = group.typed.as_slice() else {
         return Err(Refusal::HiddenRelation);
     };
@@ -132,12 +135,12 @@ fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> 
     rest.typed.clear();
     rest.classes.clear();
     let set = match node {
-        Node::Var(var) => compiler.select(&rest, *var, None)?,
-        Node::Entity(iri) if rest == Group::default() => {
+        GraphNode::Var(var) => compiler.select(&rest, *var, None)?,
+        GraphNode::Entity(iri) if rest == PatternGroup::default() => {
             compiler.found.push(Term::Iri(iri.clone()));
             Arg::Name(compiler.names.iri(iri)?)
         }
-        Node::Entity(_) | Node::Literal(_) => return Err(Refusal::Disconnected),
+        GraphNode::Entity(_) | GraphNode::Literal(_) => return Err(Refusal::Disconnected),
     };
     let (relation, name) = (compiler.names.iri(relation)?, compiler.names.iri(class)?);
     compiler.classes.push(Term::Iri(class.clone()));
@@ -149,19 +152,19 @@ fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> 
 }
 
 /// The judgements that something is there: a tail, or one within a set.
-fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refusal> {
+fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgement>, Refusal> {
     let entity = group
         .edges
         .iter()
         .flat_map(|edge| [&edge.subject, &edge.object])
         .find_map(|node| match node {
-            Node::Entity(iri) => Some(iri),
-            Node::Var(_) | Node::Literal(_) => None,
+            GraphNode::Entity(iri) => Some(iri),
+            GraphNode::Var(_) | GraphNode::Literal(_) => None,
         });
     let Some(entity) = entity else {
         return Ok(Vec::new());
     };
-    let view = View::new(group, &[], None);
+    let view = TreeView::new(group, &[], None);
     let mut found = Vec::new();
     for (edge, said) in group.edges.iter().enumerate().rev() {
         let [step] = said.steps.as_slice() else {
@@ -172,7 +175,9 @@ fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refus
         } else {
             (&said.object, &said.subject)
         };
-        let Node::Var(var) = object else { continue };
+        let GraphNode::Var(var) = object else {
+            continue;
+        };
         let spoken = group
             .comparisons
             .iter()
@@ -185,16 +190,16 @@ fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refus
             continue;
         }
         let value = if view.is_leaf(*var) {
-            Against::Nothing
+            RightSide::Nothing
         } else {
-            Against::Within(*var)
+            RightSide::Within(*var)
         };
         // What planners never see, such as a label that is only shown, is judged by nothing.
         let Ok(relation) = compiler.names.relation(&step.relation) else {
             continue;
         };
         let other = Some(Arg::Name(compiler.names.iri(entity)?));
-        found.push(Judged {
+        found.push(Judgement {
             edge,
             iri: step.relation.clone(),
             subject: subject.clone(),
@@ -208,7 +213,11 @@ fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refus
 }
 
 /// The comparison that an edge is, if it is one.
-fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option<Judged>, Refusal> {
+fn judged(
+    compiler: &Compiler<'_>,
+    group: &PatternGroup,
+    index: usize,
+) -> Result<Option<Judgement>, Refusal> {
     let Edge {
         subject,
         object,
@@ -224,18 +233,18 @@ fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option
         (object, subject)
     };
     let (op, value) = match object {
-        Node::Entity(iri) => (
+        GraphNode::Entity(iri) => (
             Op::Eq,
-            Against::Constant(Arg::Name(compiler.names.iri(iri)?)),
+            RightSide::Constant(Arg::Name(compiler.names.iri(iri)?)),
         ),
-        Node::Literal(literal) => (Op::Eq, Against::Constant(compiler.literal(literal))),
-        Node::Var(var) => match against(compiler, group, *var) {
+        GraphNode::Literal(literal) => (Op::Eq, RightSide::Constant(compiler.literal(literal))),
+        GraphNode::Var(var) => match against(compiler, group, *var) {
             Some(found) => found,
             None => return Ok(None),
         },
     };
     let relation = compiler.names.relation(&step.relation)?;
-    Ok(Some(Judged {
+    Ok(Some(Judgement {
         edge: index,
         iri: step.relation.clone(),
         subject: subject.clone(),
@@ -247,10 +256,14 @@ fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option
 }
 
 /// What the query says of the judgement; nothing where entities are compared.
-fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
+fn requirement(
+    group: &PatternGroup,
+    last: &Judgement,
+    value: &Arg,
+) -> Option<ComparisonRequirement> {
     if last.other.is_some() {
         // Any tail will do.
-        return Some(Held::Tests {
+        return Some(ComparisonRequirement::Tests {
             tests: Vec::new(),
             others: Vec::new(),
         });
@@ -262,9 +275,11 @@ fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
         &edge.subject
     };
     match object {
-        Node::Entity(_) => None,
-        Node::Literal(literal) => Some(Held::Term(Term::Literal(literal.clone()))),
-        Node::Var(var) => {
+        GraphNode::Entity(_) => None,
+        GraphNode::Literal(literal) => {
+            Some(ComparisonRequirement::Term(Term::Literal(literal.clone())))
+        }
+        GraphNode::Var(var) => {
             let mut tests: Vec<_> = group
                 .comparisons
                 .iter()
@@ -295,49 +310,53 @@ fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
                 tests.push(Expression::SameTerm(one, other));
                 others.push((*var, value.clone()));
             }
-            Some(Held::Tests { tests, others })
+            Some(ComparisonRequirement::Tests { tests, others })
         }
     }
 }
 
 /// What the rest of the query says an attribute is to be compared with.
-fn against(compiler: &Compiler<'_>, group: &Group, var: Var) -> Option<(Op, Against)> {
+fn against(compiler: &Compiler<'_>, group: &PatternGroup, var: Var) -> Option<(Op, RightSide)> {
     let mut comparisons = group
         .comparisons
         .iter()
         .filter(|comparison| comparison.var == var);
-    let leaf = View::new(group, &[], None).is_leaf(var);
+    let leaf = TreeView::new(group, &[], None).is_leaf(var);
     match (
         comparisons.next(),
         comparisons.next(),
         group.ordered.first(),
     ) {
         (Some(only), None, None) if leaf => {
-            Some((only.op, Against::Constant(compiler.literal(&only.value))))
+            Some((only.op, RightSide::Constant(compiler.literal(&only.value))))
         }
         (None, None, Some(ordered)) if leaf && ordered.left == var => {
-            Some((ordered.op, Against::Set(ordered.right)))
+            Some((ordered.op, RightSide::Set(ordered.right)))
         }
         (None, None, Some(ordered)) if leaf && ordered.right == var => {
-            Some((mirrored(ordered.op), Against::Set(ordered.left)))
+            Some((mirrored(ordered.op), RightSide::Set(ordered.left)))
         }
-        (None, None, None) if !leaf => Some((Op::Eq, Against::Set(var))),
+        (None, None, None) if !leaf => Some((Op::Eq, RightSide::Set(var))),
         _ => None,
     }
 }
 
 /// Everything but the judged edge, as the set of its subject and the value to compare with.
-fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(Arg, Arg), Refusal> {
+fn sides(
+    compiler: &mut Compiler<'_>,
+    group: &PatternGroup,
+    last: &Judgement,
+) -> Result<(Arg, Arg), Refusal> {
     let mut rest = group.clone();
     let gone = rest.edges.remove(last.edge);
     rest.ordered.clear();
     let compared = [gone.subject.var(), gone.object.var()];
     rest.comparisons
         .retain(|comparison| !compared.contains(&Some(comparison.var)));
-    let view = View::new(&rest, compiler.topics, None);
+    let view = TreeView::new(&rest, compiler.topics, None);
     let mut here = std::collections::BTreeSet::new();
     let mut value = None;
-    if let Against::Set(var) | Against::Within(var) = &last.value {
+    if let RightSide::Set(var) | RightSide::Within(var) = &last.value {
         here = view.component(*var);
         if last
             .subject
@@ -366,21 +385,23 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
         return Err(Refusal::Disconnected);
     }
     let value = match (&last.value, value) {
-        (Against::Constant(arg), _) => arg.clone(),
-        (Against::Nothing, _) => last.other.clone().ok_or(Refusal::Unsupported)?,
-        (Against::Set(_) | Against::Within(_), Some(var)) => compiler.select(&rest, var, None)?,
-        (Against::Set(_) | Against::Within(_), None) => return Err(Refusal::Disconnected),
+        (RightSide::Constant(arg), _) => arg.clone(),
+        (RightSide::Nothing, _) => last.other.clone().ok_or(Refusal::Unsupported)?,
+        (RightSide::Set(_) | RightSide::Within(_), Some(var)) => {
+            compiler.select(&rest, var, None)?
+        }
+        (RightSide::Set(_) | RightSide::Within(_), None) => return Err(Refusal::Disconnected),
     };
     let set = match &last.subject {
-        Node::Var(var) if facts.is_empty() => compiler.select(&rest, *var, None)?,
-        Node::Entity(iri) => {
+        GraphNode::Var(var) if facts.is_empty() => compiler.select(&rest, *var, None)?,
+        GraphNode::Entity(iri) => {
             // Facts about the entity: all but the last as constraints on it.
             let mut set = Arg::Name(compiler.names.iri(iri)?);
             for index in facts {
                 let other = judged(compiler, &rest, index)?
                     .filter(|other| other.subject == last.subject)
                     .ok_or(Refusal::Disconnected)?;
-                let Against::Constant(value) = other.value else {
+                let RightSide::Constant(value) = other.value else {
                     return Err(Refusal::Disconnected);
                 };
                 set = compiler.along(
@@ -391,7 +412,7 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
             }
             set
         }
-        Node::Var(_) | Node::Literal(_) => return Err(Refusal::Disconnected),
+        GraphNode::Var(_) | GraphNode::Literal(_) => return Err(Refusal::Disconnected),
     };
     Ok((set, value))
 }

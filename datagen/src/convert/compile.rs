@@ -15,10 +15,10 @@ use kg::value::{Extreme, Op};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::limits::MAX_SET_ARGS;
 
-use super::exact::{Check, Held};
-use super::names::Names;
-use super::view::{Entry, Start, StartKind, View};
-use crate::graph::{Group, Node, Step, Var, algebra, bare};
+use super::exact::{ComparisonCheck, ComparisonRequirement};
+use super::names::CallNames;
+use super::view::{Start, StartEntry, StartKind, TreeView};
+use crate::graph::{GraphNode, PathStep, PatternGroup, Var, algebra, bare};
 use crate::refusal::Refusal;
 
 /// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
@@ -26,15 +26,15 @@ const BRANCH_SIZE: usize = 1_000;
 
 /// Something that may be left out where the result stays the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Spare {
+pub(super) enum OptionalConstraint {
     /// A class constraint.
     Class(Var, String),
     /// That an edge exists, by its order.
     Exists(usize),
     /// An interval of a variable: vacuous where nothing bears either end.
-    Interval(Var),
+    TimeInterval(Var),
     /// One alternative of an edge, by its order.
-    Step(usize, Step),
+    PathStep(usize, PathStep),
     /// One branch of a union, by the order of its first edge.
     Branch(usize),
     /// What an ASK would be judged by: the edge by its order, and how.
@@ -54,19 +54,19 @@ pub(super) enum JudgementKind {
 
 /// Builds one program.
 pub(super) struct Compiler<'a> {
-    pub names: Names<'a>,
+    pub names: CallNames<'a>,
     pub topics: &'a [Term],
     /// What to leave out.
-    pub without: &'a BTreeSet<Spare>,
+    pub without: &'a BTreeSet<OptionalConstraint>,
     /// What could be left out.
-    pub spares: Vec<Spare>,
+    pub optional: Vec<OptionalConstraint>,
     pub calls: Vec<Call>,
     pub classes: Vec<Term>,
     /// Nodes to start from that the query names by a literal only.
     pub found: Vec<Term>,
     pub next: u32,
-    /// What the comparisons of the program are held to on a graph.
-    pub checks: Vec<Check>,
+    /// What the comparisons of the program are requirement to on a graph.
+    pub checks: Vec<ComparisonCheck>,
     /// Writes literals as the query does, not as short as they can be.
     pub verbatim: bool,
     /// The extreme is what MAX or MIN gives.
@@ -84,16 +84,16 @@ pub(super) struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     pub(super) fn new(
-        names: Names<'a>,
+        names: CallNames<'a>,
         topics: &'a [Term],
-        without: &'a BTreeSet<Spare>,
+        without: &'a BTreeSet<OptionalConstraint>,
         answer: Option<Var>,
     ) -> Self {
         Self {
             names,
             topics,
             without,
-            spares: Vec::new(),
+            optional: Vec::new(),
             calls: Vec::new(),
             classes: Vec::new(),
             found: Vec::new(),
@@ -157,7 +157,7 @@ impl<'a> Compiler<'a> {
         self.emit(Tool::Intersect, vec![a, b])
     }
 
-    fn walk(&mut self, set: &Arg, steps: &[Step], from_subject: bool) -> Result<Arg, Refusal> {
+    fn walk(&mut self, set: &Arg, steps: &[PathStep], from_subject: bool) -> Result<Arg, Refusal> {
         let mut results = Vec::new();
         for step in steps {
             let tool = if step.forward == from_subject {
@@ -174,11 +174,11 @@ impl<'a> Compiler<'a> {
     /// The answer's set of a group.
     pub(super) fn select(
         &mut self,
-        group: &Group,
+        group: &PatternGroup,
         answer: Var,
         extreme: Option<(Var, Extreme)>,
     ) -> Result<Arg, Refusal> {
-        let view = View::new(group, self.topics, None);
+        let view = TreeView::new(group, self.topics, None);
         self.check(&view, answer)?;
         let Some((attribute, wanted)) = extreme else {
             let set = self.set(&view, answer, None)?;
@@ -191,7 +191,7 @@ impl<'a> Compiler<'a> {
         };
         let (owner, relation) = match (view.far(edge, attribute), view.edge(edge).steps.as_slice())
         {
-            (Node::Var(owner), [step]) if step.forward == view.is_subject(edge, *owner) => {
+            (GraphNode::Var(owner), [step]) if step.forward == view.is_subject(edge, *owner) => {
                 (*owner, step.relation.as_str())
             }
             _ => return Err(Refusal::Extreme),
@@ -226,8 +226,8 @@ impl<'a> Compiler<'a> {
             .map(|test| algebra::of_tail(&test, attribute))
             .collect();
         let asked = answer == attribute;
-        let held = if self.aggregated {
-            Held::Aggregate {
+        let requirement = if self.aggregated {
+            ComparisonRequirement::Aggregate {
                 extreme: wanted,
                 tests,
                 asked,
@@ -237,7 +237,7 @@ impl<'a> Compiler<'a> {
                 .key
                 .as_ref()
                 .map(|key| algebra::of_tail(key, attribute));
-            Held::Extreme {
+            ComparisonRequirement::Extreme {
                 extreme: wanted,
                 key,
                 tests,
@@ -245,11 +245,11 @@ impl<'a> Compiler<'a> {
             }
         };
         let check = self.checks.len();
-        self.checks.push(Check {
+        self.checks.push(ComparisonCheck {
             input: all,
             output: set.clone(),
             relation: iri,
-            held,
+            requirement,
         });
         let path = view.path(owner, answer).ok_or(Refusal::Disconnected)?;
         for (i, (edge, node)) in path.iter().enumerate() {
@@ -272,7 +272,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// What no tree rooted at the answer can hold.
-    fn check(&self, view: &View<'_>, answer: Var) -> Result<(), Refusal> {
+    fn check(&self, view: &TreeView<'_>, answer: Var) -> Result<(), Refusal> {
         if !view.closing.is_empty() && self.names.kg.is_none() {
             return Err(Refusal::Cycle);
         }
@@ -288,7 +288,7 @@ impl<'a> Compiler<'a> {
             }
         }
         // A union at a variable that nothing else joins would be lost.
-        let anchored = |branches: &Vec<Group>| {
+        let anchored = |branches: &Vec<PatternGroup>| {
             here.iter().any(|&var| {
                 branches
                     .iter()
@@ -301,7 +301,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn all_closed(&self, view: &View<'_>) -> Result<(), Refusal> {
+    fn all_closed(&self, view: &TreeView<'_>) -> Result<(), Refusal> {
         if view.closing.iter().all(|edge| self.closed.contains(edge)) {
             Ok(())
         } else {
@@ -312,14 +312,14 @@ impl<'a> Compiler<'a> {
     /// The set of a node: all values that everything but the edge `via` allows.
     pub(super) fn set(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         via: Option<usize>,
     ) -> Result<Arg, Refusal> {
         let start = view.best(node, via).ok_or(Refusal::NoStart)?;
         let set = self.enter(view, node, &start)?;
         let mut without: Vec<usize> = via.into_iter().collect();
-        if let Entry::Edge(edge) = start.entry {
+        if let StartEntry::Edge(edge) = start.entry {
             without.push(edge);
         }
         let set = self.narrow(view, node, &set, &without, Some(start.entry), false)?;
@@ -328,20 +328,20 @@ impl<'a> Compiler<'a> {
     }
 
     /// The set that a start brings to a node.
-    fn enter(&mut self, view: &View<'_>, node: Var, start: &Start) -> Result<Arg, Refusal> {
+    fn enter(&mut self, view: &TreeView<'_>, node: Var, start: &Start) -> Result<Arg, Refusal> {
         match start.entry {
-            Entry::Edge(edge) => {
+            StartEntry::Edge(edge) => {
                 let base = match view.far(edge, node) {
-                    Node::Entity(iri) => Arg::Name(self.names.iri(iri)?),
-                    Node::Literal(literal) => {
+                    GraphNode::Entity(iri) => Arg::Name(self.names.iri(iri)?),
+                    GraphNode::Literal(literal) => {
                         self.found.push(Term::Literal(literal.clone()));
                         Arg::Name(self.names.literal(literal)?)
                     }
-                    Node::Var(far) => self.set(view, *far, Some(edge))?,
+                    GraphNode::Var(far) => self.set(view, *far, Some(edge))?,
                 };
                 self.walk(&base, &view.edge(edge).steps, !view.is_subject(edge, node))
             }
-            Entry::Values(i) => {
+            StartEntry::Values(i) => {
                 let names = view.group.values[i]
                     .1
                     .iter()
@@ -349,11 +349,11 @@ impl<'a> Compiler<'a> {
                     .collect::<Result<_, _>>()?;
                 Ok(self.combine(Tool::Union, names))
             }
-            Entry::Label(i) => self.labelled(&view.group.labels[i].1),
-            Entry::Union(i) => {
+            StartEntry::Label(i) => self.labelled(&view.group.labels[i].1),
+            StartEntry::Union(i) => {
                 let mut sets = Vec::new();
                 for branch in &view.group.unions[i] {
-                    let branch = View::new(branch, self.topics, None);
+                    let branch = TreeView::new(branch, self.topics, None);
                     if !branch.closing.is_empty() {
                         return Err(Refusal::Cycle);
                     }
@@ -363,7 +363,7 @@ impl<'a> Compiler<'a> {
                 }
                 Ok(self.combine(Tool::Union, sets))
             }
-            Entry::Class(i) => self.class(&view.group.classes[i].1),
+            StartEntry::Class(i) => self.class(&view.group.classes[i].1),
         }
     }
 
@@ -412,11 +412,11 @@ impl<'a> Compiler<'a> {
     /// counts (`inner`), a lone out-and-back path needs no closing intersection here.
     fn narrow(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         reached: &Arg,
         without: &[usize],
-        used: Option<Entry>,
+        used: Option<StartEntry>,
         inner: bool,
     ) -> Result<Arg, Refusal> {
         let mut set = reached.clone();
@@ -429,8 +429,8 @@ impl<'a> Compiler<'a> {
         for edge in view.edges_at(node, without) {
             match (view.start_over(edge, node), view.far(edge, node)) {
                 (Some(start), _) if start.kind == StartKind::Entity => branches.push(start),
-                (_, Node::Literal(_)) => compared.push(edge),
-                (_, Node::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => {
+                (_, GraphNode::Literal(_)) => compared.push(edge),
+                (_, GraphNode::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => {
                     compared.push(edge)
                 }
                 _ => outward.push(edge),
@@ -454,13 +454,13 @@ impl<'a> Compiler<'a> {
                 Arg::Op(Op::Eq),
                 Arg::Literal(interval.value.clone()),
             ];
-            let held = Held::Interval(Box::new(interval.clone()));
+            let requirement = ComparisonRequirement::Interval(Box::new(interval.clone()));
             let kept = self.along(Tool::GetEntityByConstraint, &set, rest);
-            self.checks.push(Check {
+            self.checks.push(ComparisonCheck {
                 input: set,
                 output: kept.clone(),
                 relation: interval.from.clone(),
-                held,
+                requirement,
             });
             set = kept;
         }
@@ -471,8 +471,9 @@ impl<'a> Compiler<'a> {
             .enumerate()
             .filter(|(_, (at, _))| at.var() == Some(node))
         {
-            self.spares.push(Spare::Class(node, class.clone()));
-            if used != Some(Entry::Class(i)) {
+            self.optional
+                .push(OptionalConstraint::Class(node, class.clone()));
+            if used != Some(StartEntry::Class(i)) {
                 let members = self.class(class)?;
                 set = self.intersect(set, members);
             }

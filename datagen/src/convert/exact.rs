@@ -1,5 +1,5 @@
 //! What the tools say otherwise than SPARQL, checked on a graph: rules R8 to R13 compare by kind, by span and without regard to case, SPARQL
-//! by datatype. A program is held to the query's own tests on the sets that it really runs over; where a tool keeps other members than the
+//! by datatype. A program is requirement to the query's own tests on the sets that it really runs over; where a tool keeps other members than the
 //! query, the query is refused, whatever the answers happen to be.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -13,12 +13,12 @@ use kg::{Kg, QueryAnswer, QueryLimits};
 use toolbox::call::Arg;
 use toolbox::exec::{EntSet, Value};
 
-use crate::graph::{Interval, Var, algebra};
+use crate::graph::{TimeInterval, Var, algebra};
 use crate::refusal::Refusal;
 
 /// One comparison of a program.
 #[derive(Clone, Debug)]
-pub(super) struct Check {
+pub(super) struct ComparisonCheck {
     /// The set that is compared.
     pub input: Arg,
     /// What is left of it, or for an extreme that is asked for, the values.
@@ -26,12 +26,12 @@ pub(super) struct Check {
     /// The relation's IRI.
     pub relation: String,
     /// What the query says.
-    pub held: Held,
+    pub requirement: ComparisonRequirement,
 }
 
 /// What the query says of a comparison.
 #[derive(Clone, Debug)]
-pub(super) enum Held {
+pub(super) enum ComparisonRequirement {
     /// All tests hold of one tail `?t`; some speak of the one value of another set.
     Tests {
         tests: Vec<Expression>,
@@ -40,7 +40,7 @@ pub(super) enum Held {
     /// A tail is this very term.
     Term(Term),
     /// The interval's tests hold.
-    Interval(Box<Interval>),
+    TimeInterval(Box<TimeInterval>),
     /// The tail is the first or last in SPARQL's order among those for which the tests hold; `asked`: the tails are the answer.
     /// `key` is what is sorted, where it is not the tail itself.
     Extreme {
@@ -88,7 +88,7 @@ impl Run<'_> {
     }
 
     /// Whether every comparison kept what the query keeps.
-    pub(super) fn holds(&self, checks: &[Check]) -> Result<bool, Refusal> {
+    pub(super) fn holds(&self, checks: &[ComparisonCheck]) -> Result<bool, Refusal> {
         for check in checks {
             if !self.check(check)? {
                 return Ok(false);
@@ -97,7 +97,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    fn check(&self, check: &Check) -> Result<bool, Refusal> {
+    fn check(&self, check: &ComparisonCheck) -> Result<bool, Refusal> {
         let (Some(input), Some(relation)) =
             (self.set(&check.input), self.relation(&check.relation))
         else {
@@ -110,8 +110,8 @@ impl Run<'_> {
                 .map(|(owner, _)| owner)
                 .collect::<BTreeSet<_>>()
         };
-        let wanted: BTreeSet<NodeId> = match &check.held {
-            Held::Term(term) => {
+        let wanted: BTreeSet<NodeId> = match &check.requirement {
+            ComparisonRequirement::Term(term) => {
                 let wanted = self.kg.find(term);
                 owners(
                     pairs()
@@ -120,7 +120,7 @@ impl Run<'_> {
                         .collect(),
                 )
             }
-            Held::Tests { tests, others } => {
+            ComparisonRequirement::Tests { tests, others } => {
                 // Bound, not put in as constants: those of dates are read otherwise than dates of the graph.
                 let mut bound = Vec::new();
                 for (var, arg) in others {
@@ -150,7 +150,7 @@ impl Run<'_> {
                         .collect(),
                 )
             }
-            Held::Interval(interval) => {
+            ComparisonRequirement::Interval(interval) => {
                 let mut kept: BTreeSet<NodeId> = input.iter().copied().collect();
                 for (relation, test) in [
                     (&interval.from, &interval.starts),
@@ -173,13 +173,13 @@ impl Run<'_> {
                 }
                 kept
             }
-            Held::Extreme {
+            ComparisonRequirement::Extreme {
                 extreme,
                 tests,
                 asked,
                 ..
             }
-            | Held::Aggregate {
+            | ComparisonRequirement::Aggregate {
                 extreme,
                 tests,
                 asked,
@@ -189,9 +189,11 @@ impl Run<'_> {
                     let passing = self.passing(pairs.iter().map(|(_, tail)| *tail), tests)?;
                     pairs.retain(|(_, tail)| passing.contains(tail));
                 }
-                let best = match &check.held {
-                    Held::Aggregate { .. } => self.aggregate(&pairs, *extreme)?,
-                    Held::Extreme { key: Some(key), .. } => self.computed(&pairs, key, *extreme)?,
+                let best = match &check.requirement {
+                    ComparisonRequirement::Aggregate { .. } => self.aggregate(&pairs, *extreme)?,
+                    ComparisonRequirement::Extreme { key: Some(key), .. } => {
+                        self.computed(&pairs, key, *extreme)?
+                    }
                     _ => self.ordered(&pairs, *extreme),
                 };
                 let best = pairs.into_iter().filter(|(_, tail)| best.contains(tail));

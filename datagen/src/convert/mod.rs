@@ -17,11 +17,11 @@ mod view;
 
 use std::collections::BTreeSet;
 
-use compile::{Compiler, JudgementKind, Spare};
+use compile::{Compiler, JudgementKind, OptionalConstraint};
 use exact::Check;
 use kg::term::{Literal, Term};
 use kg::{Kg, spargebra};
-use names::Names;
+use names::CallNames;
 use residue::Residue;
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{
@@ -29,9 +29,9 @@ use toolbox::exec::{
 };
 use toolbox::limits::MAX_STEPS;
 use toolbox::link::Linked;
-use view::View;
+use view::TreeView;
 
-use crate::graph::{Form, Group, Node, QueryGraph, Var, Vocabulary, read_query};
+use crate::graph::{GraphNode, PatternGroup, QueryForm, QueryGraph, Var, Vocabulary, read_query};
 use crate::refusal::Refusal;
 
 /// What conversion knows beyond the query.
@@ -73,7 +73,7 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     let unlimited = context.kg.and_then(|kg| limit::unlimited(kg, query));
     let query = unlimited.as_ref().unwrap_or(query);
     let graph = graph_in(query, context, &vocabulary)?;
-    let names = Names {
+    let names = CallNames {
         kg: context.kg,
         vocabulary: &vocabulary,
     };
@@ -127,11 +127,14 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
     }
     let Made {
         program: mut best,
-        spares,
+        optional,
         ..
     } = best;
-    if spares.iter().any(|spare| !without.contains(spare)) {
-        trial.shorten(&mut best, &result.value, without, spares);
+    if optional
+        .iter()
+        .any(|constraint| !without.contains(constraint))
+    {
+        trial.shorten(&mut best, &result.value, without, optional);
     }
     for term in exclude {
         if !best.exclude.contains(&term) {
@@ -196,7 +199,7 @@ struct Trial<'a> {
     kg: &'a dyn Kg,
     graph: &'a QueryGraph,
     context: &'a Context<'a>,
-    names: Names<'a>,
+    names: CallNames<'a>,
     verbatim: bool,
 }
 
@@ -204,11 +207,11 @@ struct Trial<'a> {
 struct Made {
     program: GoldProgram,
     /// What could be left out of it.
-    spares: Vec<Spare>,
-    /// What its comparisons are held to.
-    checks: Vec<Check>,
+    optional: Vec<OptionalConstraint>,
+    /// What its comparisons are requirement to.
+    checks: Vec<ComparisonCheck>,
     /// The groups whose answers it unites.
-    alternatives: Vec<Group>,
+    alternatives: Vec<PatternGroup>,
     /// The variables of the query whose sets it passes on the way.
     sets: Vec<(Var, Arg)>,
 }
@@ -220,7 +223,7 @@ struct Ran {
 }
 
 impl Ran {
-    fn holds(&self, kg: &dyn Kg, checks: &[Check]) -> Result<bool, Refusal> {
+    fn holds(&self, kg: &dyn Kg, checks: &[ComparisonCheck]) -> Result<bool, Refusal> {
         exact::Run {
             kg,
             variables: &self.variables,
@@ -269,16 +272,16 @@ impl Trial<'_> {
         })
     }
 
-    fn program(&self, without: &BTreeSet<Spare>) -> Option<Made> {
+    fn program(&self, without: &BTreeSet<OptionalConstraint>) -> Option<Made> {
         program(self.graph, self.context, self.names, without, self.verbatim).ok()
     }
 
     /// A program that cannot run may hold an alternative that leads nowhere here, or an interval that nothing bears: without it, it means
     /// the same.
-    fn repair(&self, best: &mut Made, without: &mut BTreeSet<Spare>) -> Option<Ran> {
+    fn repair(&self, best: &mut Made, without: &mut BTreeSet<OptionalConstraint>) -> Option<Ran> {
         let mut idle = Vec::new();
         dispensable(&self.graph.group, &mut idle);
-        if self.graph.form == Form::Ask {
+        if self.graph.form == QueryForm::Ask {
             // What a judgement needs one value of may have several: another one of the query's edges may do, or narrowing first.
             let mut fewer = BTreeSet::new();
             for kind in [JudgementKind::Compared, JudgementKind::Within] {
@@ -291,7 +294,7 @@ impl Trial<'_> {
                     .rev()
                     .collect();
                 for order in orders {
-                    fewer.insert(Spare::Judgement(order, kind));
+                    fewer.insert(OptionalConstraint::Judgement(order, kind));
                     if let Some(made) = self.program(&fewer)
                         && let Some(result) = self.run(&made.program)
                         && result.holds(self.kg, &made.checks) == Ok(true)
@@ -303,8 +306,8 @@ impl Trial<'_> {
                 }
             }
         }
-        for spare in idle {
-            let fewer = BTreeSet::from([spare]);
+        for constraint in idle {
+            let fewer = BTreeSet::from([constraint]);
             if let Some(made) = self.program(&fewer)
                 && let Some(result) = self.run(&made.program)
             {
@@ -316,24 +319,25 @@ impl Trial<'_> {
         None
     }
 
-    /// Leaves out what does not change the result, beginning with `spares`.
+    /// Leaves out what does not change the result, beginning with `optional`.
     fn shorten(
         &self,
         best: &mut GoldProgram,
         result: &Value,
-        mut without: BTreeSet<Spare>,
-        spares: Vec<Spare>,
+        mut without: BTreeSet<OptionalConstraint>,
+        optional: Vec<OptionalConstraint>,
     ) {
         // Everything at once is the common case; leaving something out can bring up more to leave out.
-        let mut all: BTreeSet<Spare> = without.iter().cloned().chain(spares).collect();
+        let mut all: BTreeSet<OptionalConstraint> =
+            without.iter().cloned().chain(optional).collect();
         while let Some(Made {
             program: shorter,
-            spares,
+            optional,
             ..
         }) = self.program(&all)
         {
             let before = all.len();
-            all.extend(spares);
+            all.extend(optional);
             if all.len() == before {
                 if shorter.calls.len() < best.calls.len()
                     && self.run(&shorter).is_some_and(|ran| ran.value == *result)
@@ -349,14 +353,14 @@ impl Trial<'_> {
             let Some(made) = self.program(&without) else {
                 return;
             };
-            let Some(spare) = made
-                .spares
+            let Some(constraint) = made
+                .optional
                 .into_iter()
-                .find(|spare| tried.insert(spare.clone()))
+                .find(|constraint| tried.insert(constraint.clone()))
             else {
                 return;
             };
-            without.insert(spare.clone());
+            without.insert(constraint.clone());
             match self.program(&without) {
                 Some(Made {
                     program: shorter, ..
@@ -366,7 +370,7 @@ impl Trial<'_> {
                     *best = shorter;
                 }
                 _ => {
-                    without.remove(&spare);
+                    without.remove(&constraint);
                 }
             }
         }
@@ -374,12 +378,12 @@ impl Trial<'_> {
 }
 
 /// Alternatives and intervals of a group.
-fn dispensable(group: &Group, into: &mut Vec<Spare>) {
+fn dispensable(group: &PatternGroup, into: &mut Vec<OptionalConstraint>) {
     for edge in group.edges.iter().filter(|edge| edge.steps.len() > 1) {
         into.extend(
             edge.steps
                 .iter()
-                .map(|step| Spare::Step(edge.order, step.clone())),
+                .map(|step| OptionalConstraint::Step(edge.order, step.clone())),
         );
     }
     into.extend(
@@ -387,10 +391,15 @@ fn dispensable(group: &Group, into: &mut Vec<Spare>) {
             .intervals
             .iter()
             .filter_map(|interval| interval.node.var())
-            .map(Spare::Interval),
+            .map(OptionalConstraint::Interval),
     );
     for branch in group.unions.iter().flatten() {
-        into.extend(branch.edges.first().map(|edge| Spare::Branch(edge.order)));
+        into.extend(
+            branch
+                .edges
+                .first()
+                .map(|edge| OptionalConstraint::Branch(edge.order)),
+        );
         dispensable(branch, into);
     }
 }
@@ -407,8 +416,8 @@ fn checked(program: GoldProgram) -> Result<GoldProgram, Refusal> {
 fn program(
     graph: &QueryGraph,
     context: &Context<'_>,
-    names: Names<'_>,
-    without: &BTreeSet<Spare>,
+    names: CallNames<'_>,
+    without: &BTreeSet<OptionalConstraint>,
     verbatim: bool,
 ) -> Result<Made, Refusal> {
     let mut group = graph.group.clone();
@@ -421,8 +430,8 @@ fn program(
     let mut unions = !group.unions.is_empty();
     let mut alternatives = Vec::new();
     let result = match graph.form {
-        Form::Ask => ask::ask(&mut compiler, &group)?,
-        Form::Select(var) | Form::Count(var) => {
+        QueryForm::Ask => ask::ask(&mut compiler, &group)?,
+        QueryForm::Select(var) | QueryForm::Count(var) => {
             alternatives = union::multiply(
                 group.clone(),
                 answer,
@@ -432,7 +441,7 @@ fn program(
             unions |= alternatives.len() > 1;
             let mut sets = Vec::new();
             for alternative in &alternatives {
-                if matches!(graph.form, Form::Count(_))
+                if matches!(graph.form, QueryForm::Count(_))
                     && !union::is_connected(alternative, var, context.topics)
                 {
                     return Err(Refusal::Disconnected);
@@ -440,7 +449,7 @@ fn program(
                 sets.push(compiler.select(alternative, var, graph.extreme)?);
             }
             let set = compiler.combine(Tool::Union, sets);
-            if matches!(graph.form, Form::Count(_)) {
+            if matches!(graph.form, QueryForm::Count(_)) {
                 compiler.emit(Tool::Count, vec![set])
             } else {
                 set
@@ -448,7 +457,7 @@ fn program(
         }
     };
     compiler.emit(Tool::End, vec![result]);
-    let spares = std::mem::take(&mut compiler.spares);
+    let optional = std::mem::take(&mut compiler.optional);
     let sets = std::mem::take(&mut compiler.sets).into_iter().collect();
     let (calls, classes, checks) = (compiler.calls, compiler.classes, compiler.checks);
     let literals = literals(&calls);
@@ -459,7 +468,7 @@ fn program(
         }
     }
     let hops = answer
-        .and_then(|var| View::new(&group, context.topics, None).best(var, None))
+        .and_then(|var| TreeView::new(&group, context.topics, None).best(var, None))
         .map_or(1, |start| start.distance);
     let exclude = group
         .differ
@@ -480,38 +489,38 @@ fn program(
     };
     Ok(Made {
         program,
-        spares,
+        optional,
         checks,
         alternatives,
         sets,
     })
 }
 
-fn prune(group: &mut Group, without: &BTreeSet<Spare>) {
+fn prune(group: &mut PatternGroup, without: &BTreeSet<OptionalConstraint>) {
     if without.is_empty() {
         return;
     }
     group.classes.retain(|(node, class)| {
         node.var()
-            .is_none_or(|var| !without.contains(&Spare::Class(var, class.clone())))
+            .is_none_or(|var| !without.contains(&OptionalConstraint::Class(var, class.clone())))
     });
     group.intervals.retain(|interval| {
         interval
             .node
             .var()
-            .is_none_or(|var| !without.contains(&Spare::Interval(var)))
+            .is_none_or(|var| !without.contains(&OptionalConstraint::Interval(var)))
     });
     for edge in &mut group.edges {
         let order = edge.order;
         edge.steps
-            .retain(|step| !without.contains(&Spare::Step(order, step.clone())));
+            .retain(|step| !without.contains(&OptionalConstraint::Step(order, step.clone())));
     }
     for branches in &mut group.unions {
         branches.retain(|branch| {
             branch
                 .edges
                 .first()
-                .is_none_or(|edge| !without.contains(&Spare::Branch(edge.order)))
+                .is_none_or(|edge| !without.contains(&OptionalConstraint::Branch(edge.order)))
         });
         branches
             .iter_mut()
@@ -535,13 +544,13 @@ fn literals(calls: &[Call]) -> Vec<Literal> {
     found
 }
 
-fn constants(group: &Group) -> Vec<Term> {
+fn constants(group: &PatternGroup) -> Vec<Term> {
     let mut placed: Vec<(usize, String)> = Vec::new();
     let mut open = vec![group];
     while let Some(group) = open.pop() {
         for edge in &group.edges {
             for node in [&edge.subject, &edge.object] {
-                if let Node::Entity(iri) = node {
+                if let GraphNode::Entity(iri) = node {
                     placed.push((edge.order, iri.clone()));
                 }
             }
@@ -563,24 +572,28 @@ fn constants(group: &Group) -> Vec<Term> {
         .collect()
 }
 
-fn shape(graph: &QueryGraph, group: &Group, calls: &[Call], unions: bool) -> &'static str {
+fn shape(graph: &QueryGraph, group: &PatternGroup, calls: &[Call], unions: bool) -> &'static str {
     use kg::value::Extreme;
     let uses = |tool: Tool| calls.iter().any(|call| call.tool == tool);
     match (graph.form, graph.extreme) {
-        (Form::Ask, _) => "ask",
-        (Form::Count(_), _) => "count",
-        (Form::Select(var), Some(_)) if group.values.iter().any(|(known, _)| *known == var) => {
+        (QueryForm::Ask, _) => "ask",
+        (QueryForm::Count(_), _) => "count",
+        (QueryForm::Select(var), Some(_))
+            if group.values.iter().any(|(known, _)| *known == var) =>
+        {
             "compare"
         }
-        (Form::Select(_), Some((_, Extreme::Max))) => "argmax",
-        (Form::Select(_), Some((_, Extreme::Min))) => "argmin",
-        (Form::Select(_), None) if unions || uses(Tool::Union) => "union",
-        (Form::Select(_), None) if !group.intervals.is_empty() => "interval",
-        (Form::Select(_), None) if !group.comparisons.is_empty() || !group.ordered.is_empty() => {
+        (QueryForm::Select(_), Some((_, Extreme::Max))) => "argmax",
+        (QueryForm::Select(_), Some((_, Extreme::Min))) => "argmin",
+        (QueryForm::Select(_), None) if unions || uses(Tool::Union) => "union",
+        (QueryForm::Select(_), None) if !group.intervals.is_empty() => "interval",
+        (QueryForm::Select(_), None)
+            if !group.comparisons.is_empty() || !group.ordered.is_empty() =>
+        {
             "filter"
         }
-        (Form::Select(_), None) if constants(group).len() > 1 => "star",
-        (Form::Select(_), None) if constants(group).is_empty() => "class",
-        (Form::Select(_), None) => "chain",
+        (QueryForm::Select(_), None) if constants(group).len() > 1 => "star",
+        (QueryForm::Select(_), None) if constants(group).is_empty() => "class",
+        (QueryForm::Select(_), None) => "chain",
     }
 }

@@ -3,7 +3,7 @@
 use kg::Kg;
 use kg::term::{Literal, Term};
 
-use crate::graph::{Interval, Vocabulary};
+use crate::graph::{TimeInterval, Vocabulary};
 use crate::refusal::Refusal;
 
 /// Namespaces and what stands for them in names, longest first where one begins with another.
@@ -22,14 +22,14 @@ const NAMESPACES: &[(&str, &str)] = &[
     ("http://xmlns.com/foaf/0.1/", "foaf:"),
 ];
 
-/// Names of one graph, or of none.
+/// CallNames of one graph, or of none.
 #[derive(Clone, Copy)]
-pub(super) struct Names<'a> {
+pub(super) struct CallNames<'a> {
     pub kg: Option<&'a dyn Kg>,
     pub vocabulary: &'a Vocabulary,
 }
 
-impl Names<'_> {
+impl CallNames<'_> {
     /// An entity, class or literal node.
     pub(super) fn node(&self, term: &Term) -> Result<String, Refusal> {
         match (self.kg, term) {
@@ -71,7 +71,7 @@ impl Names<'_> {
     }
 
     /// The derived relation of an interval (rule R11).
-    pub(super) fn interval(&self, interval: &Interval) -> Result<String, Refusal> {
+    pub(super) fn interval(&self, interval: &TimeInterval) -> Result<String, Refusal> {
         let Some(kg) = self.kg else {
             let stem = interval
                 .from

@@ -10,8 +10,10 @@ use kg::term::{Literal, NodeId, Term};
 use toolbox::exec::{EntSet, ExcludeWhen, Value};
 
 use super::exact::{Run, exists, select};
-use super::view::View;
-use crate::graph::{Edge, Form, Group, Node, QueryGraph, Step, Var, Vocabulary, algebra};
+use super::view::TreeView;
+use crate::graph::{
+    Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, Var, Vocabulary, algebra,
+};
 use crate::refusal::Refusal;
 
 /// Asks one graph about one query.
@@ -31,7 +33,7 @@ impl Residue<'_> {
     /// one term only.
     pub(super) fn check(
         &self,
-        alternatives: &[Group],
+        alternatives: &[PatternGroup],
         result: &Value,
     ) -> Result<Vec<Term>, Refusal> {
         let group = &self.graph.group;
@@ -45,12 +47,12 @@ impl Residue<'_> {
     }
 
     fn plain(&self) -> bool {
-        matches!(self.graph.form, Form::Select(_)) && self.graph.extreme.is_none()
+        matches!(self.graph.form, QueryForm::Select(_)) && self.graph.extreme.is_none()
     }
 
     /// A group without what its program leaves unsaid.
-    fn said(&self, group: &Group) -> Group {
-        let view = View::new(group, &[], None);
+    fn said(&self, group: &PatternGroup) -> PatternGroup {
+        let view = TreeView::new(group, &[], None);
         let answer = self.graph.form.answer();
         let mut said = group.clone();
         said.differ
@@ -64,7 +66,7 @@ impl Residue<'_> {
     }
 
     /// Whether an edge only fetches a label to show.
-    fn is_shown_label(&self, view: &View<'_>, edge: &Edge) -> bool {
+    fn is_shown_label(&self, view: &TreeView<'_>, edge: &Edge) -> bool {
         let label = !edge.steps.is_empty()
             && edge
                 .steps
@@ -79,11 +81,11 @@ impl Residue<'_> {
 
     fn group(
         &self,
-        group: &Group,
+        group: &PatternGroup,
         result: Option<&Value>,
         exclude: &mut Vec<Term>,
     ) -> Result<(), Refusal> {
-        let view = View::new(group, &[], None);
+        let view = TreeView::new(group, &[], None);
         let answer = self.graph.form.answer();
         let pattern = algebra::pattern(self.kg, &self.said(group));
         let only_answer =
@@ -128,13 +130,13 @@ impl Residue<'_> {
         }
         if self.kg.schema().type_relations.len() > 1 {
             for (node, relation, class) in &group.typed {
-                let step = Step {
+                let step = PathStep {
                     relation: relation.clone(),
                     forward: true,
                 };
                 let edge = Edge {
                     subject: node.clone(),
-                    object: Node::Entity(class.clone()),
+                    object: GraphNode::Entity(class.clone()),
                     steps: vec![step],
                     predicate: None,
                     order: 0,
@@ -173,8 +175,8 @@ impl Residue<'_> {
     }
 
     /// Whether a term that no variable may be is dropped from every set.
-    fn everywhere(&self, group: &Group, term: &Term) -> bool {
-        let ruled_out = |node: &Node| {
+    fn everywhere(&self, group: &PatternGroup, term: &Term) -> bool {
+        let ruled_out = |node: &GraphNode| {
             node.var()
                 .is_none_or(|var| group.differ.contains(&(var, term.clone())))
         };
@@ -280,10 +282,10 @@ impl Residue<'_> {
     }
 
     /// `?a = ?b`, read as one variable: wrong where both can be literals that are equal without being the same.
-    fn same_term(&self, group: &Group, a: Var, b: Var) -> Result<(), Refusal> {
+    fn same_term(&self, group: &PatternGroup, a: Var, b: Var) -> Result<(), Refusal> {
         // Both names stand for one variable now; what it can be is what its edges lead to.
         let one = [a, b];
-        let at = |node: &Node| node.var().is_some_and(|var| one.contains(&var));
+        let at = |node: &GraphNode| node.var().is_some_and(|var| one.contains(&var));
         let mut datatypes: BTreeSet<Option<String>> = BTreeSet::new();
         for step in group
             .edges
@@ -297,7 +299,7 @@ impl Residue<'_> {
             };
             let step = algebra::along(
                 algebra::variable(0).into(),
-                &[Step {
+                &[PathStep {
                     relation: step.relation.clone(),
                     forward: true,
                 }],
@@ -319,17 +321,17 @@ impl Residue<'_> {
     }
 
     /// Parts that nothing joins with the answer have to hold by themselves.
-    fn apart(&self, group: &Group) -> Result<(), Refusal> {
+    fn apart(&self, group: &PatternGroup) -> Result<(), Refusal> {
         let Some(answer) = self.graph.form.answer() else {
             return Ok(());
         };
-        let view = View::new(group, &[], None);
+        let view = TreeView::new(group, &[], None);
         let mut here = view.component(answer);
         for ordered in &group.ordered {
             here.extend(view.component(ordered.left));
             here.extend(view.component(ordered.right));
         }
-        let there = |node: &Node| node.var().is_none_or(|var| !here.contains(&var));
+        let there = |node: &GraphNode| node.var().is_none_or(|var| !here.contains(&var));
         let mut rest = self.said(group);
         rest.edges
             .retain(|edge| there(&edge.subject) && there(&edge.object));
@@ -352,8 +354,8 @@ impl Residue<'_> {
     }
 
     /// An edge that closes a cycle is an intersection of sets: enough where it holds anyway, or where one of its ends is one node.
-    fn cycles(&self, group: &Group) -> Result<(), Refusal> {
-        let view = View::new(group, &[], None);
+    fn cycles(&self, group: &PatternGroup) -> Result<(), Refusal> {
+        let view = TreeView::new(group, &[], None);
         if view.closing.is_empty() {
             return Ok(());
         }
@@ -362,7 +364,7 @@ impl Residue<'_> {
         tree.edges.retain(|edge| !closing.contains(&edge));
         let pattern = algebra::pattern(self.kg, &tree);
         for edge in closing {
-            let single = |node: &Node| match node.var() {
+            let single = |node: &GraphNode| match node.var() {
                 Some(var) => select(self.kg, pattern.clone(), algebra::variable(var))
                     .map(|values| values.len() <= 1),
                 None => Ok(true),

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use kg::term::Term;
 
-use super::view::View;
-use crate::graph::{Group, Var};
+use super::view::TreeView;
+use crate::graph::{PatternGroup, Var};
 use crate::refusal::Refusal;
 
 /// Alternatives into which unions may be multiplied out: beyond it no program stays within the step limit.
 const MAX_ALTERNATIVES: usize = 8;
 
 /// Takes inequalities that every branch of a union repeats out of it.
-pub(super) fn hoist(group: &mut Group) {
+pub(super) fn hoist(group: &mut PatternGroup) {
     for branches in &mut group.unions {
         branches.iter_mut().for_each(hoist);
         let Some((first, rest)) = branches.split_first() else {
@@ -33,11 +33,11 @@ pub(super) fn hoist(group: &mut Group) {
 
 /// Keeps the unions that are one node's alternatives, each with a start of its own, and multiplies the others out.
 pub(super) fn multiply(
-    group: Group,
+    group: PatternGroup,
     answer: Option<Var>,
     extreme: Option<Var>,
     topics: &[Term],
-) -> Result<Vec<Group>, Refusal> {
+) -> Result<Vec<PatternGroup>, Refusal> {
     let index = (0..group.unions.len()).find(|&i| !is_local(&group, i, answer, extreme, topics));
     let Some(index) = index else {
         return Ok(vec![group]);
@@ -68,7 +68,7 @@ pub(super) fn multiply(
 
 /// Whether a union shares one variable with the rest and every branch can be walked from a start of its own to it.
 fn is_local(
-    group: &Group,
+    group: &PatternGroup,
     index: usize,
     answer: Option<Var>,
     extreme: Option<Var>,
@@ -86,12 +86,14 @@ fn is_local(
     branches.iter().all(|branch| {
         branch.differ.is_empty()
             && is_connected(branch, var, topics)
-            && View::new(branch, topics, None).best(var, None).is_some()
+            && TreeView::new(branch, topics, None)
+                .best(var, None)
+                .is_some()
     })
 }
 
-fn variables(group: &Group) -> BTreeSet<Var> {
-    let mut vars = View::new(group, &[], None).variables();
+fn variables(group: &PatternGroup) -> BTreeSet<Var> {
+    let mut vars = TreeView::new(group, &[], None).variables();
     vars.extend(
         group
             .ordered
@@ -103,8 +105,8 @@ fn variables(group: &Group) -> BTreeSet<Var> {
 }
 
 /// Whether every part of the group hangs together with a variable.
-pub(super) fn is_connected(group: &Group, var: Var, topics: &[Term]) -> bool {
-    let view = View::new(group, topics, None);
+pub(super) fn is_connected(group: &PatternGroup, var: Var, topics: &[Term]) -> bool {
+    let view = TreeView::new(group, topics, None);
     let here = view.component(var);
     let compared = |var: &Var| {
         group

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kg::term::Term;
 
-use crate::graph::{Edge, Group, Node, Var};
+use crate::graph::{Edge, GraphNode, PatternGroup, Var};
 
 /// What a start is made of; lower is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ pub(super) enum StartKind {
 
 /// How a set comes to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum StartEntry {
     /// Over an edge.
     Edge(usize),
     /// From `VALUES`.
@@ -39,7 +39,7 @@ pub(super) struct Start {
     /// Edges to the node it was asked for.
     pub distance: usize,
     order: usize,
-    pub entry: Entry,
+    pub entry: StartEntry,
 }
 
 impl Start {
@@ -61,8 +61,8 @@ impl Start {
 }
 
 /// A group with its adjacency.
-pub(super) struct View<'g> {
-    pub group: &'g Group,
+pub(super) struct TreeView<'g> {
+    pub group: &'g PatternGroup,
     topics: &'g [Term],
     incident: BTreeMap<Var, Vec<usize>>,
     /// Edges that would close a cycle.
@@ -70,9 +70,9 @@ pub(super) struct View<'g> {
     removed: Option<usize>,
 }
 
-impl<'g> View<'g> {
+impl<'g> TreeView<'g> {
     /// The view of a group, one edge taken out where a later call stands for it.
-    pub(super) fn new(group: &'g Group, topics: &'g [Term], removed: Option<usize>) -> Self {
+    pub(super) fn new(group: &'g PatternGroup, topics: &'g [Term], removed: Option<usize>) -> Self {
         let mut view = Self {
             group,
             topics,
@@ -129,9 +129,9 @@ impl<'g> View<'g> {
     }
 
     /// The far end of an edge.
-    pub(super) fn far(&self, edge: usize, var: Var) -> &'g Node {
+    pub(super) fn far(&self, edge: usize, var: Var) -> &'g GraphNode {
         let edge = self.edge(edge);
-        if edge.subject == Node::Var(var) {
+        if edge.subject == GraphNode::Var(var) {
             &edge.object
         } else {
             &edge.subject
@@ -140,12 +140,12 @@ impl<'g> View<'g> {
 
     /// Whether `var` is the edge's subject.
     pub(super) fn is_subject(&self, edge: usize, var: Var) -> bool {
-        self.edge(edge).subject == Node::Var(var)
+        self.edge(edge).subject == GraphNode::Var(var)
     }
 
     /// Whether nothing but one edge and comparisons speaks of a variable.
     pub(super) fn is_leaf(&self, var: Var) -> bool {
-        let plain = |node: &Node| node.var() != Some(var);
+        let plain = |node: &GraphNode| node.var() != Some(var);
         self.edges_at(var, &[]).len() == 1
             && self.group.classes.iter().all(|(node, _)| plain(node))
             && self
@@ -164,7 +164,7 @@ impl<'g> View<'g> {
 
     /// Unions that speak of a variable.
     pub(super) fn unions_at(&self, var: Var) -> Vec<usize> {
-        let speaks = |branches: &Vec<Group>| {
+        let speaks = |branches: &Vec<PatternGroup>| {
             branches
                 .iter()
                 .any(|branch| crate::graph::uses(branch, var))
@@ -245,23 +245,23 @@ impl<'g> View<'g> {
     /// How a set can come over one edge.
     pub(super) fn start_over(&self, edge: usize, var: Var) -> Option<Start> {
         let order = self.edge(edge).order;
-        let entry = Entry::Edge(edge);
+        let entry = StartEntry::Edge(edge);
         match self.far(edge, var) {
-            Node::Entity(iri) => Some(Start {
+            GraphNode::Entity(iri) => Some(Start {
                 kind: StartKind::Entity,
                 topic: self.topic(&Term::Iri(iri.clone())),
                 distance: 1,
                 order,
                 entry,
             }),
-            Node::Literal(_) => Some(Start {
+            GraphNode::Literal(_) => Some(Start {
                 kind: StartKind::Literal,
                 topic: usize::MAX,
                 distance: 1,
                 order,
                 entry,
             }),
-            Node::Var(far) => {
+            GraphNode::Var(far) => {
                 let start = self.best(*far, Some(edge))?;
                 Some(Start {
                     distance: start.distance + 1,
@@ -293,18 +293,19 @@ impl<'g> View<'g> {
                     .map(|term| self.topic(term))
                     .min()
                     .unwrap_or(usize::MAX);
-                start(StartKind::Entity, topic, Entry::Values(i))
+                start(StartKind::Entity, topic, StartEntry::Values(i))
             });
         let labels = group
             .labels
             .iter()
             .enumerate()
             .filter(|(_, (known, _))| *known == var);
-        let labels = labels.map(|(i, _)| start(StartKind::Entity, usize::MAX, Entry::Label(i)));
+        let labels =
+            labels.map(|(i, _)| start(StartKind::Entity, usize::MAX, StartEntry::Label(i)));
         let unions = self.unions_at(var).into_iter().filter_map(|i| {
             let kinds: Option<Vec<Start>> = group.unions[i]
                 .iter()
-                .map(|branch| View::new(branch, self.topics, None).best(var, None))
+                .map(|branch| TreeView::new(branch, self.topics, None).best(var, None))
                 .collect();
             let kinds = kinds?;
             let distance = kinds.iter().map(|start| start.distance).max()?;
@@ -315,7 +316,7 @@ impl<'g> View<'g> {
                 topic,
                 distance,
                 order,
-                entry: Entry::Union(i),
+                entry: StartEntry::Union(i),
             })
         });
         let classes = group
@@ -323,7 +324,8 @@ impl<'g> View<'g> {
             .iter()
             .enumerate()
             .filter(|(_, (node, _))| node.var() == Some(var));
-        let classes = classes.map(|(i, _)| start(StartKind::Class, usize::MAX, Entry::Class(i)));
+        let classes =
+            classes.map(|(i, _)| start(StartKind::Class, usize::MAX, StartEntry::Class(i)));
         values.chain(labels).chain(unions).chain(classes).collect()
     }
 
@@ -343,7 +345,7 @@ impl<'g> View<'g> {
     pub(super) fn own_entity_starts(&self, var: Var) -> Vec<Start> {
         self.own_starts(var)
             .into_iter()
-            .filter(|start| !matches!(start.entry, Entry::Class(_)))
+            .filter(|start| !matches!(start.entry, StartEntry::Class(_)))
             .collect()
     }
 }

@@ -11,7 +11,7 @@ use kg::{Kg, Schema};
 
 pub(crate) use crate::algebra::{join, literal as rdf_literal};
 
-use super::{Comparison, Edge, Group, Interval, Node, Step, Var};
+use super::{Comparison, Edge, GraphNode, PathStep, PatternGroup, TimeInterval, Var};
 
 /// The variable of a query graph's number.
 pub(crate) fn variable(var: Var) -> Variable {
@@ -129,17 +129,17 @@ pub(crate) fn filter(inner: GraphPattern, expr: Expression) -> GraphPattern {
     }
 }
 
-fn end(node: &Node) -> TermPattern {
+fn end(node: &GraphNode) -> TermPattern {
     match node {
-        Node::Var(var) => variable(*var).into(),
-        Node::Entity(iri) => NamedNode::new_unchecked(iri).into(),
-        Node::Literal(literal) => rdf_literal(literal).into(),
+        GraphNode::Var(var) => variable(*var).into(),
+        GraphNode::Entity(iri) => NamedNode::new_unchecked(iri).into(),
+        GraphNode::Literal(literal) => rdf_literal(literal).into(),
     }
 }
 
 /// One edge, whose alternatives are a path.
-pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -> GraphPattern {
-    let named = |step: &Step| NamedNode::new_unchecked(&step.relation);
+pub(crate) fn along(subject: TermPattern, steps: &[PathStep], object: TermPattern) -> GraphPattern {
+    let named = |step: &PathStep| NamedNode::new_unchecked(&step.relation);
     let triple = |subject, predicate: NamedNode, object| GraphPattern::Bgp {
         patterns: vec![TriplePattern {
             subject,
@@ -177,11 +177,11 @@ pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -
 }
 
 /// Steps along any of some relations of a graph.
-pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<Step> {
+pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<PathStep> {
     let iris = relations
         .iter()
         .filter_map(|relation| match kg.term(relation.node()) {
-            Term::Iri(relation) => Some(Step {
+            Term::Iri(relation) => Some(PathStep {
                 relation,
                 forward: true,
             }),
@@ -191,9 +191,9 @@ pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<Step> {
 }
 
 /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?t FILTER(test on ?t)}`, for both ends of an interval.
-fn interval(interval: &Interval) -> Expression {
+fn interval(interval: &TimeInterval) -> Expression {
     let side = |relation: &str, test: &Expression| {
-        let step = [Step {
+        let step = [PathStep {
             relation: relation.to_owned(),
             forward: true,
         }];
@@ -213,8 +213,8 @@ fn interval(interval: &Interval) -> Expression {
 }
 
 /// What a program of the group says, as a pattern over numbered variables: everything but inequalities between variables and the tests of
-/// [`Group::tests`]. A class is one through any of the graph's type relations, a label through any of its label relations.
-pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
+/// [`PatternGroup::tests`]. A class is one through any of the graph's type relations, a label through any of its label relations.
+pub(crate) fn pattern(kg: &dyn Kg, group: &PatternGroup) -> GraphPattern {
     let schema: &Schema = kg.schema();
     let mut whole = nothing();
     for edge in &group.edges {

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::{Group, Node, Var};
+use super::{GraphNode, PatternGroup, Var};
 
 /// Edges of a block: trying every renaming of more would take for ever, and published blocks have four.
 const MAX_EDGES: usize = 10;
 
 /// Whether the block's group is the outer group under a renaming of variables that takes `from` to `to`.
-pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool {
+pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to: Var) -> bool {
     let same_sizes = inner.edges.len() <= MAX_EDGES
         && inner.edges.len() == outer.edges.len()
         && inner.classes.len() == outer.classes.len()
@@ -17,11 +17,11 @@ pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool 
         && inner.values.len() == outer.values.len()
         && inner.labels.len() == outer.labels.len();
     // Anything else in either group is beyond a plain repetition.
-    let plain = |group: &Group| {
+    let plain = |group: &PatternGroup| {
         group.unions.is_empty() && group.ordered.is_empty() && group.halves.is_empty()
     };
     // What no tool says has to be said of both or of the outer one only, where a graph shows that it takes nothing away.
-    let said = |group: &Group| group.tests.len() + group.unequal.len() + group.differ.len();
+    let said = |group: &PatternGroup| group.tests.len() + group.unequal.len() + group.differ.len();
     let same_sizes = same_sizes && (said(inner) == 0 || said(inner) == said(outer));
     same_sizes
         && plain(inner)
@@ -36,8 +36,8 @@ pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool 
 }
 
 fn edges(
-    inner: &Group,
-    outer: &Group,
+    inner: &PatternGroup,
+    outer: &PatternGroup,
     at: usize,
     used: &mut Vec<bool>,
     map: &HashMap<Var, Var>,
@@ -69,9 +69,9 @@ fn edges(
 }
 
 /// Matches two nodes, extending the renaming; it stays one-to-one.
-fn node(a: &Node, b: &Node, map: &mut HashMap<Var, Var>) -> bool {
+fn node(a: &GraphNode, b: &GraphNode, map: &mut HashMap<Var, Var>) -> bool {
     match (a, b) {
-        (Node::Var(a), Node::Var(b)) => match map.get(a) {
+        (GraphNode::Var(a), GraphNode::Var(b)) => match map.get(a) {
             Some(known) => known == b,
             None if map.values().any(|taken| taken == b) => false,
             None => {
@@ -83,10 +83,10 @@ fn node(a: &Node, b: &Node, map: &mut HashMap<Var, Var>) -> bool {
     }
 }
 
-fn annotations(inner: &Group, outer: &Group, map: &HashMap<Var, Var>) -> bool {
+fn annotations(inner: &PatternGroup, outer: &PatternGroup, map: &HashMap<Var, Var>) -> bool {
     let renamed = |var: Var| map.get(&var).copied();
-    let renamed_node = |node: &Node| match node {
-        Node::Var(var) => renamed(*var).map(Node::Var),
+    let renamed_node = |node: &GraphNode| match node {
+        GraphNode::Var(var) => renamed(*var).map(GraphNode::Var),
         other => Some(other.clone()),
     };
     inner.classes.iter().all(|(at, class)| {

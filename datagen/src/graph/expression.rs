@@ -7,16 +7,16 @@ use kg::term::{Literal, Term};
 use kg::value::Op;
 
 use super::algebra::{self, replace, variable};
-use super::read::{Operand, Reader, operand, term_literal};
-use super::{Comparison, Group, Half, Node, Ordered, Var};
+use super::read::{Operand, PatternReader, operand, term_literal};
+use super::{Comparison, GraphNode, IntervalBound, PatternGroup, Var, VariableComparison};
 use crate::refusal::Refusal;
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     /// Adds a filter to a group.
     pub(super) fn filter(
         &mut self,
         expression: &Expression,
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         if is_language_test(expression) {
             let test = self.numbered(expression);
@@ -75,7 +75,7 @@ impl Reader<'_> {
         &mut self,
         whole: &Expression,
         arguments: &[Expression],
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         let [of, Expression::Literal(pattern)] = arguments else {
             return Err(Refusal::Filter);
@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    fn not(&mut self, inner: &Expression, group: &mut Group) -> Result<(), Refusal> {
+    fn not(&mut self, inner: &Expression, group: &mut PatternGroup) -> Result<(), Refusal> {
         match inner {
             Expression::Equal(left, right) | Expression::SameTerm(left, right) => {
                 self.compare(left, Op::Ne, right, group)
@@ -132,7 +132,7 @@ impl Reader<'_> {
         whole: &Expression,
         left: &Expression,
         right: &Expression,
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         let half = match (left, right) {
             (Expression::Not(absent), Expression::Exists(present))
@@ -184,15 +184,15 @@ impl Reader<'_> {
     }
 
     /// A disjunction of comparisons: what holds under one of several filters is the union of what holds under each.
-    fn choice(&mut self, either: &[Expression], group: &mut Group) -> Result<(), Refusal> {
+    fn choice(&mut self, either: &[Expression], group: &mut PatternGroup) -> Result<(), Refusal> {
         let mut branches = Vec::new();
         for expression in either {
-            let mut branch = Group::default();
+            let mut branch = PatternGroup::default();
             self.filter(expression, &mut branch)?;
-            let plain = Group {
+            let plain = PatternGroup {
                 comparisons: branch.comparisons.clone(),
                 values: branch.values.clone(),
-                ..Group::default()
+                ..PatternGroup::default()
             };
             // A branch that takes solutions away by anything but a comparison cannot be said once by once.
             if branch != plain {
@@ -212,7 +212,7 @@ impl Reader<'_> {
     }
 
     /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?b . FILTER(?b op date)}`.
-    fn half(&mut self, absent: &GraphPattern, present: &GraphPattern) -> Option<Half> {
+    fn half(&mut self, absent: &GraphPattern, present: &GraphPattern) -> Option<IntervalBound> {
         let (node, relation, _) = single(absent)?;
         let GraphPattern::Filter { expr, inner } = present else {
             return None;
@@ -232,12 +232,12 @@ impl Reader<'_> {
             _ => return None,
         };
         let node = match node {
-            TermPattern::Variable(variable) => Node::Var(self.var(variable.as_str())),
-            TermPattern::NamedNode(iri) => Node::Entity(iri.as_str().to_owned()),
+            TermPattern::Variable(variable) => GraphNode::Var(self.var(variable.as_str())),
+            TermPattern::NamedNode(iri) => GraphNode::Entity(iri.as_str().to_owned()),
             _ => return None,
         };
         let test = replace(expr, &mut |_| algebra::tail().into());
-        Some(Half {
+        Some(IntervalBound {
             node,
             relation: relation.to_owned(),
             op,
@@ -251,7 +251,7 @@ impl Reader<'_> {
         left: &Expression,
         op: Op,
         right: &Expression,
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         let (left, right) = (self.expanded(left), self.expanded(right));
         let test = crate::algebra::compare(left.clone(), op, right.clone());
@@ -292,7 +292,7 @@ impl Reader<'_> {
                     Op::Ne => group.unequal.push((left, right)),
                     _ => {
                         let test = self.numbered(&test);
-                        group.ordered.push(Ordered {
+                        group.ordered.push(VariableComparison {
                             left,
                             op,
                             right,

@@ -1,7 +1,7 @@
 //! Query graphs (spec A.2.2): what a gold query asks for, as nodes, edges and annotations, free of SPARQL's algebra.
 //!
 //! ```text
-//! algebra ──read──▶ Group of edges, values, comparisons, unions ──normalise──▶ QueryGraph
+//! algebra ──read──▶ PatternGroup of edges, values, comparisons, unions ──normalise──▶ QueryGraph
 //! ```
 //! Boilerplate is stripped on the way: language filters, inequalities between variables, nested SELECTs that only rename, labels that are
 //! only shown. What no query graph holds is refused with its reason.
@@ -30,7 +30,7 @@ pub type Var = usize;
 
 /// An end of an edge.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Node {
+pub enum GraphNode {
     /// A variable.
     Var(Var),
     /// An entity constant, by IRI.
@@ -39,7 +39,7 @@ pub enum Node {
     Literal(Literal),
 }
 
-impl Node {
+impl GraphNode {
     /// The variable, if it is one.
     #[must_use]
     pub fn var(&self) -> Option<Var> {
@@ -52,7 +52,7 @@ impl Node {
 
 /// One way along an edge.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Step {
+pub struct PathStep {
     /// The relation's IRI.
     pub relation: String,
     /// Whether the edge's subject is the triple's subject.
@@ -63,11 +63,11 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
     /// One end.
-    pub subject: Node,
+    pub subject: GraphNode,
     /// The other end.
-    pub object: Node,
+    pub object: GraphNode,
     /// The alternatives; empty where the predicate is the variable `predicate`.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
     /// The predicate's variable, to be grounded in a graph.
     pub predicate: Option<Var>,
     /// Place in the query, which stands for the order of mention.
@@ -89,9 +89,9 @@ pub struct Comparison {
 
 /// The node's interval from `from` to `to` overlaps `value`, a missing end counting as open (rule R11).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Interval {
+pub struct TimeInterval {
     /// The node that carries both ends.
-    pub node: Node,
+    pub node: GraphNode,
     /// The relation to the start.
     pub from: String,
     /// The relation to the end.
@@ -106,8 +106,8 @@ pub struct Interval {
 
 /// One half of the from/to pattern: the node has no `relation`, or one that compares so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Half {
-    pub node: Node,
+pub(crate) struct IntervalBound {
+    pub node: GraphNode,
     pub relation: String,
     pub op: Op,
     pub value: Literal,
@@ -116,7 +116,7 @@ pub(crate) struct Half {
 
 /// `left op right` between two attributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ordered {
+pub struct VariableComparison {
     /// The left variable.
     pub left: Var,
     /// The comparison.
@@ -129,24 +129,24 @@ pub struct Ordered {
 
 /// An inner `SELECT (MAX(?b) AS ?n)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct ExtremeBlock {
     pub var: Var,
     pub inner: Var,
     pub extreme: Extreme,
-    pub group: Group,
+    pub group: PatternGroup,
 }
 
 /// Patterns that hold together.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Group {
+pub struct PatternGroup {
     /// Edges in order of mention.
     pub edges: Vec<Edge>,
     /// Attribute comparisons.
     pub comparisons: Vec<Comparison>,
-    /// Interval constraints.
-    pub intervals: Vec<Interval>,
+    /// TimeInterval constraints.
+    pub intervals: Vec<TimeInterval>,
     /// Nodes and the class (IRI) that they are of.
-    pub classes: Vec<(Node, String)>,
+    pub classes: Vec<(GraphNode, String)>,
     /// Variables and the constants that they may be.
     pub values: Vec<(Var, Vec<Term>)>,
     /// Variables and the label that they bear.
@@ -154,30 +154,30 @@ pub struct Group {
     /// Attributes of which one of several comparisons holds.
     pub choices: Vec<(Var, Vec<Comparison>)>,
     /// Alternatives, each of which holds in one of its groups.
-    pub unions: Vec<Vec<Group>>,
+    pub unions: Vec<Vec<PatternGroup>>,
     /// Variables and a constant that they are not.
     pub differ: Vec<(Var, Term)>,
     /// Comparisons between variables.
-    pub ordered: Vec<Ordered>,
+    pub ordered: Vec<VariableComparison>,
     /// Inequalities between variables: no tool says them, so a graph has to show that they take nothing away, or that one side is a constant.
     pub unequal: Vec<(Var, Var)>,
     /// Tests that no tool says (of languages, of literals), over numbered variables: a graph has to show that they take nothing away.
     pub tests: Vec<Expression>,
-    /// Node, relation and class of every class constraint: a graph may know more than one relation to classes.
-    pub typed: Vec<(Node, String, String)>,
+    /// GraphNode, relation and class of every class constraint: a graph may know more than one relation to classes.
+    pub typed: Vec<(GraphNode, String, String)>,
     /// Variables that `=` makes one: of literals it says less than that they are the same term.
     pub same: Vec<(Var, Var)>,
     /// Classes of which also the instances of the classes below count, and the relation to the class above.
     pub above: Vec<(String, String)>,
     /// Steps along relations that planners never see, by the order of the edge whose predicate is a variable.
-    pub unseen: Vec<(usize, Vec<Step>)>,
-    pub(crate) halves: Vec<Half>,
-    pub(crate) blocks: Vec<Block>,
+    pub unseen: Vec<(usize, Vec<PathStep>)>,
+    pub(crate) halves: Vec<IntervalBound>,
+    pub(crate) blocks: Vec<ExtremeBlock>,
     /// Variables bound by OPTIONAL only.
     pub(crate) optional: Vec<Var>,
 }
 
-impl Group {
+impl PatternGroup {
     /// Adds all that another group says.
     pub(crate) fn absorb(&mut self, other: Self) {
         let Self {
@@ -220,7 +220,7 @@ impl Group {
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum QueryForm {
     /// The values of a variable.
     Select(Var),
     /// How many values a variable has.
@@ -229,7 +229,7 @@ pub enum Form {
     Ask,
 }
 
-impl Form {
+impl QueryForm {
     /// The variable asked for.
     #[must_use]
     pub fn answer(self) -> Option<Var> {
@@ -244,9 +244,9 @@ impl Form {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueryGraph {
     /// The form.
-    pub form: Form,
+    pub form: QueryForm,
     /// The patterns.
-    pub group: Group,
+    pub group: PatternGroup,
     /// Only solutions with the extreme value of this attribute count.
     pub extreme: Option<(Var, Extreme)>,
     /// What ORDER BY sorts by, over numbered variables, where it is more than the attribute itself: `xsd:integer(?n)`.

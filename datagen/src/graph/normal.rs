@@ -7,10 +7,10 @@ use kg::spargebra::algebra::Expression;
 use kg::term::{Literal, Term, XSD};
 use kg::value::Op;
 
-use super::read::Reader;
+use super::read::PatternReader;
 use super::{
-    Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, Vocabulary,
-    algebra, block,
+    Comparison, Edge, GraphNode, IntervalBound, PathStep, PatternGroup, QueryForm, QueryGraph,
+    TimeInterval, Var, Vocabulary, algebra, block,
 };
 use crate::refusal::Refusal;
 
@@ -22,15 +22,15 @@ const INTERVAL_ENDS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn normalise(
-    reader: &mut Reader<'_>,
+    reader: &mut PatternReader<'_>,
     mut graph: QueryGraph,
 ) -> Result<QueryGraph, Refusal> {
     let aliases = representatives(&reader.aliases);
     let rename = |var: Var| aliases.get(&var).copied().unwrap_or(var);
     graph.form = match graph.form {
-        Form::Select(var) => Form::Select(rename(var)),
-        Form::Count(var) => Form::Count(rename(var)),
-        Form::Ask => Form::Ask,
+        QueryForm::Select(var) => QueryForm::Select(rename(var)),
+        QueryForm::Count(var) => QueryForm::Count(rename(var)),
+        QueryForm::Ask => QueryForm::Ask,
     };
     graph.extreme = graph.extreme.map(|(var, extreme)| (rename(var), extreme));
     graph.key = graph.key.map(|key| algebra::renumber(&key, &rename));
@@ -103,7 +103,7 @@ fn representatives(aliases: &[(Var, Var)]) -> HashMap<Var, Var> {
 
 /// `keep` is the answer; `shared` are the variables that something outside the group speaks of too.
 fn fold(
-    group: &mut Group,
+    group: &mut PatternGroup,
     rename: &dyn Fn(Var) -> Var,
     keep: Option<Var>,
     shared: &BTreeSet<Var>,
@@ -186,9 +186,9 @@ fn fold(
     Ok(())
 }
 
-fn rename_group(group: &mut Group, rename: &dyn Fn(Var) -> Var) {
-    let node = |node: &mut Node| {
-        if let Node::Var(var) = node {
+fn rename_group(group: &mut PatternGroup, rename: &dyn Fn(Var) -> Var) {
+    let node = |node: &mut GraphNode| {
+        if let GraphNode::Var(var) = node {
             *var = rename(*var);
         }
     };
@@ -246,7 +246,7 @@ fn rename_group(group: &mut Group, rename: &dyn Fn(Var) -> Var) {
 }
 
 /// A variable that can be one literal only is compared with it; lists of literals are beyond a comparison.
-fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
+fn take_literal_values(group: &mut PatternGroup) -> Result<Vec<Comparison>, Refusal> {
     let mut comparisons = Vec::new();
     let mut kept = Vec::new();
     for (var, terms) in std::mem::take(&mut group.values) {
@@ -274,7 +274,7 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
 }
 
 /// Variables that edges and annotations of a group speak of.
-fn spoken_of(group: &Group) -> BTreeSet<Var> {
+fn spoken_of(group: &PatternGroup) -> BTreeSet<Var> {
     let mut vars: BTreeSet<Var> = group
         .edges
         .iter()
@@ -303,7 +303,7 @@ fn spoken_of(group: &Group) -> BTreeSet<Var> {
 }
 
 /// Variables that can be one entity only; the answer and what is spoken of elsewhere stay variables.
-fn single_values(group: &mut Group, shared: &BTreeSet<Var>) -> HashMap<Var, Term> {
+fn single_values(group: &mut PatternGroup, shared: &BTreeSet<Var>) -> HashMap<Var, Term> {
     let mut constants = HashMap::new();
     group.values.retain(|(var, terms)| match terms.as_slice() {
         [term] if !shared.contains(var) && !constants.contains_key(var) => {
@@ -315,15 +315,15 @@ fn single_values(group: &mut Group, shared: &BTreeSet<Var>) -> HashMap<Var, Term
     constants
 }
 
-fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
+fn substitute(group: &mut PatternGroup, constants: &HashMap<Var, Term>) {
     if constants.is_empty() {
         return;
     }
-    let node = |node: &mut Node| {
-        if let Node::Var(var) = node
+    let node = |node: &mut GraphNode| {
+        if let GraphNode::Var(var) = node
             && let Some(Term::Iri(iri)) = constants.get(var)
         {
-            *node = Node::Entity(iri.clone());
+            *node = GraphNode::Entity(iri.clone());
         }
     };
     for edge in &mut group.edges {
@@ -356,12 +356,14 @@ fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
 }
 
 /// Edges whose end turned out to be a class.
-fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
+fn take_classes(group: &mut PatternGroup, vocabulary: &Vocabulary) {
     let (mut classes, mut typed) = (Vec::new(), Vec::new());
     group
         .edges
         .retain(|edge| match (edge.steps.as_slice(), &edge.object) {
-            ([step], Node::Entity(class)) if step.forward && vocabulary.is_type(&step.relation) => {
+            ([step], GraphNode::Entity(class))
+                if step.forward && vocabulary.is_type(&step.relation) =>
+            {
                 classes.push((edge.subject.clone(), class.clone()));
                 typed.push((edge.subject.clone(), step.relation.clone(), class.clone()));
                 false
@@ -373,7 +375,7 @@ fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
 }
 
 /// Pairs the halves of the from/to pattern.
-fn fold_halves(group: &mut Group) -> Result<(), Refusal> {
+fn fold_halves(group: &mut PatternGroup) -> Result<(), Refusal> {
     let mut halves = std::mem::take(&mut group.halves);
     while let Some(half) = halves.pop() {
         let place = halves
@@ -392,7 +394,7 @@ fn fold_halves(group: &mut Group) -> Result<(), Refusal> {
         let (from, to) = (from.relation.clone(), to.relation.clone());
         group.intervals.insert(
             0,
-            Interval {
+            TimeInterval {
                 node: half.node.clone(),
                 from,
                 to,
@@ -405,7 +407,10 @@ fn fold_halves(group: &mut Group) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn pair<'h>(a: &'h Half, b: &'h Half) -> Option<(&'h Half, &'h Half)> {
+fn pair<'h>(
+    a: &'h IntervalBound,
+    b: &'h IntervalBound,
+) -> Option<(&'h IntervalBound, &'h IntervalBound)> {
     let (from, to) = match (a.op, b.op) {
         (Op::Le, Op::Ge) => (a, b),
         (Op::Ge, Op::Le) => (b, a),
@@ -451,7 +456,7 @@ fn day(lexical: &str) -> Option<String> {
 }
 
 /// A union of single edges between the same two nodes is one edge with alternatives.
-fn fold_unions(group: &mut Group) {
+fn fold_unions(group: &mut PatternGroup) {
     let mut kept = Vec::new();
     for branches in std::mem::take(&mut group.unions) {
         match alternatives(&branches) {
@@ -465,17 +470,17 @@ fn fold_unions(group: &mut Group) {
 }
 
 /// A union of comparisons of one variable is a choice.
-fn take_choices(group: &mut Group) {
-    let choice = |branches: &Vec<Group>| {
+fn take_choices(group: &mut PatternGroup) {
+    let choice = |branches: &Vec<PatternGroup>| {
         let mut comparisons = Vec::new();
         for branch in branches {
             let [comparison] = branch.comparisons.as_slice() else {
                 return None;
             };
             if *branch
-                != (Group {
+                != (PatternGroup {
                     comparisons: branch.comparisons.clone(),
-                    ..Group::default()
+                    ..PatternGroup::default()
                 })
             {
                 return None;
@@ -492,7 +497,7 @@ fn take_choices(group: &mut Group) {
     group.unions.retain(|branches| choice(branches).is_none());
 }
 
-fn alternatives(branches: &[Group]) -> Option<Edge> {
+fn alternatives(branches: &[PatternGroup]) -> Option<Edge> {
     let mut whole: Option<Edge> = None;
     for branch in branches {
         let [edge] = branch.edges.as_slice() else {
@@ -500,9 +505,9 @@ fn alternatives(branches: &[Group]) -> Option<Edge> {
         };
         if edge.predicate.is_some()
             || *branch
-                != (Group {
+                != (PatternGroup {
                     edges: branch.edges.clone(),
-                    ..Group::default()
+                    ..PatternGroup::default()
                 })
         {
             return None;
@@ -513,7 +518,7 @@ fn alternatives(branches: &[Group]) -> Option<Edge> {
                 whole.steps.extend(edge.steps.iter().cloned());
             }
             Some(whole) if (&whole.subject, &whole.object) == (&edge.object, &edge.subject) => {
-                whole.steps.extend(edge.steps.iter().map(|step| Step {
+                whole.steps.extend(edge.steps.iter().map(|step| PathStep {
                     relation: step.relation.clone(),
                     forward: !step.forward,
                 }));
@@ -525,8 +530,8 @@ fn alternatives(branches: &[Group]) -> Option<Edge> {
 }
 
 /// Whether the group says anything about a variable.
-pub(crate) fn uses(group: &Group, var: Var) -> bool {
-    let node = |node: &Node| node.var() == Some(var);
+pub(crate) fn uses(group: &PatternGroup, var: Var) -> bool {
+    let node = |node: &GraphNode| node.var() == Some(var);
     group
         .edges
         .iter()
@@ -551,7 +556,7 @@ pub(crate) fn uses(group: &Group, var: Var) -> bool {
             .any(|branch| uses(branch, var))
 }
 
-fn optional(group: &Group) -> Vec<Var> {
+fn optional(group: &PatternGroup) -> Vec<Var> {
     let inner = group.unions.iter().flatten().flat_map(optional);
     group.optional.iter().copied().chain(inner).collect()
 }

@@ -10,7 +10,10 @@ use kg::spargebra::term::{
 use kg::term::{Literal, Term, XSD};
 
 use super::head::{Head, aggregate, unwrapped};
-use super::{Block, Edge, Form, Group, Node, QueryGraph, Step, Var, Vocabulary, normal};
+use super::{
+    Edge, ExtremeBlock, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, Var, Vocabulary,
+    normal,
+};
 use crate::refusal::Refusal;
 
 /// Reads the query graph of a parsed query.
@@ -18,8 +21,8 @@ use crate::refusal::Refusal;
 /// # Errors
 /// The reason for which no query graph holds the query.
 pub fn read_query(query: &Query, vocabulary: &Vocabulary) -> Result<QueryGraph, Refusal> {
-    let mut reader = Reader::new(vocabulary);
-    let mut group = Group::default();
+    let mut reader = PatternReader::new(vocabulary);
+    let mut group = PatternGroup::default();
     match query {
         Query::Select { pattern, .. } => {
             let head = Head::of(pattern)?;
@@ -30,9 +33,9 @@ pub fn read_query(query: &Query, vocabulary: &Vocabulary) -> Result<QueryGraph, 
                 None => reader.counted(&group)?,
             };
             let form = if head.count {
-                Form::Count(answer)
+                QueryForm::Count(answer)
             } else {
-                Form::Select(answer)
+                QueryForm::Select(answer)
             };
             let extreme = head
                 .extreme
@@ -62,7 +65,7 @@ pub fn read_query(query: &Query, vocabulary: &Vocabulary) -> Result<QueryGraph, 
             normal::normalise(
                 &mut reader,
                 QueryGraph {
-                    form: Form::Ask,
+                    form: QueryForm::Ask,
                     group,
                     extreme: None,
                     key: None,
@@ -75,7 +78,7 @@ pub fn read_query(query: &Query, vocabulary: &Vocabulary) -> Result<QueryGraph, 
     }
 }
 
-pub(super) struct Reader<'v> {
+pub(super) struct PatternReader<'v> {
     pub vocabulary: &'v Vocabulary,
     names: HashMap<String, Var>,
     next: Var,
@@ -86,7 +89,7 @@ pub(super) struct Reader<'v> {
     pub derived: HashMap<Var, Expression>,
 }
 
-impl<'v> Reader<'v> {
+impl<'v> PatternReader<'v> {
     fn new(vocabulary: &'v Vocabulary) -> Self {
         Self {
             vocabulary,
@@ -114,7 +117,7 @@ impl<'v> Reader<'v> {
 
     /// What `COUNT(*)` counts: the only variable, or, where a graph can judge whether its attributes have one value each, the only one
     /// that nothing points to.
-    fn counted(&self, group: &Group) -> Result<Var, Refusal> {
+    fn counted(&self, group: &PatternGroup) -> Result<Var, Refusal> {
         let mut vars: Vec<Var> = self.names.values().copied().collect();
         if vars.len() > 1 && self.vocabulary.has_graph() {
             vars.retain(|var| {
@@ -134,7 +137,7 @@ impl<'v> Reader<'v> {
     pub(super) fn pattern(
         &mut self,
         pattern: &GraphPattern,
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         match pattern {
             GraphPattern::Bgp { patterns } => patterns
@@ -155,7 +158,7 @@ impl<'v> Reader<'v> {
             GraphPattern::LeftJoin { left, right, .. } => {
                 self.pattern(left, group)?;
                 let before = self.next;
-                let mut optional = Group::default();
+                let mut optional = PatternGroup::default();
                 // What OPTIONAL holds never takes a solution away, so only its new variables matter; it may be beyond us otherwise.
                 let _ = self.pattern(right, &mut optional);
                 group.optional.extend(before..self.next);
@@ -171,7 +174,7 @@ impl<'v> Reader<'v> {
             GraphPattern::Union { left, right } => {
                 let mut branches = Vec::new();
                 for side in [left, right] {
-                    let mut branch = Group::default();
+                    let mut branch = PatternGroup::default();
                     self.pattern(side, &mut branch)?;
                     if branch.is_only_a_union() {
                         branches.extend(branch.unions.remove(0))
@@ -230,7 +233,7 @@ impl<'v> Reader<'v> {
         &mut self,
         inner: &GraphPattern,
         variables: &[Variable],
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         let shared: Vec<(String, Var)> = variables
             .iter()
@@ -240,7 +243,7 @@ impl<'v> Reader<'v> {
         let result = match aggregate(inner) {
             Some((output, input, extreme, body)) => {
                 // The inner pattern shares nothing with the outer one but the aggregate's value.
-                let mut block = Group::default();
+                let mut block = PatternGroup::default();
                 self.pattern(body, &mut block).map(|()| {
                     let inner = self.var(&input);
                     let var = shared
@@ -248,7 +251,7 @@ impl<'v> Reader<'v> {
                         .find(|(name, _)| *name == output)
                         .map(|(_, var)| *var);
                     if let Some(var) = var {
-                        group.blocks.push(Block {
+                        group.blocks.push(ExtremeBlock {
                             var,
                             inner,
                             extreme,
@@ -275,7 +278,7 @@ impl<'v> Reader<'v> {
         &mut self,
         variables: &[Variable],
         bindings: &[Vec<Option<GroundTerm>>],
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         if variables.len() > 1 && bindings.len() > 1 {
             return Err(Refusal::Unsupported);
@@ -297,19 +300,21 @@ impl<'v> Reader<'v> {
         Ok(())
     }
 
-    fn node(&mut self, term: &TermPattern) -> Result<Node, Refusal> {
+    fn node(&mut self, term: &TermPattern) -> Result<GraphNode, Refusal> {
         Ok(match term {
-            TermPattern::NamedNode(iri) => Node::Entity(iri.as_str().to_owned()),
+            TermPattern::NamedNode(iri) => GraphNode::Entity(iri.as_str().to_owned()),
             // A blank node of a pattern is a variable that nothing can name.
-            TermPattern::BlankNode(blank) => Node::Var(self.var(&format!("_:{}", blank.as_str()))),
-            TermPattern::Literal(literal) => Node::Literal(term_literal(literal)),
-            TermPattern::Variable(variable) => Node::Var(self.var(variable.as_str())),
+            TermPattern::BlankNode(blank) => {
+                GraphNode::Var(self.var(&format!("_:{}", blank.as_str())))
+            }
+            TermPattern::Literal(literal) => GraphNode::Literal(term_literal(literal)),
+            TermPattern::Variable(variable) => GraphNode::Var(self.var(variable.as_str())),
             #[allow(unreachable_patterns)]
             _ => return Err(Refusal::OddTerm),
         })
     }
 
-    fn triple(&mut self, triple: &TriplePattern, group: &mut Group) -> Result<(), Refusal> {
+    fn triple(&mut self, triple: &TriplePattern, group: &mut PatternGroup) -> Result<(), Refusal> {
         let (subject, object) = (self.node(&triple.subject)?, self.node(&triple.object)?);
         match &triple.predicate {
             NamedNodePattern::NamedNode(predicate) => {
@@ -324,13 +329,13 @@ impl<'v> Reader<'v> {
 
     fn fact(
         &mut self,
-        subject: Node,
+        subject: GraphNode,
         predicate: &str,
-        object: Node,
-        group: &mut Group,
+        object: GraphNode,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         if self.vocabulary.is_type(predicate)
-            && let Node::Entity(class) = &object
+            && let GraphNode::Entity(class) = &object
         {
             group
                 .typed
@@ -339,14 +344,14 @@ impl<'v> Reader<'v> {
             return Ok(());
         }
         if self.vocabulary.is_label(predicate)
-            && let (Node::Var(var), Node::Literal(label)) = (&subject, &object)
+            && let (GraphNode::Var(var), GraphNode::Literal(label)) = (&subject, &object)
         {
             group.labels.push((*var, label.clone()));
             return Ok(());
         }
         self.edge(
             subject,
-            vec![Step {
+            vec![PathStep {
                 relation: predicate.to_owned(),
                 forward: true,
             }],
@@ -358,13 +363,13 @@ impl<'v> Reader<'v> {
 
     fn edge(
         &mut self,
-        subject: Node,
-        steps: Vec<Step>,
+        subject: GraphNode,
+        steps: Vec<PathStep>,
         predicate: Option<Var>,
-        object: Node,
-        group: &mut Group,
+        object: GraphNode,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
-        if matches!(subject, Node::Literal(_)) {
+        if matches!(subject, GraphNode::Literal(_)) {
             return Err(Refusal::OddTerm);
         }
         group.edges.push(Edge {
@@ -381,10 +386,10 @@ impl<'v> Reader<'v> {
     /// Property paths of fixed length: sequence, inverse, alternative.
     fn path(
         &mut self,
-        subject: Node,
+        subject: GraphNode,
         path: &PropertyPathExpression,
-        object: Node,
-        group: &mut Group,
+        object: GraphNode,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         match path {
             PropertyPathExpression::NamedNode(iri) => {
@@ -401,7 +406,7 @@ impl<'v> Reader<'v> {
                 if let (
                     PropertyPathExpression::NamedNode(first),
                     PropertyPathExpression::ZeroOrMore(above),
-                    Node::Entity(class),
+                    GraphNode::Entity(class),
                 ) = (first.as_ref(), second.as_ref(), &object)
                     && let PropertyPathExpression::NamedNode(above) = above.as_ref()
                     && self.vocabulary.is_type(first.as_str())
@@ -414,7 +419,7 @@ impl<'v> Reader<'v> {
                     group.classes.push((subject, class.clone()));
                     return Ok(());
                 }
-                let middle = Node::Var(self.fresh());
+                let middle = GraphNode::Var(self.fresh());
                 self.path(subject, first, middle.clone(), group)?;
                 self.path(middle, second, object, group)
             }
@@ -425,7 +430,7 @@ impl<'v> Reader<'v> {
                 }
                 let mut branches = Vec::new();
                 for side in [first, second] {
-                    let mut branch = Group::default();
+                    let mut branch = PatternGroup::default();
                     self.path(subject.clone(), side, object.clone(), &mut branch)?;
                     branches.push(branch);
                 }
@@ -440,7 +445,7 @@ impl<'v> Reader<'v> {
     }
 }
 
-impl Group {
+impl PatternGroup {
     fn is_only_a_union(&self) -> bool {
         self.unions.len() == 1
             && *self
@@ -452,10 +457,10 @@ impl Group {
 }
 
 /// The steps of `a|^b|c`, where every alternative is one step.
-fn alternatives(path: &PropertyPathExpression, forward: bool, steps: &mut Vec<Step>) -> bool {
+fn alternatives(path: &PropertyPathExpression, forward: bool, steps: &mut Vec<PathStep>) -> bool {
     match path {
         PropertyPathExpression::NamedNode(iri) => {
-            steps.push(Step {
+            steps.push(PathStep {
                 relation: iri.as_str().to_owned(),
                 forward,
             });

@@ -26,7 +26,7 @@ pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
     let (Some(kg), Query::Select { pattern, .. } | Query::Ask { pattern, .. }) = (kg, query) else {
         return;
     };
-    let mut seen = Seen::default();
+    let mut seen = NameUses::default();
     walk(pattern, &mut |part| seen.look(part));
     let mut nodes: BTreeMap<&str, Vec<Term>> = BTreeMap::new();
     for name in seen.names.values().flatten() {
@@ -86,14 +86,14 @@ fn label(triple: &TriplePattern) -> Option<(&str, &str)> {
 }
 
 #[derive(Default)]
-struct Seen {
+struct NameUses {
     /// Names of variables.
     names: BTreeMap<String, BTreeSet<String>>,
     /// Variables that something other than a triple speaks of.
     kept: BTreeSet<String>,
 }
 
-impl Seen {
+impl NameUses {
     fn look(&mut self, part: &GraphPattern) {
         match part {
             GraphPattern::Bgp { patterns } => {

@@ -11,7 +11,7 @@ use kg::value::{Extreme, Op};
 use serde_json::Value;
 
 use super::ground::ground;
-use super::value::{Constant, End, Wanted, guess, quantity_of, time_of};
+use super::value::{EdgeEnd, ProgramValue, ValueConstraint, guess, quantity_of, time_of};
 use crate::algebra::{aggregate, ask, distinct, filter, join, literal, select, triple, variable};
 
 /// Functions that join the last two branches, where a program does not say its dependencies.
@@ -24,16 +24,16 @@ const TWO: [&str; 5] = [
 ];
 
 /// A step: function, the steps it works on, its inputs.
-pub(super) struct Step {
+pub(super) struct ProgramStep {
     function: String,
     on: Vec<usize>,
     inputs: Vec<String>,
 }
 
 /// Reads the steps of `program`.
-pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
+pub(super) fn steps(program: &Value) -> Result<Vec<ProgramStep>, String> {
     let list = program.as_array().ok_or("`program` is no list")?;
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<ProgramStep> = Vec::new();
     let mut branches: Vec<usize> = Vec::new();
     for (i, step) in list.iter().enumerate() {
         let wrong = |what: &str| format!("step {} of `program`: {what}", i + 1);
@@ -94,7 +94,7 @@ pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
                 on.len()
             )));
         }
-        steps.push(Step {
+        steps.push(ProgramStep {
             function,
             on,
             inputs,
@@ -116,7 +116,7 @@ fn inferred_len(function: &str) -> usize {
 }
 
 /// The names that the program begins with.
-pub(super) fn found(steps: &[Step]) -> Vec<String> {
+pub(super) fn found(steps: &[ProgramStep]) -> Vec<String> {
     steps
         .iter()
         .filter(|step| step.function == "Find")
@@ -125,15 +125,15 @@ pub(super) fn found(steps: &[Step]) -> Vec<String> {
 }
 
 /// The query that a program says.
-pub(super) fn query(steps: &[Step], kg: Option<&dyn Kg>) -> Result<Query, String> {
+pub(super) fn query(steps: &[ProgramStep], kg: Option<&dyn Kg>) -> Result<Query, String> {
     let last = steps.len().checked_sub(1).ok_or("`program` is empty")?;
-    let mut query = Builder { steps, kg, next: 0 }.last(last)?;
+    let mut query = QueryBuilder { steps, kg, next: 0 }.last(last)?;
     ground(&mut query, kg);
     Ok(query)
 }
 
-struct Builder<'p> {
-    steps: &'p [Step],
+struct QueryBuilder<'p> {
+    steps: &'p [ProgramStep],
     kg: Option<&'p dyn Kg>,
     next: usize,
 }
@@ -148,7 +148,7 @@ fn bgp(patterns: Vec<TriplePattern>) -> GraphPattern {
     GraphPattern::Bgp { patterns }
 }
 
-impl<'p> Builder<'p> {
+impl<'p> QueryBuilder<'p> {
     fn fresh(&mut self, letter: &str) -> String {
         self.next += 1;
         format!("{letter}{}", self.next)
@@ -272,7 +272,12 @@ impl<'p> Builder<'p> {
     }
 
     /// What the inputs of a filter ask for, by the kind in its name.
-    fn wanted(&mut self, at: usize, kind: &str, value_at: usize) -> Result<Wanted, String> {
+    fn wanted(
+        &mut self,
+        at: usize,
+        kind: &str,
+        value_at: usize,
+    ) -> Result<ValueConstraint, String> {
         let value = self.input(at, value_at)?;
         let op = match self.steps[at]
             .inputs
@@ -285,13 +290,13 @@ impl<'p> Builder<'p> {
                 .or_else(|error| self.wrong(at, &error.to_string()))?,
         };
         let value = match kind {
-            "Str" => Some(Constant::Literal(Literal::plain(text(value)))),
-            "Num" => quantity_of(value).map(Constant::Literal),
+            "Str" => Some(ProgramValue::Literal(Literal::plain(text(value)))),
+            "Num" => quantity_of(value).map(ProgramValue::Literal),
             "Year" | "Date" => time_of(value),
             _ => None,
         };
         match value {
-            Some(value) => Ok(Wanted { op, value }),
+            Some(value) => Ok(ValueConstraint { op, value }),
             None => self.wrong(at, "its value is not of its kind"),
         }
     }
@@ -302,7 +307,7 @@ impl<'p> Builder<'p> {
         head: TermPattern,
         key: &str,
         tail: TermPattern,
-        qualifiers: &[(String, End)],
+        qualifiers: &[(String, EdgeEnd)],
     ) -> GraphPattern {
         if qualifiers.is_empty() {
             return bgp(vec![triple(head, &relation(DIRECT, key), tail)]);
@@ -330,7 +335,7 @@ impl<'p> Builder<'p> {
         &mut self,
         at: usize,
         of: &str,
-        qualifiers: &[(String, End)],
+        qualifiers: &[(String, EdgeEnd)],
     ) -> Result<GraphPattern, String> {
         let function = self.steps[at].function.as_str();
         let bears_facts = function.starts_with("Filter") && function != "FilterConcept"
@@ -420,7 +425,7 @@ impl<'p> Builder<'p> {
             "QueryAttrUnderCondition" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
                 let value = guess(self.kg, &relation(QUALIFIER, qualifier), self.input(at, 2)?);
-                let condition = Wanted { op: Op::Eq, value }.end(&self.fresh("q"));
+                let condition = ValueConstraint { op: Op::Eq, value }.end(&self.fresh("q"));
                 let own = self.fact(
                     subject,
                     key,
@@ -432,7 +437,7 @@ impl<'p> Builder<'p> {
             "QueryAttrQualifier" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 2)?);
                 let value = guess(self.kg, &relation(DIRECT, key), self.input(at, 1)?);
-                let (tail, condition) = Wanted { op: Op::Eq, value }.end(&self.fresh("v"));
+                let (tail, condition) = ValueConstraint { op: Op::Eq, value }.end(&self.fresh("v"));
                 let fact = self.fact(
                     subject,
                     key,

@@ -17,7 +17,7 @@ use kg::term::{Literal, RDFS_LABEL, XSD};
 use kg::value::Op;
 
 use super::ground::{ground, walk};
-use super::value::{Constant, Wanted};
+use super::value::{ProgramValue, ValueConstraint};
 use crate::Refusal;
 use crate::algebra::{filter, literal, triple};
 
@@ -26,7 +26,7 @@ const BASE: &str = "http://kqapro.invalid/";
 
 /// What is known about a value node.
 #[derive(Default)]
-struct Packed {
+struct ValueNode {
     value: Option<TermPattern>,
     unit: Option<String>,
     year: Option<TermPattern>,
@@ -35,14 +35,14 @@ struct Packed {
 
 /// What is known about a fact node.
 #[derive(Default)]
-struct Fact {
+struct FactNode {
     head: Option<TermPattern>,
     relation: Option<String>,
     tail: Option<TermPattern>,
 }
 
 /// What a variable over a part of a value stands for.
-enum Part {
+enum ValuePart {
     /// The amount of a quantity in a unit, or a text.
     Amount(String, String),
     /// The year of a time.
@@ -52,10 +52,10 @@ enum Part {
 }
 
 #[derive(Default)]
-struct Reader {
-    packed: BTreeMap<String, Packed>,
-    facts: BTreeMap<String, Fact>,
-    parts: BTreeMap<String, Part>,
+struct Unpacker {
+    packed: BTreeMap<String, ValueNode>,
+    facts: BTreeMap<String, FactNode>,
+    parts: BTreeMap<String, ValuePart>,
     odd: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal,
         return Err((Refusal::NotSelectOrAsk, String::new()));
     };
     *base_iri = None;
-    let mut reader = Reader::default();
+    let mut reader = Unpacker::default();
     walk(pattern, &mut |part| reader.collect(part));
     reader.name_parts();
     walk(pattern, &mut |part| reader.rewrite(part));
@@ -130,7 +130,7 @@ fn as_quantity(value: &RdfLiteral, unit: &str) -> Literal {
     )
 }
 
-impl Reader {
+impl Unpacker {
     fn collect(&mut self, part: &GraphPattern) {
         let GraphPattern::Bgp { patterns } = part else {
             return;
@@ -179,9 +179,9 @@ impl Reader {
             let unit = || packed.unit.clone().unwrap_or_default();
             let of = |part: &Option<TermPattern>| part.as_ref().and_then(name).map(str::to_owned);
             let named = [
-                of(&packed.value).map(|name| (name, Part::Amount(node.clone(), unit()))),
-                of(&packed.year).map(|name| (name, Part::Year(node.clone()))),
-                of(&packed.date).map(|name| (name, Part::Date(node.clone()))),
+                of(&packed.value).map(|name| (name, ValuePart::Amount(node.clone(), unit()))),
+                of(&packed.year).map(|name| (name, ValuePart::Year(node.clone()))),
+                of(&packed.date).map(|name| (name, ValuePart::Date(node.clone()))),
             ];
             self.parts.extend(named.into_iter().flatten());
         }
@@ -244,9 +244,9 @@ impl Reader {
                     if let (Some(node), Some(value)) = (subject, constant(&one.object)) {
                         match value.value().parse() {
                             Ok(year) => {
-                                let wanted = Wanted {
+                                let wanted = ValueConstraint {
                                     op: Op::Eq,
-                                    value: Constant::Year(year),
+                                    value: ProgramValue::Year(year),
                                 };
                                 conditions.push(wanted.condition(&Variable::new_unchecked(node)));
                             }
@@ -255,7 +255,7 @@ impl Reader {
                     }
                 }
                 "pred:fact_h" => match subject.and_then(|subject| self.facts.get(subject)) {
-                    Some(Fact {
+                    Some(FactNode {
                         head: Some(head),
                         relation: Some(relation),
                         tail: Some(tail),
@@ -359,14 +359,14 @@ impl Reader {
         };
         let whole = |node: &str| Expression::Variable(Variable::new_unchecked(node));
         match (side, part(side), part(other)) {
-            (_, Some(Part::Amount(node, _) | Part::Date(node)), _) => whole(node),
-            (_, Some(Part::Year(node)), _) => {
+            (_, Some(ValuePart::Amount(node, _) | ValuePart::Date(node)), _) => whole(node),
+            (_, Some(ValuePart::Year(node)), _) => {
                 Expression::FunctionCall(Function::Year, vec![whole(node)])
             }
-            (Expression::Literal(value), None, Some(Part::Amount(_, unit))) => {
+            (Expression::Literal(value), None, Some(ValuePart::Amount(_, unit))) => {
                 Expression::Literal(literal(&as_quantity(value, unit)))
             }
-            (Expression::Literal(value), None, Some(Part::Date(_))) => Expression::Literal(
+            (Expression::Literal(value), None, Some(ValuePart::Date(_))) => Expression::Literal(
                 date(value.value()).map_or_else(|| value.clone(), |date| literal(&date)),
             ),
             _ => side.clone(),

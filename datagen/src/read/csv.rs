@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{bad, blank};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
 pub(super) struct Csv;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "csv",
     about: "questions of one's own in a table",
     needs: "a table with a header line that names `question` and `sparql` (or `answers`), and optionally `id`, `topic`, `hops`, `shape`",
@@ -44,14 +44,14 @@ fn header(line: &str) -> Option<(u8, Vec<String>)> {
     ))
 }
 
-impl Reader for Csv {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Csv {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let named = |fields: &[String], name: &str| fields.iter().any(|field| field == name);
-        let is_one = sample.form == Form::Text
+        let is_one = sample.form == SampleForm::Text
             && header(&sample.line).is_some_and(|(_, fields)| {
                 named(&fields, "question")
                     && (QUERY.iter().any(|name| named(&fields, name)) || named(&fields, "answers"))
@@ -63,7 +63,7 @@ impl Reader for Csv {
         file::of_set(path, "*.csv", |name| name.ends_with(".csv"))
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let sample = Sample::read(from.path)?;
         let (delimiter, names) =
             header(&sample.line).ok_or_else(|| Error::file(from.path, "no header line"))?;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{Fields, read_array};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
 use crate::Error;
 
 pub(super) struct Cwq;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "cwq",
     about: "ComplexWebQuestions 1.1",
     needs: "a JSON array of `question` and `sparql`, with `ID`, `compositionality_type`, `answers`",
@@ -34,8 +34,8 @@ const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Answer,
 };
 
-impl Reader for Cwq {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Cwq {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -52,7 +52,7 @@ impl Reader for Cwq {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_array(from.path, &FIELDS, each)
     }
 }

@@ -6,7 +6,7 @@ use super::{ReadOptions, readers};
 
 /// What a reader reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct SourceFormat {
     /// The name before `=` in a source.
     pub name: &'static str,
     /// The set.
@@ -28,7 +28,7 @@ pub struct Format {
 /// The name of an option that stands for any language.
 pub(super) const LANGUAGE: &str = "LANG";
 
-impl Format {
+impl SourceFormat {
     /// Whether the format has an option of this name.
     #[must_use]
     pub fn takes(&self, option: &str) -> bool {

@@ -7,14 +7,14 @@ use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{Fields, question, read_records};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
 use crate::question::{GoldQuery, GoldQuestion};
 use crate::sexpr::{graph_query, sexpr};
 use crate::{Error, Refusal};
 
 pub(super) struct GrailQa;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "grailqa",
     about: "GrailQA 1.0",
     needs: "a JSON array of `question` and `sparql_query`, with `qid`, `s_expression`, `graph_query`, `level`",
@@ -40,8 +40,8 @@ const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Answer,
 };
 
-impl Reader for GrailQa {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for GrailQa {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -62,7 +62,7 @@ impl Reader for GrailQa {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(
             from.path,
             None,

@@ -10,13 +10,13 @@ use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{Fields, bad, get, question, read_records};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 
 pub(super) struct Jsonl;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "jsonl",
     about: "questions of one's own",
     needs: "JSON Lines (or a JSON array) of `question` with `sparql` or `answers`, and optionally `id`, `topic`, `hops`, `shape`, `exclude`",
@@ -39,16 +39,16 @@ pub(super) const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Others,
 };
 
-impl Reader for Jsonl {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Jsonl {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let needed = sample.has_each(&[&["question"], &["sparql", "answers"]]);
         Likeness::of(
-            needed && sample.form == Form::Array,
-            needed && sample.form == Form::Lines,
+            needed && sample.form == SampleForm::Array,
+            needed && sample.form == SampleForm::Lines,
         )
     }
 
@@ -56,8 +56,8 @@ impl Reader for Jsonl {
         file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        if Sample::read(from.path)?.form == Form::Array {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        if Sample::read(from.path)?.form == SampleForm::Array {
             return read_records(from.path, None, FIELDS.format, each, &mut record);
         }
         let mut any = false;

@@ -6,14 +6,14 @@ use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{blank, get, missing, plain, read_records};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
 use crate::kqapro;
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
 pub(super) struct KqaPro;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "kqapro",
     about: "KQA Pro (a part of Wikidata)",
     needs: "a JSON array of `question` with `sparql` and `program`, and `choices`, `answer`",
@@ -24,8 +24,8 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for KqaPro {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for KqaPro {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -40,7 +40,7 @@ impl Reader for KqaPro {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let stem = file::stem(from.path);
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             question(record, from, format!("{stem}-{number}"))
@@ -48,7 +48,7 @@ impl Reader for KqaPro {
     }
 }
 
-fn question(record: &Value, from: &Request<'_>, id: String) -> Result<GoldQuestion, String> {
+fn question(record: &Value, from: &ReadRequest<'_>, id: String) -> Result<GoldQuestion, String> {
     let wording = record
         .get("question")
         .and_then(Value::as_str)

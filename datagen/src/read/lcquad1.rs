@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{Fields, read_array};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
 use crate::Error;
 
 pub(super) struct LcQuad1;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "lcquad1",
     about: "LC-QuAD 1 (DBpedia)",
     needs: "a JSON array of `corrected_question` and `sparql_query`",
@@ -33,8 +33,8 @@ const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Answer,
 };
 
-impl Reader for LcQuad1 {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for LcQuad1 {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -55,7 +55,7 @@ impl Reader for LcQuad1 {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_array(from.path, &FIELDS, each)
     }
 }

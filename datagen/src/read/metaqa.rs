@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use toolbox::exec::ExcludeWhen;
 
 use super::path::{Hop, query};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
 pub(super) struct MetaQa;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "metaqa",
     about: "MetaQA (films), 1 to 3 hops",
     needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types beside it",
@@ -23,13 +23,13 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for MetaQa {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for MetaQa {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let is_one = sample.form == Form::Text
+        let is_one = sample.form == SampleForm::Text
             && sample
                 .line
                 .split_once('\t')
@@ -41,13 +41,13 @@ impl Reader for MetaQa {
         files(path)
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_part(&questions_file(from.path)?, from, each)
     }
 }
 
 /// One file of questions with its file of types.
-struct Questions {
+struct QuestionFiles {
     qa: PathBuf,
     types: PathBuf,
     /// `2-hop-dev`
@@ -90,7 +90,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-fn questions_file(qa: &Path) -> Result<Questions, Error> {
+fn questions_file(qa: &Path) -> Result<QuestionFiles, Error> {
     let stem = file::stem(qa);
     let near = qa.parent().unwrap_or(Path::new("."));
     let above = near.parent().unwrap_or(Path::new("."));
@@ -115,14 +115,18 @@ fn questions_file(qa: &Path) -> Result<Questions, Error> {
         .find(|name| name.ends_with("-hop"));
     let split = stem.strip_prefix("qa_").unwrap_or(&stem);
     let name = hop.map_or_else(|| split.to_owned(), |hop| format!("{hop}-{split}"));
-    Ok(Questions {
+    Ok(QuestionFiles {
         qa: qa.to_owned(),
         types,
         name,
     })
 }
 
-fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+fn read_part(
+    part: &QuestionFiles,
+    from: &ReadRequest<'_>,
+    each: &mut Each<'_>,
+) -> Result<(), Error> {
     let text = file::text(&part.qa)?;
     let types = file::text(&part.types)?;
     let types: Vec<&str> = file::lines(&types).map(|(_, line)| line.trim()).collect();
@@ -193,7 +197,7 @@ fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Resul
 }
 
 fn record(
-    part: &Questions,
+    part: &QuestionFiles,
     number: usize,
     question: &str,
     topics: Vec<Topic>,

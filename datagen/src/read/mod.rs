@@ -1,4 +1,4 @@
-//! Readers: one file a format, all behind [`Reader`]. Every file may be gzipped. Queries are kept as text or built as algebra; text is never
+//! Readers: one file a format, all behind [`QuestionReader`]. Every file may be gzipped. Queries are kept as text or built as algebra; text is never
 //! spliced into SPARQL.
 
 mod creak;
@@ -30,8 +30,8 @@ use std::str::FromStr;
 
 use kg::Kg;
 
-pub use formats::{Format, page};
-pub use sample::{Form, Likeness, Sample};
+pub use formats::{SourceFormat, page};
+pub use sample::{Likeness, Sample, SampleForm};
 pub use substitute::substitute;
 
 use crate::question::GoldQuestion;
@@ -43,7 +43,7 @@ pub type Each<'e> = dyn FnMut(GoldQuestion) -> Result<(), Error> + 'e;
 
 /// What a reader is asked to read.
 #[derive(Clone, Copy)]
-pub struct Request<'a> {
+pub struct ReadRequest<'a> {
     /// One file.
     pub path: &'a Path,
     /// The graph that names of plain-text sets and templates are filled from.
@@ -53,9 +53,9 @@ pub struct Request<'a> {
 }
 
 /// Reads one format.
-pub trait Reader: Send + Sync {
+pub trait QuestionReader: Send + Sync {
     /// What it reads.
-    fn format(&self) -> &'static Format;
+    fn format(&self) -> &'static SourceFormat;
     /// Whether a file of which this is the beginning is of its kind.
     fn likeness(&self, sample: &Sample) -> Likeness;
     /// The files meant by a path: a file itself, or those of the set's folder in its published layout.
@@ -68,7 +68,7 @@ pub trait Reader: Send + Sync {
     /// # Errors
     /// When the file cannot be read or is of another kind, or what `each` returns. A single odd record is no error: it comes as a question
     /// that will be refused.
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error>;
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error>;
 }
 
 /// What readers that make questions need to know.
@@ -91,7 +91,7 @@ impl Default for ReadOptions {
 
 /// Every reader.
 #[must_use]
-pub fn readers(options: &ReadOptions) -> Vec<Box<dyn Reader>> {
+pub fn readers(options: &ReadOptions) -> Vec<Box<dyn QuestionReader>> {
     vec![
         Box::new(jsonl::Jsonl),
         Box::new(csv::Csv),
@@ -113,7 +113,7 @@ pub fn readers(options: &ReadOptions) -> Vec<Box<dyn Reader>> {
 }
 
 /// The names of all formats.
-fn known(readers: &[Box<dyn Reader>]) -> String {
+fn known(readers: &[Box<dyn QuestionReader>]) -> String {
     readers
         .iter()
         .map(|reader| reader.format().name)
@@ -122,7 +122,11 @@ fn known(readers: &[Box<dyn Reader>]) -> String {
 }
 
 /// Fails where a file is not of a reader's kind, saying what it looks like instead.
-fn expect(reader: &dyn Reader, all: &[Box<dyn Reader>], path: &Path) -> Result<(), Error> {
+fn expect(
+    reader: &dyn QuestionReader,
+    all: &[Box<dyn QuestionReader>],
+    path: &Path,
+) -> Result<(), Error> {
     let sample = Sample::read(path)?;
     let own = reader.likeness(&sample);
     let format = reader.format();
@@ -162,7 +166,7 @@ fn expect(reader: &dyn Reader, all: &[Box<dyn Reader>], path: &Path) -> Result<(
 
 /// A source as written on the command line: `FORMAT=PATH`, `FORMAT:OPTION=PATH`, `FORMAT=PATH#train`, `FORMAT=PATH#heldout:5`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct QuestionSource {
     /// The format.
     pub format: String,
     /// One of the format's options.
@@ -173,7 +177,7 @@ pub struct Source {
     pub split: Split,
 }
 
-impl FromStr for Source {
+impl FromStr for QuestionSource {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
@@ -217,11 +221,11 @@ impl FromStr for Source {
     }
 }
 
-impl Source {
+impl QuestionSource {
     /// Hands over the questions of the source's part, in order, without holding them (but for a part by relations, which takes them all).
     ///
     /// # Errors
-    /// See [`Reader::read`]; also whatever `each` returns.
+    /// See [`QuestionReader::read`]; also whatever `each` returns.
     pub fn visit(
         &self,
         kg: Option<&dyn Kg>,
@@ -242,7 +246,7 @@ impl Source {
         let mut all_questions = Vec::new();
         for path in &files {
             expect(reader.as_ref(), &all, path)?;
-            let request = Request {
+            let request = ReadRequest {
                 path,
                 kg,
                 option: self.option.as_deref(),
@@ -267,7 +271,7 @@ impl Source {
     /// Reads the source's part.
     ///
     /// # Errors
-    /// See [`Reader::read`].
+    /// See [`QuestionReader::read`].
     pub fn read(
         &self,
         kg: Option<&dyn Kg>,
@@ -290,36 +294,45 @@ mod tests {
 
     #[test]
     fn sources_are_format_path_and_part() {
-        let source: Source = "metaqa=a/b#heldout:5".parse().unwrap();
+        let source: QuestionSource = "metaqa=a/b#heldout:5".parse().unwrap();
         assert_eq!(
             (source.path, source.split.part, source.split.percent),
             (PathBuf::from("a/b"), Part::HeldOut, 5)
         );
-        let source: Source = "jsonl=a#1.jsonl".parse().unwrap();
+        let source: QuestionSource = "jsonl=a#1.jsonl".parse().unwrap();
         assert_eq!(
             (source.path, source.split.part),
             (PathBuf::from("a#1.jsonl"), Part::All)
         );
-        let source: Source = "qald:de=a:b=c.json#train".parse().unwrap();
+        let source: QuestionSource = "qald:de=a:b=c.json#train".parse().unwrap();
         assert_eq!(
             (source.option.as_deref(), source.path),
             (Some("de"), PathBuf::from("a:b=c.json"))
         );
-        let error = "webqps=x".parse::<Source>().unwrap_err().to_string();
+        let error = "webqps=x"
+            .parse::<QuestionSource>()
+            .unwrap_err()
+            .to_string();
         assert!(
             error.contains("webqps=x") && error.contains("metaqa"),
             "{error}"
         );
-        assert!("metaqa".parse::<Source>().is_err() && "qald=".parse::<Source>().is_err());
+        assert!(
+            "metaqa".parse::<QuestionSource>().is_err()
+                && "qald=".parse::<QuestionSource>().is_err()
+        );
         let error = "lcquad2:german=x"
-            .parse::<Source>()
+            .parse::<QuestionSource>()
             .unwrap_err()
             .to_string();
         assert!(
             error.contains("german") && error.contains("dbpedia"),
             "{error}"
         );
-        let error = "cwq:de=x".parse::<Source>().unwrap_err().to_string();
+        let error = "cwq:de=x"
+            .parse::<QuestionSource>()
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("takes no option"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use kg::Kg;
 use toolbox::exec::ExcludeWhen;
 
 use super::path::{Hop, query};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
@@ -18,7 +18,7 @@ const SHAPE: &str = "not `question<TAB>answer(answer/…)<TAB>head#relation#tail
 /// Ends a path; what follows repeats the answer.
 const END: &str = "<end>";
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "pathquestion",
     about: "PathQuestion, PathQuestion-Large, WorldCup2014",
     needs: "lines of `question<TAB>answer(answer/…)<TAB>head#relation#tail`",
@@ -29,8 +29,8 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for PathQuestion {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for PathQuestion {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -41,8 +41,8 @@ impl Reader for PathQuestion {
             .nth(2)
             .is_some_and(|path| path.matches('#').count() >= 2);
         Likeness::of(
-            sample.form == Form::Text && path,
-            sample.form == Form::Text && path,
+            sample.form == SampleForm::Text && path,
+            sample.form == SampleForm::Text && path,
         )
     }
 
@@ -56,7 +56,7 @@ impl Reader for PathQuestion {
         file::of_set(path, "PQ-*.txt, PQL-*.txt, WC-*.txt", is_one)
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let stem = file::stem(from.path);
         let mut any = false;
         file::each_line(from.path, &mut |number, line| {

@@ -7,14 +7,14 @@ use toolbox::exec::ExcludeWhen;
 
 use super::formats::LANGUAGE;
 use super::json::{blank, plain, query_text, read_records};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 use crate::refusal::Refusal;
 
 pub(super) struct Qald;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "qald",
     about: "QALD-JSON: QALD 1 to 10, QALD-9-plus, YAGO-QA",
     needs: "a JSON object with a list `questions` of `question` (wordings by language) and `query`",
@@ -28,14 +28,14 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for Qald {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Qald {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let questions =
-            sample.form == Form::Object && sample.wrapper.as_deref() == Some("questions");
+            sample.form == SampleForm::Object && sample.wrapper.as_deref() == Some("questions");
         Likeness::of(questions, questions && sample.has("question"))
     }
 
@@ -61,7 +61,7 @@ impl Reader for Qald {
         }
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(
             from.path,
             Some("questions"),

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{Fields, read_array};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
 use crate::Error;
 
 pub(super) struct Qald10;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "qald10",
     about: "QALD-10 in the form that ToG and ODA use",
     needs: "a JSON array of `question`, `sparql` and `topic_entity`, with `answer`",
@@ -33,8 +33,8 @@ const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Answer,
 };
 
-impl Reader for Qald10 {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Qald10 {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -55,7 +55,7 @@ impl Reader for Qald10 {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_array(from.path, &FIELDS, each)
     }
 }

@@ -13,7 +13,7 @@ use crate::{Error, limits};
 
 /// How a file is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum SampleForm {
     /// A JSON array of records.
     Array,
     /// A JSON object; [`Sample::wrapper`] names the field with its list of records, if it has one.
@@ -28,7 +28,7 @@ pub enum Form {
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// How the file is laid out.
-    pub form: Form,
+    pub form: SampleForm,
     /// The field of a JSON object that holds the list of records.
     pub wrapper: Option<String>,
     /// The first record of a JSON file, if that is an object.
@@ -91,7 +91,7 @@ impl Sample {
             broken: None,
         };
         if !line.starts_with(['{', '[']) {
-            return plain(Form::Text, None);
+            return plain(SampleForm::Text, None);
         }
         let peek = Peek::default();
         // An error of ours is how the peek stops; any other breaks the file.
@@ -107,17 +107,19 @@ impl Sample {
         if line.starts_with('[') {
             return Self {
                 broken,
-                ..plain(Form::Array, record)
+                ..plain(SampleForm::Array, record)
             };
         }
         // A first line that is an object by itself: records a line, unless it is alone and holds the list of a published set.
         let alone = file::lines(text).nth(1).is_none();
         match serde_json::from_str::<Map<String, Value>>(&line) {
-            Ok(own) if !(alone && is_wrapper(wrapper.as_deref())) => plain(Form::Lines, Some(own)),
+            Ok(own) if !(alone && is_wrapper(wrapper.as_deref())) => {
+                plain(SampleForm::Lines, Some(own))
+            }
             _ => Self {
                 wrapper,
                 broken,
-                ..plain(Form::Object, record)
+                ..plain(SampleForm::Object, record)
             },
         }
     }
@@ -133,7 +135,7 @@ impl Sample {
     /// Whether the file is a JSON array of records that have one of each group of fields.
     #[must_use]
     pub fn array_of(&self, groups: &[&[&str]]) -> bool {
-        self.form == Form::Array && self.has_each(groups)
+        self.form == SampleForm::Array && self.has_each(groups)
     }
 
     /// Whether the first record has one of each group of fields.
@@ -153,15 +155,15 @@ impl Sample {
             _ if let Some((_, reason)) = &self.broken => {
                 return format!("it begins like JSON and breaks: {reason}");
             }
-            Form::Array => "a JSON array".to_owned(),
-            Form::Lines => "JSON Lines".to_owned(),
-            Form::Object => self
+            SampleForm::Array => "a JSON array".to_owned(),
+            SampleForm::Lines => "JSON Lines".to_owned(),
+            SampleForm::Object => self
                 .wrapper
                 .as_ref()
                 .map_or("a JSON object".to_owned(), |name| {
                     format!("a JSON object with a list `{name}`")
                 }),
-            Form::Text => {
+            SampleForm::Text => {
                 return format!(
                     "it begins with `{}`",
                     self.line.chars().take(60).collect::<String>()
@@ -191,11 +193,11 @@ impl Sample {
             Some("a Turtle graph")
         } else if line.starts_with('<') && line.ends_with('.') {
             Some("an N-Triples graph")
-        } else if self.form == Form::Object && line.contains("\"concepts\"") {
+        } else if self.form == SampleForm::Object && line.contains("\"concepts\"") {
             Some("KQA Pro's kb.json")
-        } else if self.form == Form::Text && bars == 2 && tabs == 0 {
+        } else if self.form == SampleForm::Text && bars == 2 && tabs == 0 {
             Some("a MetaQA graph (`s|r|o`)")
-        } else if self.form == Form::Text && tabs == 2 && !line.contains('#') {
+        } else if self.form == SampleForm::Text && tabs == 2 && !line.contains('#') {
             Some("a graph of tab-separated triples")
         } else {
             None
@@ -317,40 +319,50 @@ mod tests {
         for (text, form, wrapper, field) in [
             (
                 "[{\"a\": 1, \"b\": [1, 2]}, {\"a\": 2}]",
-                Form::Array,
+                SampleForm::Array,
                 None,
                 Some("b"),
             ),
             (
                 "[\n  {\n    \"a\": 1\n  },\n  {\n    \"a",
-                Form::Array,
+                SampleForm::Array,
                 None,
                 Some("a"),
             ),
-            ("{\"a\": 1}\n{\"a\": 2}\n", Form::Lines, None, Some("a")),
-            ("{\"a\": 1}\n", Form::Lines, None, Some("a")),
+            (
+                "{\"a\": 1}\n{\"a\": 2}\n",
+                SampleForm::Lines,
+                None,
+                Some("a"),
+            ),
+            ("{\"a\": 1}\n", SampleForm::Lines, None, Some("a")),
             (
                 "{\"topics\": [{\"x\": 1}], \"a\": 1}\n",
-                Form::Lines,
+                SampleForm::Lines,
                 None,
                 Some("a"),
             ),
             (
                 "{\"dataset\": {\"id\": \"x\"}, \"questions\": [{\"id\": 1}",
-                Form::Object,
+                SampleForm::Object,
                 Some("questions"),
                 Some("id"),
             ),
             (
                 "{\n\"Version\": \"1\",\n\"Questions\": [{\"QuestionId\": 1}]}",
-                Form::Object,
+                SampleForm::Object,
                 Some("Questions"),
                 Some("QuestionId"),
             ),
-            ("{\"questions\": []}", Form::Object, Some("questions"), None),
-            ("\u{feff}\n[ ]", Form::Array, None, None),
-            ("a,b\n", Form::Text, None, None),
-            ("", Form::Text, None, None),
+            (
+                "{\"questions\": []}",
+                SampleForm::Object,
+                Some("questions"),
+                None,
+            ),
+            ("\u{feff}\n[ ]", SampleForm::Array, None, None),
+            ("a,b\n", SampleForm::Text, None, None),
+            ("", SampleForm::Text, None, None),
         ] {
             let sample = Sample::of(text);
             assert_eq!(

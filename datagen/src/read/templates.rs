@@ -10,7 +10,10 @@ use serde::Deserialize;
 use toolbox::exec::ExcludeWhen;
 
 use super::substitute::substitute;
-use super::{Each, Form, Format, Likeness, ReadOptions, Reader, Request, Sample, file};
+use super::{
+    Each, Likeness, QuestionReader, ReadOptions, ReadRequest, Sample, SampleForm, SourceFormat,
+    file,
+};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, hash};
 
@@ -32,7 +35,7 @@ struct Template {
     hops: Option<u32>,
 }
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "templates",
     about: "questions made from templates that the graph fills",
     needs: "JSON Lines of `id`, `wordings`, `sparql` and `bind`, with `shape` and `hops`",
@@ -43,13 +46,14 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for Templates {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Templates {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let is_one = sample.form == Form::Lines && sample.has_each(&[&["wordings"], &["bind"]]);
+        let is_one =
+            sample.form == SampleForm::Lines && sample.has_each(&[&["wordings"], &["bind"]]);
         Likeness::of(is_one, is_one)
     }
 
@@ -57,7 +61,7 @@ impl Reader for Templates {
         file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let kg = from.kg.ok_or(Error::NeedsGraph("templates"))?;
         file::each_line(from.path, &mut |number, line| {
             let wrong = |message: String| Error::line(from.path, number, message);
@@ -71,7 +75,7 @@ impl Reader for Templates {
 }
 
 /// Constants by slot.
-type Row = Vec<(String, Term)>;
+type SlotValues = Vec<(String, Term)>;
 
 impl Templates {
     fn fill(
@@ -92,7 +96,7 @@ impl Templates {
         }
         let (slots, mut rows) =
             rows(kg, &bind).map_err(|message| format!("`bind` of {}: {message}", template.id))?;
-        let wordings: Vec<Vec<Piece<'_>>> = template
+        let wordings: Vec<Vec<WordingPart<'_>>> = template
             .wordings
             .iter()
             .map(|wording| pieces(wording, &slots))
@@ -133,7 +137,7 @@ impl Templates {
 }
 
 /// Runs `bind`: the slots and their rows, without rows that leave a slot open.
-fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<Row>), String> {
+fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<SlotValues>), String> {
     match kg
         .query(bind, QueryLimits::default())
         .map_err(|error| error.to_string())?
@@ -155,13 +159,13 @@ fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<Row>), String> {
 }
 
 /// A piece of a wording.
-enum Piece<'a> {
+enum WordingPart<'a> {
     Text(&'a str),
     Slot(&'a str),
 }
 
 /// Splits a wording at its slots; the error is a slot that nothing fills.
-fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a str> {
+fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<WordingPart<'a>>, &'a str> {
     let mut pieces = Vec::new();
     let mut rest = wording;
     while let Some((before, after)) = rest.split_once('{') {
@@ -171,11 +175,11 @@ fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a 
         if !slots.iter().any(|known| known == slot) {
             return Err(slot);
         }
-        pieces.push(Piece::Text(before));
-        pieces.push(Piece::Slot(slot));
+        pieces.push(WordingPart::Text(before));
+        pieces.push(WordingPart::Slot(slot));
         rest = after;
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(WordingPart::Text(rest));
     Ok(pieces)
 }
 
@@ -184,15 +188,15 @@ fn instance(
     template: &Template,
     kg: &dyn Kg,
     sparql: &Query,
-    row: &Row,
-    wording: &[Piece<'_>],
+    row: &SlotValues,
+    wording: &[WordingPart<'_>],
 ) -> Option<GoldQuestion> {
     let query = substitute(sparql, row)?;
     let mut question = String::new();
     for piece in wording {
         match piece {
-            Piece::Text(text) => question.push_str(text),
-            Piece::Slot(slot) => {
+            WordingPart::Text(text) => question.push_str(text),
+            WordingPart::Slot(slot) => {
                 question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?)
             }
         }

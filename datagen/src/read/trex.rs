@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::json::{blank, get, missing, read_records, texts, topics};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 
 pub(super) struct TRex;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "trex",
     about: "T-REx (Wikidata), slot filling",
     needs: "a JSON array of `input` (`subject [SEP] relation`), `topic_entity` and `answer`, with `alias`",
@@ -26,8 +26,8 @@ const FORMAT: Format = Format {
 /// What stands between subject and relation.
 pub(super) const SEPARATOR: &str = "[SEP]";
 
-impl Reader for TRex {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for TRex {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -48,7 +48,7 @@ impl Reader for TRex {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             slot(record, FORMAT.name, number)
         })

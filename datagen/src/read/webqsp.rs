@@ -8,13 +8,13 @@ use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
 use crate::Error;
 use crate::question::{GoldQuestion, Topic};
 
 pub(super) struct WebQsp;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "webqsp",
     about: "WebQuestionsSP (Freebase)",
     needs: "a JSON object with a list `Questions` of `RawQuestion` and `Parses`",
@@ -29,14 +29,14 @@ const WORDINGS: [&str; 2] = ["RawQuestion", "ProcessedQuestion"];
 /// How a query that no annotation tool made begins.
 const MANUAL: &str = "#MANUAL SPARQL";
 
-impl Reader for WebQsp {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for WebQsp {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let questions =
-            sample.form == Form::Object && sample.wrapper.as_deref() == Some("Questions");
+            sample.form == SampleForm::Object && sample.wrapper.as_deref() == Some("Questions");
         Likeness::of(questions, questions && sample.has("Parses"))
     }
 
@@ -47,7 +47,7 @@ impl Reader for WebQsp {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(
             from.path,
             Some("Questions"),

@@ -1,4 +1,4 @@
-//! Other front ends of GrailQA (spec A.2.1): s-expressions and the explicit graph query. Both become one [`Pattern`] of nodes and edges, which
+//! Other front ends of GrailQA (spec A.2.1): s-expressions and the explicit graph query. Both become one [`LogicalForm`] of nodes and edges, which
 //! becomes the algebra that GrailQA's own SPARQL has: classes as type triples, constants as VALUES, all nodes different from each other, an
 //! extreme as an inner MAX or MIN over a copy of the pattern.
 
@@ -36,7 +36,7 @@ pub struct SexprError {
 
 /// What a node is compared by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Function {
+pub(crate) enum NodeFunction {
     /// It is the literal, or any value where there is none.
     None,
     /// It compares with the literal.
@@ -47,19 +47,19 @@ pub(crate) enum Function {
 
 /// A node of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
+pub(crate) enum FormNode {
     /// Anything, of these classes.
     Any(Vec<String>),
     /// An entity.
     Entity(String),
     /// A literal, or a value that compares with it.
-    Value(Option<Literal>, Function),
+    Value(Option<Literal>, NodeFunction),
 }
 
 /// Nodes and edges, one of them asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    pub nodes: Vec<Node>,
+pub(crate) struct LogicalForm {
+    pub nodes: Vec<FormNode>,
     /// From, relation, to.
     pub edges: Vec<(usize, String, usize)>,
     pub answer: usize,
@@ -114,7 +114,7 @@ pub(crate) fn literal_of(text: &str) -> Literal {
     }
 }
 
-impl Pattern {
+impl LogicalForm {
     /// The algebra of the whole.
     pub(crate) fn query(&self) -> Query {
         let mut body = self.body("x");
@@ -149,7 +149,7 @@ impl Pattern {
             .iter()
             .enumerate()
             .find_map(|(i, node)| match node {
-                Node::Value(_, Function::Extreme(extreme)) => Some((i, *extreme)),
+                FormNode::Value(_, NodeFunction::Extreme(extreme)) => Some((i, *extreme)),
                 _ => None,
             })
     }
@@ -164,25 +164,25 @@ impl Pattern {
         let mut conditions = Vec::new();
         for (i, node) in self.nodes.iter().enumerate() {
             match node {
-                Node::Any(classes) => {
+                FormNode::Any(classes) => {
                     triples.extend(classes.iter().map(|class| {
                         triple(variable(&name(i)), TYPE, iri(&format!("{NS}{class}")))
                     }));
                 }
-                Node::Entity(id) => {
+                FormNode::Entity(id) => {
                     given = join(given, values(&name(i), &[Term::Iri(format!("{NS}{id}"))]))
                 }
-                Node::Value(Some(value), Function::None) => {
+                FormNode::Value(Some(value), NodeFunction::None) => {
                     given = join(given, values(&name(i), &[Term::Literal(value.clone())]))
                 }
-                Node::Value(Some(value), Function::Compare(op)) => {
+                FormNode::Value(Some(value), NodeFunction::Compare(op)) => {
                     conditions.push(compare(
                         Expression::Variable(variable(&name(i))),
                         *op,
                         Expression::Literal(literal(value)),
                     ));
                 }
-                Node::Value(..) => {}
+                FormNode::Value(..) => {}
             }
         }
         for (from, relation, to) in &self.edges {

@@ -3,13 +3,13 @@
 use kg::value::{Extreme, Op};
 
 use super::parse::Tree;
-use super::{Function, Node, Pattern, SexprError, literal_of};
+use super::{FormNode, LogicalForm, NodeFunction, SexprError, literal_of};
 
 /// The pattern of a whole expression; its first node is the answer.
-pub(super) fn pattern(tree: &Tree) -> Result<Pattern, SexprError> {
-    let mut pattern = Pattern {
-        nodes: vec![Node::Any(Vec::new())],
-        ..Pattern::default()
+pub(super) fn pattern(tree: &Tree) -> Result<LogicalForm, SexprError> {
+    let mut pattern = LogicalForm {
+        nodes: vec![FormNode::Any(Vec::new())],
+        ..LogicalForm::default()
     };
     match call(tree) {
         Some(("COUNT", [set])) => {
@@ -33,7 +33,7 @@ fn call(tree: &Tree) -> Option<(&str, &[Tree])> {
 }
 
 /// Holds a node to what an expression says.
-fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprError> {
+fn fill(pattern: &mut LogicalForm, node: usize, tree: &Tree) -> Result<(), SexprError> {
     if let Tree::Word(word, _) = tree {
         return atom(pattern, node, word)
             .ok_or_else(|| tree.wrong(format!("`{word}` cannot stand here")));
@@ -56,7 +56,7 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
                 Extreme::Min
             };
             let value = walk(pattern, node, path)?;
-            pattern.nodes[value] = Node::Value(None, Function::Extreme(extreme));
+            pattern.nodes[value] = FormNode::Value(None, NodeFunction::Extreme(extreme));
             Ok(())
         }
         Some((name @ ("lt" | "le" | "gt" | "ge"), [path, Tree::Word(value, _)])) => {
@@ -67,7 +67,8 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
                 _ => Op::Ge,
             };
             let other = walk(pattern, node, path)?;
-            pattern.nodes[other] = Node::Value(Some(literal_of(value)), Function::Compare(op));
+            pattern.nodes[other] =
+                FormNode::Value(Some(literal_of(value)), NodeFunction::Compare(op));
             Ok(())
         }
         Some((name, arguments)) => Err(tree.wrong(format!(
@@ -79,18 +80,18 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
 }
 
 /// A constant or a class.
-fn atom(pattern: &mut Pattern, node: usize, word: &str) -> Option<()> {
+fn atom(pattern: &mut LogicalForm, node: usize, word: &str) -> Option<()> {
     let entity = (word.starts_with("m.") || word.starts_with("g.")) && !word.contains("^^");
     let class = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.contains('.')
         && !word.contains("^^");
     match &mut pattern.nodes[node] {
-        Node::Any(classes) if entity && classes.is_empty() => {
-            pattern.nodes[node] = Node::Entity(word.to_owned())
+        FormNode::Any(classes) if entity && classes.is_empty() => {
+            pattern.nodes[node] = FormNode::Entity(word.to_owned())
         }
-        Node::Any(classes) if class && !entity => classes.push(word.to_owned()),
-        Node::Any(classes) if classes.is_empty() && !entity => {
-            pattern.nodes[node] = Node::Value(Some(literal_of(word)), Function::None)
+        FormNode::Any(classes) if class && !entity => classes.push(word.to_owned()),
+        FormNode::Any(classes) if classes.is_empty() && !entity => {
+            pattern.nodes[node] = FormNode::Value(Some(literal_of(word)), NodeFunction::None)
         }
         _ => return None,
     }
@@ -107,7 +108,7 @@ fn step(tree: &Tree) -> Result<(&str, bool), SexprError> {
 }
 
 /// The node at the end of a relation or of `(JOIN relation path)`.
-fn walk(pattern: &mut Pattern, node: usize, path: &Tree) -> Result<usize, SexprError> {
+fn walk(pattern: &mut LogicalForm, node: usize, path: &Tree) -> Result<usize, SexprError> {
     match call(path) {
         Some(("JOIN", [first, rest])) => {
             let (relation, forward) = step(first)?;
@@ -122,9 +123,9 @@ fn walk(pattern: &mut Pattern, node: usize, path: &Tree) -> Result<usize, SexprE
 }
 
 /// A new node at the other end of an edge.
-fn add(pattern: &mut Pattern, node: usize, relation: &str, forward: bool) -> usize {
+fn add(pattern: &mut LogicalForm, node: usize, relation: &str, forward: bool) -> usize {
     let other = pattern.nodes.len();
-    pattern.nodes.push(Node::Any(Vec::new()));
+    pattern.nodes.push(FormNode::Any(Vec::new()));
     let (from, to) = if forward {
         (node, other)
     } else {

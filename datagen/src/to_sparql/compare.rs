@@ -14,14 +14,14 @@ use kg::{QueryAnswer, QueryLimits};
 use toolbox::call::{Arg, Call};
 use toolbox::exec::EntSet;
 
-use super::{Back, Unsayable, Walk, aggregate_of};
+use super::{Inexpressible, QueryWriter, WalkedRelation, aggregate_of};
 use crate::algebra::compare;
-use crate::graph::{Step, algebra};
+use crate::graph::{PathStep, algebra};
 
 /// A member and one of its values.
 type Pair = (NodeId, NodeId);
 /// What is compared in place of a value.
-type Way<'w> = &'w dyn Fn(&Expression) -> Expression;
+type KeyFunction<'w> = &'w dyn Fn(&Expression) -> Expression;
 
 fn boxed(e: impl Into<Expression>) -> Box<Expression> {
     Box::new(e.into())
@@ -142,8 +142,8 @@ fn spellings(op: Op, value: &Literal) -> Vec<Expression> {
     all
 }
 
-impl Back<'_> {
-    pub(super) fn pairs(&self, set: &EntSet, walk: &Walk) -> Vec<Pair> {
+impl QueryWriter<'_> {
+    pub(super) fn pairs(&self, set: &EntSet, walk: &WalkedRelation) -> Vec<Pair> {
         let step = |node: NodeId| {
             if walk.forward {
                 self.kg.tails(node, walk.id)
@@ -263,7 +263,7 @@ impl Back<'_> {
             Expression::from(algebra::tail()),
             Expression::from(value.clone()),
         );
-        let ways: [Way<'_>; 5] = [
+        let ways: [KeyFunction<'_>; 5] = [
             &Expression::clone,
             &|e| cast("dateTime", e.clone()),
             &|e| number(e),
@@ -329,7 +329,7 @@ impl Back<'_> {
             let Term::Iri(relation) = self.kg.term(relation.node()) else {
                 return None;
             };
-            let step = [Step {
+            let step = [PathStep {
                 relation,
                 forward: true,
             }];
@@ -353,16 +353,16 @@ impl Back<'_> {
     pub(super) fn extreme(
         &mut self,
         call: &Call,
-        walk: &Walk,
+        walk: &WalkedRelation,
         extreme: Extreme,
         kept: &EntSet,
         base: GraphPattern,
         out: &Variable,
-    ) -> Result<GraphPattern, Unsayable> {
-        let odd = || Unsayable::Argument(call.to_string());
+    ) -> Result<GraphPattern, Inexpressible> {
+        let odd = || Inexpressible::Argument(call.to_string());
         let input = self.members(call.args.first().ok_or_else(odd)?)?;
         let pairs = self.pairs(&input, walk);
-        let step = [Step {
+        let step = [PathStep {
             relation: walk.iri.clone(),
             forward: walk.forward,
         }];
@@ -372,7 +372,7 @@ impl Back<'_> {
             algebra::along(other.into(), &step, inner.clone().into()),
         );
         // The value itself, then what it is sorted by.
-        let keys: [Option<Way<'_>>; 4] = [
+        let keys: [Option<KeyFunction<'_>>; 4] = [
             None,
             Some(&|e| cast("dateTime", e.clone())),
             Some(&|e| number(e)),
@@ -436,7 +436,7 @@ impl Back<'_> {
                 }
             });
         }
-        Err(Unsayable::Comparison(call.to_string()))
+        Err(Inexpressible::Comparison(call.to_string()))
     }
 
     /// `ORDER BY … LIMIT 1` where the last call is an extreme that one member has.
@@ -445,7 +445,7 @@ impl Back<'_> {
         call: &Call,
         kept: &EntSet,
         out: &Variable,
-    ) -> Result<Option<GraphPattern>, Unsayable> {
+    ) -> Result<Option<GraphPattern>, Inexpressible> {
         let (Some(Arg::Extreme(extreme)), 1, Some(first)) =
             (call.args.get(2), kept.len(), call.args.first())
         else {
@@ -479,7 +479,7 @@ impl Back<'_> {
             return Ok(None);
         }
         let tail = self.fresh();
-        let step = [Step {
+        let step = [PathStep {
             relation: walk.iri,
             forward: walk.forward,
         }];

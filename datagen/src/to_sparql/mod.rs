@@ -1,4 +1,4 @@
-//! Back from programs to SPARQL: the algebra of a query that gives, on the same graph, what the program gives (spec A.2, the direction that the
+//! QueryWriter from programs to SPARQL: the algebra of a query that gives, on the same graph, what the program gives (spec A.2, the direction that the
 //! paper's authors publish).
 //!
 //! ```text
@@ -8,7 +8,7 @@
 //! Walks, classes, intersections and unions are patterns whatever the graph. Comparisons of the tools go by kind and by span (rules R8 to R13),
 //! SPARQL's by datatype, so the filter of a comparison is chosen among several spellings by what it keeps of the very set that the program
 //! compares; where none keeps the same, the program is refused. Laws, tested on random programs and on all gold sets: the answers of
-//! `back(p)` are those of `p`, and where `back(p)` converts, so are those of `convert(back(p))`.
+//! `program_to_query(p)` are those of `p`, and where `program_to_query(p)` converts, so are those of `convert(program_to_query(p))`.
 
 mod compare;
 
@@ -22,11 +22,11 @@ use toolbox::call::{Arg, Call, Target, Tool};
 use toolbox::exec::{EntSet, ExecOptions, Observation, Session, ToolError, Value, run_program};
 use toolbox::link::Linked;
 
-use crate::graph::{Step, algebra};
+use crate::graph::{PathStep, algebra};
 
 /// Why no query says what a program does.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unsayable {
+pub enum Inexpressible {
     /// The program cannot be run.
     #[error("step {step} of the program fails: {error}", step = step + 1)]
     Fails {
@@ -52,7 +52,7 @@ pub enum Unsayable {
 /// The query of a program. `exclude` are the terms kept out of its answer (rule R7).
 ///
 /// # Errors
-/// [`Unsayable`] says which call no query expresses on this graph, or why the program does not run.
+/// [`Inexpressible`] says which call no query expresses on this graph, or why the program does not run.
 ///
 /// ```
 /// use toolbox::call::parse_program;
@@ -62,11 +62,15 @@ pub enum Unsayable {
 /// let iri = |name: &str| Term::Iri(format!("http://ex.org/{name}"));
 /// let kg = FrozenKg::from_triples([[iri("lions"), iri("city"), iri("lx")]]);
 /// let calls = parse_program("v0 = get_tail_entity(lions, city); ans = end(v0)")?;
-/// let query = datagen::to_sparql::back(&kg, &calls, &[])?;
+/// let query = datagen::to_sparql::program_to_query(&kg, &calls, &[])?;
 /// assert_eq!(query.to_string(), "SELECT DISTINCT ?x WHERE { <http://ex.org/lions> <http://ex.org/city> ?x . }");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn back(kg: &dyn Kg, calls: &[Call], exclude: &[Term]) -> Result<Query, Unsayable> {
+pub fn program_to_query(
+    kg: &dyn Kg,
+    calls: &[Call],
+    exclude: &[Term],
+) -> Result<Query, Inexpressible> {
     let mut session = Session::new(
         kg,
         "",
@@ -77,7 +81,8 @@ pub fn back(kg: &dyn Kg, calls: &[Call], exclude: &[Term]) -> Result<Query, Unsa
             ..ExecOptions::default()
         },
     );
-    run_program(&mut session, calls).map_err(|(step, error)| Unsayable::Fails { step, error })?;
+    run_program(&mut session, calls)
+        .map_err(|(step, error)| Inexpressible::Fails { step, error })?;
     let mut said = Vec::new();
     for step in session.steps() {
         if let (Target::Var(_), Observation::Value(value)) = (step.call.target, &step.observation) {
@@ -85,22 +90,22 @@ pub fn back(kg: &dyn Kg, calls: &[Call], exclude: &[Term]) -> Result<Query, Unsa
         }
     }
     let last = session.steps().last().map(|step| step.call.clone());
-    let mut back = Back { kg, said, fresh: 0 };
+    let mut writer = QueryWriter { kg, said, fresh: 0 };
     let Some(Call {
         tool: Tool::End,
         args,
         ..
     }) = last
     else {
-        return Err(Unsayable::Argument("the last call".to_owned()));
+        return Err(Inexpressible::Argument("the last call".to_owned()));
     };
     let answer = args
         .first()
-        .ok_or_else(|| Unsayable::Argument("end()".to_owned()))?;
-    back.query(answer, exclude)
+        .ok_or_else(|| Inexpressible::Argument("end()".to_owned()))?;
+    writer.query(answer, exclude)
 }
 
-struct Back<'a> {
+struct QueryWriter<'a> {
     kg: &'a dyn Kg,
     /// The call behind every variable, and what it gave.
     said: Vec<(Call, Value)>,
@@ -108,7 +113,7 @@ struct Back<'a> {
 }
 
 /// A relation as calls walk it.
-struct Walk {
+struct WalkedRelation {
     iri: String,
     id: RelId,
     /// The ends of a derived interval.
@@ -116,20 +121,20 @@ struct Walk {
     forward: bool,
 }
 
-impl Back<'_> {
+impl QueryWriter<'_> {
     fn fresh(&mut self) -> Variable {
         self.fresh += 1;
         Variable::new_unchecked(format!("n{}", self.fresh))
     }
 
-    fn call(&self, index: u32) -> Result<(Call, Value), Unsayable> {
+    fn call(&self, index: u32) -> Result<(Call, Value), Inexpressible> {
         self.said
             .get(index as usize)
             .cloned()
-            .ok_or_else(|| Unsayable::Argument(format!("v{index}")))
+            .ok_or_else(|| Inexpressible::Argument(format!("v{index}")))
     }
 
-    fn query(&mut self, answer: &Arg, exclude: &[Term]) -> Result<Query, Unsayable> {
+    fn query(&mut self, answer: &Arg, exclude: &[Term]) -> Result<Query, Inexpressible> {
         let select = |pattern| Query::Select {
             dataset: None,
             pattern,
@@ -180,7 +185,8 @@ impl Back<'_> {
         }
         let mut pattern = self.set(answer, &x)?;
         for term in exclude {
-            let term = algebra::constant(term).ok_or_else(|| Unsayable::Blank(term.to_string()))?;
+            let term =
+                algebra::constant(term).ok_or_else(|| Inexpressible::Blank(term.to_string()))?;
             pattern = algebra::filter(pattern, algebra::differs(x.clone().into(), term));
         }
         let project = GraphPattern::Project {
@@ -193,7 +199,7 @@ impl Back<'_> {
     }
 
     /// The set that an argument denotes, as the values of a variable.
-    fn set(&mut self, arg: &Arg, out: &Variable) -> Result<GraphPattern, Unsayable> {
+    fn set(&mut self, arg: &Arg, out: &Variable) -> Result<GraphPattern, Inexpressible> {
         match arg {
             Arg::Var(index) => self.assigned(*index, out),
             Arg::Name(name) => Ok(values(out, vec![self.constant(name)?])),
@@ -205,7 +211,7 @@ impl Back<'_> {
                     .collect::<Result<Vec<_>, _>>()?;
                 Ok(union(sets))
             }
-            other => Err(Unsayable::Argument(other.to_string())),
+            other => Err(Inexpressible::Argument(other.to_string())),
         }
     }
 
@@ -214,24 +220,24 @@ impl Back<'_> {
         call: &Call,
         index: usize,
         out: &Variable,
-    ) -> Result<GraphPattern, Unsayable> {
+    ) -> Result<GraphPattern, Inexpressible> {
         let arg = call
             .args
             .get(index)
-            .ok_or_else(|| Unsayable::Argument(call.to_string()))?;
+            .ok_or_else(|| Inexpressible::Argument(call.to_string()))?;
         self.set(arg, out)
     }
 
-    fn constant(&self, name: &str) -> Result<GroundTerm, Unsayable> {
+    fn constant(&self, name: &str) -> Result<GroundTerm, Inexpressible> {
         let term = self
             .kg
             .by_name(name)
             .map(|node| self.kg.term(node))
-            .ok_or_else(|| Unsayable::Argument(name.to_owned()))?;
-        algebra::ground(&term).ok_or_else(|| Unsayable::Blank(name.to_owned()))
+            .ok_or_else(|| Inexpressible::Argument(name.to_owned()))?;
+        algebra::ground(&term).ok_or_else(|| Inexpressible::Blank(name.to_owned()))
     }
 
-    fn assigned(&mut self, index: u32, out: &Variable) -> Result<GraphPattern, Unsayable> {
+    fn assigned(&mut self, index: u32, out: &Variable) -> Result<GraphPattern, Inexpressible> {
         let (call, value) = self.call(index)?;
         match call.tool {
             Tool::GetTailEntity | Tool::GetHeadEntity => {
@@ -241,7 +247,7 @@ impl Back<'_> {
             }
             Tool::GetEntityByType => {
                 let Some(Arg::Name(class)) = call.args.first() else {
-                    return Err(Unsayable::Argument(call.to_string()));
+                    return Err(Inexpressible::Argument(call.to_string()));
                 };
                 let class = pattern_of(self.constant(class)?);
                 Ok(algebra::along(
@@ -264,11 +270,11 @@ impl Back<'_> {
             )),
             Tool::GetEntityByConstraint => {
                 let Value::Set(kept) = value else {
-                    return Err(Unsayable::Argument(call.to_string()));
+                    return Err(Inexpressible::Argument(call.to_string()));
                 };
                 self.constrained(&call, &kept, out)
             }
-            _ => Err(Unsayable::Words(call.to_string())),
+            _ => Err(Inexpressible::Words(call.to_string())),
         }
     }
 
@@ -279,8 +285,8 @@ impl Back<'_> {
         iri: &str,
         forward: bool,
         out: TermPattern,
-    ) -> Result<GraphPattern, Unsayable> {
-        let step = [Step {
+    ) -> Result<GraphPattern, Inexpressible> {
+        let step = [PathStep {
             relation: iri.to_owned(),
             forward,
         }];
@@ -296,8 +302,8 @@ impl Back<'_> {
     }
 
     /// The relation of a call and whether it is walked as it is written.
-    fn walk(&self, call: &Call) -> Result<Walk, Unsayable> {
-        let odd = || Unsayable::Argument(call.to_string());
+    fn walk(&self, call: &Call) -> Result<WalkedRelation, Inexpressible> {
+        let odd = || Inexpressible::Argument(call.to_string());
         let (name, forward) = match call.args.get(1).ok_or_else(odd)? {
             Arg::Name(name) => (name, true),
             Arg::Inverse(inner) => match inner.as_ref() {
@@ -322,7 +328,7 @@ impl Back<'_> {
                 .ok_or_else(odd)?,
         };
         match self.kg.term(id.node()) {
-            Term::Iri(iri) => Ok(Walk {
+            Term::Iri(iri) => Ok(WalkedRelation {
                 iri,
                 id,
                 interval,
@@ -333,11 +339,11 @@ impl Back<'_> {
     }
 
     /// The members of a set argument as the program had them.
-    fn members(&self, arg: &Arg) -> Result<EntSet, Unsayable> {
+    fn members(&self, arg: &Arg) -> Result<EntSet, Inexpressible> {
         match arg {
             Arg::Var(index) => match self.call(*index)?.1 {
                 Value::Set(set) => Ok(set),
-                Value::Int(_) | Value::Bool(_) => Err(Unsayable::Argument(arg.to_string())),
+                Value::Int(_) | Value::Bool(_) => Err(Inexpressible::Argument(arg.to_string())),
             },
             Arg::Name(name) => Ok(self.kg.by_name(name).into_iter().collect()),
             Arg::List(items) => {
@@ -349,7 +355,7 @@ impl Back<'_> {
                 all.dedup();
                 Ok(all.into())
             }
-            other => Err(Unsayable::Argument(other.to_string())),
+            other => Err(Inexpressible::Argument(other.to_string())),
         }
     }
 
@@ -358,7 +364,7 @@ impl Back<'_> {
         call: &Call,
         kept: &EntSet,
         out: &Variable,
-    ) -> Result<GraphPattern, Unsayable> {
+    ) -> Result<GraphPattern, Inexpressible> {
         let walk = self.walk(call)?;
         let base = self.argument(call, 0, out)?;
         if let Some(Arg::Extreme(extreme)) = call.args.get(2) {
@@ -379,7 +385,7 @@ impl Back<'_> {
         call: &Call,
         truth: bool,
         out: &Variable,
-    ) -> Result<GraphPattern, Unsayable> {
+    ) -> Result<GraphPattern, Inexpressible> {
         let walk = self.walk(call)?;
         let (pattern, filter) =
             self.compared(call, &walk, out, |owners| owners.is_empty() != truth)?;
@@ -395,15 +401,15 @@ impl Back<'_> {
     fn compared(
         &mut self,
         call: &Call,
-        walk: &Walk,
+        walk: &WalkedRelation,
         out: &Variable,
         same: impl Fn(&[NodeId]) -> bool,
-    ) -> Result<(GraphPattern, Option<Expression>), Unsayable> {
-        let odd = || Unsayable::Argument(call.to_string());
+    ) -> Result<(GraphPattern, Option<Expression>), Inexpressible> {
+        let odd = || Inexpressible::Argument(call.to_string());
         let Some(Arg::Op(op)) = call.args.get(2) else {
             return Err(odd());
         };
-        let step = [Step {
+        let step = [PathStep {
             relation: walk.iri.clone(),
             forward: walk.forward,
         }];
@@ -416,11 +422,11 @@ impl Back<'_> {
                     let filter = self.overlaps(&input, (from, to), literal, out, &same);
                     return filter
                         .map(|filter| (algebra::nothing(), Some(filter)))
-                        .ok_or_else(|| Unsayable::Comparison(call.to_string()));
+                        .ok_or_else(|| Inexpressible::Comparison(call.to_string()));
                 }
                 let pairs = self.pairs(&input, walk);
                 let spelled = self.spelled(&pairs, *op, literal, &same);
-                let test = spelled.ok_or_else(|| Unsayable::Comparison(call.to_string()))?;
+                let test = spelled.ok_or_else(|| Inexpressible::Comparison(call.to_string()))?;
                 let filter = algebra::replace(&test, &mut |_| tail.clone().into());
                 Ok((edge, Some(filter)))
             }
@@ -457,11 +463,11 @@ impl Back<'_> {
                 {
                     // No one spelling is known to say the comparison with each of several.
                     if set.len() != 1 {
-                        return Err(Unsayable::Comparison(call.to_string()));
+                        return Err(Inexpressible::Comparison(call.to_string()));
                     }
                     let pairs = self.pairs(&input, walk);
                     let test = self.against(&pairs, *op, only, &value, &same);
-                    let test = test.ok_or_else(|| Unsayable::Comparison(call.to_string()))?;
+                    let test = test.ok_or_else(|| Inexpressible::Comparison(call.to_string()))?;
                     let filter = algebra::replace(&test, &mut |old| {
                         if *old == algebra::tail() {
                             tail.clone().into()
@@ -481,7 +487,7 @@ impl Back<'_> {
                     }),
                 ))
             }
-            other => Err(Unsayable::Argument(other.to_string())),
+            other => Err(Inexpressible::Argument(other.to_string())),
         }
     }
 }

@@ -8,7 +8,7 @@ use kg::term::{NodeId, RelId};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Observation, Relation, Session, Shown, ToolError, run_program};
 
-use super::gold::Gold;
+use super::gold::GoldAnswer;
 use super::{Verified, VerifyOptions, convert_query, link, relation_name, walked};
 use crate::convert::GoldProgram;
 use crate::limits;
@@ -69,7 +69,7 @@ pub(super) fn absent(
     options: &VerifyOptions,
 ) -> Option<Verified> {
     let answer = kg.query(query, options.limits).ok()?;
-    if !Gold::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
+    if !GoldAnswer::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
         return None;
     }
     let mut program = convert_query(query, question, None).ok()?;

@@ -7,7 +7,7 @@ use kg::{Kg, QueryAnswer};
 use toolbox::exec::Value;
 
 /// The gold query's answer by ids.
-pub(super) enum Gold {
+pub(super) enum GoldAnswer {
     /// Nodes of the graph; where it is one, `only` is its term: a computed number may happen to be a literal of the graph.
     Set {
         nodes: Vec<NodeId>,
@@ -18,13 +18,13 @@ pub(super) enum Gold {
     Bool(bool),
 }
 
-pub(super) enum Fit {
+pub(super) enum AnswerFit {
     Equal,
     Part,
     Differs,
 }
 
-impl Gold {
+impl GoldAnswer {
     pub(super) fn of(kg: &dyn Kg, answer: &QueryAnswer) -> Result<Self, String> {
         let rows = match answer {
             QueryAnswer::Bool(truth) => return Ok(Self::Bool(*truth)),
@@ -72,14 +72,22 @@ impl Gold {
         }
     }
 
-    pub(super) fn compare(&self, value: &Value) -> Fit {
-        let equal = |holds: bool| if holds { Fit::Equal } else { Fit::Differs };
+    pub(super) fn compare(&self, value: &Value) -> AnswerFit {
+        let equal = |holds: bool| {
+            if holds {
+                AnswerFit::Equal
+            } else {
+                AnswerFit::Differs
+            }
+        };
         match (self, value) {
-            (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold[..] == ours[..] => Fit::Equal,
+            (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold[..] == ours[..] => {
+                AnswerFit::Equal
+            }
             (Self::Set { nodes: gold, .. }, Value::Set(ours))
                 if gold.iter().all(|node| ours.binary_search(node).is_ok()) =>
             {
-                Fit::Part
+                AnswerFit::Part
             }
             (
                 Self::Computed(term)
@@ -89,7 +97,7 @@ impl Gold {
                 Value::Int(number),
             ) => equal(number_of(term) == Some(*number)),
             (Self::Bool(gold), Value::Bool(ours)) => equal(gold == ours),
-            _ => Fit::Differs,
+            _ => AnswerFit::Differs,
         }
     }
 

@@ -18,7 +18,7 @@ use toolbox::rank::{self, Ranker};
 
 pub use abstain::abstention;
 use abstain::{absent, give_up};
-use gold::{Fit, Gold, describe, size};
+use gold::{AnswerFit, GoldAnswer, describe, size};
 use published::compare_published;
 
 use crate::convert::{Context, GoldProgram, convert};
@@ -253,8 +253,8 @@ pub fn verify(
     let gold = kg
         .query(&query, options.limits)
         .map_err(|error| Refused::after(Refusal::QueryFailed, error.to_string()))?;
-    let gold =
-        Gold::of(kg, &gold).map_err(|detail| Refused::after(Refusal::AnswerDiffers, detail))?;
+    let gold = GoldAnswer::of(kg, &gold)
+        .map_err(|detail| Refused::after(Refusal::AnswerDiffers, detail))?;
     if gold.is_empty() {
         let given_up = options
             .abstain
@@ -398,7 +398,7 @@ fn check(
     kg: &dyn Kg,
     question: &GoldQuestion,
     program: GoldProgram,
-    gold: &Gold,
+    gold: &GoldAnswer,
     options: &VerifyOptions,
 ) -> Result<Verified, Refused> {
     let mut verified = link(kg, question, program)?;
@@ -428,9 +428,9 @@ fn check(
         .iter()
         .any(|call| call.args.iter().any(|arg| matches!(arg, Arg::Extreme(_))));
     verified.ties = match gold.compare(&value) {
-        Fit::Equal => false,
-        Fit::Part if extreme && options.ties => true,
-        Fit::Part if extreme => {
+        AnswerFit::Equal => false,
+        AnswerFit::Part if extreme && options.ties => true,
+        AnswerFit::Part if extreme => {
             let detail = format!(
                 "the extreme is shared: the program gives {} answers, the gold query {}",
                 size(&value),
@@ -438,7 +438,7 @@ fn check(
             );
             return Err(Refused::after(Refusal::AnswerDiffers, detail));
         }
-        Fit::Part | Fit::Differs => {
+        AnswerFit::Part | AnswerFit::Differs => {
             let detail = format!(
                 "the program gives {}, the gold query {}",
                 describe(kg, &value),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use datagen::convert::{Context, GoldProgram, convert};
-use datagen::to_sparql::back;
+use datagen::to_sparql::program_to_query;
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use kg::spargebra::term::Variable;
@@ -246,7 +246,7 @@ pub(crate) fn way_back(
             .collect::<Vec<_>>()
             .join("\n")
     };
-    let query = match back(kg, &calls, exclude) {
+    let query = match program_to_query(kg, &calls, exclude) {
         Ok(query) => query,
         Err(why) => {
             return WayBack {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::acceptor::Acceptor;
 use datagen::convert::{Context, convert};
-use datagen::read::{ReadOptions, Source, readers};
+use datagen::read::{QuestionSource, ReadOptions, readers};
 use kg::term::{Literal, NodeId, Term};
 use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, QueryLimits, parse_query};
 use toolbox::call::{
@@ -187,7 +187,7 @@ pub fn dataset(bytes: &[u8]) {
     let format = all[usize::from(first) % all.len()].format().name;
     let file = scratch().join(format!("{format}.json"));
     if fs::write(&file, content).is_ok()
-        && let Ok(source) = format!("{format}={}", file.display()).parse::<Source>()
+        && let Ok(source) = format!("{format}={}", file.display()).parse::<QuestionSource>()
     {
         let _ = source.read(Some(&*FILMS as &dyn Kg), &ReadOptions::default());
     }

@@ -4,14 +4,14 @@ use kg::term::Term;
 use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
-use super::super::exact::{Check, Held};
-use super::super::view::{Entry, Start, View};
+use super::super::exact::{ComparisonCheck, ComparisonRequirement};
+use super::super::view::{Start, StartEntry, TreeView};
 use super::{BRANCH_SIZE, Compiler};
-use crate::graph::{Node, Step, Var, algebra, mirrored};
+use crate::graph::{GraphNode, PathStep, Var, algebra, mirrored};
 use crate::refusal::Refusal;
 
 impl Compiler<'_> {
-    pub(super) fn is_compared(&self, view: &View<'_>, var: Var) -> bool {
+    pub(super) fn is_compared(&self, view: &TreeView<'_>, var: Var) -> bool {
         view.group
             .comparisons
             .iter()
@@ -36,13 +36,13 @@ impl Compiler<'_> {
     /// towards the node and intersected. On the answer the entity starts a branch of its own: the planner meets the second topic there.
     pub(super) fn entity_constraint(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         set: Arg,
         start: &Start,
     ) -> Result<Arg, Refusal> {
-        if let Entry::Edge(edge) = start.entry
-            && let (Node::Entity(iri), [step]) =
+        if let StartEntry::Edge(edge) = start.entry
+            && let (GraphNode::Entity(iri), [step]) =
                 (view.far(edge, node), view.edge(edge).steps.as_slice())
             && step.forward == view.is_subject(edge, node)
             && (self.answer != Some(node) || self.is_wide(iri, &step.relation))
@@ -74,7 +74,7 @@ impl Compiler<'_> {
     /// Comparisons of one attribute; of alternatives, each is compared and what any of them keeps is kept.
     pub(super) fn attribute(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         set: &Arg,
         edge: usize,
@@ -94,26 +94,26 @@ impl Compiler<'_> {
     /// Comparisons of what one step leads to.
     fn compared(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         mut set: Arg,
         edge: usize,
         node: Var,
-        step: &Step,
+        step: &PathStep,
     ) -> Result<Arg, Refusal> {
         let relation = self.names.relation(&step.relation)?;
         let reached = set.clone();
         let mut wanted = Vec::new();
-        let mut held = Held::Tests {
+        let mut requirement = ComparisonRequirement::Tests {
             tests: Vec::new(),
             others: Vec::new(),
         };
         match view.far(edge, node) {
-            Node::Literal(literal) => {
+            GraphNode::Literal(literal) => {
                 wanted.push((Op::Eq, self.literal(literal)));
-                held = Held::Term(Term::Literal(literal.clone()));
+                requirement = ComparisonRequirement::Term(Term::Literal(literal.clone()));
             }
-            Node::Entity(_) => {}
-            Node::Var(var) => {
+            GraphNode::Entity(_) => {}
+            GraphNode::Var(var) => {
                 let (mut tests, mut others) = (Vec::new(), Vec::new());
                 for comparison in view
                     .group
@@ -166,7 +166,7 @@ impl Compiler<'_> {
                     others.push((other, value));
                 }
                 if !tests.is_empty() {
-                    held = Held::Tests { tests, others };
+                    requirement = ComparisonRequirement::Tests { tests, others };
                 }
             }
         }
@@ -178,11 +178,11 @@ impl Compiler<'_> {
             );
         }
         if set != reached {
-            self.checks.push(Check {
+            self.checks.push(ComparisonCheck {
                 input: reached,
                 output: set.clone(),
                 relation: step.relation.clone(),
-                held,
+                requirement,
             });
         }
         Ok(set)

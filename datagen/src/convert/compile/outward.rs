@@ -2,14 +2,14 @@
 
 use toolbox::call::Arg;
 
-use super::super::view::View;
-use super::{Compiler, Spare};
-use crate::graph::{Node, Var};
+use super::super::view::TreeView;
+use super::{Compiler, OptionalConstraint};
+use crate::graph::{GraphNode, Var};
 use crate::refusal::Refusal;
 
 impl Compiler<'_> {
     /// Whether an edge away from a node without an entity behind it constrains the node; notes what may be left out.
-    pub(super) fn counts(&mut self, view: &View<'_>, node: Var, edge: usize) -> bool {
+    pub(super) fn counts(&mut self, view: &TreeView<'_>, node: Var, edge: usize) -> bool {
         let Some(far) = view.far(edge, node).var() else {
             return true;
         };
@@ -25,17 +25,17 @@ impl Compiler<'_> {
             return false;
         }
         if self.is_bare(view, far, edge) || self.leads_to_answer(view, far, edge) {
-            let spare = Spare::Exists(view.edge(edge).order);
-            let out = self.without.contains(&spare);
-            self.spares.push(spare);
+            let constraint = OptionalConstraint::Exists(view.edge(edge).order);
+            let out = self.without.contains(&constraint);
+            self.optional.push(constraint);
             return !out;
         }
         true
     }
 
     /// Whether only the existence of a sub-tree matters.
-    fn is_bare(&self, view: &View<'_>, var: Var, via: usize) -> bool {
-        let plain = |node: &Node| node.var() != Some(var);
+    fn is_bare(&self, view: &TreeView<'_>, var: Var, via: usize) -> bool {
+        let plain = |node: &GraphNode| node.var() != Some(var);
         let bare = view.group.classes.iter().all(|(node, _)| plain(node))
             && view
                 .group
@@ -54,7 +54,7 @@ impl Compiler<'_> {
     }
 
     /// With an extreme, the answer's side is walked again behind it.
-    fn leads_to_answer(&self, view: &View<'_>, var: Var, via: usize) -> bool {
+    fn leads_to_answer(&self, view: &TreeView<'_>, var: Var, via: usize) -> bool {
         let (Some(_), Some(answer)) = (self.extreme, self.answer) else {
             return false;
         };
@@ -69,13 +69,13 @@ impl Compiler<'_> {
     /// Out along an edge, narrow there, back, and intersect with where it began (rule R16).
     pub(super) fn out_and_back(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         set: Arg,
         edge: usize,
         close: bool,
     ) -> Result<Arg, Refusal> {
-        let Node::Var(far) = view.far(edge, node) else {
+        let GraphNode::Var(far) = view.far(edge, node) else {
             return Err(Refusal::Filter);
         };
         let (steps, subject) = (&view.edge(edge).steps, view.is_subject(edge, node));
@@ -93,7 +93,7 @@ impl Compiler<'_> {
     /// Edges that close a cycle, as intersections: with a graph only, whose verification sees whether the sets said enough.
     pub(super) fn close(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         mut set: Arg,
     ) -> Result<Arg, Refusal> {
