@@ -20,7 +20,7 @@ pub mod example;
 pub mod export;
 mod fingerprint;
 mod folder;
-pub mod graph;
+mod graph;
 pub mod hash;
 pub mod kqapro;
 mod limits;

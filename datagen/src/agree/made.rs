@@ -205,7 +205,7 @@ fn made(name: &str) -> Vec<Term> {
 }
 
 fn own(value: &kg::spargebra::term::Literal) -> Literal {
-    crate::graph::own_literal(value)
+    crate::graph::term_literal(value)
 }
 
 /// Values on both sides of the constants, of their datatype; without a constant, whole numbers.

@@ -56,10 +56,7 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<A
     {
         return Err(Refusal::Unsupported);
     }
-    if !TreeView::new(group, compiler.topics, None)
-        .closing
-        .is_empty()
-    {
+    if !TreeView::new(group, compiler.topics).closing.is_empty() {
         return Err(Refusal::Cycle);
     }
     let mut judged: Vec<Judgement> = (0..group.edges.len())
@@ -164,7 +161,7 @@ fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgeme
     let Some(entity) = entity else {
         return Ok(Vec::new());
     };
-    let view = TreeView::new(group, &[], None);
+    let view = TreeView::new(group, &[]);
     let mut found = Vec::new();
     for (edge, said) in group.edges.iter().enumerate().rev() {
         let [step] = said.steps.as_slice() else {
@@ -182,10 +179,7 @@ fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgeme
             .comparisons
             .iter()
             .any(|comparison| comparison.var == *var)
-            || group
-                .ordered
-                .iter()
-                .any(|ordered| ordered.left == *var || ordered.right == *var);
+            || group.ordered.iter().any(|pair| pair.involves(*var));
         if spoken {
             continue;
         }
@@ -287,11 +281,7 @@ fn requirement(
                 .map(|c| algebra::of_tail(&c.test, *var))
                 .collect();
             let mut others = Vec::new();
-            for ordered in group
-                .ordered
-                .iter()
-                .filter(|ordered| ordered.left == *var || ordered.right == *var)
-            {
+            for ordered in group.ordered.iter().filter(|pair| pair.involves(*var)) {
                 tests.push(algebra::of_tail(&ordered.test, *var));
                 others.push((
                     if ordered.left == *var {
@@ -321,7 +311,7 @@ fn against(compiler: &Compiler<'_>, group: &PatternGroup, var: Var) -> Option<(O
         .comparisons
         .iter()
         .filter(|comparison| comparison.var == var);
-    let leaf = TreeView::new(group, &[], None).is_leaf(var);
+    let leaf = TreeView::new(group, &[]).is_leaf(var);
     match (
         comparisons.next(),
         comparisons.next(),
@@ -353,7 +343,7 @@ fn sides(
     let compared = [gone.subject.var(), gone.object.var()];
     rest.comparisons
         .retain(|comparison| !compared.contains(&Some(comparison.var)));
-    let view = TreeView::new(&rest, compiler.topics, None);
+    let view = TreeView::new(&rest, compiler.topics);
     let mut here = std::collections::BTreeSet::new();
     let mut value = None;
     if let RightSide::Set(var) | RightSide::Within(var) = &last.value {
@@ -379,7 +369,7 @@ fn sides(
             facts.push(index);
         }
     }
-    if !view.variables().is_subset(&here)
+    if !rest.own_variables().all(|var| here.contains(&var))
         || rest.classes.iter().any(|(node, _)| node.var().is_none())
     {
         return Err(Refusal::Disconnected);

@@ -15,10 +15,10 @@ use kg::value::{Extreme, Op};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::limits::MAX_SET_ARGS;
 
-use super::exact::{ComparisonCheck, ComparisonRequirement};
-use super::names::CallNames;
+use super::exact::{ComparisonCheck, ComparisonRequirement, ExtremeOrder, ExtremeRequirement};
+use super::names::{CallNames, bare};
 use super::view::{Start, StartEntry, StartKind, TreeView};
-use crate::graph::{GraphNode, PathStep, PatternGroup, Var, algebra, bare};
+use crate::graph::{GraphNode, PathStep, PatternGroup, Var, algebra};
 use crate::refusal::Refusal;
 
 /// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
@@ -32,9 +32,9 @@ pub(super) enum OptionalConstraint {
     /// That an edge exists, by its order.
     Exists(usize),
     /// An interval of a variable: vacuous where nothing bears either end.
-    TimeInterval(Var),
+    Interval(Var),
     /// One alternative of an edge, by its order.
-    PathStep(usize, PathStep),
+    Step(usize, PathStep),
     /// One branch of a union, by the order of its first edge.
     Branch(usize),
     /// What an ASK would be judged by: the edge by its order, and how.
@@ -178,7 +178,7 @@ impl<'a> Compiler<'a> {
         answer: Var,
         extreme: Option<(Var, Extreme)>,
     ) -> Result<Arg, Refusal> {
-        let view = TreeView::new(group, self.topics, None);
+        let view = TreeView::new(group, self.topics);
         self.check(&view, answer)?;
         let Some((attribute, wanted)) = extreme else {
             let set = self.set(&view, answer, None)?;
@@ -199,58 +199,71 @@ impl<'a> Compiler<'a> {
         if !view.is_leaf(attribute) {
             return Err(Refusal::OrderBy);
         }
-        // Every constraint of the whole query first, then the extreme, then the way to the answer (spec A.2.3 e).
-        let all = self.set(&view, owner, None)?;
+        // First every constraint of the whole query, then the extreme, then the path to the answer
+        // (rules A.2.3 e).
+        let input = self.set(&view, owner, None)?;
         self.all_closed(&view)?;
-        let iri = relation.to_owned();
-        let relation = self.names.relation(relation)?;
-        let mut set = self.along(
+        let name = Arg::name(self.names.relation(relation)?);
+        let kept = self.along(
             Tool::GetEntityByConstraint,
-            &all,
-            vec![Arg::name(relation), Arg::Extreme(wanted)],
+            &input,
+            vec![name, Arg::Extreme(wanted)],
         );
-        let tests = view
-            .group
-            .comparisons
-            .iter()
+        let place = self.checks.len();
+        let set = self.lead_to_answer(&view, &kept, (owner, attribute), answer)?;
+        let asked = answer == attribute;
+        let requirement = self.extreme_requirement(&view, attribute, wanted, asked);
+        let check = ComparisonCheck {
+            input,
+            output: if asked { set.clone() } else { kept },
+            relation: relation.to_owned(),
+            requirement,
+        };
+        self.checks.insert(place, check);
+        Ok(set)
+    }
+
+    /// What the query requires of an extreme.
+    fn extreme_requirement(
+        &self,
+        view: &TreeView<'_>,
+        attribute: Var,
+        extreme: Extreme,
+        asked: bool,
+    ) -> ComparisonRequirement {
+        let comparisons = view.group.comparisons.iter();
+        let tests = comparisons
             .filter(|comparison| comparison.var == attribute)
             .map(|comparison| comparison.test.clone());
-        let either = view
-            .group
-            .choices
-            .iter()
+        let choices = view.group.choices.iter();
+        let either = choices
             .filter(|(known, _)| *known == attribute)
             .map(|(_, either)| algebra::any(either));
-        let tests: Vec<_> = tests
+        let tests = tests
             .chain(either)
-            .map(|test| algebra::of_tail(&test, attribute))
-            .collect();
-        let asked = answer == attribute;
-        let requirement = if self.aggregated {
-            ComparisonRequirement::Aggregate {
-                extreme: wanted,
-                tests,
-                asked,
-            }
-        } else {
-            let key = self
-                .key
-                .as_ref()
-                .map(|key| algebra::of_tail(key, attribute));
-            ComparisonRequirement::Extreme {
-                extreme: wanted,
-                key,
-                tests,
-                asked,
-            }
+            .map(|test| algebra::of_tail(&test, attribute));
+        let order = match &self.key {
+            _ if self.aggregated => ExtremeOrder::Aggregate,
+            Some(key) => ExtremeOrder::Key(algebra::of_tail(key, attribute)),
+            None => ExtremeOrder::Tail,
         };
-        let check = self.checks.len();
-        self.checks.push(ComparisonCheck {
-            input: all,
-            output: set.clone(),
-            relation: iri,
-            requirement,
-        });
+        ComparisonRequirement::Extreme(ExtremeRequirement {
+            extreme,
+            order,
+            tests: tests.collect(),
+            asked,
+        })
+    }
+
+    /// Walks from the owners of an extreme to the answer, narrowing on the way.
+    fn lead_to_answer(
+        &mut self,
+        view: &TreeView<'_>,
+        kept: &Arg,
+        (owner, attribute): (Var, Var),
+        answer: Var,
+    ) -> Result<Arg, Refusal> {
+        let mut set = kept.clone();
         let path = view.path(owner, answer).ok_or(Refusal::Disconnected)?;
         for (i, (edge, node)) in path.iter().enumerate() {
             let from_subject = !view.is_subject(*edge, *node);
@@ -262,11 +275,8 @@ impl<'a> Compiler<'a> {
             } else {
                 let onward = path.get(i + 1).map(|(edge, _)| *edge);
                 let without: Vec<usize> = std::iter::once(*edge).chain(onward).collect();
-                self.narrow(&view, *node, &reached, &without, None, false)?
+                self.narrow(view, *node, &reached, &without, None, false)?
             };
-        }
-        if answer == attribute {
-            self.checks[check].output = set.clone();
         }
         Ok(set)
     }
@@ -289,11 +299,8 @@ impl<'a> Compiler<'a> {
         }
         // A union at a variable that nothing else joins would be lost.
         let anchored = |branches: &Vec<PatternGroup>| {
-            here.iter().any(|&var| {
-                branches
-                    .iter()
-                    .any(|branch| crate::graph::uses(branch, var))
-            })
+            here.iter()
+                .any(|&var| branches.iter().any(|branch| branch.mentions(var)))
         };
         if !view.group.unions.iter().all(anchored) {
             return Err(Refusal::Disconnected);
@@ -353,7 +360,7 @@ impl<'a> Compiler<'a> {
             StartEntry::Union(i) => {
                 let mut sets = Vec::new();
                 for branch in &view.group.unions[i] {
-                    let branch = TreeView::new(branch, self.topics, None);
+                    let branch = TreeView::new(branch, self.topics);
                     if !branch.closing.is_empty() {
                         return Err(Refusal::Cycle);
                     }

@@ -91,7 +91,7 @@ fn collect(group: &PatternGroup, into: &mut Vec<Var>) {
 fn spoken_of(group: &PatternGroup, var: Var) -> bool {
     let mut bare = group.clone();
     bare.edges.iter_mut().for_each(|edge| edge.predicate = None);
-    crate::graph::uses(&bare, var) || group.differ.iter().any(|(known, _)| *known == var)
+    bare.mentions(var) || group.differ.iter().any(|(known, _)| *known == var)
 }
 
 fn ground(group: &mut PatternGroup, kg: &dyn Kg) -> Result<(), Refusal> {

@@ -1,7 +1,7 @@
 //! How constants and relations are written in calls: as the graph names them, or by well-known prefixes where there is no graph.
 
 use kg::Kg;
-use kg::term::{Literal, Term};
+use kg::term::{Literal, Term, XSD};
 
 use crate::graph::{TimeInterval, Vocabulary};
 use crate::refusal::Refusal;
@@ -102,4 +102,41 @@ fn short(iri: &str) -> String {
             .map(|local| format!("{prefix}{local}"))
     });
     known.unwrap_or_else(|| iri.to_owned())
+}
+
+/// A literal as calls write it: numbers and dates bare, everything else as plain text.
+pub(super) fn bare(literal: &Literal) -> Literal {
+    let local = literal
+        .datatype
+        .as_deref()
+        .and_then(|iri| iri.strip_prefix(XSD));
+    let lexical = match local {
+        Some("date" | "dateTime" | "gYear" | "gYearMonth" | "dateTimeStamp") => {
+            let date = literal
+                .lexical
+                .split('T')
+                .next()
+                .unwrap_or(&literal.lexical);
+            without_zone(date)
+        }
+        _ => &literal.lexical,
+    };
+    Literal::plain(lexical)
+}
+
+/// A date without its time zone, `-08:00` or `Z`.
+fn without_zone(date: &str) -> &str {
+    let date = date.strip_suffix('Z').unwrap_or(date);
+    match date
+        .len()
+        .checked_sub(6)
+        .and_then(|at| date.get(at..).map(|zone| (at, zone)))
+    {
+        Some((at, zone))
+            if zone.starts_with(['-', '+']) && zone.as_bytes().get(3) == Some(&b':') =>
+        {
+            &date[..at]
+        }
+        _ => date,
+    }
 }

@@ -9,14 +9,11 @@ use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, GraphPatter
 use kg::spargebra::term::Variable;
 use kg::{Kg, QueryAnswer, QueryLimits};
 
+use crate::algebra::{aggregate_call, group_all, project, select, variable};
 use crate::refusal::Refusal;
 
 /// Whether the counting query has as many solutions as there are values of `counted`.
-pub(super) fn differ_in_nothing(
-    kg: &dyn Kg,
-    query: &Query,
-    counted: &str,
-) -> Result<bool, Refusal> {
+pub(super) fn are_distinct(kg: &dyn Kg, query: &Query, counted: &str) -> Result<bool, Refusal> {
     let Query::Select { pattern, .. } = query else {
         return Ok(true);
     };
@@ -24,37 +21,11 @@ pub(super) fn differ_in_nothing(
         return Err(Refusal::Aggregate);
     };
     let counted = Variable::new(counted).map_err(|_| Refusal::Aggregate)?;
-    let different = AggregateExpression::FunctionCall {
-        name: AggregateFunction::Count,
-        expr: counted.into(),
-        distinct: true,
-    };
-    let names = [
-        Variable::new_unchecked("all"),
-        Variable::new_unchecked("different"),
-    ];
-    let aggregates = names
-        .iter()
-        .cloned()
-        .zip([aggregate.clone(), different])
-        .collect();
-    let group = GraphPattern::Group {
-        inner: Box::new(inner.clone()),
-        variables: Vec::new(),
-        aggregates,
-    };
-    let pattern = GraphPattern::Project {
-        inner: Box::new(group),
-        variables: names.to_vec(),
-    };
-    match kg.query(
-        &Query::Select {
-            dataset: None,
-            pattern,
-            base_iri: None,
-        },
-        QueryLimits::default(),
-    ) {
+    let distinct = aggregate_call(AggregateFunction::Count, counted.into(), true);
+    let names = vec![variable("all"), variable("different")];
+    let aggregates = names.iter().cloned().zip([aggregate.clone(), distinct]);
+    let group = group_all(inner.clone(), aggregates.collect());
+    match kg.query(&select(project(group, names)), QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => Ok(rows.iter().all(|row| row.first() == row.get(1))),
         Ok(QueryAnswer::Bool(_)) | Err(_) => Err(Refusal::QueryFailed),
     }

@@ -77,46 +77,27 @@ fn is_local(
     let branches = &group.unions[index];
     let mut rest = group.clone();
     rest.unions.remove(index);
-    let mut outside = variables(&rest);
+    let mut outside: BTreeSet<Var> = rest.variables().collect();
     outside.extend(answer);
     outside.extend(extreme);
-    let inside: BTreeSet<Var> = branches.iter().flat_map(variables).collect();
+    let inside: BTreeSet<Var> = branches.iter().flat_map(PatternGroup::variables).collect();
     let shared: Vec<Var> = inside.intersection(&outside).copied().collect();
     let [var] = shared[..] else { return false };
     branches.iter().all(|branch| {
         branch.differ.is_empty()
             && is_connected(branch, var, topics)
-            && TreeView::new(branch, topics, None)
-                .best(var, None)
-                .is_some()
+            && TreeView::new(branch, topics).best(var, None).is_some()
     })
-}
-
-fn variables(group: &PatternGroup) -> BTreeSet<Var> {
-    let mut vars = TreeView::new(group, &[], None).variables();
-    vars.extend(
-        group
-            .ordered
-            .iter()
-            .flat_map(|ordered| [ordered.left, ordered.right]),
-    );
-    vars.extend(group.unions.iter().flatten().flat_map(variables));
-    vars
 }
 
 /// Whether every part of the group hangs together with a variable.
 pub(super) fn is_connected(group: &PatternGroup, var: Var, topics: &[Term]) -> bool {
-    let view = TreeView::new(group, topics, None);
+    let view = TreeView::new(group, topics);
     let here = view.component(var);
-    let compared = |var: &Var| {
-        group
-            .ordered
-            .iter()
-            .any(|ordered| ordered.left == *var || ordered.right == *var)
-    };
-    view.variables()
-        .iter()
-        .all(|other| here.contains(other) || compared(other))
+    let compared = |var| group.ordered.iter().any(|pair| pair.involves(var));
+    group
+        .own_variables()
+        .all(|other| here.contains(&other) || compared(other))
         && group
             .edges
             .iter()

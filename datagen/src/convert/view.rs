@@ -67,18 +67,15 @@ pub(super) struct TreeView<'g> {
     incident: BTreeMap<Var, Vec<usize>>,
     /// Edges that would close a cycle.
     pub closing: Vec<usize>,
-    removed: Option<usize>,
 }
 
 impl<'g> TreeView<'g> {
-    /// The view of a group, one edge taken out where a later call stands for it.
-    pub(super) fn new(group: &'g PatternGroup, topics: &'g [Term], removed: Option<usize>) -> Self {
+    pub(super) fn new(group: &'g PatternGroup, topics: &'g [Term]) -> Self {
         let mut view = Self {
             group,
             topics,
             incident: BTreeMap::new(),
             closing: Vec::new(),
-            removed,
         };
         let mut joined: BTreeMap<Var, Var> = BTreeMap::new();
         let find = |joined: &BTreeMap<Var, Var>, mut var: Var| {
@@ -92,7 +89,7 @@ impl<'g> TreeView<'g> {
                 (&other.subject, &other.object, &other.steps)
                     == (&edge.subject, &edge.object, &edge.steps)
             };
-            if removed == Some(i) || group.edges[..i].iter().any(said) {
+            if group.edges[..i].iter().any(said) {
                 continue;
             }
             if let (Some(a), Some(b)) = (edge.subject.var(), edge.object.var()) {
@@ -164,11 +161,8 @@ impl<'g> TreeView<'g> {
 
     /// Unions that speak of a variable.
     pub(super) fn unions_at(&self, var: Var) -> Vec<usize> {
-        let speaks = |branches: &Vec<PatternGroup>| {
-            branches
-                .iter()
-                .any(|branch| crate::graph::uses(branch, var))
-        };
+        let speaks =
+            |branches: &Vec<PatternGroup>| branches.iter().any(|branch| branch.mentions(var));
         (0..self.group.unions.len())
             .filter(|&i| speaks(&self.group.unions[i]))
             .collect()
@@ -188,32 +182,6 @@ impl<'g> TreeView<'g> {
             }
         }
         seen
-    }
-
-    /// Every variable that the group speaks of, unions apart.
-    pub(super) fn variables(&self) -> BTreeSet<Var> {
-        let group = self.group;
-        let edges = group
-            .edges
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| self.removed != Some(*i));
-        let mut vars: BTreeSet<Var> = edges
-            .flat_map(|(_, edge)| [edge.subject.var(), edge.object.var()])
-            .flatten()
-            .collect();
-        vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
-        vars.extend(
-            group
-                .intervals
-                .iter()
-                .filter_map(|interval| interval.node.var()),
-        );
-        vars.extend(group.comparisons.iter().map(|comparison| comparison.var));
-        vars.extend(group.choices.iter().map(|(var, _)| *var));
-        vars.extend(group.values.iter().map(|(var, _)| *var));
-        vars.extend(group.labels.iter().map(|(var, _)| *var));
-        vars
     }
 
     /// The edges from one variable to another.
@@ -305,7 +273,7 @@ impl<'g> TreeView<'g> {
         let unions = self.unions_at(var).into_iter().filter_map(|i| {
             let kinds: Option<Vec<Start>> = group.unions[i]
                 .iter()
-                .map(|branch| TreeView::new(branch, self.topics, None).best(var, None))
+                .map(|branch| TreeView::new(branch, self.topics).best(var, None))
                 .collect();
             let kinds = kinds?;
             let distance = kinds.iter().map(|start| start.distance).max()?;

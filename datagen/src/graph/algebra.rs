@@ -3,15 +3,17 @@
 
 use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
 use kg::spargebra::term::{
-    GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
-    Variable,
+    Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
 };
 use kg::term::{Literal, RelId, Term};
 use kg::{Kg, Schema};
 
-pub(crate) use crate::algebra::{join, literal as rdf_literal};
+use crate::algebra::{and, exists, not, or, union};
+pub(crate) use crate::algebra::{
+    constant, differs, filter, ground, join, literal as rdf_literal, nothing, values_of,
+};
 
-use super::{Comparison, Edge, GraphNode, PathStep, PatternGroup, TimeInterval, Var};
+use super::query_graph::{Comparison, Edge, GraphNode, PathStep, PatternGroup, TimeInterval, Var};
 
 /// The variable of a query graph's number.
 pub(crate) fn variable(var: Var) -> Variable {
@@ -96,39 +98,6 @@ pub(crate) fn variables(expression: &Expression) -> Vec<Var> {
     found
 }
 
-/// A term as a constant; blank nodes have none.
-pub(crate) fn ground(term: &Term) -> Option<GroundTerm> {
-    match term {
-        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
-        Term::Literal(literal) => Some(rdf_literal(literal).into()),
-        Term::Blank(_) => None,
-    }
-}
-
-/// A term as an expression; blank nodes have none.
-pub(crate) fn constant(term: &Term) -> Option<Expression> {
-    match term {
-        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
-        Term::Literal(literal) => Some(rdf_literal(literal).into()),
-        Term::Blank(_) => None,
-    }
-}
-
-/// The unit of joining: no pattern at all.
-pub(crate) fn nothing() -> GraphPattern {
-    GraphPattern::Bgp {
-        patterns: Vec::new(),
-    }
-}
-
-/// A pattern behind a filter.
-pub(crate) fn filter(inner: GraphPattern, expr: Expression) -> GraphPattern {
-    GraphPattern::Filter {
-        expr,
-        inner: Box::new(inner),
-    }
-}
-
 fn end(node: &GraphNode) -> TermPattern {
     match node {
         GraphNode::Var(var) => variable(*var).into(),
@@ -181,10 +150,7 @@ pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<PathStep> {
     let iris = relations
         .iter()
         .filter_map(|relation| match kg.term(relation.node()) {
-            Term::Iri(relation) => Some(PathStep {
-                relation,
-                forward: true,
-            }),
+            Term::Iri(relation) => Some(PathStep::forward(relation)),
             Term::Blank(_) | Term::Literal(_) => None,
         });
     iris.collect()
@@ -193,22 +159,14 @@ pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<PathStep> {
 /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?t FILTER(test on ?t)}`, for both ends of an interval.
 fn interval(interval: &TimeInterval) -> Expression {
     let side = |relation: &str, test: &Expression| {
-        let step = [PathStep {
-            relation: relation.to_owned(),
-            forward: true,
-        }];
+        let step = [PathStep::forward(relation)];
         let pattern = along(end(&interval.node), &step, tail().into());
-        let present = Expression::Exists(Box::new(filter(pattern.clone(), test.clone())));
-        Expression::Or(
-            Box::new(Expression::Not(Box::new(Expression::Exists(Box::new(
-                pattern,
-            ))))),
-            Box::new(present),
-        )
+        let present = exists(filter(pattern.clone(), test.clone()));
+        or(not(exists(pattern)), present)
     };
-    Expression::And(
-        Box::new(side(&interval.from, &interval.starts)),
-        Box::new(side(&interval.to, &interval.ends)),
+    and(
+        side(&interval.from, &interval.starts),
+        side(&interval.to, &interval.ends),
     )
 }
 
@@ -235,22 +193,14 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &PatternGroup) -> GraphPattern {
         );
     }
     for (var, terms) in &group.values {
-        let bindings = terms.iter().map(|term| vec![ground(term)]).collect();
         whole = join(
             whole,
-            GraphPattern::Values {
-                variables: vec![variable(*var)],
-                bindings,
-            },
+            values_of(variable(*var), terms.iter().filter_map(ground)),
         );
     }
     for branches in &group.unions {
         let branches = branches.iter().map(|branch| pattern(kg, branch));
-        let union = branches.reduce(|left, right| GraphPattern::Union {
-            left: Box::new(left),
-            right: Box::new(right),
-        });
-        whole = join(whole, union.unwrap_or_else(nothing));
+        whole = join(whole, union(branches));
     }
     for interval_ in &group.intervals {
         whole = filter(whole, interval(interval_));
@@ -258,14 +208,8 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &PatternGroup) -> GraphPattern {
     for comparison in &group.comparisons {
         whole = match same_literal(&comparison.test) {
             Some(literal) => {
-                let bindings = vec![vec![Some(literal.clone().into())]];
-                join(
-                    whole,
-                    GraphPattern::Values {
-                        variables: vec![variable(comparison.var)],
-                        bindings,
-                    },
-                )
+                let only = [literal.clone().into()];
+                join(whole, values_of(variable(comparison.var), only))
             }
             None => filter(whole, comparison.test.clone()),
         };
@@ -295,18 +239,11 @@ pub(crate) fn same_literal(test: &Expression) -> Option<&RdfLiteral> {
     }
 }
 
-/// `a != b`.
-pub(crate) fn differs(a: Expression, b: Expression) -> Expression {
-    Expression::Not(Box::new(Expression::Equal(Box::new(a), Box::new(b))))
-}
-
 /// Whether one of several comparisons holds.
 pub(crate) fn any(either: &[Comparison]) -> Expression {
     let tests = either.iter().map(|comparison| comparison.test.clone());
     let never = || rdf_literal(&Literal::xsd("false", "boolean")).into();
-    tests
-        .reduce(|a, b| Expression::Or(Box::new(a), Box::new(b)))
-        .unwrap_or_else(never)
+    tests.reduce(or).unwrap_or_else(never)
 }
 
 /// One edge as a pattern.

@@ -7,8 +7,11 @@ use kg::term::{Literal, Term};
 use kg::value::Op;
 
 use super::algebra::{self, replace, variable};
-use super::read::{Operand, PatternReader, operand, term_literal};
-use super::{Comparison, GraphNode, IntervalBound, PatternGroup, Var, VariableComparison};
+use super::operand::{Operand, operand, term_literal};
+use super::query_graph::{
+    Comparison, GraphNode, IntervalBound, PatternGroup, Var, VariableComparison,
+};
+use super::reader::PatternReader;
 use crate::refusal::Refusal;
 
 impl PatternReader<'_> {
@@ -134,16 +137,16 @@ impl PatternReader<'_> {
         right: &Expression,
         group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
-        let half = match (left, right) {
+        let bound = match (left, right) {
             (Expression::Not(absent), Expression::Exists(present))
             | (Expression::Exists(present), Expression::Not(absent)) => match absent.as_ref() {
-                Expression::Exists(absent) => self.half(absent, present),
+                Expression::Exists(absent) => self.interval_bound(absent, present),
                 _ => None,
             },
             _ => None,
         };
-        if let Some(half) = half {
-            group.halves.push(half);
+        if let Some(bound) = bound {
+            group.bounds.push(bound);
             return Ok(());
         }
         match self.entities(whole) {
@@ -212,7 +215,11 @@ impl PatternReader<'_> {
     }
 
     /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?b . FILTER(?b op date)}`.
-    fn half(&mut self, absent: &GraphPattern, present: &GraphPattern) -> Option<IntervalBound> {
+    fn interval_bound(
+        &mut self,
+        absent: &GraphPattern,
+        present: &GraphPattern,
+    ) -> Option<IntervalBound> {
         let (node, relation, _) = single(absent)?;
         let GraphPattern::Filter { expr, inner } = present else {
             return None;

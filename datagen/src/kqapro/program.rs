@@ -4,7 +4,7 @@
 use kg::Kg;
 use kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern, OrderExpression};
+use kg::spargebra::algebra::{AggregateFunction, GraphPattern};
 use kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use kg::term::{Literal, RDFS_LABEL};
 use kg::value::{Extreme, Op};
@@ -12,7 +12,10 @@ use serde_json::Value;
 
 use super::ground::ground;
 use super::value::{EdgeEnd, ProgramValue, ValueConstraint, guess, quantity_of, time_of};
-use crate::algebra::{aggregate, ask, distinct, filter, join, literal, select, triple, variable};
+use crate::algebra::{
+    aggregate, ask, distinct, filter_all, first, join, literal, nothing, order_by, project, select,
+    triple, union, variable,
+};
 
 /// Functions that join the last two branches, where a program does not say its dependencies.
 const TWO: [&str; 5] = [
@@ -138,12 +141,6 @@ struct QueryBuilder<'p> {
     next: usize,
 }
 
-fn nothing() -> GraphPattern {
-    GraphPattern::Bgp {
-        patterns: Vec::new(),
-    }
-}
-
 fn bgp(patterns: Vec<TriplePattern>) -> GraphPattern {
     GraphPattern::Bgp { patterns }
 }
@@ -196,10 +193,7 @@ impl<'p> QueryBuilder<'p> {
                 let mut set = self.set(self.on(at, 0), "e", &[])?;
                 if function == "SelectBetween" {
                     let other = self.set(self.on(at, 1), "e", &[])?;
-                    set = GraphPattern::Union {
-                        left: Box::new(set),
-                        right: Box::new(other),
-                    };
+                    set = union([set, other]);
                 }
                 let extreme = match self.input(at, 1)? {
                     "largest" | "greater" => Extreme::Max,
@@ -213,33 +207,15 @@ impl<'p> QueryBuilder<'p> {
                 };
                 let value = self.fresh("v");
                 let key = relation(DIRECT, self.input(at, 0)?);
-                let by = Expression::Variable(variable(&value));
-                let ordered = GraphPattern::OrderBy {
-                    inner: Box::new(join(
-                        set,
-                        bgp(vec![triple(variable("e"), &key, variable(&value))]),
-                    )),
-                    expression: vec![if extreme == Extreme::Max {
-                        OrderExpression::Desc(by)
-                    } else {
-                        OrderExpression::Asc(by)
-                    }],
-                };
-                let project = GraphPattern::Project {
-                    inner: Box::new(ordered),
-                    variables: vec![variable("e")],
-                };
-                Ok(select(GraphPattern::Slice {
-                    inner: Box::new(project),
-                    start: 0,
-                    length: Some(1),
-                }))
+                let edge = bgp(vec![triple(variable("e"), &key, variable(&value))]);
+                let ordered = order_by(join(set, edge), variable(&value).into(), extreme);
+                Ok(select(first(project(ordered, vec![variable("e")]))))
             }
             "VerifyStr" | "VerifyNum" | "VerifyYear" | "VerifyDate" => {
                 let wanted = self.wanted(at, function.trim_start_matches("Verify"), 0)?;
                 let (end, condition) = wanted.end("w");
                 let value = self.value(self.on(at, 0), &end)?;
-                Ok(ask(filter(value, condition.into_iter().collect())))
+                Ok(ask(filter_all(value, condition)))
             }
             "QueryRelation" => {
                 let (first, second) = (
@@ -321,12 +297,11 @@ impl<'p> QueryBuilder<'p> {
             triple(variable(&statement), &relation(QUALIFIER, key), end.clone())
         });
         triples.extend(ends);
-        filter(
+        filter_all(
             bgp(triples),
             qualifiers
                 .iter()
-                .filter_map(|(_, (_, condition))| condition.clone())
-                .collect(),
+                .filter_map(|(_, (_, condition))| condition.clone()),
         )
     }
 
@@ -366,7 +341,7 @@ impl<'p> QueryBuilder<'p> {
                     .wanted(at, function.trim_start_matches("Filter"), 1)?
                     .end(&value);
                 let fact = self.fact(variable(of).into(), key, end, qualifiers);
-                let own = filter(fact, condition.into_iter().collect());
+                let own = filter_all(fact, condition);
                 Ok(join(self.set(self.on(at, 0), of, &[])?, own))
             }
             "QFilterStr" | "QFilterNum" | "QFilterYear" | "QFilterDate" => {
@@ -400,14 +375,8 @@ impl<'p> QueryBuilder<'p> {
                 self.set(self.on(at, 1), of, &[])?,
             )),
             "Or" => {
-                let (left, right) = (
-                    self.set(self.on(at, 0), of, &[])?,
-                    self.set(self.on(at, 1), of, &[])?,
-                );
-                Ok(GraphPattern::Union {
-                    left: Box::new(left),
-                    right: Box::new(right),
-                })
+                let left = self.set(self.on(at, 0), of, &[])?;
+                Ok(union([left, self.set(self.on(at, 1), of, &[])?]))
             }
             _ => self.wrong(at, "it gives no set"),
         }
@@ -444,7 +413,7 @@ impl<'p> QueryBuilder<'p> {
                     tail,
                     &[(qualifier.to_owned(), (end.clone(), None))],
                 );
-                let own = filter(fact, condition.into_iter().collect());
+                let own = filter_all(fact, condition);
                 Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
             }
             "QueryRelationQualifier" => {

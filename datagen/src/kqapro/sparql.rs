@@ -19,7 +19,7 @@ use kg::value::Op;
 use super::ground::{ground, walk};
 use super::value::{ProgramValue, ValueConstraint};
 use crate::Refusal;
-use crate::algebra::{filter, literal, triple};
+use crate::algebra::{filter_all, literal, triple};
 
 /// What the relative IRIs of the queries are relative to; it never leaves this file.
 const BASE: &str = "http://kqapro.invalid/";
@@ -312,7 +312,7 @@ impl Unpacker {
                 },
             }
         }
-        filter(GraphPattern::Bgp { patterns: made }, conditions)
+        filter_all(GraphPattern::Bgp { patterns: made }, conditions)
     }
 
     /// An expression over values instead of their parts.

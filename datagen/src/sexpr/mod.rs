@@ -14,7 +14,8 @@ use kg::term::{Literal, Term};
 use kg::value::{Extreme, Op};
 
 use crate::algebra::{
-    aggregate, compare, distinct, filter, iri, join, literal, select, triple, values, variable, xsd,
+    aggregate, compare, distinct, extreme_function, filter, filter_all, iri, join, literal,
+    nothing, select, triple, values, variable, xsd,
 };
 
 /// Freebase's namespace.
@@ -121,17 +122,14 @@ impl LogicalForm {
         if let Some((node, extreme)) = self.extreme() {
             let inner = aggregate(
                 self.body("y"),
-                function(extreme),
+                extreme_function(extreme),
                 false,
                 &format!("y{node}"),
                 &format!("x{node}"),
             );
             body = match body {
                 // The condition that all nodes differ holds for the extreme as well.
-                GraphPattern::Filter { expr, inner: outer } => GraphPattern::Filter {
-                    expr,
-                    inner: Box::new(join(inner, *outer)),
-                },
+                GraphPattern::Filter { expr, inner: outer } => filter(join(inner, *outer), expr),
                 other => join(inner, other),
             };
         }
@@ -158,9 +156,7 @@ impl LogicalForm {
     fn body(&self, letter: &str) -> GraphPattern {
         let name = |node: usize| format!("{letter}{node}");
         let mut triples = Vec::new();
-        let mut given = GraphPattern::Bgp {
-            patterns: Vec::new(),
-        };
+        let mut given = nothing();
         let mut conditions = Vec::new();
         for (i, node) in self.nodes.iter().enumerate() {
             match node {
@@ -198,16 +194,9 @@ impl LogicalForm {
                 conditions.push(compare(of(a), Op::Ne, of(b)));
             }
         }
-        filter(
+        filter_all(
             join(GraphPattern::Bgp { patterns: triples }, given),
             conditions,
         )
-    }
-}
-
-fn function(extreme: Extreme) -> AggregateFunction {
-    match extreme {
-        Extreme::Max => AggregateFunction::Max,
-        Extreme::Min => AggregateFunction::Min,
     }
 }

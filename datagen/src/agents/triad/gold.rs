@@ -76,7 +76,7 @@ impl Gold {
 /// A group multiplied out into groups without alternatives.
 fn alternatives(group: &PatternGroup) -> Option<Vec<PatternGroup>> {
     let beyond = !group.labels.is_empty() || !group.choices.is_empty();
-    if beyond || !group.halves.is_empty() || !group.blocks.is_empty() {
+    if beyond || !group.bounds.is_empty() || !group.blocks.is_empty() {
         return None;
     }
     let mut plain = group.clone();

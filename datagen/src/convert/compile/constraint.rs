@@ -20,11 +20,7 @@ impl Compiler<'_> {
             || view.group.differ.iter().any(|(known, term)| {
                 *known == var && self.answer != Some(var) && self.is_known(term)
             })
-            || view
-                .group
-                .ordered
-                .iter()
-                .any(|ordered| ordered.left == var || ordered.right == var)
+            || view.group.ordered.iter().any(|pair| pair.involves(var))
     }
 
     /// Whether the graph, if there is one, holds a term: what it does not hold, everything differs from.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{GraphNode, PatternGroup, Var};
+use super::query_graph::{GraphNode, PatternGroup, Var};
 
 /// Edges of a block: trying every renaming of more would take for ever, and published blocks have four.
 const MAX_EDGES: usize = 10;
@@ -18,7 +18,7 @@ pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to:
         && inner.labels.len() == outer.labels.len();
     // Anything else in either group is beyond a plain repetition.
     let plain = |group: &PatternGroup| {
-        group.unions.is_empty() && group.ordered.is_empty() && group.halves.is_empty()
+        group.unions.is_empty() && group.ordered.is_empty() && group.bounds.is_empty()
     };
     // What no tool says has to be said of both or of the outer one only, where a graph shows that it takes nothing away.
     let said = |group: &PatternGroup| group.tests.len() + group.unequal.len() + group.differ.len();
