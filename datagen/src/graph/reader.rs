@@ -244,8 +244,6 @@ impl<'v> PatternReader<'v> {
             }
             TermPattern::Literal(literal) => GraphNode::Literal(term_literal(literal)),
             TermPattern::Variable(variable) => GraphNode::Var(self.var(variable.as_str())),
-            #[allow(unreachable_patterns)]
-            _ => return Err(Refusal::OddTerm),
         })
     }
 }

@@ -257,7 +257,5 @@ pub(super) fn pattern_of(term: GroundTerm) -> TermPattern {
     match term {
         GroundTerm::NamedNode(node) => node.into(),
         GroundTerm::Literal(literal) => literal.into(),
-        #[allow(unreachable_patterns)]
-        _ => TermPattern::Variable(Variable::new_unchecked("odd")),
     }
 }

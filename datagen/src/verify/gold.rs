@@ -6,18 +6,20 @@ use kg::term::{NodeId, Term};
 use kg::{Kg, QueryAnswer};
 use toolbox::exec::Value;
 
-/// The gold query's answer by ids.
+/// The gold query's answer as node ids.
 pub(super) enum GoldAnswer {
-    /// Nodes of the graph; where it is one, `only` is its term: a computed number may happen to be a literal of the graph.
+    /// Nodes of the graph. `only` is the term of a single node: a computed number may also be a literal
+    /// of the graph.
     Set {
         nodes: Vec<NodeId>,
         only: Option<Term>,
     },
-    /// A single value that the query computed and the graph does not hold, such as a count.
+    /// A single computed value that the graph does not contain, such as a count.
     Computed(Term),
     Bool(bool),
 }
 
+/// How a program's answer compares with the gold answer; `Part` is a superset of it.
 pub(super) enum AnswerFit {
     Equal,
     Part,
@@ -56,7 +58,7 @@ impl GoldAnswer {
             }
             (Some(term), true) => Ok(Self::Computed(term.clone())),
             (Some(term), false) => Err(format!(
-                "the gold query computes terms that the graph does not hold, such as {term}"
+                "the gold query computes terms that the graph does not contain, such as {term}"
             )),
         }
     }
@@ -133,7 +135,7 @@ pub(super) fn describe(kg: &dyn Kg, value: &Value) -> String {
     }
 }
 
-/// A set in a few words.
+/// The size and the first names of a set.
 fn describe_set(kg: &dyn Kg, nodes: &[NodeId]) -> String {
     const SHOWN: usize = 5;
     let names: Vec<String> = nodes
