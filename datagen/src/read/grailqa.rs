@@ -6,8 +6,11 @@ use kg::spargebra::Query;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{Fields, question, read_records};
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion};
 use crate::sexpr::{graph_query, sexpr};
 use crate::{Error, Refusal};

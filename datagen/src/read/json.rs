@@ -7,7 +7,9 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::{Each, Likeness, Sample, file};
+use super::file;
+use super::reader::Each;
+use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 

@@ -9,8 +9,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{Fields, bad, get, question, read_records};
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 

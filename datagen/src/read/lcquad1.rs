@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{Fields, read_array};
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::Error;
 
 pub(super) struct LcQuad1;

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::Error;
 use crate::question::GoldQuestion;
 

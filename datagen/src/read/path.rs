@@ -3,10 +3,12 @@
 use std::fmt::Write;
 
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{Expression, GraphPattern};
+use kg::spargebra::algebra::GraphPattern;
 use kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
 use kg::term::Term;
 use kg::{Kg, TEXT_NAMESPACE};
+
+use crate::algebra::{differs, distinct_values, filter_all, select};
 
 /// One step of a path: a relation, walked from head to tail or against it.
 pub(super) struct Hop<'a> {
@@ -47,7 +49,7 @@ fn text_iri(text: &str) -> String {
 pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: bool) -> Query {
     let answer = Variable::new_unchecked("x");
     let mut patterns = Vec::new();
-    let mut filter: Option<Expression> = None;
+    let mut differences = Vec::new();
     for (number, (topic, hops)) in paths.iter().enumerate() {
         let topic = iri(kg, topic);
         let mut at = TermPattern::NamedNode(topic.clone());
@@ -69,37 +71,14 @@ pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: 
                 object,
             });
             if apart {
-                let equal = Expression::Equal(
-                    Box::new(Expression::Variable(variable)),
-                    Box::new(Expression::NamedNode(topic.clone())),
-                );
-                let differs = Expression::Not(Box::new(equal));
-                filter = Some(match filter {
-                    None => differs,
-                    Some(before) => Expression::And(Box::new(before), Box::new(differs)),
-                });
+                let topic = topic.clone().into();
+                differences.push(differs(variable.into(), topic));
             }
             at = next;
         }
     }
-    let mut inner = GraphPattern::Bgp { patterns };
-    if let Some(expr) = filter {
-        inner = GraphPattern::Filter {
-            expr,
-            inner: Box::new(inner),
-        };
-    }
-    let project = GraphPattern::Project {
-        inner: Box::new(inner),
-        variables: vec![answer],
-    };
-    Query::Select {
-        dataset: None,
-        pattern: GraphPattern::Distinct {
-            inner: Box::new(project),
-        },
-        base_iri: None,
-    }
+    let inner = filter_all(GraphPattern::Bgp { patterns }, differences);
+    select(distinct_values(inner, answer))
 }
 
 #[cfg(test)]

@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use kg::Kg;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::path::{Hop, query};
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
 use super::formats::LANGUAGE;
+use super::formats::SourceFormat;
 use super::json::{blank, plain, query_text, read_records};
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SampleForm, SourceFormat, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 use crate::refusal::Refusal;

@@ -1,38 +1,19 @@
-//! Puts constants for variables into a query's algebra, so that a template is filled without ever touching SPARQL text.
+//! Replaces variables by constants in a query's algebra, so that filling a template never touches
+//! SPARQL text.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
-use kg::spargebra::term::{
-    GroundTerm, Literal, NamedNode, NamedNodePattern, TermPattern, Variable,
-};
+use kg::spargebra::term::{GroundTerm, Literal, NamedNodePattern, TermPattern, Variable};
 use kg::term::Term;
 
-/// The query with constants in the place of variables, by name. `None` where a constant cannot stand (a literal as a subject, a blank node
-/// anywhere, a variable that the query assigns itself): there is no such question.
-#[must_use]
-pub fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> {
+use crate::algebra::ground;
+
+/// The query with constants in place of variables, by name. `None` if a constant is not allowed where
+/// the variable is: a literal as a subject, a blank node anywhere, a variable that the query assigns.
+pub(super) fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> {
     let constants = constants
         .iter()
-        .map(|(name, term)| {
-            let constant = match term {
-                Term::Iri(iri) => Constant::Iri(NamedNode::new_unchecked(iri.clone())),
-                Term::Literal(literal) => {
-                    Constant::Literal(match (&literal.lang, &literal.datatype) {
-                        (Some(lang), _) => Literal::new_language_tagged_literal_unchecked(
-                            literal.lexical.clone(),
-                            lang.clone(),
-                        ),
-                        (None, Some(iri)) => Literal::new_typed_literal(
-                            literal.lexical.clone(),
-                            NamedNode::new_unchecked(iri.clone()),
-                        ),
-                        (None, None) => Literal::new_simple_literal(literal.lexical.clone()),
-                    })
-                }
-                Term::Blank(_) => return None,
-            };
-            Some((name.clone(), constant))
-        })
+        .map(|(name, term)| Some((name.clone(), ground(term)?)))
         .collect::<Option<Vec<_>>>()?;
     let constants = Constants(constants);
     let mut query = query.clone();
@@ -43,15 +24,10 @@ pub fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> 
     Some(query)
 }
 
-enum Constant {
-    Iri(NamedNode),
-    Literal(Literal),
-}
-
-struct Constants(Vec<(String, Constant)>);
+struct Constants(Vec<(String, GroundTerm)>);
 
 impl Constants {
-    fn get(&self, variable: &Variable) -> Option<&Constant> {
+    fn get(&self, variable: &Variable) -> Option<&GroundTerm> {
         self.0
             .iter()
             .find(|(name, _)| name == variable.as_str())
@@ -61,8 +37,8 @@ impl Constants {
     fn subject(&self, term: &mut TermPattern) -> Option<()> {
         if let TermPattern::Variable(variable) = term {
             match self.get(variable) {
-                Some(Constant::Iri(node)) => *term = node.clone().into(),
-                Some(Constant::Literal(_)) => return None,
+                Some(GroundTerm::NamedNode(node)) => *term = node.clone().into(),
+                Some(GroundTerm::Literal(_)) => return None,
                 None => {}
             }
         }
@@ -72,8 +48,8 @@ impl Constants {
     fn object(&self, term: &mut TermPattern) {
         if let TermPattern::Variable(variable) = term {
             match self.get(variable) {
-                Some(Constant::Iri(node)) => *term = node.clone().into(),
-                Some(Constant::Literal(literal)) => *term = literal.clone().into(),
+                Some(GroundTerm::NamedNode(node)) => *term = node.clone().into(),
+                Some(GroundTerm::Literal(literal)) => *term = literal.clone().into(),
                 None => {}
             }
         }
@@ -82,8 +58,8 @@ impl Constants {
     fn name(&self, name: &mut NamedNodePattern) -> Option<()> {
         if let NamedNodePattern::Variable(variable) = name {
             match self.get(variable) {
-                Some(Constant::Iri(node)) => *name = node.clone().into(),
-                Some(Constant::Literal(_)) => return None,
+                Some(GroundTerm::NamedNode(node)) => *name = node.clone().into(),
+                Some(GroundTerm::Literal(_)) => return None,
                 None => {}
             }
         }
@@ -190,18 +166,12 @@ impl Constants {
         Some(())
     }
 
-    /// Rows of VALUES that agree with the constants, without their columns.
+    /// Keeps the rows of VALUES that agree with the constants, without the columns of the constants.
     fn values(&self, variables: &mut Vec<Variable>, bindings: &mut Vec<Vec<Option<GroundTerm>>>) {
         let fixed: Vec<(usize, GroundTerm)> = variables
             .iter()
             .enumerate()
-            .filter_map(|(column, variable)| {
-                let term = match self.get(variable)? {
-                    Constant::Iri(node) => GroundTerm::NamedNode(node.clone()),
-                    Constant::Literal(literal) => GroundTerm::Literal(literal.clone()),
-                };
-                Some((column, term))
-            })
+            .filter_map(|(column, variable)| Some((column, self.get(variable)?.clone())))
             .collect();
         if fixed.is_empty() {
             return;
@@ -226,8 +196,8 @@ impl Constants {
     fn expression(&self, expression: &mut Expression) -> Option<()> {
         match expression {
             Expression::Variable(variable) => match self.get(variable) {
-                Some(Constant::Iri(node)) => *expression = node.clone().into(),
-                Some(Constant::Literal(literal)) => *expression = literal.clone().into(),
+                Some(GroundTerm::NamedNode(node)) => *expression = node.clone().into(),
+                Some(GroundTerm::Literal(literal)) => *expression = literal.clone().into(),
                 None => {}
             },
             Expression::Bound(variable) => {

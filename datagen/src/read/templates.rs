@@ -9,11 +9,11 @@ use kg::{Kg, QueryAnswer, QueryLimits, parse_query};
 use serde::Deserialize;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
+use super::reader::{Each, QuestionReader, ReadOptions, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use super::substitute::substitute;
-use super::{
-    Each, Likeness, QuestionReader, ReadOptions, ReadRequest, Sample, SampleForm, SourceFormat,
-    file,
-};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, hash};
 

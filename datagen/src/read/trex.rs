@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{blank, get, missing, read_records, texts, topics};
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 

@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::read_records;
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use super::trex::slot;
-use super::{Each, Likeness, QuestionReader, ReadRequest, Sample, SourceFormat, file};
 use crate::Error;
 
 pub(super) struct ZeroShotRe;
