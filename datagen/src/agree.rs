@@ -21,7 +21,7 @@ const GRAPHS: u64 = 4;
 
 /// What the front ends of one question have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Agreement {
+enum Agreement {
     /// They convert to the same program.
     Program,
     /// They convert, and their queries answer the same on every graph made from the first of them.
@@ -116,8 +116,7 @@ pub fn agreements(fronts: &[(String, Vec<GoldQuestion>)], seed: u64) -> Agreemen
 }
 
 /// Compares the front ends of one question.
-#[must_use]
-pub fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
+fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
     let mut programs = Vec::new();
     let mut queries = Vec::new();
     let mut refused = Vec::new();

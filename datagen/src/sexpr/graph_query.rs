@@ -4,7 +4,7 @@ use kg::spargebra::Query;
 use kg::value::{Extreme, Op};
 use serde_json::Value;
 
-use super::{FormNode, LogicalForm, NodeFunction, literal_of};
+use super::logical_form::{FormNode, LogicalForm, NodeFunction, literal_of};
 
 /// The query that a graph query says.
 ///

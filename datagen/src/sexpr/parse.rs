@@ -1,6 +1,14 @@
 //! S-expressions as trees of words and lists.
 
-use super::SexprError;
+/// Why an expression says nothing: what is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at character {at}")]
+pub struct SexprError {
+    /// What is wrong.
+    pub message: String,
+    /// Characters before it.
+    pub at: usize,
+}
 
 /// Lists within lists; GrailQA's deepest has seven.
 const DEPTH: usize = 64;

@@ -2,8 +2,8 @@
 
 use kg::value::{Extreme, Op};
 
-use super::parse::Tree;
-use super::{FormNode, LogicalForm, NodeFunction, SexprError, literal_of};
+use super::logical_form::{FormNode, LogicalForm, NodeFunction, literal_of};
+use super::parse::{SexprError, Tree};
 
 /// The pattern of a whole expression; its first node is the answer.
 pub(super) fn pattern(tree: &Tree) -> Result<LogicalForm, SexprError> {
