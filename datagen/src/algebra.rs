@@ -1,4 +1,4 @@
-//! Pieces of SPARQL algebra that front ends build queries from; nothing here is ever text.
+//! Builders of SPARQL algebra. Queries are never assembled from text.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{
@@ -16,7 +16,7 @@ pub(crate) fn variable(name: &str) -> Variable {
     Variable::new_unchecked(name)
 }
 
-/// An IRI as it stands.
+/// An IRI, unchecked.
 pub(crate) fn iri(iri: &str) -> NamedNode {
     NamedNode::new_unchecked(iri)
 }
@@ -45,7 +45,7 @@ pub(crate) fn triple(
     }
 }
 
-/// A term as a constant; blank nodes have none.
+/// A term as a constant; `None` for blank nodes.
 pub(crate) fn ground(term: &Term) -> Option<GroundTerm> {
     match term {
         Term::Iri(iri) => Some(self::iri(iri).into()),
@@ -54,7 +54,7 @@ pub(crate) fn ground(term: &Term) -> Option<GroundTerm> {
     }
 }
 
-/// A term as an expression; blank nodes have none.
+/// A term as an expression; `None` for blank nodes.
 pub(crate) fn constant(term: &Term) -> Option<Expression> {
     match term {
         Term::Iri(iri) => Some(self::iri(iri).into()),
@@ -63,7 +63,7 @@ pub(crate) fn constant(term: &Term) -> Option<Expression> {
     }
 }
 
-/// The unit of joining: no pattern at all.
+/// The empty pattern, which joins with anything.
 pub(crate) fn nothing() -> GraphPattern {
     GraphPattern::Bgp {
         patterns: Vec::new(),
@@ -94,7 +94,8 @@ pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     }
 }
 
-/// The variable is one of these terms; blank nodes name nothing outside their graph and are left out.
+/// The variable is one of these terms. Blank nodes have no name outside their graph and are left
+/// out.
 pub(crate) fn values(of: &str, terms: &[Term]) -> GraphPattern {
     values_of(variable(of), terms.iter().filter_map(ground))
 }
@@ -179,7 +180,7 @@ pub(crate) fn compare(left: Expression, op: Op, right: Expression) -> Expression
     }
 }
 
-/// The different values of one variable.
+/// The distinct values of one variable, by name.
 pub(crate) fn distinct(inner: GraphPattern, of: &str) -> GraphPattern {
     distinct_values(inner, variable(of))
 }
@@ -289,7 +290,7 @@ pub(crate) fn ask(pattern: GraphPattern) -> Query {
     }
 }
 
-/// The full IRI of a type of XML Schema.
+/// The full IRI of an XML Schema type.
 pub(crate) fn xsd(local: &str) -> String {
     format!("{XSD}{local}")
 }

@@ -1,5 +1,6 @@
-//! ASK (spec A.2.3 g): the last comparison of the query is judged on the set that everything else allows. Where nothing is compared, what is
-//! asked is whether something is there: some tail other than an entity that, as the graph shows, is none of them.
+//! ASK (rules A.2.3 g): the query's last comparison is judged on the set that everything else
+//! allows. If nothing is compared, the question is whether something exists: a tail other than an
+//! entity that, as the graph shows, is not among the tails.
 
 use kg::spargebra::algebra::Expression;
 use kg::term::Term;
@@ -12,7 +13,7 @@ use super::view::TreeView;
 use crate::graph::{Edge, GraphNode, PatternGroup, Var, algebra, mirrored};
 use crate::refusal::Refusal;
 
-/// What `judge` compares one edge's subject with.
+/// A `judge` call for one edge: its subject, and what it compares the subject with.
 struct Judgement {
     edge: usize,
     iri: String,
@@ -20,12 +21,12 @@ struct Judgement {
     relation: String,
     op: Op,
     value: RightSide,
-    /// The entity that stands for nothing in a judgement of existence.
+    /// The entity that a judgement of existence compares with.
     other: Option<Arg>,
 }
 
 impl Judgement {
-    /// As what it is left out when another judgement is tried.
+    /// The constraint to leave out when another judgement is tried.
     fn constraint(&self, group: &PatternGroup) -> OptionalConstraint {
         let kind = match self.value {
             RightSide::Constant(_) | RightSide::Set(_) => JudgementKind::Compared,
@@ -39,11 +40,12 @@ impl Judgement {
 /// The right side of a judgement.
 enum RightSide {
     Constant(Arg),
-    /// A set from a part of the query that nothing else joins with the subject; the tool takes it where it is one value.
+    /// A set from a part of the query that nothing else connects with the subject. The tool needs
+    /// it to be one value.
     Set(Var),
-    /// Such a set of any size: the subject is first narrowed to what leads into it.
+    /// Such a set of any size: the subject is first narrowed to the nodes that lead into it.
     Within(Var),
-    /// No comparison: that there is a tail at all.
+    /// No comparison: whether a tail exists.
     Nothing,
 }
 
@@ -64,7 +66,8 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<A
         .filter_map(|i| judged(compiler, group, i).transpose())
         .collect::<Result<_, _>>()?;
     judged.extend(existing(compiler, group)?);
-    // Constants first: a set on the right side has to be a single value. Existence last.
+    // Constants come first, because a set on the right side must be a single value; existence comes
+    // last.
     judged.sort_by_key(|last| match last.value {
         RightSide::Constant(_) => 0,
         RightSide::Set(_) => 1,
@@ -123,7 +126,8 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<A
     Err(reason)
 }
 
-/// Whether something that the query names is of a class: along the relation to classes, which no list shows but `judge` takes.
+/// Whether a node of the query has a class. The class relation is not listed, but `judge` accepts
+/// it.
 fn of_class(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Refusal> {
     let [(node, relation, class)] = group.typed.as_slice() else {
         return Err(Refusal::HiddenRelation);
@@ -148,7 +152,7 @@ fn of_class(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Re
     ))
 }
 
-/// The judgements that something is there: a tail, or one within a set.
+/// Judgements of existence: a tail, or a tail within a set.
 fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgement>, Refusal> {
     let entity = group
         .edges
@@ -188,7 +192,7 @@ fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgeme
         } else {
             RightSide::Within(*var)
         };
-        // What planners never see, such as a label that is only shown, is judged by nothing.
+        // A relation that planners never see, such as a label to display, cannot be judged.
         let Ok(relation) = compiler.names.relation(&step.relation) else {
             continue;
         };
@@ -206,7 +210,7 @@ fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgeme
     Ok(found)
 }
 
-/// The comparison that an edge is, if it is one.
+/// The judgement of an edge, if the edge is a comparison.
 fn judged(
     compiler: &Compiler<'_>,
     group: &PatternGroup,
@@ -249,14 +253,14 @@ fn judged(
     }))
 }
 
-/// What the query says of the judgement; nothing where entities are compared.
+/// What the query requires of the judgement; `None` if it compares entities.
 fn requirement(
     group: &PatternGroup,
     last: &Judgement,
     value: &Arg,
 ) -> Option<ComparisonRequirement> {
     if last.other.is_some() {
-        // Any tail will do.
+        // Any tail is enough.
         return Some(ComparisonRequirement::Tests {
             tests: Vec::new(),
             others: Vec::new(),
@@ -305,7 +309,7 @@ fn requirement(
     }
 }
 
-/// What the rest of the query says an attribute is to be compared with.
+/// The operator and the right side for an attribute, from the rest of the query.
 fn against(compiler: &Compiler<'_>, group: &PatternGroup, var: Var) -> Option<(Op, RightSide)> {
     let mut comparisons = group
         .comparisons
@@ -385,7 +389,7 @@ fn sides(
     let set = match &last.subject {
         GraphNode::Var(var) if facts.is_empty() => compiler.select(&rest, *var, None)?,
         GraphNode::Entity(iri) => {
-            // Facts about the entity: all but the last as constraints on it.
+            // Facts about the entity: all but the last become constraints on it.
             let mut set = Arg::Name(compiler.names.iri(iri)?);
             for index in facts {
                 let other = judged(compiler, &rest, index)?

@@ -1,8 +1,9 @@
-//! Traversal (spec A.2.3): one conjunctive group to calls.
+//! Traversal (rules A.2.3): compiles one conjunctive group into calls.
 //!
-//! The tree is rooted at the node whose set is wanted. A set comes from the best start and is narrowed at every node it passes by all
-//! that is local there, in the canonical order: entity constraints and branches, comparisons, classes, out-and-back paths. As every node's set
-//! holds exactly the values that its side of the tree allows, the root's set is exact.
+//! The tree is rooted at the node whose set is wanted. A set comes from the best start. At every
+//! node on the way it is narrowed by everything local, in canonical order: entity constraints and
+//! branches, comparisons, classes, out-and-back paths. The set of every node contains exactly the
+//! values that its side of the tree allows, so the root's set is exact.
 
 mod constraint;
 mod outward;
@@ -24,20 +25,20 @@ use crate::refusal::Refusal;
 /// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
 const BRANCH_SIZE: usize = 1_000;
 
-/// Something that may be left out where the result stays the same.
+/// A constraint that may be left out if the result stays the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OptionalConstraint {
     /// A class constraint.
     Class(Var, String),
-    /// That an edge exists, by its order.
+    /// The existence of an edge, by its order.
     Exists(usize),
-    /// An interval of a variable: vacuous where nothing bears either end.
+    /// An interval of a variable; it has no effect if no node has either end.
     Interval(Var),
     /// One alternative of an edge, by its order.
     Step(usize, PathStep),
     /// One branch of a union, by the order of its first edge.
     Branch(usize),
-    /// What an ASK would be judged by: the edge by its order, and how.
+    /// The judgement of an ASK by an edge, given by its order, and how.
     Judgement(usize, JudgementKind),
 }
 
@@ -46,9 +47,9 @@ pub(super) enum OptionalConstraint {
 pub(super) enum JudgementKind {
     /// The tail is compared.
     Compared,
-    /// The tail is one of a set.
+    /// The tail is in a set.
     Within,
-    /// There is a tail.
+    /// A tail exists.
     Exists,
 }
 
@@ -56,29 +57,29 @@ pub(super) enum JudgementKind {
 pub(super) struct Compiler<'a> {
     pub names: CallNames<'a>,
     pub topics: &'a [Term],
-    /// What to leave out.
+    /// Constraints to leave out.
     pub without: &'a BTreeSet<OptionalConstraint>,
-    /// What could be left out.
+    /// Constraints that could be left out.
     pub optional: Vec<OptionalConstraint>,
     pub calls: Vec<Call>,
     pub classes: Vec<Term>,
-    /// Nodes to start from that the query names by a literal only.
+    /// Start nodes that the query identifies only by a literal.
     pub found: Vec<Term>,
     pub next: u32,
-    /// What the comparisons of the program are requirement to on a graph.
+    /// What the query requires of the comparisons.
     pub checks: Vec<ComparisonCheck>,
-    /// Writes literals as the query does, not as short as they can be.
+    /// Whether literals are written as the query writes them, not as short as possible.
     pub verbatim: bool,
-    /// The extreme is what MAX or MIN gives.
+    /// Whether the extreme comes from MAX or MIN.
     pub aggregated: bool,
-    /// What ORDER BY sorts by.
+    /// The ORDER BY key.
     pub key: Option<Expression>,
     answer: Option<Var>,
     extreme: Option<(Var, Extreme)>,
-    /// Narrowed sets of nodes passed.
+    /// The narrowed sets of the nodes visited.
     pub sets: BTreeMap<Var, Arg>,
     closed: BTreeSet<usize>,
-    /// Inside the other side of a comparison between variables.
+    /// Whether the right side of a comparison between variables is being compiled.
     comparing: bool,
 }
 
@@ -117,7 +118,7 @@ impl<'a> Compiler<'a> {
         result
     }
 
-    /// A call that walks or compares along a relation, behind the relation list of its set.
+    /// Emits the relation list of a set, then a call that follows one of its relations.
     pub(super) fn along(&mut self, tool: Tool, set: &Arg, rest: Vec<Arg>) -> Arg {
         self.calls
             .push(Call::new(Tool::GetRelation, vec![set.clone()], self.next));
@@ -126,7 +127,7 @@ impl<'a> Compiler<'a> {
         self.emit(tool, args)
     }
 
-    /// Union or intersection, in chunks where a call takes no more.
+    /// Union or intersection, in chunks if there are too many sets for one call.
     pub(super) fn combine(&mut self, tool: Tool, sets: Vec<Arg>) -> Arg {
         let mut sets = sets.into_iter();
         let mut chunk: Vec<Arg> = sets.by_ref().take(MAX_SET_ARGS).collect();
@@ -171,7 +172,7 @@ impl<'a> Compiler<'a> {
         Ok(self.combine(Tool::Union, results))
     }
 
-    /// The answer's set of a group.
+    /// The set of the answer in a group.
     pub(super) fn select(
         &mut self,
         group: &PatternGroup,
@@ -281,7 +282,7 @@ impl<'a> Compiler<'a> {
         Ok(set)
     }
 
-    /// What no tree rooted at the answer can hold.
+    /// Rejects what a tree rooted at the answer cannot represent.
     fn check(&self, view: &TreeView<'_>, answer: Var) -> Result<(), Refusal> {
         if !view.closing.is_empty() && self.names.kg.is_none() {
             return Err(Refusal::Cycle);
@@ -297,7 +298,7 @@ impl<'a> Compiler<'a> {
                 return Err(Refusal::Filter);
             }
         }
-        // A union at a variable that nothing else joins would be lost.
+        // A union at a variable that nothing else connects would be lost.
         let anchored = |branches: &Vec<PatternGroup>| {
             here.iter()
                 .any(|&var| branches.iter().any(|branch| branch.mentions(var)))
@@ -316,7 +317,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The set of a node: all values that everything but the edge `via` allows.
+    /// The set of a node: all values that everything except the edge `via` allows.
     pub(super) fn set(
         &mut self,
         view: &TreeView<'_>,
@@ -334,7 +335,7 @@ impl<'a> Compiler<'a> {
         Ok(set)
     }
 
-    /// The set that a start brings to a node.
+    /// The set at a node that a start leads to.
     fn enter(&mut self, view: &TreeView<'_>, node: Var, start: &Start) -> Result<Arg, Refusal> {
         match start.entry {
             StartEntry::Edge(edge) => {
@@ -383,7 +384,8 @@ impl<'a> Compiler<'a> {
         Ok(self.emit(Tool::GetEntityByType, vec![Arg::Name(name)]))
     }
 
-    /// The entities with a label: themselves where a graph knows them, else the candidates for the mention.
+    /// The entities with a label: the nodes themselves if there is a graph, otherwise the
+    /// candidates for the mention.
     fn labelled(&mut self, label: &Literal) -> Result<Arg, Refusal> {
         if let Some(kg) = self.names.kg {
             let literal = kg
@@ -415,8 +417,9 @@ impl<'a> Compiler<'a> {
         ))
     }
 
-    /// Narrows a node's set by all that is local there, but for what it came from and the edges `without`. Where only the way back
-    /// counts (`inner`), a lone out-and-back path needs no closing intersection here.
+    /// Narrows a node's set by everything local except the constraint it came from and the edges
+    /// `without`. If only the way back counts (`inner`), a single out-and-back path needs no
+    /// closing intersection.
     fn narrow(
         &mut self,
         view: &TreeView<'_>,

@@ -1,5 +1,5 @@
-//! Grounding: a graph says which relations an edge with a variable predicate and one bound end can stand for, and which intervals say
-//! nothing in it.
+//! Grounding: a graph decides which relations an edge with a variable predicate and one constant
+//! end stands for, and which intervals have no effect.
 
 use kg::Kg;
 use kg::term::{RelId, Term};
@@ -8,13 +8,14 @@ use toolbox::limits::MAX_SET_ARGS;
 use crate::graph::{Edge, GraphNode, PathStep, PatternGroup, QueryGraph, Var};
 use crate::refusal::Refusal;
 
-/// Replaces every variable predicate by the relations that a graph offers at the edge's constant end, best supported first.
+/// Replaces every variable predicate by the relations that the graph has at the edge's constant
+/// end, best supported first.
 pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<(), Refusal> {
     let asked = [graph.form.answer(), graph.extreme.map(|(var, _)| var)];
     let mut open = Vec::new();
     collect(&graph.group, &mut open);
     for (i, var) in open.iter().enumerate() {
-        // A predicate that is asked for, compared, or shared between edges is no mere wildcard.
+        // A predicate that is asked for, compared, or shared between edges is more than a wildcard.
         if asked.contains(&Some(*var))
             || open[i + 1..].contains(var)
             || spoken_of(&graph.group, *var)
@@ -28,7 +29,7 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
     ground(&mut graph.group, kg.ok_or(Refusal::VariablePredicate)?)
 }
 
-/// Drops intervals of which the graph holds neither end: they keep every node.
+/// Drops intervals neither of whose ends the graph has: they keep every node.
 pub(super) fn intervals(group: &mut PatternGroup, kg: &dyn Kg) {
     let absent = |iri: &String| kg.find(&Term::Iri(iri.clone())).is_none();
     group
@@ -41,7 +42,7 @@ pub(super) fn intervals(group: &mut PatternGroup, kg: &dyn Kg) {
         .for_each(|branch| intervals(branch, kg));
 }
 
-/// Drops alternatives that the graph cannot hold, where another one is left: their sets are empty.
+/// Drops alternatives that are empty on the graph, if another one remains.
 pub(super) fn alternatives(group: &mut PatternGroup, kg: &dyn Kg) {
     let known = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).is_some();
     for edge in &mut group.edges {
@@ -59,7 +60,7 @@ pub(super) fn alternatives(group: &mut PatternGroup, kg: &dyn Kg) {
     }
 }
 
-/// Whether a graph knows every constant of the group's edges and classes.
+/// Whether the graph contains every constant of the group's edges and classes.
 fn holds(group: &PatternGroup, known: &dyn Fn(&str) -> bool) -> bool {
     let node = |node: &GraphNode| match node {
         GraphNode::Entity(iri) => known(iri),

@@ -43,7 +43,7 @@ pub struct Context<'a> {
     pub kg: Option<&'a dyn Kg>,
     /// The data set's topic entities in order of mention; may be empty.
     pub topics: &'a [Term],
-    /// When the program drops its exclusions as it runs (rule R7).
+    /// When exclusions are dropped as the program runs (rule R7).
     pub exclude: ExcludeWhen,
 }
 

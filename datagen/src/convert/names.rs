@@ -1,4 +1,5 @@
-//! How constants and relations are written in calls: as the graph names them, or by well-known prefixes where there is no graph.
+//! How calls name constants and relations: as the graph does, or by well-known prefixes without a
+//! graph.
 
 use kg::Kg;
 use kg::term::{Literal, Term, XSD};
@@ -6,7 +7,7 @@ use kg::term::{Literal, Term, XSD};
 use crate::graph::{TimeInterval, Vocabulary};
 use crate::refusal::Refusal;
 
-/// Namespaces and what stands for them in names, longest first where one begins with another.
+/// Namespaces and their prefixes in names, longest first if one begins with another.
 const NAMESPACES: &[(&str, &str)] = &[
     ("http://rdf.freebase.com/ns/", ""),
     ("http://dbpedia.org/resource/", "dbr:"),
@@ -22,7 +23,7 @@ const NAMESPACES: &[(&str, &str)] = &[
     ("http://xmlns.com/foaf/0.1/", "foaf:"),
 ];
 
-/// CallNames of one graph, or of none.
+/// Names with or without a graph.
 #[derive(Clone, Copy)]
 pub(super) struct CallNames<'a> {
     pub kg: Option<&'a dyn Kg>,
@@ -47,7 +48,7 @@ impl CallNames<'_> {
         self.node(&Term::Iri(iri.to_owned()))
     }
 
-    /// A literal as a node to walk from.
+    /// A literal to start from.
     pub(super) fn literal(&self, literal: &Literal) -> Result<String, Refusal> {
         self.node(&Term::Literal(literal.clone()))
     }
@@ -104,7 +105,7 @@ fn short(iri: &str) -> String {
     known.unwrap_or_else(|| iri.to_owned())
 }
 
-/// A literal as calls write it: numbers and dates bare, everything else as plain text.
+/// A literal as calls write it: numbers and dates without datatype, everything else as plain text.
 pub(super) fn bare(literal: &Literal) -> Literal {
     let local = literal
         .datatype

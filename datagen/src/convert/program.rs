@@ -21,13 +21,13 @@ use crate::refusal::Refusal;
 pub struct GoldProgram {
     /// Calls with full names, `ans = end(..)` last.
     pub calls: Vec<Call>,
-    /// Constants that the query keeps out of the answer by `!=` (rule R7).
+    /// Constants that the query excludes from the answer by `!=` (rule R7).
     pub exclude: Vec<Term>,
     /// The coarse shape: `ask`, `compare`, `argmax`, `argmin`, `count`, `union`, `interval`, `star`, `filter`, `class`, `chain`.
     pub shape: String,
     /// Edges from the primary start to the answer.
     pub hops: u32,
-    /// Entity constants in order of mention: the linked entities where the data set names no topics.
+    /// Entity constants in order of mention: the linked entities if the data set names no topics.
     pub constants: Vec<Term>,
     /// Literals that calls compare with.
     pub literals: Vec<Literal>,

@@ -71,7 +71,7 @@ impl Residue<'_> {
         expressed
     }
 
-    /// Whether an edge only fetches a label to show.
+    /// Whether an edge only fetches a label for display.
     fn is_shown_label(&self, view: &TreeView<'_>, edge: &Edge) -> bool {
         let label = !edge.steps.is_empty()
             && edge

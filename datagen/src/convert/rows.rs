@@ -1,8 +1,9 @@
-//! Counting: a program counts different values, `COUNT(?x)` without DISTINCT counts solutions.
+//! Counting. A program counts distinct values; `COUNT(?x)` without DISTINCT counts solutions.
 //!
-//! LC-QuAD's `SELECT DISTINCT COUNT(?x)` is of the second kind: DISTINCT stands outside of the count. The questions ask how many *things*
-//! there are, but the published answers are those of the query as it stands, so a query is kept where both counts are the same on the graph and
-//! refused where they differ; neither is put in place of the other.
+//! LC-QuAD's `SELECT DISTINCT COUNT(?x)` is of the second kind, because DISTINCT is outside the
+//! count. The questions ask for a number of *things*, but the published answers are those of the
+//! query. A query is kept if both counts are equal on the graph, and refused if they differ.
+//! Neither count replaces the other.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, GraphPattern};
@@ -12,7 +13,7 @@ use kg::{Kg, QueryAnswer, QueryLimits};
 use crate::algebra::{aggregate_call, group_all, project, select, variable};
 use crate::refusal::Refusal;
 
-/// Whether the counting query has as many solutions as there are values of `counted`.
+/// Whether the counting query has as many solutions as `counted` has values.
 pub(super) fn are_distinct(kg: &dyn Kg, query: &Query, counted: &str) -> Result<bool, Refusal> {
     let Query::Select { pattern, .. } = query else {
         return Ok(true);
@@ -31,7 +32,7 @@ pub(super) fn are_distinct(kg: &dyn Kg, query: &Query, counted: &str) -> Result<
     }
 }
 
-/// The pattern and the aggregate of the count, behind the modifiers of a SELECT.
+/// The pattern and the aggregate of the count, inside the modifiers of a SELECT.
 fn counting(pattern: &GraphPattern) -> Option<(&GraphPattern, &AggregateExpression)> {
     match pattern {
         GraphPattern::Group {

@@ -49,7 +49,7 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// Runs the program, repaired if need be, and holds its comparisons to the query.
+    /// Runs the program, repaired if necessary, and checks its comparisons against the query.
     pub(super) fn execute(&mut self) -> Result<TrialRun<'a>, Refusal> {
         let Some(run) = self.run(&self.draft.program).or_else(|| self.repair()) else {
             return Ok(TrialRun::Fails);

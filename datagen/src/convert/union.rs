@@ -1,4 +1,5 @@
-//! Unions that are no single node's alternatives: the query is multiplied out into groups whose answers are united.
+//! Unions that are not the alternatives of a single node: the query is multiplied out into groups
+//! whose answers are united.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +9,11 @@ use super::view::TreeView;
 use crate::graph::{PatternGroup, Var};
 use crate::refusal::Refusal;
 
-/// Alternatives into which unions may be multiplied out: beyond it no program stays within the step limit.
+/// Maximum number of groups after multiplying out; beyond it no program stays within the step
+/// limit.
 const MAX_ALTERNATIVES: usize = 8;
 
-/// Takes inequalities that every branch of a union repeats out of it.
+/// Moves inequalities that all branches of a union share out of the union.
 pub(super) fn hoist(group: &mut PatternGroup) {
     for branches in &mut group.unions {
         branches.iter_mut().for_each(hoist);
@@ -31,7 +33,8 @@ pub(super) fn hoist(group: &mut PatternGroup) {
     }
 }
 
-/// Keeps the unions that are one node's alternatives, each with a start of its own, and multiplies the others out.
+/// Keeps the unions that are the alternatives of one node, each with its own start, and multiplies
+/// out the others.
 pub(super) fn multiply(
     group: PatternGroup,
     answer: Option<Var>,
@@ -47,7 +50,7 @@ pub(super) fn multiply(
     }
     let mut rest = group;
     let branches = rest.unions.remove(index);
-    // What only one branch keeps out of the answer cannot be kept out of the whole.
+    // An exclusion in only one branch cannot apply to the whole.
     if branches
         .iter()
         .any(|branch| branch.differ.iter().any(|(var, _)| Some(*var) == answer))
@@ -66,7 +69,8 @@ pub(super) fn multiply(
     Ok(all)
 }
 
-/// Whether a union shares one variable with the rest and every branch can be walked from a start of its own to it.
+/// Whether a union shares one variable with the rest, and each of its branches reaches that
+/// variable from its own start.
 fn is_local(
     group: &PatternGroup,
     index: usize,
@@ -90,7 +94,7 @@ fn is_local(
     })
 }
 
-/// Whether every part of the group hangs together with a variable.
+/// Whether every part of the group is connected with a variable.
 pub(super) fn is_connected(group: &PatternGroup, var: Var, topics: &[Term]) -> bool {
     let view = TreeView::new(group, topics);
     let here = view.component(var);

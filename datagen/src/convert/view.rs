@@ -1,4 +1,5 @@
-//! A group seen as a tree: which edges meet at a variable, where a program may start, what hangs where.
+//! A group as a tree: which edges meet at a variable, where a program can start, what is attached
+//! where.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,7 +8,7 @@ use kg::term::Term;
 
 use crate::graph::{Edge, GraphNode, PatternGroup, Var};
 
-/// What a start is made of; lower is better.
+/// The kind of a start; lower is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StartKind {
     Entity,
@@ -15,10 +16,10 @@ pub(super) enum StartKind {
     Literal,
 }
 
-/// How a set comes to a node.
+/// How a set reaches a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StartEntry {
-    /// Over an edge.
+    /// Along an edge.
     Edge(usize),
     /// From `VALUES`.
     Values(usize),
@@ -30,20 +31,20 @@ pub(super) enum StartEntry {
     Class(usize),
 }
 
-/// A place to start from.
+/// A possible start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     pub kind: StartKind,
-    /// Place among the data set's topic entities.
+    /// Position among the data set's topic entities.
     pub topic: usize,
-    /// Edges to the node it was asked for.
+    /// Edges to the requested node.
     pub distance: usize,
     order: usize,
     pub entry: StartEntry,
 }
 
 impl Start {
-    /// Topic entities first, then the longest path, then the order of mention (spec A.2.3).
+    /// Topic entities first, then the longest path, then the order of mention (rules A.2.3).
     fn key(&self) -> (StartKind, bool, Reverse<usize>, usize, usize) {
         (
             self.kind,
@@ -114,7 +115,7 @@ impl<'g> TreeView<'g> {
         &self.group.edges[index]
     }
 
-    /// Edges at a variable, but for the one it was reached over.
+    /// Edges at a variable, except those in `without`.
     pub(super) fn edges_at(&self, var: Var, without: &[usize]) -> Vec<usize> {
         self.incident.get(&var).map_or_else(Vec::new, |edges| {
             edges
@@ -140,7 +141,7 @@ impl<'g> TreeView<'g> {
         self.edge(edge).subject == GraphNode::Var(var)
     }
 
-    /// Whether nothing but one edge and comparisons speaks of a variable.
+    /// Whether a variable has one edge and otherwise only comparisons.
     pub(super) fn is_leaf(&self, var: Var) -> bool {
         let plain = |node: &GraphNode| node.var() != Some(var);
         self.edges_at(var, &[]).len() == 1
@@ -159,7 +160,7 @@ impl<'g> TreeView<'g> {
                 .all(|&edge| plain(&self.edge(edge).subject) && plain(&self.edge(edge).object))
     }
 
-    /// Unions that speak of a variable.
+    /// Unions that mention a variable.
     pub(super) fn unions_at(&self, var: Var) -> Vec<usize> {
         let speaks =
             |branches: &Vec<PatternGroup>| branches.iter().any(|branch| branch.mentions(var));
@@ -168,7 +169,7 @@ impl<'g> TreeView<'g> {
             .collect()
     }
 
-    /// Variables joined with `var` by edges.
+    /// Variables connected with `var` by edges.
     pub(super) fn component(&self, var: Var) -> BTreeSet<Var> {
         let mut seen = BTreeSet::from([var]);
         let mut open = vec![var];
@@ -210,7 +211,7 @@ impl<'g> TreeView<'g> {
             .unwrap_or(usize::MAX)
     }
 
-    /// How a set can come over one edge.
+    /// The start that reaches a variable along one edge.
     pub(super) fn start_over(&self, edge: usize, var: Var) -> Option<Start> {
         let order = self.edge(edge).order;
         let entry = StartEntry::Edge(edge);

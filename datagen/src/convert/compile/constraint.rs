@@ -1,4 +1,5 @@
-//! What narrows a set where it stands: entities it must lead to, comparisons of its attributes.
+//! Constraints that narrow a set in place: entities that it must lead to, comparisons of its
+//! attributes.
 
 use kg::term::Term;
 use kg::value::Op;
@@ -23,13 +24,15 @@ impl Compiler<'_> {
             || view.group.ordered.iter().any(|pair| pair.involves(var))
     }
 
-    /// Whether the graph, if there is one, holds a term: what it does not hold, everything differs from.
+    /// Whether the graph, if there is one, contains a term. Everything differs from a term that it
+    /// does not contain.
     fn is_known(&self, term: &Term) -> bool {
         self.names.kg.is_none_or(|kg| kg.find(term).is_some())
     }
 
-    /// A branch that ends in an entity: a semi-join where it is one edge on an inner node (rule R14), else compiled from the entity
-    /// towards the node and intersected. On the answer the entity starts a branch of its own: the planner meets the second topic there.
+    /// A branch that ends in an entity. A single edge on an inner node becomes a semi-join (rule
+    /// R14); any other branch is compiled from the entity towards the node and intersected. On the
+    /// answer the entity starts its own branch, because the planner meets the second topic there.
     pub(super) fn entity_constraint(
         &mut self,
         view: &TreeView<'_>,
@@ -67,7 +70,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// Comparisons of one attribute; of alternatives, each is compared and what any of them keeps is kept.
+    /// Comparisons of one attribute. If it has alternatives, each is compared and the results are
+    /// united.
     pub(super) fn attribute(
         &mut self,
         view: &TreeView<'_>,
@@ -87,7 +91,7 @@ impl Compiler<'_> {
         Ok(self.combine(Tool::Union, kept))
     }
 
-    /// Comparisons of what one step leads to.
+    /// Comparisons of the tails of one step.
     fn compared(
         &mut self,
         view: &TreeView<'_>,
@@ -139,7 +143,7 @@ impl Compiler<'_> {
                     .iter()
                     .filter(|(known, term)| known == var && self.is_known(term))
                 {
-                    // Literals that attributes must not be are comparisons already.
+                    // Literals that attributes must not equal have become comparisons.
                     let value = self.names.node(term)?;
                     wanted.push((Op::Ne, Arg::Name(value)));
                     let constant = algebra::constant(term).ok_or(Refusal::OddTerm)?;
@@ -151,7 +155,8 @@ impl Compiler<'_> {
                         (_, true) => (mirrored(ordered.op), ordered.left),
                         _ => continue,
                     };
-                    // The other side is an attribute of its own entities; the tool refuses it where it is more than one value.
+                    // The right side is an attribute of other entities. The tool rejects it if it
+                    // has more than one value.
                     if std::mem::replace(&mut self.comparing, true) {
                         return Err(Refusal::VariableComparison);
                     }

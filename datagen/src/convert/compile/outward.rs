@@ -1,4 +1,5 @@
-//! What hangs off a node without an entity behind it: paths out and back, mere existence, edges that close a cycle.
+//! Edges that lead away from a node to no entity: paths out and back, mere existence, edges that
+//! close a cycle.
 
 use toolbox::call::Arg;
 
@@ -8,7 +9,8 @@ use crate::graph::{GraphNode, Var};
 use crate::refusal::Refusal;
 
 impl Compiler<'_> {
-    /// Whether an edge away from a node without an entity behind it constrains the node; notes what may be left out.
+    /// Whether an edge that leads to no entity constrains the node. Records the edge if it may be
+    /// left out.
     pub(super) fn counts(&mut self, view: &TreeView<'_>, node: Var, edge: usize) -> bool {
         let Some(far) = view.far(edge, node).var() else {
             return true;
@@ -53,7 +55,7 @@ impl Compiler<'_> {
         })
     }
 
-    /// With an extreme, the answer's side is walked again behind it.
+    /// Whether an edge leads to the answer. With an extreme, that side is walked again afterwards.
     fn leads_to_answer(&self, view: &TreeView<'_>, var: Var, via: usize) -> bool {
         let (Some(_), Some(answer)) = (self.extreme, self.answer) else {
             return false;
@@ -66,7 +68,8 @@ impl Compiler<'_> {
             })
     }
 
-    /// Out along an edge, narrow there, back, and intersect with where it began (rule R16).
+    /// Walks out along an edge, narrows there, walks back, and intersects with the start set (rule
+    /// R16).
     pub(super) fn out_and_back(
         &mut self,
         view: &TreeView<'_>,
@@ -90,7 +93,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// Edges that close a cycle, as intersections: with a graph only, whose verification sees whether the sets said enough.
+    /// Compiles edges that close a cycle as intersections. This needs a graph, where a check
+    /// decides whether the sets were exact.
     pub(super) fn close(
         &mut self,
         view: &TreeView<'_>,
