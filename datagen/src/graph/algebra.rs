@@ -1,5 +1,5 @@
-//! Back from groups to algebra, and what has to be known about expressions: conversion asks the graph, in SPARQL, whether what a program
-//! cannot say takes anything away there.
+//! From groups back to algebra, and rewriting of expressions. Conversion asks the graph, in SPARQL,
+//! whether the parts that a program cannot express have any effect there.
 
 use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
 use kg::spargebra::term::{
@@ -15,12 +15,12 @@ pub(crate) use crate::algebra::{
 
 use super::query_graph::{Comparison, Edge, GraphNode, PathStep, PatternGroup, TimeInterval, Var};
 
-/// The variable of a query graph's number.
+/// The variable with a query graph's number.
 pub(crate) fn variable(var: Var) -> Variable {
     Variable::new_unchecked(format!("v{var}"))
 }
 
-/// The number of a variable that [`variable`] made.
+/// The number of a variable from [`variable`].
 fn number(variable: &Variable) -> Option<Var> {
     variable
         .as_str()
@@ -28,12 +28,12 @@ fn number(variable: &Variable) -> Option<Var> {
         .and_then(|digits| digits.parse().ok())
 }
 
-/// The one variable of a comparison with a constant, wherever it stands apart.
+/// The variable of a test that is taken out of its query.
 pub(crate) fn tail() -> Variable {
     Variable::new_unchecked("t")
 }
 
-/// Replaces every variable of an expression, patterns of EXISTS apart.
+/// Replaces every variable of an expression, except in the patterns of EXISTS.
 pub(crate) fn replace(
     expression: &Expression,
     with: &mut dyn FnMut(&Variable) -> Expression,
@@ -106,7 +106,7 @@ fn end(node: &GraphNode) -> TermPattern {
     }
 }
 
-/// One edge, whose alternatives are a path.
+/// One edge; alternatives become a property path.
 pub(crate) fn along(subject: TermPattern, steps: &[PathStep], object: TermPattern) -> GraphPattern {
     let named = |step: &PathStep| NamedNode::new_unchecked(&step.relation);
     let triple = |subject, predicate: NamedNode, object| GraphPattern::Bgp {
@@ -118,7 +118,7 @@ pub(crate) fn along(subject: TermPattern, steps: &[PathStep], object: TermPatter
     };
     match steps {
         [step] if step.forward => triple(subject, named(step), object),
-        // A literal cannot stand as a subject, so the step is turned round only where the ends allow it.
+        // A literal cannot be a subject, so the step is reversed only if the ends allow it.
         [step] if !matches!(object, TermPattern::Literal(_)) => {
             triple(object, named(step), subject)
         }
@@ -145,7 +145,7 @@ pub(crate) fn along(subject: TermPattern, steps: &[PathStep], object: TermPatter
     }
 }
 
-/// Steps along any of some relations of a graph.
+/// Steps along any of a graph's relations.
 pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<PathStep> {
     let iris = relations
         .iter()
@@ -170,8 +170,9 @@ fn interval(interval: &TimeInterval) -> Expression {
     )
 }
 
-/// What a program of the group says, as a pattern over numbered variables: everything but inequalities between variables and the tests of
-/// [`PatternGroup::tests`]. A class is one through any of the graph's type relations, a label through any of its label relations.
+/// What a program of the group expresses, as a pattern over numbered variables: everything except
+/// inequalities between variables and [`PatternGroup::tests`]. A class may be given by any of the
+/// graph's class relations, a label by any of its label relations.
 pub(crate) fn pattern(kg: &dyn Kg, group: &PatternGroup) -> GraphPattern {
     let schema: &Schema = kg.schema();
     let mut whole = nothing();
@@ -228,7 +229,7 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &PatternGroup) -> GraphPattern {
     whole
 }
 
-/// The literal that a variable has to be, as a term.
+/// The literal that a variable must be, as a term.
 pub(crate) fn same_literal(test: &Expression) -> Option<&RdfLiteral> {
     match test {
         Expression::SameTerm(left, right) => match (left.as_ref(), right.as_ref()) {

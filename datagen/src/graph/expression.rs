@@ -1,5 +1,5 @@
-//! From filter expressions to annotations: comparisons, inequalities, value lists, the halves of the from/to pattern. Language tests say
-//! nothing about the graph's structure and are dropped; verification sees whether they mattered.
+//! From filter expressions to annotations: comparisons, inequalities, value lists, the halves of
+//! the from/to pattern. Language tests say nothing about the graph's structure and are set aside.
 
 use kg::spargebra::algebra::{Expression, Function, GraphPattern};
 use kg::spargebra::term::{NamedNodePattern, TermPattern};
@@ -66,14 +66,15 @@ impl PatternReader<'_> {
             Expression::FunctionCall(Function::Regex, arguments) => {
                 self.begins_with_year(expression, arguments, group)
             }
-            // A positive EXISTS keeps the solutions that the pattern joins with: as sets, the join itself.
+            // A positive EXISTS keeps the solutions that join with the pattern. For sets this is
+            // the join itself.
             Expression::Exists(pattern) => self.pattern(pattern, group),
             _ => Err(Refusal::Filter),
         }
     }
 
-    /// `regex(?date, "^1950")`: the dates of a year, which is what comparing with the year means (rule R10). A graph shows whether the
-    /// attribute's values are dates.
+    /// `regex(?date, "^1950")`: the dates of a year, like a comparison with the year (rule R10).
+    /// The graph shows whether the attribute's values are dates.
     fn begins_with_year(
         &mut self,
         whole: &Expression,
@@ -129,7 +130,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// A disjunction: half of a from/to pair, or several values of one variable.
+    /// A disjunction: half of the from/to pattern, or several values of one variable.
     fn or(
         &mut self,
         whole: &Expression,
@@ -162,7 +163,7 @@ impl PatternReader<'_> {
         }
     }
 
-    /// `?x = <a> || ?x = <b>`: one variable and the entities that it may be.
+    /// `?x = <a> || ?x = <b>`: a variable with the entities that it may equal.
     fn entities(&mut self, whole: &Expression) -> Option<(Var, Vec<Term>)> {
         let mut equal = Vec::new();
         if !equalities(whole, &mut equal) {
@@ -186,7 +187,7 @@ impl PatternReader<'_> {
         values
     }
 
-    /// A disjunction of comparisons: what holds under one of several filters is the union of what holds under each.
+    /// A disjunction of comparisons: the union of the solutions of each filter.
     fn choice(&mut self, either: &[Expression], group: &mut PatternGroup) -> Result<(), Refusal> {
         let mut branches = Vec::new();
         for expression in either {
@@ -197,7 +198,7 @@ impl PatternReader<'_> {
                 values: branch.values.clone(),
                 ..PatternGroup::default()
             };
-            // A branch that takes solutions away by anything but a comparison cannot be said once by once.
+            // A branch with anything but comparisons and values cannot be evaluated separately.
             if branch != plain {
                 return Err(Refusal::Filter);
             }
@@ -278,7 +279,7 @@ impl PatternReader<'_> {
                     _ => return Err(Refusal::Filter),
                 }
             }
-            // A year contains its dates (rule R10), so YEAR(?d) compares as ?d does with the year.
+            // A year contains its dates (rule R10), so YEAR(?d) compares like ?d with the year.
             (Operand::Var(variable) | Operand::Year(variable), Operand::Literal(value)) => {
                 let var = self.var(variable.as_str());
                 let test = self.numbered(&test);
@@ -313,7 +314,7 @@ impl PatternReader<'_> {
         Ok(())
     }
 
-    /// What `BIND(expression AS ?x)` put behind a variable.
+    /// Replaces a variable by the expression of its `BIND(expression AS ?x)`.
     fn expanded(&mut self, expression: &Expression) -> Expression {
         match expression {
             Expression::Variable(variable) => {
@@ -328,7 +329,7 @@ impl PatternReader<'_> {
     }
 }
 
-/// `a op b` read from the other side.
+/// `a op b` with the sides swapped.
 pub(crate) fn mirrored(op: Op) -> Op {
     match op {
         Op::Lt => Op::Gt,
@@ -399,7 +400,7 @@ fn equalities<'e>(
     }
 }
 
-/// Whether an expression only asks for a language, or whether something is a literal or an IRI.
+/// Whether an expression only tests languages, or whether values are literals or IRIs.
 fn is_language_test(expression: &Expression) -> bool {
     let of_variable = |arguments: &[Expression]| {
         arguments

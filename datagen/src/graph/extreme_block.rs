@@ -1,13 +1,16 @@
-//! Recognising that an inner `SELECT (MAX(?b) …)` repeats the outer pattern (GrailQA's way to write an extreme, spec A.2.2).
+//! Recognises an inner `SELECT (MAX(?b) …)` that repeats the outer pattern, which is how GrailQA
+//! writes an extreme (rules A.2.2).
 
 use std::collections::HashMap;
 
 use super::query_graph::{GraphNode, PatternGroup, Var};
 
-/// Edges of a block: trying every renaming of more would take for ever, and published blocks have four.
+/// Maximum number of edges of a block. Published blocks have four; trying every renaming of many
+/// more would take too long.
 const MAX_EDGES: usize = 10;
 
-/// Whether the block's group is the outer group under a renaming of variables that takes `from` to `to`.
+/// Whether the block's group equals the outer group under a renaming of variables that maps `from`
+/// to `to`.
 pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to: Var) -> bool {
     let same_sizes = inner.edges.len() <= MAX_EDGES
         && inner.edges.len() == outer.edges.len()
@@ -16,11 +19,11 @@ pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to:
         && inner.intervals.len() == outer.intervals.len()
         && inner.values.len() == outer.values.len()
         && inner.labels.len() == outer.labels.len();
-    // Anything else in either group is beyond a plain repetition.
+    // A plain repetition contains none of these.
     let plain = |group: &PatternGroup| {
         group.unions.is_empty() && group.ordered.is_empty() && group.bounds.is_empty()
     };
-    // What no tool says has to be said of both or of the outer one only, where a graph shows that it takes nothing away.
+    // Conditions that no tool expresses must be in both groups, or only in the outer one.
     let said = |group: &PatternGroup| group.tests.len() + group.unequal.len() + group.differ.len();
     let same_sizes = same_sizes && (said(inner) == 0 || said(inner) == said(outer));
     same_sizes
@@ -68,7 +71,7 @@ fn edges(
     false
 }
 
-/// Matches two nodes, extending the renaming; it stays one-to-one.
+/// Matches two nodes and extends the renaming, which stays one-to-one.
 fn node(a: &GraphNode, b: &GraphNode, map: &mut HashMap<Var, Var>) -> bool {
     match (a, b) {
         (GraphNode::Var(a), GraphNode::Var(b)) => match map.get(a) {

@@ -1,4 +1,5 @@
-//! What stands around the WHERE clause of a SELECT: the modifiers that become the form, the extreme and the count.
+//! The part around the WHERE clause of a SELECT: the modifiers that become the form, the extreme
+//! and the count.
 
 use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
@@ -9,7 +10,7 @@ use kg::value::Extreme;
 use super::operand::{Operand, operand};
 use crate::refusal::Refusal;
 
-/// What stands around the WHERE clause.
+/// The modifiers of a SELECT and its body.
 pub(super) struct Head<'q> {
     pub(super) answer: Option<String>,
     pub(super) count: bool,
@@ -134,8 +135,8 @@ impl<'q> Head<'q> {
                     _,
                     AggregateExpression::FunctionCall {
                         name,
-                        // A value that is cast before it is counted or compared is no longer a term
-                        // of the graph.
+                        // A value that is cast before it is counted or compared is not a term of
+                        // the graph.
                         expr: Expression::Variable(variable),
                         distinct,
                     },
@@ -158,7 +159,7 @@ impl<'q> Head<'q> {
     }
 }
 
-/// The pattern behind modifiers that change no set.
+/// The pattern inside modifiers that change no set.
 pub(super) fn unwrapped(pattern: &GraphPattern) -> &GraphPattern {
     match pattern {
         GraphPattern::Project { inner, .. }
@@ -183,7 +184,7 @@ fn order(keys: &[OrderExpression]) -> Result<(String, Extreme), Refusal> {
     }
 }
 
-/// `SELECT (MAX(?b) AS ?n) WHERE …`: output and input variable, which end, the pattern.
+/// `SELECT (MAX(?b) AS ?n) WHERE …`: output variable, input variable, extreme, pattern.
 pub(super) fn aggregate(
     pattern: &GraphPattern,
 ) -> Option<(String, String, Extreme, &GraphPattern)> {

@@ -19,7 +19,7 @@ use super::rename::{rename, substitute};
 use super::vocabulary::Vocabulary;
 use crate::refusal::Refusal;
 
-/// Normalises a query graph as its reader left it.
+/// Normalises a query graph that was just read.
 pub(super) fn normalise(
     reader: &PatternReader<'_>,
     mut graph: QueryGraph,
@@ -227,7 +227,7 @@ fn single_values(group: &mut PatternGroup, shared: &BTreeSet<Var>) -> HashMap<Va
     constants
 }
 
-/// Turns class edges, whose object may have been a variable until now, into class constraints.
+/// Turns edges to a class into class constraints; the class may have been a variable until now.
 fn take_classes(group: &mut PatternGroup, vocabulary: &Vocabulary) {
     let (mut classes, mut typed) = (Vec::new(), Vec::new());
     group

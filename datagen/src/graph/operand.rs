@@ -6,7 +6,7 @@ use kg::term::{Literal, XSD};
 
 use crate::refusal::Refusal;
 
-/// One side of a comparison, casts and `str` taken off.
+/// One side of a comparison, without casts and `str`.
 pub(super) enum Operand<'e> {
     Var(&'e Variable),
     Year(&'e Variable),
@@ -41,7 +41,7 @@ pub(super) fn operand(expression: &Expression) -> Result<Operand<'_>, Refusal> {
     }
 }
 
-/// A literal of the algebra as ours.
+/// A literal of the algebra as a literal of the graph.
 pub(crate) fn term_literal(literal: &RdfLiteral) -> Literal {
     let lexical = literal.value().to_owned();
     match literal.language() {

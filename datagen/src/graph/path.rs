@@ -100,7 +100,8 @@ impl PatternReader<'_> {
                 inner => self.path(object, inner, subject, group),
             },
             PropertyPathExpression::Sequence(first, second) => {
-                // `P31/P279*`: a class and those above it. Instances are listed by their own class only, so a graph has to judge.
+                // `P31/P279*`: a class or its superclasses. Only the direct class of an instance is
+                // indexed, so the graph must show that this makes no difference.
                 if let (
                     PropertyPathExpression::NamedNode(first),
                     PropertyPathExpression::ZeroOrMore(above),
@@ -143,7 +144,7 @@ impl PatternReader<'_> {
     }
 }
 
-/// The steps of `a|^b|c`, where every alternative is one step.
+/// The steps of `a|^b|c`, if every alternative is a single step.
 fn alternatives(path: &PropertyPathExpression, forward: bool, steps: &mut Vec<PathStep>) -> bool {
     match path {
         PropertyPathExpression::NamedNode(iri) => {

@@ -18,9 +18,9 @@ pub(super) struct PatternReader<'v> {
     pub names: HashMap<String, Var>,
     next: Var,
     pub order: usize,
-    /// What `BIND(?s AS ?x)` says is one variable.
+    /// Variables equated by `BIND(?s AS ?x)`.
     pub aliases: Vec<(Var, Var)>,
-    /// What `BIND(expression AS ?x)` computes.
+    /// Expressions computed by `BIND(expression AS ?x)`.
     pub derived: HashMap<Var, Expression>,
 }
 
@@ -50,8 +50,8 @@ impl<'v> PatternReader<'v> {
         self.next - 1
     }
 
-    /// What `COUNT(*)` counts: the only variable, or, where a graph can judge whether its attributes have one value each, the only one
-    /// that nothing points to.
+    /// The variable that `COUNT(*)` counts: the only one. If there is a graph, which can show that
+    /// attributes have one value each, it is the only one that no edge points to.
     pub(super) fn counted(&self, group: &PatternGroup) -> Result<Var, Refusal> {
         let mut vars: Vec<Var> = self.names.values().copied().collect();
         if vars.len() > 1 && self.vocabulary.has_graph() {
@@ -94,7 +94,8 @@ impl<'v> PatternReader<'v> {
                 self.pattern(left, group)?;
                 let before = self.next;
                 let mut optional = PatternGroup::default();
-                // What OPTIONAL holds never takes a solution away, so only its new variables matter; it may be beyond us otherwise.
+                // OPTIONAL never removes a solution, so only its new variables matter. Its pattern
+                // may be unsupported.
                 let _ = self.pattern(right, &mut optional);
                 group.optional.extend(before..self.next);
                 Ok(())
@@ -158,12 +159,12 @@ impl<'v> PatternReader<'v> {
             } else {
                 Refusal::GroupBy
             }),
-            // GRAPH and SERVICE, and what features of the parser may add.
+            // GRAPH, SERVICE, and constructs behind features of the parser.
             _ => Err(Refusal::Unsupported),
         }
     }
 
-    /// A nested SELECT: its own variables get numbers of their own; an extreme over it becomes a block.
+    /// A nested SELECT. Its own variables get new numbers; an extreme becomes a block.
     fn sub_select(
         &mut self,
         inner: &GraphPattern,
@@ -177,7 +178,7 @@ impl<'v> PatternReader<'v> {
         let outside = std::mem::take(&mut self.names);
         let result = match aggregate(inner) {
             Some((output, input, extreme, body)) => {
-                // The inner pattern shares nothing with the outer one but the aggregate's value.
+                // The inner pattern shares only the aggregate's value with the outer one.
                 let mut block = PatternGroup::default();
                 self.pattern(body, &mut block).map(|()| {
                     let inner = self.var(&input);
@@ -238,7 +239,7 @@ impl<'v> PatternReader<'v> {
     pub(super) fn node(&mut self, term: &TermPattern) -> Result<GraphNode, Refusal> {
         Ok(match term {
             TermPattern::NamedNode(iri) => GraphNode::Entity(iri.as_str().to_owned()),
-            // A blank node of a pattern is a variable that nothing can name.
+            // A blank node in a pattern is a variable without a name.
             TermPattern::BlankNode(blank) => {
                 GraphNode::Var(self.var(&format!("_:{}", blank.as_str())))
             }

@@ -1,4 +1,4 @@
-//! Which relations say a node's class or its name.
+//! The relations that give a node's class or name.
 
 use kg::Kg;
 use kg::term::{RDF_TYPE, RDFS_LABEL, Term};
@@ -20,7 +20,7 @@ const LABELS: &[&str] = &[
 /// Relations to a name, by local name in any namespace.
 const LABEL_LOCALS: &[&str] = &["type.object.name"];
 
-/// The relations of a graph that say class and name, or those of the published sets where there is no graph.
+/// The class and label relations of a graph, or those of the published sets if there is no graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Vocabulary {
     known: Option<(Vec<String>, Vec<String>)>,
@@ -47,7 +47,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether a graph is at hand, so that what only a run can judge may be tried.
+    /// Whether there is a graph, so that constructs which only a run can judge may be tried.
     pub(crate) fn has_graph(&self) -> bool {
         self.known.is_some()
     }

@@ -1,5 +1,5 @@
-//! Names as nodes: in KQA Pro entities and concepts go by name. With a graph at hand a name is the nodes that bear it; without one it stays a
-//! label to be found.
+//! Names as nodes. In KQA Pro, entities and concepts are referred to by name. With a graph, a name
+//! stands for the nodes with that name; without one it stays a label to be found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use kg::term::{RDFS_LABEL, Term};
 
 use crate::algebra::{iri, join, values};
 
-/// The nodes that bear exactly this name.
+/// The nodes with exactly this name.
 pub(super) fn named(kg: &dyn Kg, name: &str) -> Vec<Term> {
     kg.by_label(name)
         .into_iter()
@@ -20,8 +20,9 @@ pub(super) fn named(kg: &dyn Kg, name: &str) -> Vec<Term> {
         .collect()
 }
 
-/// Replaces label triples by the nodes that bear the label: a variable with one name and one node is that node everywhere, any other is given
-/// its nodes by VALUES. Names that nothing bears stay, and are refused later.
+/// Replaces label triples by the nodes with the label. A variable with one name and one node
+/// becomes that node everywhere; any other gets its nodes by VALUES. Unknown names stay and are
+/// refused later.
 pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
     let (Some(kg), Query::Select { pattern, .. } | Query::Ask { pattern, .. }) = (kg, query) else {
         return;
@@ -87,9 +88,9 @@ fn label(triple: &TriplePattern) -> Option<(&str, &str)> {
 
 #[derive(Default)]
 struct NameUses {
-    /// Names of variables.
+    /// The names of variables.
     names: BTreeMap<String, BTreeSet<String>>,
-    /// Variables that something other than a triple speaks of.
+    /// Variables that are used outside triples.
     kept: BTreeSet<String>,
 }
 
@@ -135,7 +136,7 @@ impl NameUses {
     }
 }
 
-/// Calls for every variable of an expression, patterns apart.
+/// Calls `each` for every variable of an expression, except in patterns.
 pub(super) fn variables(expression: &Expression, each: &mut dyn FnMut(&str)) {
     match expression {
         Expression::Variable(variable) | Expression::Bound(variable) => each(variable.as_str()),
@@ -164,7 +165,7 @@ pub(super) fn variables(expression: &Expression, each: &mut dyn FnMut(&str)) {
     }
 }
 
-/// Visits a pattern and those within it, innermost first.
+/// Visits a pattern and its sub-patterns, innermost first.
 pub(super) fn walk(pattern: &mut GraphPattern, each: &mut dyn FnMut(&mut GraphPattern)) {
     match pattern {
         GraphPattern::Join { left, right }

@@ -1,5 +1,5 @@
-//! KQA Pro's programs as queries of our graph. Its 27 functions are walked from the last one back: each adds what it says of the set that the
-//! one before it needs.
+//! KQA Pro's programs as queries. The 27 functions are processed from the last one back: each adds
+//! its condition to the set that the previous one provides.
 
 use kg::Kg;
 use kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};
@@ -17,7 +17,7 @@ use crate::algebra::{
     triple, union, variable,
 };
 
-/// Functions that join the last two branches, where a program does not say its dependencies.
+/// Functions that join the last two branches, for programs without dependencies.
 const TWO: [&str; 5] = [
     "And",
     "Or",
@@ -26,7 +26,7 @@ const TWO: [&str; 5] = [
     "QueryRelationQualifier",
 ];
 
-/// A step: function, the steps it works on, its inputs.
+/// A step: its function, the steps it works on, its inputs.
 pub(super) struct ProgramStep {
     function: String,
     on: Vec<usize>,
@@ -118,7 +118,7 @@ fn inferred_len(function: &str) -> usize {
     }
 }
 
-/// The names that the program begins with.
+/// The names that the program starts from.
 pub(super) fn found(steps: &[ProgramStep]) -> Vec<String> {
     steps
         .iter()
@@ -127,7 +127,7 @@ pub(super) fn found(steps: &[ProgramStep]) -> Vec<String> {
         .collect()
 }
 
-/// The query that a program says.
+/// The query of a program.
 pub(super) fn query(steps: &[ProgramStep], kg: Option<&dyn Kg>) -> Result<Query, String> {
     let last = steps.len().checked_sub(1).ok_or("`program` is empty")?;
     let mut query = QueryBuilder { steps, kg, next: 0 }.last(last)?;
@@ -167,7 +167,7 @@ impl<'p> QueryBuilder<'p> {
     }
 
     fn on(&self, at: usize, number: usize) -> usize {
-        // The number of dependencies was checked when the step was read, and each lies before its step.
+        // The step was read with the right number of dependencies, all of them earlier steps.
         self.steps[at].on.get(number).copied().unwrap_or(0)
     }
 
@@ -247,7 +247,7 @@ impl<'p> QueryBuilder<'p> {
         }
     }
 
-    /// What the inputs of a filter ask for, by the kind in its name.
+    /// The condition in the inputs of a filter, by the kind in the filter's name.
     fn wanted(
         &mut self,
         at: usize,
@@ -277,7 +277,7 @@ impl<'p> QueryBuilder<'p> {
         }
     }
 
-    /// A fact: the plain edge, or a statement where qualifiers are asked for.
+    /// A fact: a plain edge, or a statement if there are qualifiers.
     fn fact(
         &mut self,
         head: TermPattern,
@@ -305,7 +305,7 @@ impl<'p> QueryBuilder<'p> {
         )
     }
 
-    /// Everything that a step says of the variable `of`, and of the fact that leads there.
+    /// The conditions of a step on the variable `of`, and on the fact that leads to it.
     fn set(
         &mut self,
         at: usize,
@@ -382,7 +382,7 @@ impl<'p> QueryBuilder<'p> {
         }
     }
 
-    /// What a step that asks for a value says, the value being `end`.
+    /// The pattern of a step that asks for a value; the value is `end`.
     fn value(&mut self, at: usize, end: &TermPattern) -> Result<GraphPattern, String> {
         let head = self.fresh("e");
         let subject: TermPattern = variable(&head).into();

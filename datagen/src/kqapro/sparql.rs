@@ -1,5 +1,6 @@
-//! KQA Pro's SPARQL as a query of our graph: packed value nodes (`pred:value`, `pred:unit`, `pred:year`, `pred:date`) become literals, facts
-//! (`pred:fact_h`, `pred:fact_r`, `pred:fact_t`) become statements, names become nodes.
+//! KQA Pro's SPARQL as a query of the graph: packed value nodes (`pred:value`, `pred:unit`,
+//! `pred:year`, `pred:date`) become literals, facts (`pred:fact_h`, `pred:fact_r`, `pred:fact_t`)
+//! become statements, names become nodes.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +22,10 @@ use super::value::{ProgramValue, ValueConstraint};
 use crate::Refusal;
 use crate::algebra::{filter_all, literal, triple};
 
-/// What the relative IRIs of the queries are relative to; it never leaves this file.
+/// The base of the queries' relative IRIs; used only in this file.
 const BASE: &str = "http://kqapro.invalid/";
 
-/// What is known about a value node.
+/// The known parts of a value node.
 #[derive(Default)]
 struct ValueNode {
     value: Option<TermPattern>,
@@ -33,7 +34,7 @@ struct ValueNode {
     date: Option<TermPattern>,
 }
 
-/// What is known about a fact node.
+/// The known parts of a fact node.
 #[derive(Default)]
 struct FactNode {
     head: Option<TermPattern>,
@@ -41,7 +42,7 @@ struct FactNode {
     tail: Option<TermPattern>,
 }
 
-/// What a variable over a part of a value stands for.
+/// What a variable denotes that is bound to a part of a value.
 enum ValuePart {
     /// The amount of a quantity in a unit, or a text.
     Amount(String, String),
@@ -62,7 +63,7 @@ struct Unpacker {
 /// Reads a query.
 ///
 /// # Errors
-/// [`Refusal::Syntax`] or what no query graph holds, with what exactly.
+/// [`Refusal::Syntax`], or what a query graph cannot represent, with details.
 pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal, String)> {
     let syntax = |message: String| (Refusal::Syntax, message);
     let normal = normalise(sparql).map_err(|error| syntax(error.to_string()))?;
@@ -109,7 +110,7 @@ fn constant(node: &TermPattern) -> Option<&RdfLiteral> {
     }
 }
 
-/// The number of a literal, if that is what its datatype says.
+/// The number of a literal, if its datatype is numeric.
 fn amount(value: &RdfLiteral) -> Option<f64> {
     let numeric = value
         .datatype()
@@ -173,7 +174,7 @@ impl Unpacker {
         }
     }
 
-    /// Variables over parts of values.
+    /// Records the variables that are bound to parts of values.
     fn name_parts(&mut self) {
         for (node, packed) in &self.packed {
             let unit = || packed.unit.clone().unwrap_or_default();
@@ -187,7 +188,7 @@ impl Unpacker {
         }
     }
 
-    /// The literal that a value node is, where the query fixes it.
+    /// The literal of a value node, if the query fixes it.
     fn fixed(&self, node: &TermPattern) -> Option<Literal> {
         let packed = self.packed.get(name(node)?)?;
         if let Some(value) = packed.value.as_ref().and_then(constant) {
@@ -240,7 +241,8 @@ impl Unpacker {
             match relation.as_str() {
                 "pred:value" | "pred:unit" | "pred:date" | "pred:fact_r" | "pred:fact_t" => {}
                 "pred:year" => {
-                    // A year that is given holds for all its dates; one that is compared is compared where that is said.
+                    // A given year covers all its dates. A year that is compared is handled in the
+                    // comparison.
                     if let (Some(node), Some(value)) = (subject, constant(&one.object)) {
                         match value.value().parse() {
                             Ok(year) => {
@@ -297,7 +299,7 @@ impl Unpacker {
                             self.end(&one.object),
                         ));
                     }
-                    // The statement says it.
+                    // The statement already states it.
                     Some(key)
                         if self.facts.values().any(|fact| {
                             fact.relation.as_deref() == Some(key)
@@ -315,7 +317,7 @@ impl Unpacker {
         filter_all(GraphPattern::Bgp { patterns: made }, conditions)
     }
 
-    /// An expression over values instead of their parts.
+    /// An expression over whole values instead of their parts.
     fn expression(&self, expression: &Expression) -> Expression {
         let pair =
             |a: &Expression, b: &Expression| (Box::new(self.side(a, b)), Box::new(self.side(b, a)));

@@ -1,4 +1,5 @@
-//! Values of KQA Pro's programs and queries: texts, quantities with units, years, dates, and what it means to compare with one.
+//! Values of KQA Pro's programs and queries (texts, quantities with units, years, dates), and how
+//! they are compared.
 
 use kg::Kg;
 use kg::kqapro::{date, quantity, text, year};
@@ -14,22 +15,22 @@ use crate::algebra::{compare, literal};
 pub(super) enum ProgramValue {
     /// A text, a quantity or a date: one literal of the graph.
     Literal(Literal),
-    /// A year, which holds its dates too.
+    /// A year, which covers its dates.
     Year(i64),
 }
 
-/// What an attribute or qualifier must be.
+/// The required value of an attribute or qualifier.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ValueConstraint {
     pub op: Op,
     pub value: ProgramValue,
 }
 
-/// The end of an edge that must be so, and what has to hold of it.
+/// The end of an edge with a required value, and the condition on it.
 pub(super) type EdgeEnd = (TermPattern, Option<Expression>);
 
 impl ValueConstraint {
-    /// As the end of an edge, in a variable of this name if it is no plain constant.
+    /// The end of an edge; a variable with this name unless it is a constant.
     pub(super) fn end(&self, name: &str) -> EdgeEnd {
         let variable = Variable::new_unchecked(name);
         match (&self.value, self.op) {
@@ -41,7 +42,7 @@ impl ValueConstraint {
         }
     }
 
-    /// What holds of a variable.
+    /// The condition on a variable.
     pub(super) fn condition(&self, variable: &Variable) -> Expression {
         let left = Expression::Variable(variable.clone());
         match &self.value {
@@ -77,7 +78,8 @@ pub(super) fn time_of(value: &str) -> Option<ProgramValue> {
         .or_else(|| value.parse().ok().map(ProgramValue::Year))
 }
 
-/// A constant whose type the program does not say: what the relation leads to in the graph, and without one what it looks like.
+/// A constant whose type the program does not say: the type that the relation has in the graph,
+/// otherwise the type that it looks like.
 pub(super) fn guess(kg: Option<&dyn Kg>, relation: &str, value: &str) -> ProgramValue {
     let plain = Literal::plain(text(value));
     let candidates = [

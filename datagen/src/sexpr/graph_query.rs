@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::logical_form::{FormNode, LogicalForm, NodeFunction, literal_of};
 
-/// The query that a graph query says.
+/// The query of a graph query.
 ///
 /// # Errors
-/// The field that is missing or odd.
+/// The field that is missing or invalid.
 pub fn graph_query(value: &Value) -> Result<Query, String> {
     pattern(value).map(|pattern| pattern.query())
 }

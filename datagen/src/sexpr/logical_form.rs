@@ -14,24 +14,25 @@ use crate::algebra::{
 const NS: &str = "http://rdf.freebase.com/ns/";
 /// Freebase's relation to a class.
 const TYPE: &str = "http://rdf.freebase.com/ns/type.object.type";
-/// The zone that dates bear in GrailQA's SPARQL (and in the Freebase dump it was made on) and not in its other forms.
+/// The time zone of dates in GrailQA's SPARQL (and in its Freebase dump). Its other forms have
+/// none.
 const ZONE: &str = "-08:00";
 
-/// What a node is compared by.
+/// How a node's value is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeFunction {
-    /// It is the literal, or any value where there is none.
+    /// The value equals the literal; any value if there is no literal.
     None,
-    /// It compares with the literal.
+    /// The value compares with the literal.
     Compare(Op),
-    /// It is the greatest or smallest.
+    /// The value is the greatest or smallest.
     Extreme(Extreme),
 }
 
-/// A node of a pattern.
+/// A node of a logical form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FormNode {
-    /// Anything, of these classes.
+    /// Any node of these classes.
     Any(Vec<String>),
     /// An entity.
     Entity(String),
@@ -39,7 +40,7 @@ pub(crate) enum FormNode {
     Value(Option<Literal>, NodeFunction),
 }
 
-/// Nodes and edges, one of them asked for.
+/// Nodes and edges; one node is the answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogicalForm {
     pub nodes: Vec<FormNode>,
@@ -50,7 +51,7 @@ pub(crate) struct LogicalForm {
 }
 
 impl LogicalForm {
-    /// The algebra of the whole.
+    /// The algebra of the whole form.
     pub(crate) fn query(&self) -> Query {
         let mut body = self.body("x");
         if let Some((node, extreme)) = self.extreme() {
@@ -62,7 +63,7 @@ impl LogicalForm {
                 &format!("x{node}"),
             );
             body = match body {
-                // The condition that all nodes differ holds for the extreme as well.
+                // The condition that all nodes differ also applies to the extreme.
                 GraphPattern::Filter { expr, inner: outer } => filter(join(inner, *outer), expr),
                 other => join(inner, other),
             };
@@ -86,7 +87,7 @@ impl LogicalForm {
             })
     }
 
-    /// Everything but the extreme, in variables that begin with `letter`.
+    /// Everything except the extreme. The variables begin with `letter`.
     fn body(&self, letter: &str) -> GraphPattern {
         let name = |node: usize| format!("{letter}{node}");
         let mut triples = Vec::new();
@@ -135,7 +136,7 @@ impl LogicalForm {
     }
 }
 
-/// A literal written `value^^datatype`, in quotes or not; without a datatype a number or a text.
+/// A literal written `value^^datatype`, quoted or not; without a datatype a number or a text.
 pub(crate) fn literal_of(text: &str) -> Literal {
     let (lexical, datatype) = text
         .rsplit_once("^^")

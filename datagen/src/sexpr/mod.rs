@@ -13,7 +13,7 @@ pub use parse::SexprError;
 
 use kg::spargebra::Query;
 
-/// The query that an s-expression says.
+/// The query of an s-expression.
 ///
 /// # Errors
 /// What is wrong with it.

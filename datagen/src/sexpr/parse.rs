@@ -1,19 +1,19 @@
 //! S-expressions as trees of words and lists.
 
-/// Why an expression says nothing: what is wrong, and where.
+/// What is wrong with an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} at character {at}")]
 pub struct SexprError {
     /// What is wrong.
     pub message: String,
-    /// Characters before it.
+    /// Number of characters before it.
     pub at: usize,
 }
 
-/// Lists within lists; GrailQA's deepest has seven.
+/// Maximum nesting of lists; GrailQA's deepest has seven.
 const DEPTH: usize = 64;
 
-/// A word or a list, with where it begins.
+/// A word or a list, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tree {
     Word(String, usize),
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, SexprError> {
                 }
                 _ => {
                     let mut end = start + c.len_utf8();
-                    // A text in quotes may hold blanks and parentheses.
+                    // A quoted text may contain blanks and parentheses.
                     let mut quoted = c == '"';
                     while let Some((_, (next, c))) = chars.peek().copied().filter(|(_, (_, c))| {
                         quoted || !c.is_whitespace() && !matches!(c, '(' | ')')

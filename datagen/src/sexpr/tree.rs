@@ -1,11 +1,12 @@
-//! From trees to patterns: `(AND a b)`, `(JOIN r a)`, `(JOIN (R r) a)`, `(ARGMAX a r)`, `(ARGMIN a r)`, `(COUNT a)`, `(lt r v)` and its like.
+//! From trees to logical forms: `(AND a b)`, `(JOIN r a)`, `(JOIN (R r) a)`, `(ARGMAX a r)`,
+//! `(ARGMIN a r)`, `(COUNT a)`, `(lt r v)` and the like.
 
 use kg::value::{Extreme, Op};
 
 use super::logical_form::{FormNode, LogicalForm, NodeFunction, literal_of};
 use super::parse::{SexprError, Tree};
 
-/// The pattern of a whole expression; its first node is the answer.
+/// The logical form of a whole expression; its first node is the answer.
 pub(super) fn pattern(tree: &Tree) -> Result<LogicalForm, SexprError> {
     let mut pattern = LogicalForm {
         nodes: vec![FormNode::Any(Vec::new())],
@@ -32,7 +33,7 @@ fn call(tree: &Tree) -> Option<(&str, &[Tree])> {
     }
 }
 
-/// Holds a node to what an expression says.
+/// Adds the conditions of an expression to a node.
 fn fill(pattern: &mut LogicalForm, node: usize, tree: &Tree) -> Result<(), SexprError> {
     if let Tree::Word(word, _) = tree {
         return atom(pattern, node, word)
@@ -98,7 +99,7 @@ fn atom(pattern: &mut LogicalForm, node: usize, word: &str) -> Option<()> {
     Some(())
 }
 
-/// A relation, and whether it leads away from what it is applied to.
+/// A relation, and whether it points away from its argument.
 fn step(tree: &Tree) -> Result<(&str, bool), SexprError> {
     match (tree, call(tree)) {
         (Tree::Word(relation, _), _) => Ok((relation, true)),

@@ -18,7 +18,7 @@ use crate::graph::{PathStep, algebra};
 
 /// A member and one of its values.
 type Pair = (NodeId, NodeId);
-/// Decides whether the owners that a filter keeps are the right ones.
+/// Decides whether a filter keeps the right owners.
 type Same<'s> = &'s dyn Fn(&[NodeId]) -> bool;
 
 impl QueryWriter<'_> {
@@ -214,7 +214,7 @@ impl QueryWriter<'_> {
         spellings(op, value).into_iter().find(keeps)
     }
 
-    /// The same with a value that another set holds.
+    /// The first spelling of a comparison with a value from another set.
     pub(super) fn against(
         &self,
         pairs: &[Pair],
@@ -245,7 +245,7 @@ impl QueryWriter<'_> {
         tests.into_iter().find(keeps)
     }
 
-    /// Rule R11 on a variable: no start or one that is early enough, no end or one that is late enough.
+    /// Rule R11 on a variable: no start or an early enough one, no end or a late enough one.
     pub(super) fn overlaps(
         &mut self,
         input: &EntSet,
@@ -262,7 +262,7 @@ impl QueryWriter<'_> {
                 typed(bound, "dateTime"),
             )
         };
-        // Published queries compare with days, where a day is all that the graph knows.
+        // Published queries compare with days if the graph has only days.
         let day = |bound: &str| bound.split('T').next().unwrap_or(bound).to_owned();
         let ways = [
             (time(Op::Le, &day(&last)), time(Op::Ge, &day(&first))),

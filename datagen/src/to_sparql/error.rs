@@ -5,12 +5,12 @@ use toolbox::exec::ToolError;
 /// Why no query expresses a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Inexpressible {
-    /// The program cannot be run.
+    /// The program fails.
     #[error("step {step} of the program fails: {error}", step = step + 1)]
     Fails {
         /// The step, from 0.
         step: usize,
-        /// Why.
+        /// The tool's error.
         error: ToolError,
     },
     /// The result of a tool does not depend on triples alone.

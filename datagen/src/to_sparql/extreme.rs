@@ -16,7 +16,7 @@ use crate::algebra::{
 use crate::graph::algebra;
 
 impl QueryWriter<'_> {
-    /// The members with an extreme value, with a sub-query for the value.
+    /// The members with an extreme value; a sub-query computes the value.
     pub(super) fn extreme(
         &mut self,
         call: &Call,

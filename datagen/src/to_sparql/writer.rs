@@ -15,7 +15,7 @@ use crate::graph::{PathStep, algebra};
 /// Writes the query of one program.
 pub(super) struct QueryWriter<'a> {
     pub kg: &'a dyn Kg,
-    /// The call behind every variable with its result.
+    /// The call behind every variable, with its result.
     pub calls: Vec<(Call, Value)>,
     pub next: usize,
 }
@@ -170,7 +170,7 @@ impl QueryWriter<'_> {
         }
     }
 
-    /// One step from the first argument's set.
+    /// One step from the set of the first argument.
     fn walked(
         &mut self,
         call: &Call,
@@ -193,7 +193,7 @@ impl QueryWriter<'_> {
         Ok(algebra::join(set, algebra::along(from.into(), &step, out)))
     }
 
-    /// The relation of a call and whether it is walked as it is written.
+    /// The relation of a call, and whether it is inverted.
     pub(super) fn walk(&self, call: &Call) -> Result<WalkedRelation, Inexpressible> {
         let odd = || Inexpressible::Argument(call.to_string());
         let (name, forward) = match call.args.get(1).ok_or_else(odd)? {
@@ -210,7 +210,7 @@ impl QueryWriter<'_> {
             .iter()
             .find(|interval| interval.name == *name)
             .map(|interval| (interval.from, interval.to));
-        // As a walk, and under anything but `=`, an interval means its start (rule R11).
+        // In a walk, and with any operator but `=`, an interval stands for its start (rule R11).
         let id = match interval {
             Some((from, _)) => from,
             None => self
@@ -230,7 +230,7 @@ impl QueryWriter<'_> {
         }
     }
 
-    /// The members of a set argument as the program had them.
+    /// The members that a set argument had when the program ran.
     pub(super) fn members(&self, arg: &Arg) -> Result<EntSet, Inexpressible> {
         match arg {
             Arg::Var(index) => match self.call(*index)?.1 {
