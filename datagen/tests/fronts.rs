@@ -121,14 +121,14 @@ fn odd_expressions_are_refused_with_their_place() {
     for (text, why) in [
         ("", "no expression"),
         ("(AND a.b", "not closed"),
-        (")", "closes nothing"),
-        ("a.b)", "behind"),
+        (")", "without `(`"),
+        ("a.b)", "after"),
         ("(AND a.b)", "`AND` with 1 arguments"),
-        ("(JOIN (R a.b.c) \"x", "no end"),
+        ("(JOIN (R a.b.c) \"x", "does not end"),
         ("(FOO a.b c.d)", "FOO"),
-        ("(AND m.01 m.02)", "`m.02` cannot stand here"),
-        ("(JOIN (JOIN a.b c.d) m.01)", "a relation"),
-        ("() x", "behind"),
+        ("(AND m.01 m.02)", "`m.02` is not allowed here"),
+        ("(JOIN (JOIN a.b c.d) m.01)", "expected a relation"),
+        ("() x", "after"),
     ] {
         let error = sexpr(text).unwrap_err().to_string();
         assert!(error.contains(why), "{text}: {error}");

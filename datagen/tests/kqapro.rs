@@ -489,7 +489,7 @@ fn every_function_is_covered() {
 fn odd_programs_and_queries_are_refused_with_their_place() {
     for (program, why) in [
         (json!([]), "empty"),
-        (json!({}), "no list"),
+        (json!({}), "not a list"),
         (
             json!([{ "function": "What", "dependencies": [0], "inputs": [] }]),
             "a set is needed",
@@ -500,7 +500,7 @@ fn odd_programs_and_queries_are_refused_with_their_place() {
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "What", "dependencies": [1] }]),
-            "before it",
+            "earlier steps",
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "Dance" }]),
@@ -508,7 +508,7 @@ fn odd_programs_and_queries_are_refused_with_their_place() {
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "FilterNum", "inputs": ["height", "tall", ">"] }]),
-            "not of its kind",
+            "wrong type",
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "FilterNum", "inputs": ["height", "1 m", "=>"] }]),

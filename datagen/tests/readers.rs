@@ -301,7 +301,7 @@ fn a_file_of_another_kind_is_told_by_every_reader() {
             for (format, _) in examples().iter().filter(|(format, _)| *format != kind) {
                 let error = read(format, &path, None).unwrap_err();
                 assert!(
-                    error.contains(&format!("{kind}.file{gz}: no {format} file")),
+                    error.contains(&format!("{kind}.file{gz}: not a {format} file")),
                     "{error}"
                 );
                 assert!(

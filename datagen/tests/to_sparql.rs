@@ -309,7 +309,7 @@ fn what_no_query_says_is_told() {
         .unwrap_err()
         .to_string();
     assert!(
-        words.contains("get_candidate_entity") && words.contains("question's words"),
+        words.contains("get_candidate_entity") && words.contains("wording of the question"),
         "{words}"
     );
     let fails = say("v0 = get_tail_entity(m.lions, no.such); ans = end(v0)")

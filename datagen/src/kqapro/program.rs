@@ -35,7 +35,7 @@ pub(super) struct ProgramStep {
 
 /// Reads the steps of `program`.
 pub(super) fn steps(program: &Value) -> Result<Vec<ProgramStep>, String> {
-    let list = program.as_array().ok_or("`program` is no list")?;
+    let list = program.as_array().ok_or("`program` is not a list")?;
     let mut steps: Vec<ProgramStep> = Vec::new();
     let mut branches: Vec<usize> = Vec::new();
     for (i, step) in list.iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn steps(program: &Value) -> Result<Vec<ProgramStep>, String> {
                         .map_or_else(|| input.to_string(), str::to_owned)
                 })
                 .collect(),
-            Some(_) => return Err(wrong("`inputs` is no list")),
+            Some(_) => return Err(wrong("`inputs` is not a list")),
         };
         let inferred = match function.as_str() {
             "FindAll" | "Find" => {
@@ -87,7 +87,7 @@ pub(super) fn steps(program: &Value) -> Result<Vec<ProgramStep>, String> {
                 list.iter()
                     .map(at)
                     .collect::<Option<Vec<_>>>()
-                    .ok_or_else(|| wrong("`dependencies` are steps before it"))?
+                    .ok_or_else(|| wrong("`dependencies` must be earlier steps"))?
             }
         };
         if on.len() != inferred_len(&function) {
@@ -201,7 +201,7 @@ impl<'p> QueryBuilder<'p> {
                     other => {
                         return self.wrong(
                             at,
-                            &format!("`{other}` is none of largest, smallest, greater, less"),
+                            &format!("`{other}` is not largest, smallest, greater or less"),
                         );
                     }
                 };
@@ -273,7 +273,7 @@ impl<'p> QueryBuilder<'p> {
         };
         match value {
             Some(value) => Ok(ValueConstraint { op, value }),
-            None => self.wrong(at, "its value is not of its kind"),
+            None => self.wrong(at, "its value has the wrong type"),
         }
     }
 
@@ -378,7 +378,7 @@ impl<'p> QueryBuilder<'p> {
                 let left = self.set(self.on(at, 0), of, &[])?;
                 Ok(union([left, self.set(self.on(at, 1), of, &[])?]))
             }
-            _ => self.wrong(at, "it gives no set"),
+            _ => self.wrong(at, "it does not give a set"),
         }
     }
 
@@ -431,7 +431,7 @@ impl<'p> QueryBuilder<'p> {
                 );
                 Ok(join(both, own))
             }
-            _ => self.wrong(at, "it gives no value"),
+            _ => self.wrong(at, "it does not give a value"),
         }
     }
 }

@@ -252,7 +252,7 @@ impl Unpacker {
                                 };
                                 conditions.push(wanted.condition(&Variable::new_unchecked(node)));
                             }
-                            Err(_) => self.odd = Some(format!("`{}` is no year", value.value())),
+                            Err(_) => self.odd = Some(format!("`{}` is not a year", value.value())),
                         }
                     }
                 }

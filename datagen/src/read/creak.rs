@@ -1,4 +1,5 @@
-//! Creak as the ODA study uses it: a JSON array of claims (`sentence`), each true or false (`label`), with `topic_entity`. There are no queries.
+//! Creak in the form that the ODA study uses: a JSON array of claims (`sentence`), each true or
+//! false (`label`), with `topic_entity`. There are no queries.
 
 use std::path::{Path, PathBuf};
 

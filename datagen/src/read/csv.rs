@@ -1,5 +1,7 @@
-//! Comma-separated values with a header: `question`, `sparql` (or `query`), and optionally `id`, `topic`, `answers`, `hops`, `shape`. Several topics or
-//! answers are separated by `|`. A record with answers and no query is for evaluation only. A tab or semicolon may stand for the comma. Records are read one at a time.
+//! Comma-separated values with a header: `question`, `sparql` (or `query`), and optionally `id`,
+//! `topic`, `answers`, `hops`, `shape`. Several topics or answers are separated by `|`. A record
+//! with answers but no query is for evaluation only. Tabs or semicolons also work as separators.
+//! Records are read one at a time.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +30,7 @@ const FORMAT: SourceFormat = SourceFormat {
 
 const QUERY: [&str; 2] = ["sparql", "query"];
 
-/// The character between fields, and the fields of a header.
+/// The separator, and the field names of a header.
 fn header(line: &str) -> Option<(u8, Vec<String>)> {
     let delimiter = [b',', b'\t', b';']
         .into_iter()

@@ -1,5 +1,6 @@
-//! ComplexWebQuestions: the published JSON (`ID, question, sparql, …`) and arrays of `id, question, sparql, topic, gold`. Queries are in
-//! Virtuoso's dialect and name the topics in `?x != topic`, which drops them from the answer (rule R7).
+//! ComplexWebQuestions: the published JSON (`ID, question, sparql, …`) and arrays of `id, question,
+//! sparql, topic, gold`. Queries are in Virtuoso's dialect and contain `?x != topic`, which
+//! excludes the topics from the answer (rule R7).
 
 use std::path::{Path, PathBuf};
 

@@ -25,7 +25,7 @@ pub struct SourceFormat {
 pub(super) const LANGUAGE: &str = "LANG";
 
 impl SourceFormat {
-    /// Whether the format has an option of this name.
+    /// Whether the format has this option.
     #[must_use]
     pub fn takes(&self, option: &str) -> bool {
         let language = || {

@@ -1,4 +1,5 @@
-//! GrailQA: a JSON array with `qid, question, sparql_query, level`, and the same meaning twice more as `s_expression` and `graph_query`.
+//! GrailQA: a JSON array with `qid, question, sparql_query, level`, and the same meaning also as
+//! `s_expression` and `graph_query`.
 
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ impl QuestionReader for GrailQa {
             &mut |record, number| {
                 let query = match from.option {
                     Some("sexpr") => from_field(record, "s_expression", |value| {
-                        sexpr(value.as_str().ok_or("`s_expression` is no text")?)
+                        sexpr(value.as_str().ok_or("`s_expression` is not a text")?)
                             .map_err(|error| error.to_string())
                     }),
                     Some("graph") => from_field(record, "graph_query", graph_query),
@@ -89,7 +90,7 @@ impl QuestionReader for GrailQa {
     }
 }
 
-/// The query that a field other than the SPARQL says.
+/// The query of a field other than the SPARQL.
 fn from_field(
     record: &Value,
     name: &str,

@@ -1,4 +1,5 @@
-//! What the JSON formats have in common: records in an array, or in a list of an object, whose fields go by different names.
+//! Common parts of the JSON formats: records in an array, or in a list inside an object, with
+//! fields of various names.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +14,7 @@ use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
-/// The names of a format's fields; of several names the first that a record has counts.
+/// The names of a format's fields. Of several names, the first that a record has counts.
 pub(super) struct Fields {
     pub format: &'static str,
     pub id: &'static [&'static str],
@@ -27,7 +28,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    /// How sure these fields make it that an array is of this format, of which `own` are fields that no other has.
+    /// How likely an array is in this format; `own` are fields that only this format has.
     pub(super) fn likeness(&self, sample: &Sample, own: &[&str]) -> Likeness {
         let needed = sample.array_of(&[self.question, self.sparql]);
         Likeness::of(needed, needed && own.iter().any(|field| sample.has(field)))
@@ -41,8 +42,9 @@ pub(super) fn read_array(path: &Path, fields: &Fields, each: &mut Each<'_>) -> R
     })
 }
 
-/// Reads the records of a JSON array, or of the list `wrapper` of an object, one at a time. A record that `make` cannot use is refused later;
-/// if the first one is, the whole file is of another kind.
+/// Reads the records of a JSON array, or of the list `wrapper` inside an object, one at a time. A
+/// record that `make` rejects is refused later; if the first one is rejected, the whole file is in
+/// another format.
 pub(super) fn read_records(
     path: &Path,
     wrapper: Option<&'static str>,
@@ -80,7 +82,8 @@ pub(super) fn read_records(
     }
 }
 
-/// Walks to the list of records and hands them over one by one, so that a large file is never held as a tree.
+/// Finds the list of records and passes them on one by one, so that a large file is never held as a
+/// tree.
 struct Visit<'v> {
     wrapper: Option<&'static str>,
     number: usize,
@@ -129,7 +132,7 @@ impl<'de> Visitor<'de> for &mut Visit<'_> {
     }
 }
 
-/// The list behind the wrapper's name.
+/// The list in the wrapper field.
 struct List<'l, 'v>(&'l mut Visit<'v>);
 
 impl<'de> serde::de::DeserializeSeed<'de> for List<'_, '_> {
@@ -140,7 +143,7 @@ impl<'de> serde::de::DeserializeSeed<'de> for List<'_, '_> {
     }
 }
 
-/// A record that is not in its format: read, and refused later.
+/// A record that is not in its format; it is refused later.
 pub(super) fn bad(format: &str, number: usize, message: &str) -> GoldQuestion {
     GoldQuestion {
         query: GoldQuery::Missing(Refusal::BadRecord, message.to_owned()),
@@ -148,7 +151,7 @@ pub(super) fn bad(format: &str, number: usize, message: &str) -> GoldQuestion {
     }
 }
 
-/// A question about which nothing is known yet.
+/// A question of which only the id is known.
 pub(super) fn blank(format: &str, id: String) -> GoldQuestion {
     GoldQuestion {
         id,
@@ -164,7 +167,7 @@ pub(super) fn blank(format: &str, id: String) -> GoldQuestion {
     }
 }
 
-/// The first field of these names that is there and not null.
+/// The first of these fields that exists and is not null.
 pub(super) fn get<'r>(record: &'r Value, names: &[&str]) -> Option<&'r Value> {
     names
         .iter()
@@ -172,12 +175,12 @@ pub(super) fn get<'r>(record: &'r Value, names: &[&str]) -> Option<&'r Value> {
         .find(|value| !value.is_null())
 }
 
-/// Says that one of these fields is missing.
+/// The message that one of these fields is missing.
 pub(super) fn missing(names: &[&str]) -> String {
     format!("`{}` is missing", names.join("` or `"))
 }
 
-/// A query text, or that there is none.
+/// A query text, or a note that the field is empty.
 pub(super) fn query_text(text: Option<&Value>, field: &str) -> GoldQuery {
     match text.and_then(Value::as_str).map(str::trim) {
         Some(text) if !text.is_empty() => GoldQuery::Text(text.to_owned()),
@@ -185,7 +188,7 @@ pub(super) fn query_text(text: Option<&Value>, field: &str) -> GoldQuery {
     }
 }
 
-/// One record; the error says what it lacks.
+/// Reads one record; the error names what is missing.
 pub(super) fn question(
     record: &Value,
     fields: &Fields,
@@ -244,7 +247,8 @@ pub(super) fn topics(value: &Value) -> Vec<Topic> {
     }
 }
 
-/// Answers in the forms that occur: a text, a number, a list of them, `{id: label}`, or objects with one of the known keys.
+/// Answers in all forms that occur: a text, a number, a list of them, `{id: label}`, or objects
+/// with one of the known keys.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     const KEYS: [&str; 5] = [
         "answer",

@@ -1,7 +1,9 @@
-//! Our own format: one question a line, `{"id", "question", "sparql", "topic": {id: label}, "answers"?, "shape"?, "exclude"?}`, or a JSON array of
-//! the same. Topics that the query rules out with `!=` are dropped from answers that hold something else, or where `exclude` says (`never`,
-//! `answer`, `others`, `every-step`). A record without `sparql` (or with a null or empty one) but with `answers` is for evaluation only. Lines are read one at a time, so the
-//! file may be of any size.
+//! Our own format: one question per line, `{"id", "question", "sparql", "topic": {id: label},
+//! "answers"?, "shape"?, "exclude"?}`, or a JSON array of the same. Topics that the query excludes
+//! with `!=` are dropped from answers that contain anything else, or as `exclude` says (`never`,
+//! `answer`, `others`, `every-step`). A record with `answers` but without `sparql` (or with a null
+//! or empty one) is for evaluation only. Lines are read one at a time, so the file may have any
+//! size.
 
 use std::path::{Path, PathBuf};
 
@@ -76,9 +78,9 @@ impl QuestionReader for Jsonl {
     }
 }
 
-/// A record with a query, or with answers alone.
+/// A record with a query, or with answers only.
 fn record(value: &Value, number: usize) -> Result<GoldQuestion, String> {
-    // Tables written as JSON have every field in every record, null or empty where there is nothing to say.
+    // Tables exported as JSON have every field in every record, null or empty if unused.
     let no_query = get(value, FIELDS.sparql)
         .is_none_or(|query| query.as_str().is_some_and(|text| text.trim().is_empty()));
     let mut made = if no_query && get(value, FIELDS.answers).is_some() {

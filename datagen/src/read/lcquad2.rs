@@ -1,5 +1,6 @@
-//! LC-QuAD 2: a JSON array with three wordings (`question`, `NNQT_question`, `paraphrased_question`) and two queries (`sparql_wikidata`,
-//! `sparql_dbpedia18`). `question` is null or `n/a` here and there; then the next wording stands for it.
+//! LC-QuAD 2: a JSON array with three wordings (`question`, `NNQT_question`,
+//! `paraphrased_question`) and two queries (`sparql_wikidata`, `sparql_dbpedia18`). If `question`
+//! is null or `n/a`, the next wording is used.
 
 use std::path::{Path, PathBuf};
 

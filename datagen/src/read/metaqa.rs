@@ -1,5 +1,6 @@
-//! MetaQA: `question with [topic]<TAB>answer|answer`, and one question type a line in a second file. The type is the path: from the topic
-//! along it, never coming back to the topic (the set's own convention; without it 2-hop questions are met at 62 %).
+//! MetaQA: `question with [topic]<TAB>answer|answer`, and one question type per line in a second
+//! file. The type is a path from the topic that never returns to the topic. This is the set's own
+//! convention; without it 62 % of 2-hop questions have the published answers.
 
 use std::path::{Path, PathBuf};
 
@@ -18,8 +19,8 @@ pub(super) struct MetaQa;
 const FORMAT: SourceFormat = SourceFormat {
     name: "metaqa",
     about: "MetaQA (films), 1 to 3 hops",
-    needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types beside it",
-    folder: "N-hop/vanilla/qa_SPLIT.txt with N-hop/qa_SPLIT_qtype.txt; one N-hop folder is taken as well",
+    needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types next to it",
+    folder: "N-hop/vanilla/qa_SPLIT.txt with N-hop/qa_SPLIT_qtype.txt; a single N-hop folder also works",
     example: "who directed [Kismet Road]\tMira Sol|Ivo Sol",
     options: &[],
     fronts: &[],
@@ -49,7 +50,7 @@ impl QuestionReader for MetaQa {
     }
 }
 
-/// One file of questions with its file of types.
+/// A file of questions with its file of types.
 struct QuestionFiles {
     qa: PathBuf,
     types: PathBuf,
@@ -103,7 +104,7 @@ fn questions_file(qa: &Path) -> Result<QuestionFiles, Error> {
         Error::file(
             qa,
             format!(
-                "its question types are missing: {} (or .gz) is not there",
+                "its question types are missing: there is no {} (or .gz)",
                 above.join(&name).display()
             ),
         )
@@ -175,7 +176,7 @@ fn read_part(
                 }
             }
             None => {
-                let message = format!("`{kind}` is no path of MetaQA's entity types");
+                let message = format!("`{kind}` is not a path of MetaQA's entity types");
                 record(
                     part,
                     number,
@@ -229,7 +230,8 @@ fn topic_of(question: &str) -> Option<&str> {
         .filter(|topic| !topic.is_empty())
 }
 
-/// The path that a question type names: `movie_to_director_to_movie`. Every relation leads from a film to one of its attributes.
+/// The path of a question type such as `movie_to_director_to_movie`. Every relation leads from a
+/// film to one of its attributes.
 fn hops(kind: &str) -> Option<Vec<Hop<'static>>> {
     let stations: Vec<&str> = kind.split("_to_").collect();
     let hop = |pair: &[&str]| match pair {

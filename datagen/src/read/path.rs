@@ -10,13 +10,14 @@ use kg::{Kg, TEXT_NAMESPACE};
 
 use crate::algebra::{differs, distinct_values, filter_all, select};
 
-/// One step of a path: a relation, walked from head to tail or against it.
+/// One step of a path: a relation, followed from head to tail or in reverse.
 pub(super) struct Hop<'a> {
     pub relation: &'a str,
     pub forward: bool,
 }
 
-/// The IRI of a name of a plain-text set: the graph's own node of that name, or what the loader of plain-text graphs makes of it.
+/// The IRI of a name in a plain-text set: the graph's node with that name, or the IRI that the
+/// loader of plain-text graphs gives it.
 pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
     let own = text_iri(name);
     let found = kg.and_then(|kg| {
@@ -31,7 +32,8 @@ pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
     NamedNode::new_unchecked(found.unwrap_or(own))
 }
 
-/// The namespace of text nodes, then the text, percent-encoded but for RFC 3986's unreserved characters.
+/// The namespace of text nodes, then the text, percent-encoded except for RFC 3986's unreserved
+/// characters.
 fn text_iri(text: &str) -> String {
     let mut iri = TEXT_NAMESPACE.to_owned();
     for &byte in text.as_bytes() {
@@ -45,7 +47,8 @@ fn text_iri(text: &str) -> String {
     iri
 }
 
-/// The query of one or more paths that end in the same variable. With `apart`, no variable may be the path's topic.
+/// The query of one or more paths that end in the same variable. With `apart`, no variable may
+/// equal the path's topic.
 pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: bool) -> Query {
     let answer = Variable::new_unchecked("x");
     let mut patterns = Vec::new();

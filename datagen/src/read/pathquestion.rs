@@ -18,7 +18,7 @@ pub(super) struct PathQuestion;
 
 const SHAPE: &str = "not `question<TAB>answer(answer/…)<TAB>head#relation#tail`";
 
-/// Ends a path; what follows repeats the answer.
+/// Ends a path; the answer follows again.
 const END: &str = "<end>";
 
 const FORMAT: SourceFormat = SourceFormat {
@@ -125,7 +125,7 @@ fn parse(line: &str, kg: Option<&dyn Kg>) -> Option<GoldQuestion> {
         ));
     }
     let answers = match fields.get(3) {
-        // WorldCup2014 lists all answers in a column of their own.
+        // WorldCup2014 lists all answers in a separate column.
         Some(all) => all.trim_end_matches('/'),
         None => answer
             .strip_prefix(tail)?

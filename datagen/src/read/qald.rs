@@ -54,7 +54,7 @@ impl QuestionReader for Qald {
         match (of("wikidata.json"), of("dbpedia.json")) {
             (Some(a), Some(b)) => {
                 let message = format!(
-                    "this folder holds queries for two graphs; give {} or {}",
+                    "this folder has queries for two graphs; give {} or {}",
                     a.display(),
                     b.display()
                 );
@@ -79,7 +79,7 @@ fn question(record: &Value, number: usize, language: Option<&str>) -> Result<Gol
     let wordings = record
         .get("question")
         .and_then(Value::as_array)
-        .ok_or("`question` is no list of wordings")?;
+        .ok_or("`question` is not a list of wordings")?;
     let in_language = |language: Option<&str>| {
         let fits = |wording: &&Value| {
             let own = wording.get("language").and_then(Value::as_str);

@@ -1,4 +1,5 @@
-//! QALD-10 as the ToG and ODA studies use it: a JSON array with `question, sparql, topic_entity {id: label}, answer {id: label}`.
+//! QALD-10 in the form that the ToG and ODA studies use: a JSON array with `question, sparql,
+//! topic_entity {id: label}, answer {id: label}`.
 
 use std::path::{Path, PathBuf};
 

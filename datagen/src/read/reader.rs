@@ -1,4 +1,4 @@
-//! What every reader does.
+//! The interface of a reader.
 
 use std::path::{Path, PathBuf};
 

@@ -44,11 +44,11 @@ pub(super) fn known(readers: &[Box<dyn QuestionReader>]) -> String {
 #[must_use]
 pub fn page() -> String {
     let mut page = String::from(
-        "# Formats of questions\n\nMade from the table of the readers (`kgagent datagen formats`); a test keeps it fresh.\n\n\
+        "# Formats of questions\n\nMade from the table of the readers (`kgagent datagen formats`); a test checks that it is current.\n\n\
          A source is `FORMAT=PATH` or `FORMAT:OPTION=PATH`. PATH is a file or the set's folder as published; every file may be gzipped. `#train` or\n\
-         `#heldout` behind the path takes that part of a fixed 90 / 10 split. A folder stands for all the splits it holds; name a file for one of\n\
-         them. A file of the wrong kind is an error that says which kind it looks like; a single odd record is a question that is refused with its\n\
-         reason.\n\n| format | set | option | gold query |\n|---|---|---|---|\n",
+         `#heldout` after the path reads that part of a fixed 90 / 10 split. A folder means all splits in it; name a file to read one of them.\n\
+         A file in the wrong format is an error that names the format it looks like; a single bad record becomes a question that is refused\n\
+         with a reason.\n\n| format | set | option | gold query |\n|---|---|---|---|\n",
     );
     let all = readers(&ReadOptions::default());
     // Writing to a string cannot fail.

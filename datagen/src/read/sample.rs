@@ -1,4 +1,4 @@
-//! What a file of questions looks like from its beginning: enough for every reader to say whether the file is of its kind.
+//! The beginning of a question file: enough for every reader to recognise its format.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use super::file;
 use crate::{Error, limits};
 
-/// How a file is laid out.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleForm {
     /// A JSON array of records.
     Array,
     /// A JSON object; [`Sample::wrapper`] names the field with its list of records, if it has one.
     Object,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Lines,
     /// Anything else.
     Text,
@@ -27,31 +27,32 @@ pub enum SampleForm {
 /// The beginning of a file.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// How the file is laid out.
+    /// The layout.
     pub form: SampleForm,
-    /// The field of a JSON object that holds the list of records.
+    /// The field of a JSON object that contains the list of records.
     pub wrapper: Option<String>,
-    /// The first record of a JSON file, if that is an object.
+    /// The first record of a JSON file, if it is an object.
     pub record: Option<Map<String, Value>>,
-    /// The first line that is not blank.
+    /// The first non-blank line.
     pub line: String,
-    /// Line and reason where the JSON breaks before its first record.
+    /// Line and reason if the JSON breaks before its first record.
     pub broken: Option<(usize, String)>,
 }
 
-/// How sure a reader is that a file is of its kind.
+/// How likely a file is in a reader's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
-    /// It is not: what the format needs is not there.
+    /// Something that the format needs is missing.
     No,
-    /// It has what the format needs, and other formats could say the same.
+    /// It has what the format needs; another format may fit too.
     Could,
-    /// It has what only this format has.
+    /// It has something that only this format has.
     Sure,
 }
 
 impl Likeness {
-    /// The likeness of a file that may have what the format needs, and may have what only this format has.
+    /// The likeness of a file, from whether it has what the format needs and something that only
+    /// this format has.
     pub(super) fn of(needed: bool, own: bool) -> Self {
         match (needed, own) {
             (_, true) => Self::Sure,
@@ -65,7 +66,7 @@ impl Sample {
     /// Reads the beginning of a file, gzipped or not.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let mut bytes = Vec::new();
         file::open(path)?
@@ -75,7 +76,7 @@ impl Sample {
         Ok(Self::of(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// The sample of a text, which may break off anywhere.
+    /// The sample of a text, which may end anywhere.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -94,7 +95,7 @@ impl Sample {
             return plain(SampleForm::Text, None);
         }
         let peek = Peek::default();
-        // An error of ours is how the peek stops; any other breaks the file.
+        // A data error means that the peek stopped on purpose; any other error is broken JSON.
         let stopped = serde::Deserializer::deserialize_any(
             &mut serde_json::Deserializer::from_str(text),
             Outer(&peek),
@@ -110,7 +111,8 @@ impl Sample {
                 ..plain(SampleForm::Array, record)
             };
         }
-        // A first line that is an object by itself: records a line, unless it is alone and holds the list of a published set.
+        // If the first line is a whole object, the file has one record per line, unless this line
+        // is alone and contains the list of a published set.
         let alone = file::lines(text).nth(1).is_none();
         match serde_json::from_str::<Map<String, Value>>(&line) {
             Ok(own) if !(alone && is_wrapper(wrapper.as_deref())) => {
@@ -132,13 +134,13 @@ impl Sample {
             .is_some_and(|record| record.contains_key(field))
     }
 
-    /// Whether the file is a JSON array of records that have one of each group of fields.
+    /// Whether the file is a JSON array whose first record has a field of each group.
     #[must_use]
     pub fn array_of(&self, groups: &[&[&str]]) -> bool {
         self.form == SampleForm::Array && self.has_each(groups)
     }
 
-    /// Whether the first record has one of each group of fields.
+    /// Whether the first record has a field of each group.
     #[must_use]
     pub fn has_each(&self, groups: &[&[&str]]) -> bool {
         self.record.is_some()
@@ -184,7 +186,7 @@ impl Sample {
         }
     }
 
-    /// What a file that holds no questions is, where it is a graph.
+    /// The kind of graph that the file is, if it is a graph and not a question file.
     #[must_use]
     pub fn graph(&self) -> Option<&'static str> {
         let line = self.line.as_str();
@@ -205,12 +207,12 @@ impl Sample {
     }
 }
 
-/// Fields that hold the questions of a published set.
+/// Whether a published set keeps its questions in this field.
 fn is_wrapper(name: Option<&str>) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case("questions"))
 }
 
-/// What was seen of a JSON text up to its first record.
+/// What a JSON text contains up to its first record.
 #[derive(Default)]
 struct Peek {
     wrapper: RefCell<Option<String>>,
@@ -223,7 +225,7 @@ struct Outer<'p>(&'p Peek);
 /// Visits a field of the outermost object.
 struct Field<'p>(&'p Peek, String);
 
-/// Ends the visit: what was wanted has been seen.
+/// Ends the visit early.
 fn seen<E: de::Error>() -> E {
     E::custom("seen enough")
 }

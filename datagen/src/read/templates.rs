@@ -1,5 +1,6 @@
-//! Templates: `{"id", "shape", "wordings": ["… {f} …"], "sparql", "bind"}`, one a line. `bind` is run on the graph; each of its rows gives the
-//! slots their constants, which go into the algebra of `sparql` and, by label, into one of the wordings.
+//! Templates: `{"id", "shape", "wordings": ["… {f} …"], "sparql", "bind"}`, one per line. `bind`
+//! runs on the graph. Each of its rows gives constants for the slots, which go into the algebra of
+//! `sparql` and, by label, into one of the wordings.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +67,7 @@ impl QuestionReader for Templates {
         file::each_line(from.path, &mut |number, line| {
             let wrong = |message: String| Error::line(from.path, number, message);
             let template: Template = serde_json::from_str(line)
-                .map_err(|error| wrong(format!("no template: {error}")))?;
+                .map_err(|error| wrong(format!("not a template: {error}")))?;
             let mut questions = Vec::new();
             self.fill(&template, kg, &mut questions).map_err(wrong)?;
             questions.into_iter().try_for_each(&mut *each)
@@ -108,15 +109,16 @@ impl Templates {
                 )
             })?;
         let seed = self.options.seed;
-        // A seeded order that does not depend on how many rows there are: a larger cap keeps the questions of a smaller one.
+        // A seeded order that does not depend on the number of rows: a larger limit keeps the
+        // questions of a smaller one.
         rows.sort_by_cached_key(|row| {
             let key = format!("{row:?}");
             (hash::number(seed, &template.id, &key), key)
         });
         rows.dedup();
         let first = hash::number(seed, "wording", &template.id) as usize % wordings.len();
-        // Rows come again, each in another wording, until there are as many questions as may be: what few things have is asked as often as
-        // what many have.
+        // Rows are repeated with the next wording until the limit is reached, so that relations
+        // with few instances are asked about as often as those with many.
         let turns = (0..wordings.len()).flat_map(|round| {
             rows.iter()
                 .enumerate()
@@ -136,13 +138,13 @@ impl Templates {
     }
 }
 
-/// Runs `bind`: the slots and their rows, without rows that leave a slot open.
+/// Runs `bind`: the slots and their rows, without rows that leave a slot unbound.
 fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<SlotValues>), String> {
     match kg
         .query(bind, QueryLimits::default())
         .map_err(|error| error.to_string())?
     {
-        QueryAnswer::Bool(_) => Err("an ASK binds no slot".to_owned()),
+        QueryAnswer::Bool(_) => Err("an ASK selects no slots".to_owned()),
         QueryAnswer::Rows { variables, rows } => {
             let named = |row: Vec<Option<Term>>| {
                 variables
@@ -158,13 +160,13 @@ fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<SlotValues>), Str
     }
 }
 
-/// A piece of a wording.
+/// A part of a wording.
 enum WordingPart<'a> {
     Text(&'a str),
     Slot(&'a str),
 }
 
-/// Splits a wording at its slots; the error is a slot that nothing fills.
+/// Splits a wording at its slots; the error is a slot that `bind` does not select.
 fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<WordingPart<'a>>, &'a str> {
     let mut pieces = Vec::new();
     let mut rest = wording;
@@ -183,7 +185,7 @@ fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<WordingPart<'a>>
     Ok(pieces)
 }
 
-/// One question, or nothing where a constant has no label or cannot stand in the query.
+/// One question; `None` if a constant has no label or is not allowed in the query.
 fn instance(
     template: &Template,
     kg: &dyn Kg,

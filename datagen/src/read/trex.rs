@@ -1,5 +1,5 @@
-//! T-REx as the ODA study uses it: a JSON array with `input` ("subject [SEP] relation"), `topic_entity`, `answer` and the `alias`es by which the
-//! answer also goes. There are no queries.
+//! T-REx in the form that the ODA study uses: a JSON array with `input` ("subject [SEP] relation"),
+//! `topic_entity`, `answer` and its `alias`es. There are no queries.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ const FORMAT: SourceFormat = SourceFormat {
     queries: false,
 };
 
-/// What stands between subject and relation.
+/// Separates subject and relation.
 pub(super) const SEPARATOR: &str = "[SEP]";
 
 impl QuestionReader for TRex {
@@ -58,7 +58,7 @@ impl QuestionReader for TRex {
     }
 }
 
-/// A slot to fill: the question is the input as published, its kind the relation.
+/// A slot to fill: the question is the published input, its kind is the relation.
 pub(super) fn slot(record: &Value, format: &str, number: usize) -> Result<GoldQuestion, String> {
     let input = record
         .get("input")

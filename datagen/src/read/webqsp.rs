@@ -1,6 +1,8 @@
-//! WebQSP: `{"Questions": [{QuestionId, RawQuestion, ProcessedQuestion, Parses: [{Sparql, TopicEntityMid, Answers, …}]}]}`. Of several parses the
-//! first that its annotator calls complete is taken, else the first. Queries written by hand (`#MANUAL SPARQL`) and parses that cover only a
-//! part of the question are told apart in the question's kind; they are tried like all others, and verification decides.
+//! WebQSP: `{"Questions": [{QuestionId, RawQuestion, ProcessedQuestion, Parses: [{Sparql,
+//! TopicEntityMid, Answers, …}]}]}`. Of several parses, the first one that its annotator calls
+//! complete is used, otherwise the first. Hand-written queries (`#MANUAL SPARQL`) and parses of
+//! only a part of the question have their own kind. They are tried like all others, and
+//! verification decides.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +31,7 @@ const FORMAT: SourceFormat = SourceFormat {
 };
 
 const WORDINGS: [&str; 2] = ["RawQuestion", "ProcessedQuestion"];
-/// How a query that no annotation tool made begins.
+/// The beginning of a hand-written query.
 const MANUAL: &str = "#MANUAL SPARQL";
 
 impl QuestionReader for WebQsp {
@@ -44,7 +46,8 @@ impl QuestionReader for WebQsp {
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        // The partial files hold questions that could not be annotated in full; they have no queries.
+        // The partial files contain questions that could not be fully annotated; they have no
+        // queries.
         file::of_set(path, "WebQSP.train.json, WebQSP.test.json", |name| {
             name.starts_with("webqsp") && name.ends_with(".json") && !name.contains("partial")
         })
@@ -68,7 +71,7 @@ fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
     let parses = record
         .get("Parses")
         .and_then(Value::as_array)
-        .ok_or("`Parses` is no list")?;
+        .ok_or("`Parses` is not a list")?;
     let quality = |parse: &Value| {
         parse
             .pointer("/AnnotatorComment/ParseQuality")

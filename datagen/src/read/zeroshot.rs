@@ -1,4 +1,5 @@
-//! Zero-Shot RE as the ODA study uses it: T-REx's fields, and `template_questions`, the first of which is the wording. There are no queries.
+//! Zero-Shot RE in the form that the ODA study uses: T-REx's fields, and `template_questions`, the
+//! first of which is the wording. There are no queries.
 
 use std::path::{Path, PathBuf};
 

@@ -19,7 +19,7 @@ fn pattern(value: &Value) -> Result<LogicalForm, String> {
         value
             .get(name)
             .and_then(Value::as_array)
-            .ok_or_else(|| format!("`graph_query.{name}` is no list"))
+            .ok_or_else(|| format!("`graph_query.{name}` is not a list"))
     };
     let mut pattern = LogicalForm::default();
     let mut numbers = Vec::new();
@@ -74,7 +74,7 @@ fn pattern(value: &Value) -> Result<LogicalForm, String> {
             numbers
                 .iter()
                 .position(|nid| Some(*nid) == number)
-                .ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is no node"))
+                .ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is not a node"))
         };
         let relation = edge
             .get("relation")

@@ -48,16 +48,16 @@ pub(super) fn parse(text: &str) -> Result<Tree, SexprError> {
         let tree =
             match c {
                 c if c.is_whitespace() => continue,
-                _ if done.is_some() => return Err(wrong("text behind the expression")),
+                _ if done.is_some() => return Err(wrong("text after the expression")),
                 '(' => {
                     if open.len() == DEPTH {
-                        return Err(wrong("too many lists within lists"));
+                        return Err(wrong("too many nested lists"));
                     }
                     open.push((Vec::new(), at));
                     continue;
                 }
                 ')' => {
-                    let (list, at) = open.pop().ok_or_else(|| wrong("`)` closes nothing"))?;
+                    let (list, at) = open.pop().ok_or_else(|| wrong("`)` without `(`"))?;
                     Tree::List(list, at)
                 }
                 _ => {
@@ -72,7 +72,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, SexprError> {
                         chars.next();
                     }
                     if quoted {
-                        return Err(wrong("a text in quotes has no end"));
+                        return Err(wrong("a quoted text does not end"));
                     }
                     Tree::Word(text[start..end].to_owned(), at)
                 }

@@ -37,7 +37,7 @@ fn call(tree: &Tree) -> Option<(&str, &[Tree])> {
 fn fill(pattern: &mut LogicalForm, node: usize, tree: &Tree) -> Result<(), SexprError> {
     if let Tree::Word(word, _) = tree {
         return atom(pattern, node, word)
-            .ok_or_else(|| tree.wrong(format!("`{word}` cannot stand here")));
+            .ok_or_else(|| tree.wrong(format!("`{word}` is not allowed here")));
     }
     match call(tree) {
         Some(("AND", [left, right])) => {
@@ -73,10 +73,10 @@ fn fill(pattern: &mut LogicalForm, node: usize, tree: &Tree) -> Result<(), Sexpr
             Ok(())
         }
         Some((name, arguments)) => Err(tree.wrong(format!(
-            "`{name}` with {} arguments is no function of these expressions",
+            "`{name}` with {} arguments is not a function",
             arguments.len()
         ))),
-        None => Err(tree.wrong("a list begins with a function")),
+        None => Err(tree.wrong("a list must begin with a function")),
     }
 }
 
@@ -104,7 +104,7 @@ fn step(tree: &Tree) -> Result<(&str, bool), SexprError> {
     match (tree, call(tree)) {
         (Tree::Word(relation, _), _) => Ok((relation, true)),
         (_, Some(("R", [Tree::Word(relation, _)]))) => Ok((relation, false)),
-        _ => Err(tree.wrong("a relation, or `(R relation)`, is expected")),
+        _ => Err(tree.wrong("expected a relation or `(R relation)`")),
     }
 }
 
