@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_of_entities_and_complete_is_of_questions() {
+    fn shares_count_entities_and_complete_counts_questions() {
         let nodes = |ids: &[u32]| ids.iter().map(|&id| NodeId(id)).collect::<Vec<_>>();
         let mut linking = Linking::default();
         let hops = [("hops".to_owned(), "2".to_owned())];

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_a_query_is_the_same_in_every_run() {
+    fn query_text_is_the_same_in_every_run() {
         let text = "SELECT (COUNT(?a) AS ?n) (MAX(?b) AS ?m) WHERE { ?a <http://e/p?q> ?b }";
         let parse = || GoldQuery::Algebra(Box::new(kg::parse_query(text).unwrap())).text();
         let (first, second) = (parse(), parse());

@@ -1,4 +1,4 @@
-//! Front ends of GrailQA on records of our own: what they say is the same, and a difference is found.
+//! The front ends of GrailQA on small records: they agree, and a difference is detected.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use datagen::Refusal;
@@ -59,7 +59,7 @@ fn records() -> Vec<Value> {
         .collect()
 }
 
-/// The same file by each front end.
+/// The same file, read by each front end.
 fn fronts(records: &[Value]) -> Vec<(String, Vec<GoldQuestion>)> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("grailqa_v1.0_dev.json");
@@ -77,7 +77,7 @@ fn fronts(records: &[Value]) -> Vec<(String, Vec<GoldQuestion>)> {
 }
 
 #[test]
-fn three_front_ends_say_the_same() {
+fn three_front_ends_agree() {
     let found = agreements(&fronts(&records()), 1);
     assert_eq!(
         (found.questions, found.programs + found.answers),
@@ -87,7 +87,7 @@ fn three_front_ends_say_the_same() {
 }
 
 #[test]
-fn a_front_end_that_says_something_else_is_found() {
+fn a_differing_front_end_is_detected() {
     for (at, other) in [
         (
             0,
@@ -117,7 +117,7 @@ fn a_front_end_that_says_something_else_is_found() {
 }
 
 #[test]
-fn odd_expressions_are_refused_with_their_place() {
+fn invalid_expressions_are_refused_with_their_position() {
     for (text, why) in [
         ("", "no expression"),
         ("(AND a.b", "not closed"),

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layouts_are_told_apart() {
+    fn layouts_are_distinguished() {
         for (text, form, wrapper, field) in [
             (
                 "[{\"a\": 1, \"b\": [1, 2]}, {\"a\": 2}]",

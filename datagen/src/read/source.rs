@@ -187,7 +187,7 @@ mod tests {
     use crate::split::Part;
 
     #[test]
-    fn sources_are_format_path_and_part() {
+    fn a_source_has_format_path_and_part() {
         let source: QuestionSource = "metaqa=a/b#heldout:5".parse().unwrap();
         assert_eq!(
             (source.path, source.split.part, source.split.percent),

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_no_question() {
+    fn constants_that_the_query_cannot_contain_give_no_question() {
         let year = Term::Literal(kg::term::Literal::xsd("1990", "gYear"));
         assert!(filled("SELECT ?x { ?f <a:p> ?x }", &[("f", year.clone())]).is_none());
         assert!(
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_data_whatever_they_hold() {
+    fn constants_are_never_parsed() {
         let text = "\" } ; DROP ALL #";
         let filled = filled(
             "SELECT ?x { ?x <a:p> ?f }",
