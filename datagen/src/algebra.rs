@@ -294,3 +294,49 @@ pub(crate) fn ask(pattern: GraphPattern) -> Query {
 pub(crate) fn xsd(local: &str) -> String {
     format!("{XSD}{local}")
 }
+
+/// The expression with each of its direct sub-expressions replaced; patterns of EXISTS stay.
+pub(crate) fn map_parts(
+    expression: &Expression,
+    map: &mut dyn FnMut(&Expression) -> Expression,
+) -> Expression {
+    use Expression as E;
+    let mut one = |part: &E| Box::new(map(part));
+    match expression {
+        E::NamedNode(_) | E::Literal(_) | E::Variable(_) | E::Exists(_) | E::Bound(_) => {
+            expression.clone()
+        }
+        E::Or(a, b) => E::Or(one(a), one(b)),
+        E::And(a, b) => E::And(one(a), one(b)),
+        E::Equal(a, b) => E::Equal(one(a), one(b)),
+        E::SameTerm(a, b) => E::SameTerm(one(a), one(b)),
+        E::Greater(a, b) => E::Greater(one(a), one(b)),
+        E::GreaterOrEqual(a, b) => E::GreaterOrEqual(one(a), one(b)),
+        E::Less(a, b) => E::Less(one(a), one(b)),
+        E::LessOrEqual(a, b) => E::LessOrEqual(one(a), one(b)),
+        E::Add(a, b) => E::Add(one(a), one(b)),
+        E::Subtract(a, b) => E::Subtract(one(a), one(b)),
+        E::Multiply(a, b) => E::Multiply(one(a), one(b)),
+        E::Divide(a, b) => E::Divide(one(a), one(b)),
+        E::UnaryPlus(a) => E::UnaryPlus(one(a)),
+        E::UnaryMinus(a) => E::UnaryMinus(one(a)),
+        E::Not(a) => E::Not(one(a)),
+        E::If(a, b, c) => E::If(one(a), one(b), one(c)),
+        E::In(a, list) => E::In(one(a), list.iter().map(|e| *one(e)).collect()),
+        E::Coalesce(list) => E::Coalesce(list.iter().map(|e| *one(e)).collect()),
+        E::FunctionCall(function, list) => {
+            E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect())
+        }
+    }
+}
+
+/// Replaces every variable of an expression, except in the patterns of EXISTS.
+pub(crate) fn replace(
+    expression: &Expression,
+    with: &mut dyn FnMut(&Variable) -> Expression,
+) -> Expression {
+    match expression {
+        Expression::Variable(variable) => with(variable),
+        _ => map_parts(expression, &mut |part| replace(part, with)),
+    }
+}

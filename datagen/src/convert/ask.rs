@@ -167,24 +167,24 @@ fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgeme
     };
     let view = TreeView::new(group, &[]);
     let mut found = Vec::new();
-    for (edge, said) in group.edges.iter().enumerate().rev() {
-        let [step] = said.steps.as_slice() else {
+    for (edge, candidate) in group.edges.iter().enumerate().rev() {
+        let [step] = candidate.steps.as_slice() else {
             continue;
         };
         let (subject, object) = if step.forward {
-            (&said.subject, &said.object)
+            (&candidate.subject, &candidate.object)
         } else {
-            (&said.object, &said.subject)
+            (&candidate.object, &candidate.subject)
         };
         let GraphNode::Var(var) = object else {
             continue;
         };
-        let spoken = group
+        let is_compared = group
             .comparisons
             .iter()
             .any(|comparison| comparison.var == *var)
             || group.ordered.iter().any(|pair| pair.involves(*var));
-        if spoken {
+        if is_compared {
             continue;
         }
         let value = if view.is_leaf(*var) {
@@ -342,9 +342,9 @@ fn sides(
     last: &Judgement,
 ) -> Result<(Arg, Arg), Refusal> {
     let mut rest = group.clone();
-    let gone = rest.edges.remove(last.edge);
+    let removed = rest.edges.remove(last.edge);
     rest.ordered.clear();
-    let compared = [gone.subject.var(), gone.object.var()];
+    let compared = [removed.subject.var(), removed.object.var()];
     rest.comparisons
         .retain(|comparison| !compared.contains(&Some(comparison.var)));
     let view = TreeView::new(&rest, compiler.topics);

@@ -18,7 +18,7 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
         // A predicate that is asked for, compared, or shared between edges is more than a wildcard.
         if asked.contains(&Some(*var))
             || open[i + 1..].contains(var)
-            || spoken_of(&graph.group, *var)
+            || is_constrained(&graph.group, *var)
         {
             return Err(Refusal::VariablePredicate);
         }
@@ -89,7 +89,7 @@ fn collect(group: &PatternGroup, into: &mut Vec<Var>) {
         .for_each(|branch| collect(branch, into));
 }
 
-fn spoken_of(group: &PatternGroup, var: Var) -> bool {
+fn is_constrained(group: &PatternGroup, var: Var) -> bool {
     let mut bare = group.clone();
     bare.edges.iter_mut().for_each(|edge| edge.predicate = None);
     bare.mentions(var) || group.differ.iter().any(|(known, _)| *known == var)

@@ -86,11 +86,11 @@ impl<'g> TreeView<'g> {
             var
         };
         for (i, edge) in group.edges.iter().enumerate() {
-            let said = |other: &Edge| {
+            let is_same = |other: &Edge| {
                 (&other.subject, &other.object, &other.steps)
                     == (&edge.subject, &edge.object, &edge.steps)
             };
-            if group.edges[..i].iter().any(said) {
+            if group.edges[..i].iter().any(is_same) {
                 continue;
             }
             if let (Some(a), Some(b)) = (edge.subject.var(), edge.object.var()) {

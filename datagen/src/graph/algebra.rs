@@ -10,7 +10,7 @@ use kg::{Kg, Schema};
 
 use crate::algebra::{and, exists, not, or, union};
 pub(crate) use crate::algebra::{
-    constant, differs, filter, ground, join, literal as rdf_literal, nothing, values_of,
+    constant, differs, filter, ground, join, literal as rdf_literal, nothing, replace, values_of,
 };
 
 use super::query_graph::{Comparison, Edge, GraphNode, PathStep, PatternGroup, TimeInterval, Var};
@@ -31,40 +31,6 @@ fn number(variable: &Variable) -> Option<Var> {
 /// The variable of a test that is taken out of its query.
 pub(crate) fn tail() -> Variable {
     Variable::new_unchecked("t")
-}
-
-/// Replaces every variable of an expression, except in the patterns of EXISTS.
-pub(crate) fn replace(
-    expression: &Expression,
-    with: &mut dyn FnMut(&Variable) -> Expression,
-) -> Expression {
-    use Expression as E;
-    let mut one = |e: &Expression| Box::new(replace(e, with));
-    match expression {
-        E::NamedNode(_) | E::Literal(_) | E::Exists(_) | E::Bound(_) => expression.clone(),
-        E::Variable(variable) => with(variable),
-        E::Or(a, b) => E::Or(one(a), one(b)),
-        E::And(a, b) => E::And(one(a), one(b)),
-        E::Equal(a, b) => E::Equal(one(a), one(b)),
-        E::SameTerm(a, b) => E::SameTerm(one(a), one(b)),
-        E::Greater(a, b) => E::Greater(one(a), one(b)),
-        E::GreaterOrEqual(a, b) => E::GreaterOrEqual(one(a), one(b)),
-        E::Less(a, b) => E::Less(one(a), one(b)),
-        E::LessOrEqual(a, b) => E::LessOrEqual(one(a), one(b)),
-        E::Add(a, b) => E::Add(one(a), one(b)),
-        E::Subtract(a, b) => E::Subtract(one(a), one(b)),
-        E::Multiply(a, b) => E::Multiply(one(a), one(b)),
-        E::Divide(a, b) => E::Divide(one(a), one(b)),
-        E::UnaryPlus(a) => E::UnaryPlus(one(a)),
-        E::UnaryMinus(a) => E::UnaryMinus(one(a)),
-        E::Not(a) => E::Not(one(a)),
-        E::If(a, b, c) => E::If(one(a), one(b), one(c)),
-        E::In(a, list) => E::In(one(a), list.iter().map(|e| *one(e)).collect()),
-        E::Coalesce(list) => E::Coalesce(list.iter().map(|e| *one(e)).collect()),
-        E::FunctionCall(function, list) => {
-            E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect())
-        }
-    }
 }
 
 /// Renames the numbered variables of an expression.

@@ -24,8 +24,10 @@ pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to:
         group.unions.is_empty() && group.ordered.is_empty() && group.bounds.is_empty()
     };
     // Conditions that no tool expresses must be in both groups, or only in the outer one.
-    let said = |group: &PatternGroup| group.tests.len() + group.unequal.len() + group.differ.len();
-    let same_sizes = same_sizes && (said(inner) == 0 || said(inner) == said(outer));
+    let conditions =
+        |group: &PatternGroup| group.tests.len() + group.unequal.len() + group.differ.len();
+    let same_sizes =
+        same_sizes && (conditions(inner) == 0 || conditions(inner) == conditions(outer));
     same_sizes
         && plain(inner)
         && plain(outer)

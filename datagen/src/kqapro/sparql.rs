@@ -20,7 +20,7 @@ use kg::value::Op;
 use super::ground::{ground, walk};
 use super::value::{ProgramValue, ValueConstraint};
 use crate::Refusal;
-use crate::algebra::{filter_all, literal, triple};
+use crate::algebra::{filter_all, literal, map_parts, triple};
 
 /// The base of the queries' relative IRIs; used only in this file.
 const BASE: &str = "http://kqapro.invalid/";
@@ -57,7 +57,7 @@ struct Unpacker {
     packed: BTreeMap<String, ValueNode>,
     facts: BTreeMap<String, FactNode>,
     parts: BTreeMap<String, ValuePart>,
-    odd: Option<String>,
+    unsupported: Option<String>,
 }
 
 /// Reads a query.
@@ -87,8 +87,8 @@ pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal,
     walk(pattern, &mut |part| reader.collect(part));
     reader.name_parts();
     walk(pattern, &mut |part| reader.rewrite(part));
-    if let Some(odd) = reader.odd {
-        return Err((Refusal::Unsupported, odd));
+    if let Some(unsupported) = reader.unsupported {
+        return Err((Refusal::Unsupported, unsupported));
     }
     ground(&mut query, kg);
     Ok(query)
@@ -132,6 +132,7 @@ fn as_quantity(value: &RdfLiteral, unit: &str) -> Literal {
 }
 
 impl Unpacker {
+    /// Collects the parts of value and fact nodes.
     fn collect(&mut self, part: &GraphPattern) {
         let GraphPattern::Bgp { patterns } = part else {
             return;
@@ -142,31 +143,23 @@ impl Unpacker {
             else {
                 continue;
             };
-            let object = triple.object.clone();
+            let (object, subject) = (&triple.object, subject.to_owned());
             match relation.as_str() {
-                "pred:value" => {
-                    self.packed.entry(subject.to_owned()).or_default().value = Some(object)
-                }
-                "pred:unit" => {
-                    self.packed.entry(subject.to_owned()).or_default().unit =
-                        constant(&object).map(|unit| unit.value().to_owned());
-                }
-                "pred:year" => {
-                    self.packed.entry(subject.to_owned()).or_default().year = Some(object)
-                }
-                "pred:date" => {
-                    self.packed.entry(subject.to_owned()).or_default().date = Some(object)
-                }
-                "pred:fact_h" => {
-                    self.facts.entry(subject.to_owned()).or_default().head = Some(object)
-                }
-                "pred:fact_t" => {
-                    self.facts.entry(subject.to_owned()).or_default().tail = Some(object)
-                }
+                "pred:fact_h" => self.facts.entry(subject).or_default().head = Some(object.clone()),
+                "pred:fact_t" => self.facts.entry(subject).or_default().tail = Some(object.clone()),
                 "pred:fact_r" => {
-                    if let TermPattern::NamedNode(relation) = &object {
-                        self.facts.entry(subject.to_owned()).or_default().relation =
+                    if let TermPattern::NamedNode(relation) = object {
+                        self.facts.entry(subject).or_default().relation =
                             relation.as_str().strip_prefix(BASE).map(str::to_owned);
+                    }
+                }
+                part @ ("pred:value" | "pred:unit" | "pred:year" | "pred:date") => {
+                    let node = self.packed.entry(subject).or_default();
+                    match part {
+                        "pred:value" => node.value = Some(object.clone()),
+                        "pred:year" => node.year = Some(object.clone()),
+                        "pred:date" => node.date = Some(object.clone()),
+                        _ => node.unit = constant(object).map(|unit| unit.value().to_owned()),
                     }
                 }
                 _ => {}
@@ -224,7 +217,7 @@ impl Unpacker {
                     *value = self.expression(value);
                 }
             }
-            GraphPattern::Path { .. } => self.odd = Some("a property path".to_owned()),
+            GraphPattern::Path { .. } => self.unsupported = Some("a property path".to_owned()),
             _ => {}
         }
     }
@@ -252,7 +245,10 @@ impl Unpacker {
                                 };
                                 conditions.push(wanted.condition(&Variable::new_unchecked(node)));
                             }
-                            Err(_) => self.odd = Some(format!("`{}` is not a year", value.value())),
+                            Err(_) => {
+                                self.unsupported =
+                                    Some(format!("`{}` is not a year", value.value()))
+                            }
                         }
                     }
                 }
@@ -273,7 +269,9 @@ impl Unpacker {
                             self.end(tail),
                         ));
                     }
-                    _ => self.odd = Some("a fact without head, relation or tail".to_owned()),
+                    _ => {
+                        self.unsupported = Some("a fact without head, relation or tail".to_owned())
+                    }
                 },
                 "pred:name" => match &one.object {
                     TermPattern::Literal(name) => {
@@ -289,7 +287,7 @@ impl Unpacker {
                     made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone()))
                 }
                 other => match other.strip_prefix(BASE) {
-                    None => self.odd = Some(format!("the predicate <{other}>")),
+                    None => self.unsupported = Some(format!("the predicate <{other}>")),
                     Some(key)
                         if subject.is_some_and(|subject| self.facts.contains_key(subject)) =>
                     {
@@ -319,36 +317,18 @@ impl Unpacker {
 
     /// An expression over whole values instead of their parts.
     fn expression(&self, expression: &Expression) -> Expression {
-        let pair =
-            |a: &Expression, b: &Expression| (Box::new(self.side(a, b)), Box::new(self.side(b, a)));
         match expression {
-            Expression::Equal(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::Equal(a, b)
+            Expression::Equal(a, b)
+            | Expression::Greater(a, b)
+            | Expression::GreaterOrEqual(a, b)
+            | Expression::Less(a, b)
+            | Expression::LessOrEqual(a, b) => map_parts(expression, &mut |side| {
+                let other = if side == a.as_ref() { b } else { a };
+                self.side(side, other)
+            }),
+            Expression::And(..) | Expression::Or(..) | Expression::Not(_) => {
+                map_parts(expression, &mut |part| self.expression(part))
             }
-            Expression::Greater(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::Greater(a, b)
-            }
-            Expression::GreaterOrEqual(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::GreaterOrEqual(a, b)
-            }
-            Expression::Less(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::Less(a, b)
-            }
-            Expression::LessOrEqual(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::LessOrEqual(a, b)
-            }
-            Expression::And(a, b) => {
-                Expression::And(Box::new(self.expression(a)), Box::new(self.expression(b)))
-            }
-            Expression::Or(a, b) => {
-                Expression::Or(Box::new(self.expression(a)), Box::new(self.expression(b)))
-            }
-            Expression::Not(a) => Expression::Not(Box::new(self.expression(a))),
             other => self.side(other, other),
         }
     }

@@ -2,18 +2,19 @@
 //! sparql, topic, gold`. Queries are in Virtuoso's dialect and contain `?x != topic`, which
 //! excludes the topics from the answer (rule R7).
 
-use std::path::{Path, PathBuf};
-
 use toolbox::exec::ExcludeWhen;
 
-use super::file;
 use super::formats::SourceFormat;
-use super::json::{Fields, read_array};
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample};
-use crate::Error;
+use super::json::{ArrayReader, Fields};
 
-pub(super) struct Cwq;
+pub(super) const CWQ: ArrayReader = ArrayReader {
+    format: &FORMAT,
+    fields: &FIELDS,
+    own: &["compositionality_type", "webqsp_ID", "machine_question"],
+    foreign: &[],
+    names: "ComplexWebQuestions_*.json",
+    is_one: |name| name.starts_with("complexwebquestions") && name.ends_with(".json"),
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "cwq",
@@ -37,26 +38,3 @@ const FIELDS: Fields = Fields {
     kind: &["type", "compositionality_type"],
     exclude: ExcludeWhen::Answer,
 };
-
-impl QuestionReader for Cwq {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        FIELDS.likeness(
-            sample,
-            &["compositionality_type", "webqsp_ID", "machine_question"],
-        )
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "ComplexWebQuestions_*.json", |name| {
-            name.starts_with("complexwebquestions") && name.ends_with(".json")
-        })
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_array(from.path, &FIELDS, each)
-    }
-}

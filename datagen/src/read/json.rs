@@ -2,14 +2,15 @@
 //! fields of various names.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
 use super::file;
-use super::reader::Each;
+use super::formats::SourceFormat;
+use super::reader::{Each, QuestionReader, ReadRequest};
 use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
@@ -27,19 +28,40 @@ pub(super) struct Fields {
     pub exclude: ExcludeWhen,
 }
 
-impl Fields {
-    /// How likely an array is in this format; `own` are fields that only this format has.
-    pub(super) fn likeness(&self, sample: &Sample, own: &[&str]) -> Likeness {
-        let needed = sample.array_of(&[self.question, self.sparql]);
-        Likeness::of(needed, needed && own.iter().any(|field| sample.has(field)))
-    }
+/// Reads a format that is a JSON array of records with known fields.
+pub(super) struct ArrayReader {
+    pub format: &'static SourceFormat,
+    pub fields: &'static Fields,
+    /// Fields that only this format has.
+    pub own: &'static [&'static str],
+    /// Fields that this format never has.
+    pub foreign: &'static [&'static str],
+    /// The file names in a published folder, for messages.
+    pub names: &'static str,
+    pub is_one: fn(&str) -> bool,
 }
 
-/// Reads a JSON array of records.
-pub(super) fn read_array(path: &Path, fields: &Fields, each: &mut Each<'_>) -> Result<(), Error> {
-    read_records(path, None, fields.format, each, &mut |record, number| {
-        question(record, fields, number)
-    })
+impl QuestionReader for ArrayReader {
+    fn format(&self) -> &'static SourceFormat {
+        self.format
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let needed = sample.array_of(&[self.fields.question, self.fields.sparql]);
+        let has = |fields: &[&str]| fields.iter().any(|field| sample.has(field));
+        Likeness::of(needed, needed && has(self.own) && !has(self.foreign))
+    }
+
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, self.names, self.is_one)
+    }
+
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        let format = self.format.name;
+        read_records(from.path, None, format, each, &mut |record, number| {
+            question(record, self.fields, number)
+        })
+    }
 }
 
 /// Reads the records of a JSON array, or of the list `wrapper` inside an object, one at a time. A

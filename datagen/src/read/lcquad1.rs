@@ -1,17 +1,22 @@
 //! LC-QuAD 1: a JSON array with `_id, corrected_question, sparql_query`, or the same with `id, question, sparql`.
 
-use std::path::{Path, PathBuf};
-
 use toolbox::exec::ExcludeWhen;
 
-use super::file;
 use super::formats::SourceFormat;
-use super::json::{Fields, read_array};
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample};
-use crate::Error;
+use super::json::{ArrayReader, Fields};
 
-pub(super) struct LcQuad1;
+pub(super) const LCQUAD1: ArrayReader = ArrayReader {
+    format: &FORMAT,
+    fields: &FIELDS,
+    own: &[
+        "corrected_question",
+        "intermediary_question",
+        "sparql_template_id",
+    ],
+    foreign: &[],
+    names: "train-data.json, test-data.json",
+    is_one: |name| matches!(name, "train-data.json" | "test-data.json"),
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "lcquad1",
@@ -35,30 +40,3 @@ const FIELDS: Fields = Fields {
     kind: &["sparql_template_id"],
     exclude: ExcludeWhen::Answer,
 };
-
-impl QuestionReader for LcQuad1 {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        FIELDS.likeness(
-            sample,
-            &[
-                "corrected_question",
-                "intermediary_question",
-                "sparql_template_id",
-            ],
-        )
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "train-data.json, test-data.json", |name| {
-            matches!(name, "train-data.json" | "test-data.json")
-        })
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_array(from.path, &FIELDS, each)
-    }
-}

@@ -1,18 +1,19 @@
 //! QALD-10 in the form that the ToG and ODA studies use: a JSON array with `question, sparql,
 //! topic_entity {id: label}, answer {id: label}`.
 
-use std::path::{Path, PathBuf};
-
 use toolbox::exec::ExcludeWhen;
 
-use super::file;
 use super::formats::SourceFormat;
-use super::json::{Fields, read_array};
-use super::reader::{Each, QuestionReader, ReadRequest};
-use super::sample::{Likeness, Sample};
-use crate::Error;
+use super::json::{ArrayReader, Fields};
 
-pub(super) struct Qald10;
+pub(super) const QALD10: ArrayReader = ArrayReader {
+    format: &FORMAT,
+    fields: &FIELDS,
+    own: &["topic_entity"],
+    foreign: &["compositionality_type", "qid"],
+    names: "qald_10*.json",
+    is_one: |name| name.starts_with("qald_10") && name.ends_with(".json"),
+};
 
 const FORMAT: SourceFormat = SourceFormat {
     name: "qald10",
@@ -36,30 +37,3 @@ const FIELDS: Fields = Fields {
     kind: &[],
     exclude: ExcludeWhen::Answer,
 };
-
-impl QuestionReader for Qald10 {
-    fn format(&self) -> &'static SourceFormat {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let own = !sample.has("compositionality_type")
-            && !sample.has("qid")
-            && sample.has("topic_entity");
-        if own {
-            FIELDS.likeness(sample, &["topic_entity"])
-        } else {
-            FIELDS.likeness(sample, &[])
-        }
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "qald_10*.json", |name| {
-            name.starts_with("qald_10") && name.ends_with(".json")
-        })
-    }
-
-    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_array(from.path, &FIELDS, each)
-    }
-}

@@ -6,7 +6,7 @@ use kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, Orde
 use kg::spargebra::term::{GroundTerm, Literal, NamedNodePattern, TermPattern, Variable};
 use kg::term::Term;
 
-use crate::algebra::ground;
+use crate::algebra::{ground, map_parts};
 
 /// The query with constants in place of variables, by name. `None` if a constant is not allowed where
 /// the variable is: a literal as a subject, a blank node anywhere, a variable that the query assigns.
@@ -194,54 +194,26 @@ impl Constants {
     }
 
     fn expression(&self, expression: &mut Expression) -> Option<()> {
-        match expression {
+        *expression = match expression {
             Expression::Variable(variable) => match self.get(variable) {
-                Some(GroundTerm::NamedNode(node)) => *expression = node.clone().into(),
-                Some(GroundTerm::Literal(literal)) => *expression = literal.clone().into(),
-                None => {}
+                Some(GroundTerm::NamedNode(node)) => node.clone().into(),
+                Some(GroundTerm::Literal(literal)) => literal.clone().into(),
+                None => return Some(()),
             },
-            Expression::Bound(variable) => {
-                if self.get(variable).is_some() {
-                    *expression = Literal::from(true).into();
-                }
+            Expression::Bound(variable) if self.get(variable).is_some() => {
+                Literal::from(true).into()
             }
-            Expression::NamedNode(_) | Expression::Literal(_) => {}
-            Expression::Or(a, b)
-            | Expression::And(a, b)
-            | Expression::Equal(a, b)
-            | Expression::SameTerm(a, b)
-            | Expression::Greater(a, b)
-            | Expression::GreaterOrEqual(a, b)
-            | Expression::Less(a, b)
-            | Expression::LessOrEqual(a, b)
-            | Expression::Add(a, b)
-            | Expression::Subtract(a, b)
-            | Expression::Multiply(a, b)
-            | Expression::Divide(a, b) => {
-                self.expression(a)?;
-                self.expression(b)?;
+            Expression::Exists(inner) => return self.pattern(inner),
+            _ => {
+                let mut fits = true;
+                let mapped = map_parts(expression, &mut |part| {
+                    let mut part = part.clone();
+                    fits &= self.expression(&mut part).is_some();
+                    part
+                });
+                fits.then_some(mapped)?
             }
-            Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => {
-                self.expression(a)?
-            }
-            Expression::In(a, list) => {
-                self.expression(a)?;
-                for item in list {
-                    self.expression(item)?;
-                }
-            }
-            Expression::Coalesce(list) | Expression::FunctionCall(_, list) => {
-                for item in list {
-                    self.expression(item)?;
-                }
-            }
-            Expression::If(a, b, c) => {
-                self.expression(a)?;
-                self.expression(b)?;
-                self.expression(c)?;
-            }
-            Expression::Exists(inner) => self.pattern(inner)?,
-        }
+        };
         Some(())
     }
 }

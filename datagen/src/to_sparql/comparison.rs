@@ -58,16 +58,16 @@ impl QueryWriter<'_> {
         out: &Variable,
         same: Same<'_>,
     ) -> Result<Compared, Inexpressible> {
-        let odd = || Inexpressible::Argument(call.to_string());
+        let invalid = || Inexpressible::Argument(call.to_string());
         let differs = || Inexpressible::Comparison(call.to_string());
         let Some(Arg::Op(op)) = call.args.get(2) else {
-            return Err(odd());
+            return Err(invalid());
         };
         let (step, tail) = (walk.step(), self.fresh());
         let edge = algebra::along(out.clone().into(), &step, tail.clone().into());
-        match call.args.get(3).ok_or_else(odd)? {
+        match call.args.get(3).ok_or_else(invalid)? {
             Arg::Literal(literal) => {
-                let input = self.members(call.args.first().ok_or_else(odd)?)?;
+                let input = self.members(call.args.first().ok_or_else(invalid)?)?;
                 if let (Some(ends), Op::Eq) = (walk.interval, op) {
                     let filter = self.overlaps(&input, ends, literal, out, same);
                     return Ok(Compared {

@@ -26,8 +26,8 @@ impl QueryWriter<'_> {
         base: GraphPattern,
         out: &Variable,
     ) -> Result<GraphPattern, Inexpressible> {
-        let odd = || Inexpressible::Argument(call.to_string());
-        let input = self.members(call.args.first().ok_or_else(odd)?)?;
+        let invalid = || Inexpressible::Argument(call.to_string());
+        let input = self.members(call.args.first().ok_or_else(invalid)?)?;
         let pairs = self.pairs(&input, walk.id, walk.forward);
         let (values, tails) = self.values(&pairs);
         let step = walk.step();

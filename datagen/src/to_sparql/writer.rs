@@ -195,14 +195,14 @@ impl QueryWriter<'_> {
 
     /// The relation of a call, and whether it is inverted.
     pub(super) fn walk(&self, call: &Call) -> Result<WalkedRelation, Inexpressible> {
-        let odd = || Inexpressible::Argument(call.to_string());
-        let (name, forward) = match call.args.get(1).ok_or_else(odd)? {
+        let invalid = || Inexpressible::Argument(call.to_string());
+        let (name, forward) = match call.args.get(1).ok_or_else(invalid)? {
             Arg::Name(name) => (name, true),
             Arg::Inverse(inner) => match inner.as_ref() {
                 Arg::Name(name) => (name, false),
-                _ => return Err(odd()),
+                _ => return Err(invalid()),
             },
-            _ => return Err(odd()),
+            _ => return Err(invalid()),
         };
         let schema = self.kg.schema();
         let interval = schema
@@ -217,7 +217,7 @@ impl QueryWriter<'_> {
                 .kg
                 .by_name(name)
                 .map(NodeId::relation)
-                .ok_or_else(odd)?,
+                .ok_or_else(invalid)?,
         };
         match self.kg.term(id.node()) {
             Term::Iri(iri) => Ok(WalkedRelation {
@@ -226,7 +226,7 @@ impl QueryWriter<'_> {
                 interval,
                 forward,
             }),
-            Term::Blank(_) | Term::Literal(_) => Err(odd()),
+            Term::Blank(_) | Term::Literal(_) => Err(invalid()),
         }
     }
 
