@@ -36,7 +36,8 @@ fn json(path: &PathBuf) -> Json {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Converts every query without a graph; returns the share converted and prints the reasons for the rest.
+/// Converts every query without a graph; returns the share converted and prints the reasons for the
+/// rest.
 fn coverage(file: &str, query_of: fn(&Json) -> Option<&str>) -> Option<f64> {
     let data = json(&dataset(&format!("gold-sparql/{file}"))?);
     let records = data

@@ -22,9 +22,6 @@ use super::view::{Start, StartEntry, StartKind, TreeView};
 use crate::graph::{GraphNode, PathStep, PatternGroup, Var, algebra};
 use crate::refusal::Refusal;
 
-/// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
-const BRANCH_SIZE: usize = 1_000;
-
 /// A constraint that may be left out if the result stays the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum OptionalConstraint {

@@ -1,7 +1,7 @@
-//! Checks on a graph that the tools compare as SPARQL does. Rules R8 to R13 compare by kind, by span
-//! and case-insensitively, SPARQL by datatype. The query's own tests are evaluated on the sets that
-//! the program really compares. If a tool keeps other members than the query, the query is refused,
-//! even if the answers happen to be equal.
+//! Checks on a graph that the tools compare as SPARQL does. Rules R8 to R13 compare by kind, by
+//! span and case-insensitively, SPARQL by datatype. The query's own tests are evaluated on the sets
+//! that the program really compares. If a tool keeps other members than the query, the query is
+//! refused, even if the answers happen to be equal.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -155,8 +155,8 @@ impl Execution<'_> {
     }
 
     /// The values of other sets that a test compares with. They are bound by VALUES because date
-    /// constants in a filter parse differently from dates of the graph. Only a judgement may compare
-    /// with several values.
+    /// constants in a filter parse differently from dates of the graph. Only a judgement may
+    /// compare with several values.
     fn bound(
         &self,
         others: &[(Var, Arg)],

@@ -3,8 +3,8 @@
 //! [`convert`] reads a parsed query's graph and compiles it strictly. With a graph at hand it then
 //! leaves out class constraints and existence checks that do not change the result there. A query
 //! that no program expresses is refused. Constructs that only a run can judge (inequalities between
-//! variables, language filters, cycles closed by `intersect`) are tried, because every program is run
-//! and compared.
+//! variables, language filters, cycles closed by `intersect`) are tried, because every program is
+//! run and compared.
 
 mod ask;
 mod compile;
@@ -38,8 +38,8 @@ use crate::refusal::Refusal;
 /// What conversion knows beyond the query.
 #[derive(Clone, Copy, Default)]
 pub struct Context<'a> {
-    /// The graph that the program will run on. Without one, names come from IRIs and nothing is left
-    /// out.
+    /// The graph that the program will run on. Without one, names come from IRIs and nothing is
+    /// left out.
     pub kg: Option<&'a dyn Kg>,
     /// The data set's topic entities in order of mention; may be empty.
     pub topics: &'a [Term],
@@ -101,7 +101,8 @@ pub fn convert(query: &spargebra::Query, context: &Context<'_>) -> Result<GoldPr
 }
 
 /// The sets of query variables that a program passes through. Each contains every value that the
-/// variable has in a solution. Empty if there are alternatives, where one variable has several sets.
+/// variable has in a solution. Empty if there are alternatives, where one variable has several
+/// sets.
 fn passed(draft: &Draft, run: &Execution<'_>) -> Vec<(Var, EntSet)> {
     match draft.alternatives.as_slice() {
         [only] if only.unions.is_empty() => draft
@@ -113,8 +114,8 @@ fn passed(draft: &Draft, run: &Execution<'_>) -> Vec<(Var, EntSet)> {
     }
 }
 
-/// The graph of a gold query as programs are made from it: with grounded predicates, and without what
-/// has no effect on the graph at hand.
+/// The graph of a gold query as programs are made from it: with grounded predicates, and without
+/// what has no effect on the graph at hand.
 ///
 /// # Errors
 /// The reason why no query graph can represent the query.

@@ -23,7 +23,8 @@ pub struct GoldProgram {
     pub calls: Vec<Call>,
     /// Constants that the query excludes from the answer by `!=` (rule R7).
     pub exclude: Vec<Term>,
-    /// The coarse shape: `ask`, `compare`, `argmax`, `argmin`, `count`, `union`, `interval`, `star`, `filter`, `class`, `chain`.
+    /// The coarse shape: `ask`, `compare`, `argmax`, `argmin`, `count`, `union`, `interval`,
+    /// `star`, `filter`, `class`, `chain`.
     pub shape: String,
     /// Edges from the primary start to the answer.
     pub hops: u32,

@@ -1,7 +1,7 @@
-//! What a program leaves unexpressed: inequalities between variables, language tests, labels that are
-//! only displayed, cycles, parts of the query that nothing connects with the answer. On a graph, each
-//! must be shown to remove no solution: the graph is asked for a solution of the expressed part that
-//! violates it. If there is one, the query is refused.
+//! What a program leaves unexpressed: inequalities between variables, language tests, labels that
+//! are only displayed, cycles, parts of the query that nothing connects with the answer. On a
+//! graph, each must be shown to remove no solution: the graph is asked for a solution of the
+//! expressed part that violates it. If there is one, the query is refused.
 
 use std::collections::BTreeSet;
 
@@ -174,8 +174,8 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// Edges along relations that planners never see: a class by one of several class relations, and
-    /// labels that are only displayed.
+    /// Edges along relations that planners never see: a class by one of several class relations,
+    /// and labels that are only displayed.
     fn hidden_edges(
         &self,
         group: &PatternGroup,
@@ -306,8 +306,8 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// `?a = ?b`, read as one variable: wrong if both can be literals that are equal without being the
-    /// same. Texts cannot; numbers and times can.
+    /// `?a = ?b`, read as one variable: wrong if both can be literals that are equal without being
+    /// the same. Texts cannot; numbers and times can.
     fn same_term(&self, group: &PatternGroup, a: Var, b: Var) -> Result<(), Refusal> {
         // Both names are one variable now; its values are the tails of its edges.
         let is_either = |node: &GraphNode| node.var().is_some_and(|var| var == a || var == b);
@@ -393,8 +393,8 @@ impl Residue<'_> {
 }
 
 /// Whether a test of one variable is true for every resource, like the usual language test
-/// `!isLiteral(?x) || lang(?x) = '' || langMatches(lang(?x), 'en')`. One true side of `||` is enough,
-/// even if the other is an error.
+/// `!isLiteral(?x) || lang(?x) = '' || langMatches(lang(?x), 'en')`. One true side of `||` is
+/// enough, even if the other is an error.
 fn holds_of_resources(test: &Expression) -> bool {
     match test {
         Expression::Or(a, b) => holds_of_resources(a) || holds_of_resources(b),

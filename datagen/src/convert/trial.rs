@@ -1,5 +1,5 @@
-//! Trial runs of a program on its graph: replaces a program that cannot run, and leaves out what does
-//! not change the result.
+//! Trial runs of a program on its graph: replaces a program that cannot run, and leaves out what
+//! does not change the result.
 
 use std::collections::BTreeSet;
 
@@ -129,8 +129,8 @@ impl<'a> Trial<'a> {
             .find_map(|constraint| self.adopt(BTreeSet::from([constraint]), |_, _| true))
     }
 
-    /// Judges an ASK by another edge. A judgement needs one value on its right side; another edge may
-    /// have one.
+    /// Judges an ASK by another edge. A judgement needs one value on its right side; another edge
+    /// may have one.
     fn judge_otherwise(&mut self) -> Option<Execution<'a>> {
         let edges = &self.source.graph.group.edges;
         let mut fewer = BTreeSet::new();
@@ -166,7 +166,8 @@ impl<'a> Trial<'a> {
             program.calls.len() < best.calls.len()
                 && self.run(program).is_some_and(|run| run.value == *result)
         };
-        // Often everything can go at once. Leaving something out can make more constraints optional.
+        // Often everything can go at once. Leaving something out can make more constraints
+        // optional.
         let mut all = self.without.clone();
         all.extend(self.draft.optional.iter().cloned());
         if all.len() == self.without.len() {

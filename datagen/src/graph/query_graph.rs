@@ -163,7 +163,8 @@ pub(crate) struct PatternGroup {
     /// Tests that no tool expresses (of languages, of literals), over numbered variables. The graph
     /// must show that they remove no solution.
     pub tests: Vec<Expression>,
-    /// Node, relation and class of every class constraint; a graph may have several class relations.
+    /// Node, relation and class of every class constraint; a graph may have several class
+    /// relations.
     pub typed: Vec<(GraphNode, String, String)>,
     /// Variables merged because of `=`. For literals `=` is weaker than being the same term.
     pub same: Vec<(Var, Var)>,

@@ -1,5 +1,5 @@
-//! From SPARQL's algebra to pattern groups: joins are flattened and sub-SELECTs that only rename are
-//! inlined.
+//! From SPARQL's algebra to pattern groups: joins are flattened and sub-SELECTs that only rename
+//! are inlined.
 
 use std::collections::HashMap;
 
@@ -159,7 +159,7 @@ impl<'v> PatternReader<'v> {
             } else {
                 Refusal::GroupBy
             }),
-            // GRAPH, SERVICE, and constructs behind features of the parser.
+            // GRAPH, SERVICE, and constructs that optional parser features add.
             _ => Err(Refusal::Unsupported),
         }
     }

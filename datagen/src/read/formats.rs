@@ -15,7 +15,8 @@ pub struct SourceFormat {
     pub example: &'static str,
     /// Names and meanings of the options after `:` in a source.
     pub options: &'static [(&'static str, &'static str)],
-    /// Options that read the same questions with another front end, to compare with the default one.
+    /// Options that read the same questions with another front end, to compare with the default
+    /// one.
     pub fronts: &'static [&'static str],
     /// Whether the set has gold queries; without them it is for evaluation only.
     pub queries: bool,

@@ -1,4 +1,5 @@
-//! KQA Pro: a JSON array with `question`, `sparql`, `program`, `choices` and `answer`, over the graph of its `kb.json`.
+//! KQA Pro: a JSON array with `question`, `sparql`, `program`, `choices` and `answer`, over the
+//! graph of its `kb.json`.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! LC-QuAD 1: a JSON array with `_id, corrected_question, sparql_query`, or the same with `id, question, sparql`.
+//! LC-QuAD 1: a JSON array with `_id, corrected_question, sparql_query`, or the same with `id,
+//! question, sparql`.
 
 use toolbox::exec::ExcludeWhen;
 

@@ -1,5 +1,5 @@
-//! Readers: one file per format, all behind [`QuestionReader`]. Every file may be gzipped. Queries are
-//! kept as text or built as algebra; text is never spliced into SPARQL.
+//! Readers: one file per format, all behind [`QuestionReader`]. Every file may be gzipped. Queries
+//! are kept as text or built as algebra; text is never spliced into SPARQL.
 
 mod creak;
 mod csv;

@@ -1,4 +1,5 @@
-//! Paths of plain-text sets as algebra: `SELECT DISTINCT ?xN { topic r1 ?x1 . ?x1 r2 ?x2 … }`, and their names as terms.
+//! Paths of plain-text sets as algebra: `SELECT DISTINCT ?xN { topic r1 ?x1 . ?x1 r2 ?x2 … }`, and
+//! their names as terms.
 
 use std::fmt::Write;
 

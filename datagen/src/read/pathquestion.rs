@@ -1,5 +1,6 @@
-//! PathQuestion (PQ, PQL) and WorldCup2014: `question<TAB>answer(answer/answer/)<TAB>head#relation#mid#relation#tail#<end>#tail`. The gold path
-//! is the query; two paths joined by `*` end in the same answer.
+//! PathQuestion (PQ, PQL) and WorldCup2014:
+//! `question<TAB>answer(answer/answer/)<TAB>head#relation#mid#relation#tail#<end>#tail`. The gold
+//! path is the query; two paths joined by `*` end in the same answer.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! QALD-JSON (QALD 1–10, QALD-9-plus, YAGO-QA): `{"questions": [{id, question: [{language, string}], query: {sparql}, answers: [SPARQL results]}]}`.
+//! QALD-JSON (QALD 1–10, QALD-9-plus, YAGO-QA): `{"questions": [{id, question: [{language,
+//! string}], query: {sparql}, answers: [SPARQL results]}]}`.
 
 use std::path::{Path, PathBuf};
 

@@ -29,13 +29,14 @@ pub trait QuestionReader: Send + Sync {
     fn format(&self) -> &'static SourceFormat;
     /// How likely a file with this beginning is in the format.
     fn likeness(&self, sample: &Sample) -> Likeness;
-    /// The files at a path: the file itself, or the files of the set's folder in its published layout.
+    /// The files at a path: the file itself, or the files of the set's folder in its published
+    /// layout.
     ///
     /// # Errors
-    /// If the folder cannot be read or has no such files.
+    /// If the folder cannot be read or does not contain any.
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error>;
-    /// Passes the questions of a file to `each`, in order. With a graph, names of plain-text sets become
-    /// the graph's own terms.
+    /// Passes the questions of a file to `each`, in order. With a graph, names of plain-text sets
+    /// become the graph's own terms.
     ///
     /// # Errors
     /// If the file cannot be read or is in another format, or any error from `each`. A single bad
@@ -46,7 +47,8 @@ pub trait QuestionReader: Send + Sync {
 /// Options of readers that generate questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Maximum questions per template: every row that binds it comes in one wording, then in the next.
+    /// Maximum questions per template: every row that binds it comes in one wording, then in the
+    /// next.
     pub per_template: usize,
     /// Seed for the selection.
     pub seed: u64,

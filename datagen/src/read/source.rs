@@ -14,7 +14,8 @@ use crate::Error;
 use crate::question::GoldQuestion;
 use crate::split::Split;
 
-/// A source as written on the command line: `FORMAT=PATH`, `FORMAT:OPTION=PATH`, `FORMAT=PATH#train`, `FORMAT=PATH#heldout:5`.
+/// A source as written on the command line: `FORMAT=PATH`, `FORMAT:OPTION=PATH`,
+/// `FORMAT=PATH#train`, `FORMAT=PATH#heldout:5`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionSource {
     /// The format.
@@ -72,8 +73,8 @@ impl FromStr for QuestionSource {
 }
 
 impl QuestionSource {
-    /// Passes the questions of the source's part to `each`, in order. Questions are not held in memory,
-    /// except for a split by relations, which needs them all.
+    /// Passes the questions of the source's part to `each`, in order. Questions are not held in
+    /// memory, except for a split by relations, which needs them all.
     ///
     /// # Errors
     /// See [`QuestionReader::read`]; any error from `each`.

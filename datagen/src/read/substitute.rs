@@ -8,8 +8,9 @@ use kg::term::Term;
 
 use crate::algebra::{ground, map_parts};
 
-/// The query with constants in place of variables, by name. `None` if a constant is not allowed where
-/// the variable is: a literal as a subject, a blank node anywhere, a variable that the query assigns.
+/// The query with constants in place of variables, by name. `None` if a constant is not allowed
+/// where the variable is: a literal as a subject, a blank node anywhere, a variable that the query
+/// assigns.
 pub(super) fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> {
     let constants = constants
         .iter()
@@ -166,7 +167,8 @@ impl Constants {
         Some(())
     }
 
-    /// Keeps the rows of VALUES that agree with the constants, without the columns of the constants.
+    /// Keeps the rows of VALUES that agree with the constants, without the columns of the
+    /// constants.
     fn values(&self, variables: &mut Vec<Variable>, bindings: &mut Vec<Vec<Option<GroundTerm>>>) {
         let fixed: Vec<(usize, GroundTerm)> = variables
             .iter()

@@ -1,4 +1,5 @@
-//! GrailQA's `graph_query`: nodes (`nid, node_type, id, function, question_node`) and edges (`start, end, relation`).
+//! GrailQA's `graph_query`: nodes (`nid, node_type, id, function, question_node`) and edges
+//! (`start, end, relation`).
 
 use kg::spargebra::Query;
 use kg::value::{Extreme, Op};

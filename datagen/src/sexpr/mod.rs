@@ -1,7 +1,7 @@
-//! Other front ends of GrailQA (rules A.2.1): s-expressions and the explicit graph query. Both become one
-//! logical form of nodes and edges. Its algebra is that of GrailQA's own SPARQL: classes as type triples,
-//! constants as VALUES, all nodes pairwise different, an extreme as an inner MAX or MIN over a copy of
-//! the pattern.
+//! Other front ends of GrailQA (rules A.2.1): s-expressions and the explicit graph query. Both
+//! become one logical form of nodes and edges. Its algebra is that of GrailQA's own SPARQL: classes
+//! as type triples, constants as VALUES, all nodes pairwise different, an extreme as an inner MAX
+//! or MIN over a copy of the pattern.
 
 mod graph_query;
 mod logical_form;

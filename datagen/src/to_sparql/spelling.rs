@@ -1,5 +1,5 @@
-//! Spellings of a comparison: filters that may have the meaning of a tool's comparison, the plainest
-//! first.
+//! Spellings of a comparison: filters that may have the meaning of a tool's comparison, the
+//! plainest first.
 
 use kg::spargebra::algebra::{Expression, Function};
 use kg::spargebra::term::{Literal as RdfLiteral, NamedNode};
@@ -35,8 +35,8 @@ pub(super) fn number(inner: &Expression) -> Expression {
     ])
 }
 
-/// A text folded as rule R8 compares it: lower case, with underscores and runs of white space as one
-/// space.
+/// A text folded as rule R8 compares it: lower case, with underscores and runs of white space as
+/// one space.
 pub(super) fn folded(inner: &Expression) -> Expression {
     let plain = |text: &str| Expression::Literal(RdfLiteral::new_simple_literal(text));
     let replaced = |e, from: &str, to: &str| {

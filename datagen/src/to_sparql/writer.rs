@@ -210,7 +210,7 @@ impl QueryWriter<'_> {
             .iter()
             .find(|interval| interval.name == *name)
             .map(|interval| (interval.from, interval.to));
-        // In a walk, and with any operator but `=`, an interval stands for its start (rule R11).
+        // In a walk, and with any operator but `=`, an interval means its start (rule R11).
         let id = match interval {
             Some((from, _)) => from,
             None => self

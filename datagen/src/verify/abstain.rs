@@ -98,9 +98,9 @@ fn listed<'s>(session: &'s Session<'_>, set: &Arg) -> Option<&'s Shown> {
         })
 }
 
-/// Removes one relation that a verified program needs from the session's view. The right behaviour is
-/// then to stop at the list that lacks it. `choice` picks among the relations. `None` if the program is
-/// not a chain, or if another relation leads to the same nodes.
+/// Removes one relation that a verified program needs from the session's view. The right behaviour
+/// is then to stop at the list that lacks it. `choice` picks among the relations. `None` if the
+/// program is not a chain, or if another relation leads to the same nodes.
 #[must_use]
 pub fn abstention(
     kg: &dyn Kg,

@@ -8,8 +8,8 @@ use toolbox::exec::Value;
 
 /// The gold query's answer as node ids.
 pub(super) enum GoldAnswer {
-    /// Nodes of the graph. `only` is the term of a single node: a computed number may also be a literal
-    /// of the graph.
+    /// Nodes of the graph. `only` is the term of a single node: a computed number may also be a
+    /// literal of the graph.
     Set {
         nodes: Vec<NodeId>,
         only: Option<Term>,

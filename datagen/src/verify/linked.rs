@@ -22,9 +22,11 @@ use crate::question::GoldQuestion;
 pub struct VerifyOptions {
     /// Limits for the gold query.
     pub limits: QueryLimits,
-    /// Keeps a program whose extreme has several members although the gold query's LIMIT 1 names only one.
+    /// Keeps a program whose extreme has several members although the gold query's LIMIT 1 names
+    /// only one.
     pub ties: bool,
-    /// Turns a question without an answer into an example of giving up, if a relation list shows why.
+    /// Turns a question without an answer into an example of giving up, if a relation list shows
+    /// why.
     pub abstain: bool,
     /// Relations shown per list.
     pub shown: usize,
@@ -215,8 +217,8 @@ pub fn link(
         linked.require(literal);
     }
     let values_added = linked.values.len() - named;
-    // A call refers to a value by handle and reads back the spelling of the question's list, which may
-    // add the language that the graph has.
+    // A call refers to a value by handle and reads back the spelling of the question's list, which
+    // may add the language that the graph has.
     for call in gold
         .calls
         .iter_mut()

@@ -1,5 +1,5 @@
-//! Verification (rules A.2.4): the gold query and the converted program run on the same graph, and only
-//! equal answers are kept.
+//! Verification (rules A.2.4): the gold query and the converted program run on the same graph, and
+//! only equal answers are kept.
 
 mod abstain;
 mod gold;

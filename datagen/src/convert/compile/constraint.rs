@@ -7,9 +7,13 @@ use toolbox::call::{Arg, Tool};
 
 use super::super::exact::{ComparisonCheck, ComparisonRequirement};
 use super::super::view::{Start, StartEntry, TreeView};
-use super::{BRANCH_SIZE, Compiler};
+use super::Compiler;
 use crate::graph::{GraphNode, PathStep, Var, algebra, mirrored};
 use crate::refusal::Refusal;
+
+/// With a graph, an entity constraint on the answer gets its own branch only up to this many
+/// members (rule R14: never all males).
+const BRANCH_SIZE: usize = 1_000;
 
 impl Compiler<'_> {
     pub(super) fn is_compared(&self, view: &TreeView<'_>, var: Var) -> bool {
@@ -95,97 +99,98 @@ impl Compiler<'_> {
     fn compared(
         &mut self,
         view: &TreeView<'_>,
-        mut set: Arg,
+        set: Arg,
         edge: usize,
         node: Var,
         step: &PathStep,
     ) -> Result<Arg, Refusal> {
         let relation = self.names.relation(&step.relation)?;
-        let reached = set.clone();
-        let mut wanted = Vec::new();
-        let mut requirement = ComparisonRequirement::Tests {
-            tests: Vec::new(),
-            others: Vec::new(),
-        };
-        match view.far(edge, node) {
+        let mut kept = set.clone();
+        let mut constraints = Vec::new();
+        let requirement = match view.far(edge, node) {
+            GraphNode::Entity(_) => return Ok(set),
             GraphNode::Literal(literal) => {
-                wanted.push((Op::Eq, self.literal(literal)));
-                requirement = ComparisonRequirement::Term(Term::Literal(literal.clone()));
+                constraints.push((Op::Eq, self.literal(literal)));
+                ComparisonRequirement::Term(Term::Literal(literal.clone()))
             }
-            GraphNode::Entity(_) => {}
             GraphNode::Var(var) => {
-                let (mut tests, mut others) = (Vec::new(), Vec::new());
-                for comparison in view
-                    .group
-                    .comparisons
-                    .iter()
-                    .filter(|comparison| comparison.var == *var)
-                {
-                    wanted.push((comparison.op, self.literal(&comparison.value)));
-                    tests.push(algebra::of_tail(&comparison.test, *var));
-                }
-                for (_, either) in view.group.choices.iter().filter(|(known, _)| known == var) {
-                    let sets = either.iter().map(|comparison| {
-                        let rest = vec![
-                            Arg::name(&relation),
-                            Arg::Op(comparison.op),
-                            self.literal(&comparison.value),
-                        ];
-                        self.along(Tool::GetEntityByConstraint, &set, rest)
-                    });
-                    let sets: Vec<Arg> = sets.collect();
-                    set = self.combine(Tool::Union, sets);
-                    tests.push(algebra::of_tail(&algebra::any(either), *var));
-                }
-                for (_, term) in view
-                    .group
-                    .differ
-                    .iter()
-                    .filter(|(known, term)| known == var && self.is_known(term))
-                {
-                    // Literals that attributes must not equal have become comparisons.
-                    let value = self.names.node(term)?;
-                    wanted.push((Op::Ne, Arg::Name(value)));
-                    let constant = algebra::constant(term).ok_or(Refusal::OddTerm)?;
-                    tests.push(algebra::differs(algebra::tail().into(), constant));
-                }
-                for ordered in &view.group.ordered {
-                    let (op, other) = match (ordered.left == *var, ordered.right == *var) {
-                        (true, _) => (ordered.op, ordered.right),
-                        (_, true) => (mirrored(ordered.op), ordered.left),
-                        _ => continue,
-                    };
-                    // The right side is an attribute of other entities. The tool rejects it if it
-                    // has more than one value.
-                    if std::mem::replace(&mut self.comparing, true) {
-                        return Err(Refusal::VariableComparison);
-                    }
-                    let value = self.set(view, other, None)?;
-                    self.comparing = false;
-                    wanted.push((op, value.clone()));
-                    tests.push(algebra::of_tail(&ordered.test, *var));
-                    others.push((other, value));
-                }
-                if !tests.is_empty() {
-                    requirement = ComparisonRequirement::Tests { tests, others };
-                }
+                kept = self.either(view, *var, kept, &relation);
+                self.value_constraints(view, *var, &mut constraints)?
             }
+        };
+        for (op, value) in constraints {
+            kept = self.constrain(&kept, &relation, op, value);
         }
-        for (op, value) in wanted {
-            set = self.along(
-                Tool::GetEntityByConstraint,
-                &set,
-                vec![Arg::name(&relation), Arg::Op(op), value],
-            );
-        }
-        if set != reached {
+        if kept != set {
             self.checks.push(ComparisonCheck {
-                input: reached,
-                output: set.clone(),
+                input: set,
+                output: kept.clone(),
                 relation: step.relation.clone(),
                 requirement,
             });
         }
-        Ok(set)
+        Ok(kept)
+    }
+
+    fn constrain(&mut self, set: &Arg, relation: &str, op: Op, value: Arg) -> Arg {
+        let rest = vec![Arg::name(relation), Arg::Op(op), value];
+        self.along(Tool::GetEntityByConstraint, set, rest)
+    }
+
+    /// Narrows a set by the choices of a variable: the union of what each comparison keeps.
+    fn either(&mut self, view: &TreeView<'_>, var: Var, mut set: Arg, relation: &str) -> Arg {
+        for (_, either) in view.group.choices.iter().filter(|(known, _)| *known == var) {
+            let sets = either.iter().map(|comparison| {
+                let value = self.literal(&comparison.value);
+                self.constrain(&set, relation, comparison.op, value)
+            });
+            let sets: Vec<Arg> = sets.collect();
+            set = self.combine(Tool::Union, sets);
+        }
+        set
+    }
+
+    /// The operators and values that a variable is compared with, and what the query requires.
+    fn value_constraints(
+        &mut self,
+        view: &TreeView<'_>,
+        var: Var,
+        constraints: &mut Vec<(Op, Arg)>,
+    ) -> Result<ComparisonRequirement, Refusal> {
+        let group = view.group;
+        let (mut tests, mut others) = (Vec::new(), Vec::new());
+        for comparison in group.comparisons.iter().filter(|known| known.var == var) {
+            constraints.push((comparison.op, self.literal(&comparison.value)));
+            tests.push(algebra::of_tail(&comparison.test, var));
+        }
+        for (_, either) in group.choices.iter().filter(|(known, _)| *known == var) {
+            tests.push(algebra::of_tail(&algebra::any(either), var));
+        }
+        for (known, term) in &group.differ {
+            // Literals that attributes must not equal have become comparisons.
+            if *known == var && self.is_known(term) {
+                constraints.push((Op::Ne, Arg::Name(self.names.node(term)?)));
+                let constant = algebra::constant(term).ok_or(Refusal::OddTerm)?;
+                tests.push(algebra::differs(algebra::tail().into(), constant));
+            }
+        }
+        for pair in &group.ordered {
+            let (op, other) = match (pair.left == var, pair.right == var) {
+                (true, _) => (pair.op, pair.right),
+                (_, true) => (mirrored(pair.op), pair.left),
+                _ => continue,
+            };
+            // The right side is an attribute of other entities. The tool rejects it if it has more
+            // than one value.
+            if std::mem::replace(&mut self.comparing, true) {
+                return Err(Refusal::VariableComparison);
+            }
+            let value = self.set(view, other, None)?;
+            self.comparing = false;
+            constraints.push((op, value.clone()));
+            tests.push(algebra::of_tail(&pair.test, var));
+            others.push((other, value));
+        }
+        Ok(ComparisonRequirement::Tests { tests, others })
     }
 }
