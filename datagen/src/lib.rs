@@ -6,9 +6,9 @@
 //!                        graph                 on the kg  by toolbox  split      report.json
 //! ```
 //!
-//! Invariants: this crate knows no model; text is never spliced into SPARQL; every question read is
-//! either kept or refused with one reason of [`Refusal`]; the same inputs, seed and version give the
-//! same bytes on any number of threads.
+//! Invariants: this crate knows no model; text is never spliced into SPARQL; every question read
+//! is either kept or refused with one reason of [`Refusal`]; the same inputs, seed and version give
+//! the same bytes on any number of threads.
 
 pub mod agents;
 pub mod agree;

@@ -1,15 +1,16 @@
-//! From programs to SPARQL: the algebra of a query that has, on the same graph, the program's answers
-//! (rules A.2; the paper's authors publish this direction).
+//! From programs to SPARQL: the algebra of a query that has, on the same graph, the program's
+//! answers (rules A.2; the paper's authors publish this direction).
 //!
 //! ```text
 //! v0 = get_head_entity(lx, city)                     ?x city lx
 //! v1 = get_entity_by_constraint(v0, capacity, argmax) ?x capacity ?n . { SELECT (MAX(?o) AS ?n) { ?y city lx . ?y capacity ?o } }
 //! ```
 //! Walks, classes, intersections and unions become patterns on any graph. The tools compare by kind
-//! and by span (rules R8 to R13), SPARQL compares by datatype. The filter of a comparison is therefore
-//! chosen among several spellings by what it keeps of the set that the program compares. If none keeps
-//! the same members, the program is refused. Two laws are tested on random programs and on all gold
-//! sets: `program_to_query(p)` has the answers of `p`, and if it converts, so has the converted program.
+//! and by span (rules R8 to R13), SPARQL compares by datatype. The filter of a comparison is
+//! therefore chosen among several spellings by what it keeps of the set that the program compares.
+//! If no spelling keeps the same members, the program is refused. Two laws are tested on random
+//! programs and on all gold sets: `program_to_query(p)` has the answers of `p`, and if it converts,
+//! so has the converted program.
 
 mod comparison;
 mod error;
