@@ -71,7 +71,7 @@ fn coverage(file: &str, query_of: fn(&Json) -> Option<&str>) -> Option<f64> {
                 eprintln!(
                     "    {}",
                     query.split_whitespace().collect::<Vec<_>>().join(" ")
-                )
+                );
             });
         }
     }

@@ -174,7 +174,7 @@ impl QueryUses {
             | Expression::Less(a, b)
             | Expression::LessOrEqual(a, b) => match (a.as_ref(), b.as_ref()) {
                 (other, Expression::Literal(value)) | (Expression::Literal(value), other) => {
-                    self.attribute(other, Some(own(value)))
+                    self.attribute(other, Some(own(value)));
                 }
                 _ => {}
             },

@@ -438,7 +438,7 @@ impl<'a> Compiler<'a> {
                 (Some(start), _) if start.kind == StartKind::Entity => branches.push(start),
                 (_, GraphNode::Literal(_)) => compared.push(edge),
                 (_, GraphNode::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => {
-                    compared.push(edge)
+                    compared.push(edge);
                 }
                 _ => outward.push(edge),
             }

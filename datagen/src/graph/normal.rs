@@ -204,7 +204,7 @@ fn take_literal_values(group: &mut PatternGroup) -> Result<Vec<Comparison>, Refu
                 });
             }
             terms if terms.iter().all(|term| matches!(term, Term::Iri(_))) => {
-                kept.push((var, terms.to_vec()))
+                kept.push((var, terms.to_vec()));
             }
             _ => return Err(Refusal::Filter),
         }

@@ -113,9 +113,9 @@ impl<'v> PatternReader<'v> {
                     let mut branch = PatternGroup::default();
                     self.pattern(side, &mut branch)?;
                     if branch.is_only_a_union() {
-                        branches.extend(branch.unions.remove(0))
+                        branches.extend(branch.unions.remove(0));
                     } else {
-                        branches.push(branch)
+                        branches.push(branch);
                     }
                 }
                 group.unions.push(branches);

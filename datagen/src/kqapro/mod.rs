@@ -46,7 +46,7 @@ pub fn topics(program: &Value, kg: Option<&dyn Kg>) -> Vec<(String, String)> {
                 .collect::<Vec<_>>()
         }) {
             Some(ids) if !ids.is_empty() => {
-                topics.extend(ids.into_iter().map(|id| (id, name.clone())))
+                topics.extend(ids.into_iter().map(|id| (id, name.clone())));
             }
             _ => topics.push((name.clone(), name)),
         }

@@ -247,7 +247,7 @@ impl Unpacker {
                             }
                             Err(_) => {
                                 self.unsupported =
-                                    Some(format!("`{}` is not a year", value.value()))
+                                    Some(format!("`{}` is not a year", value.value()));
                             }
                         }
                     }
@@ -270,7 +270,7 @@ impl Unpacker {
                         ));
                     }
                     _ => {
-                        self.unsupported = Some("a fact without head, relation or tail".to_owned())
+                        self.unsupported = Some("a fact without head, relation or tail".to_owned());
                     }
                 },
                 "pred:name" => match &one.object {
@@ -284,7 +284,7 @@ impl Unpacker {
                     _ => made.push(triple(one.subject.clone(), RDFS_LABEL, one.object.clone())),
                 },
                 "pred:instance_of" => {
-                    made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone()))
+                    made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone()));
                 }
                 other => match other.strip_prefix(BASE) {
                     None => self.unsupported = Some(format!("the predicate <{other}>")),

@@ -199,7 +199,7 @@ fn instance(
         match piece {
             WordingPart::Text(text) => question.push_str(text),
             WordingPart::Slot(slot) => {
-                question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?)
+                question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?);
             }
         }
     }

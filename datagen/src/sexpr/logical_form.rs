@@ -101,10 +101,10 @@ impl LogicalForm {
                     }));
                 }
                 FormNode::Entity(id) => {
-                    given = join(given, values(&name(i), &[Term::Iri(format!("{NS}{id}"))]))
+                    given = join(given, values(&name(i), &[Term::Iri(format!("{NS}{id}"))]));
                 }
                 FormNode::Value(Some(value), NodeFunction::None) => {
-                    given = join(given, values(&name(i), &[Term::Literal(value.clone())]))
+                    given = join(given, values(&name(i), &[Term::Literal(value.clone())]));
                 }
                 FormNode::Value(Some(value), NodeFunction::Compare(op)) => {
                     conditions.push(compare(

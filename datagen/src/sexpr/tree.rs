@@ -88,11 +88,11 @@ fn atom(pattern: &mut LogicalForm, node: usize, word: &str) -> Option<()> {
         && !word.contains("^^");
     match &mut pattern.nodes[node] {
         FormNode::Any(classes) if entity && classes.is_empty() => {
-            pattern.nodes[node] = FormNode::Entity(word.to_owned())
+            pattern.nodes[node] = FormNode::Entity(word.to_owned());
         }
         FormNode::Any(classes) if class && !entity => classes.push(word.to_owned()),
         FormNode::Any(classes) if classes.is_empty() && !entity => {
-            pattern.nodes[node] = FormNode::Value(Some(literal_of(word)), NodeFunction::None)
+            pattern.nodes[node] = FormNode::Value(Some(literal_of(word)), NodeFunction::None);
         }
         _ => return None,
     }

@@ -275,7 +275,7 @@ impl Maker<'_> {
                 self.path(subject, side, object);
             }
             P::ZeroOrMore(inner) | P::OneOrMore(inner) | P::ZeroOrOne(inner) => {
-                self.path(subject, inner, object)
+                self.path(subject, inner, object);
             }
             P::NegatedPropertySet(_) => self.triples.push([
                 subject.clone(),

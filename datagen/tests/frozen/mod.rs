@@ -262,7 +262,7 @@ impl Frozen {
                 self.literal.insert(variable.as_str().to_owned());
             }
             Expression::FunctionCall(_, arguments) => {
-                arguments.iter().for_each(|argument| self.value(argument))
+                arguments.iter().for_each(|argument| self.value(argument));
             }
             Expression::UnaryMinus(inner) | Expression::UnaryPlus(inner) => self.value(inner),
             _ => {}
@@ -279,7 +279,7 @@ impl Frozen {
             E::Not(inner) => self.expression(inner, !negated, branches),
             E::Exists(pattern) => self.pattern(pattern, true, branches),
             E::Equal(a, b) | E::SameTerm(a, b) => {
-                self.compare(a, if negated { '!' } else { '=' }, b)
+                self.compare(a, if negated { '!' } else { '=' }, b);
             }
             E::Greater(a, b) | E::GreaterOrEqual(a, b) => self.compare(a, '>', b),
             E::Less(a, b) | E::LessOrEqual(a, b) => self.compare(a, '<', b),
@@ -308,7 +308,7 @@ impl Frozen {
                         self.compared.entry(variable).or_default().push((op, date));
                     }
                     (Term::Literal(value), _) => {
-                        self.compared.entry(variable).or_default().push((op, value))
+                        self.compared.entry(variable).or_default().push((op, value));
                     }
                     (term, '!') => self.differ.entry(variable).or_default().push(term),
                     (term, _) => self.values.entry(variable).or_default().push(term),
