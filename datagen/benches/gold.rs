@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::report::Report;
 use datagen::verify::parsed;
 use datagen::write_dataset;
@@ -36,7 +36,7 @@ fn main() {
     };
     let rounds: usize = args.get(2).map_or(3, |rounds| rounds.parse().unwrap());
     let kg = FrozenKg::load(&files, &LoadOptions::default(), &|_| {}).unwrap();
-    let source: Source = source.parse().unwrap();
+    let source: QuestionSource = source.parse().unwrap();
     let read = || {
         source
             .read(

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use datagen::linking::{Linking, gold_entities};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use kg::term::NodeId;
 use kg::{FrozenKg, Kg, LoadOptions};
 use toolbox::link;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn measure(kg: &FrozenKg, source: &str, mut shown: usize) -> Result<(), Box<dyn Error>> {
     let questions = source
-        .parse::<Source>()?
+        .parse::<QuestionSource>()?
         .read(Some(kg), &ReadOptions::default())?;
     let mut linking = Linking::default();
     for question in questions

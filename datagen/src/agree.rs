@@ -1,7 +1,9 @@
-//! Whether several front ends of one set say the same: equal programs, or equal answers on graphs made from the queries themselves.
+//! Compares several front ends of one data set: they agree if their programs are equal, or if their
+//! queries have equal answers on graphs generated from the queries.
 //!
-//! A graph is made of the triple patterns of the first query that converts: every variable is one of a few nodes of its own, or values around
-//! the constant it is compared with; classes hold throughout, as a schema would have it; other triples hold by chance.
+//! A graph is generated from the triple patterns of the first query that converts. Every variable
+//! takes one of a few nodes, or values around the constant it is compared with. Class triples
+//! always hold, as a schema would have it; other triples hold at random.
 
 mod made;
 
@@ -16,48 +18,49 @@ use crate::Refusal;
 use crate::question::GoldQuestion;
 use crate::verify::{VerifyOptions, converted, parsed, verify};
 
-/// Graphs made from one question.
+/// Graphs generated per question.
 const GRAPHS: u64 = 4;
 
-/// What the front ends of one question have in common.
+/// How the front ends of one question agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Agreement {
-    /// They convert to the same program.
+enum Agreement {
+    /// All convert to the same program.
     Program,
-    /// They convert, and their queries answer the same on every graph made from the first of them.
+    /// All convert, and their queries have the same answers on every generated graph.
     Answers,
-    /// They convert, and no graph made from the first gives an answer.
+    /// All convert, but no generated graph has an answer.
     Untested,
-    /// Only some convert, or none; the reasons of those that do not.
+    /// At least one does not convert; the reasons by front end.
     Refused(Vec<(String, String)>),
-    /// They answer differently.
+    /// Their answers differ.
     Differ(String),
 }
 
-/// How often front ends agree.
+/// Counts of agreement between front ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Agreements {
     /// Questions that every front end read.
     pub questions: usize,
-    /// Equal programs.
+    /// Questions with equal programs.
     pub programs: usize,
-    /// Different programs with equal answers.
+    /// Questions with different programs and equal answers.
     pub answers: usize,
-    /// No made graph gives an answer.
+    /// Questions without an answer on any generated graph.
     pub untested: usize,
-    /// Some front ends convert and others do not.
+    /// Questions that some front ends convert and others do not.
     pub some: usize,
-    /// No front end converts.
+    /// Questions that no front end converts.
     pub none: usize,
-    /// Different answers.
+    /// Questions with different answers.
     pub differ: usize,
-    /// Reasons of front ends that do not convert: front end, reason, count.
+    /// Why front ends do not convert: front end, reason, count.
     pub refused: BTreeMap<String, BTreeMap<String, usize>>,
-    /// Ids of questions whose answers differ, and how.
+    /// Ids of questions with different answers, and the difference.
     pub differing: Vec<(String, String)>,
 }
 
-/// Compares front ends, given by name with the questions that each read; questions are matched by id.
+/// Compares front ends, given by name with the questions that each read. Questions are matched by
+/// id.
 #[must_use]
 pub fn agreements(fronts: &[(String, Vec<GoldQuestion>)], seed: u64) -> Agreements {
     let Some(((_, first), others)) = fronts.split_first() else {
@@ -116,8 +119,7 @@ pub fn agreements(fronts: &[(String, Vec<GoldQuestion>)], seed: u64) -> Agreemen
 }
 
 /// Compares the front ends of one question.
-#[must_use]
-pub fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
+fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
     let mut programs = Vec::new();
     let mut queries = Vec::new();
     let mut refused = Vec::new();
@@ -148,7 +150,8 @@ pub fn agreement(fronts: &[(&str, &GoldQuestion)], seed: u64) -> Agreement {
                 Ok(answer) => answer,
                 Err(error) => return Agreement::Differ(format!("{name}: {error}")),
             };
-            // A program may need what this graph lacks; one that runs has to answer as its query does.
+            // A program may need something that this graph lacks. If it runs, it must have its
+            // query's answer.
             let free = GoldQuestion {
                 answers_bind: false,
                 ..(*question).clone()

@@ -1,19 +1,22 @@
-//! Pieces of SPARQL algebra that front ends build queries from; nothing here is ever text.
+//! Builders of SPARQL algebra. Queries are never assembled from text.
 
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
+use kg::spargebra::algebra::{
+    AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
+};
 use kg::spargebra::term::{
     GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
     Variable,
 };
 use kg::term::{Literal, Term, XSD};
+use kg::value::{Extreme, Op};
 
 /// A variable of this name.
 pub(crate) fn variable(name: &str) -> Variable {
     Variable::new_unchecked(name)
 }
 
-/// An IRI as it stands.
+/// An IRI, unchecked.
 pub(crate) fn iri(iri: &str) -> NamedNode {
     NamedNode::new_unchecked(iri)
 }
@@ -42,6 +45,36 @@ pub(crate) fn triple(
     }
 }
 
+/// A term as a constant; `None` for blank nodes.
+pub(crate) fn ground(term: &Term) -> Option<GroundTerm> {
+    match term {
+        Term::Iri(iri) => Some(self::iri(iri).into()),
+        Term::Literal(literal) => Some(self::literal(literal).into()),
+        Term::Blank(_) => None,
+    }
+}
+
+/// A term as an expression; `None` for blank nodes.
+pub(crate) fn constant(term: &Term) -> Option<Expression> {
+    match term {
+        Term::Iri(iri) => Some(self::iri(iri).into()),
+        Term::Literal(literal) => Some(self::literal(literal).into()),
+        Term::Blank(_) => None,
+    }
+}
+
+/// The empty pattern, which joins with anything.
+pub(crate) fn nothing() -> GraphPattern {
+    GraphPattern::Bgp {
+        patterns: Vec::new(),
+    }
+}
+
+/// `a != b`.
+pub(crate) fn differs(a: Expression, b: Expression) -> Expression {
+    Expression::Not(Box::new(Expression::Equal(Box::new(a), Box::new(b))))
+}
+
 /// Both patterns; an empty one adds nothing.
 pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     match (left, right) {
@@ -61,41 +94,81 @@ pub(crate) fn join(left: GraphPattern, right: GraphPattern) -> GraphPattern {
     }
 }
 
-/// The variable is one of these terms; blank nodes name nothing outside their graph and are left out.
+/// The variable is one of these terms. Blank nodes have no name outside their graph and are left
+/// out.
 pub(crate) fn values(of: &str, terms: &[Term]) -> GraphPattern {
-    let ground = |term: &Term| match term {
-        Term::Iri(name) => Some(GroundTerm::NamedNode(iri(name))),
-        Term::Literal(value) => Some(GroundTerm::Literal(literal(value))),
-        Term::Blank(_) => None,
-    };
-    let bindings = terms
-        .iter()
-        .filter_map(ground)
-        .map(|term| vec![Some(term)])
-        .collect();
+    values_of(variable(of), terms.iter().filter_map(ground))
+}
+
+/// `VALUES` for one variable.
+pub(crate) fn values_of(
+    variable: Variable,
+    terms: impl IntoIterator<Item = GroundTerm>,
+) -> GraphPattern {
     GraphPattern::Values {
-        variables: vec![variable(of)],
-        bindings,
+        variables: vec![variable],
+        bindings: terms.into_iter().map(|term| vec![Some(term)]).collect(),
     }
 }
 
-/// The pattern, held to all these conditions.
-pub(crate) fn filter(inner: GraphPattern, conditions: Vec<Expression>) -> GraphPattern {
-    match conditions
-        .into_iter()
-        .reduce(|left, right| Expression::And(Box::new(left), Box::new(right)))
-    {
-        Some(expr) => GraphPattern::Filter {
-            expr,
-            inner: Box::new(inner),
-        },
+/// The pattern under all these conditions.
+pub(crate) fn filter_all(
+    inner: GraphPattern,
+    conditions: impl IntoIterator<Item = Expression>,
+) -> GraphPattern {
+    let all = conditions.into_iter().reduce(and);
+    match all {
+        Some(expr) => filter(inner, expr),
         None => inner,
     }
 }
 
+/// The pattern under one condition.
+pub(crate) fn filter(inner: GraphPattern, expr: Expression) -> GraphPattern {
+    GraphPattern::Filter {
+        expr,
+        inner: Box::new(inner),
+    }
+}
+
+/// Either of the patterns; the empty pattern if there are none.
+pub(crate) fn union(patterns: impl IntoIterator<Item = GraphPattern>) -> GraphPattern {
+    patterns
+        .into_iter()
+        .reduce(|left, right| GraphPattern::Union {
+            left: Box::new(left),
+            right: Box::new(right),
+        })
+        .unwrap_or_else(nothing)
+}
+
+/// `left && right`.
+pub(crate) fn and(left: Expression, right: Expression) -> Expression {
+    Expression::And(Box::new(left), Box::new(right))
+}
+
+/// `left || right`.
+pub(crate) fn or(left: Expression, right: Expression) -> Expression {
+    Expression::Or(Box::new(left), Box::new(right))
+}
+
+/// `!inner`.
+pub(crate) fn not(inner: Expression) -> Expression {
+    Expression::Not(Box::new(inner))
+}
+
+/// `sameTerm(left, right)`.
+pub(crate) fn same_term(left: impl Into<Expression>, right: impl Into<Expression>) -> Expression {
+    Expression::SameTerm(Box::new(left.into()), Box::new(right.into()))
+}
+
+/// `EXISTS { pattern }`.
+pub(crate) fn exists(pattern: GraphPattern) -> Expression {
+    Expression::Exists(Box::new(pattern))
+}
+
 /// `left op right`.
-pub(crate) fn compare(left: Expression, op: kg::value::Op, right: Expression) -> Expression {
-    use kg::value::Op;
+pub(crate) fn compare(left: Expression, op: Op, right: Expression) -> Expression {
     let (left, right) = (Box::new(left), Box::new(right));
     match op {
         Op::Eq => Expression::Equal(left, right),
@@ -107,14 +180,77 @@ pub(crate) fn compare(left: Expression, op: kg::value::Op, right: Expression) ->
     }
 }
 
-/// The different values of one variable.
+/// The distinct values of one variable, by name.
 pub(crate) fn distinct(inner: GraphPattern, of: &str) -> GraphPattern {
-    let project = GraphPattern::Project {
-        inner: Box::new(inner),
-        variables: vec![variable(of)],
-    };
+    distinct_values(inner, variable(of))
+}
+
+/// The distinct values of one variable.
+pub(crate) fn distinct_values(inner: GraphPattern, variable: Variable) -> GraphPattern {
     GraphPattern::Distinct {
-        inner: Box::new(project),
+        inner: Box::new(project(inner, vec![variable])),
+    }
+}
+
+/// The pattern with only these variables.
+pub(crate) fn project(inner: GraphPattern, variables: Vec<Variable>) -> GraphPattern {
+    GraphPattern::Project {
+        inner: Box::new(inner),
+        variables,
+    }
+}
+
+/// Aggregates over all solutions of a pattern.
+pub(crate) fn group_all(
+    inner: GraphPattern,
+    aggregates: Vec<(Variable, AggregateExpression)>,
+) -> GraphPattern {
+    GraphPattern::Group {
+        inner: Box::new(inner),
+        variables: Vec::new(),
+        aggregates,
+    }
+}
+
+/// One aggregate of an expression.
+pub(crate) fn aggregate_call(
+    name: AggregateFunction,
+    expr: Expression,
+    distinct: bool,
+) -> AggregateExpression {
+    AggregateExpression::FunctionCall {
+        name,
+        expr,
+        distinct,
+    }
+}
+
+/// The aggregate that computes an extreme.
+pub(crate) fn extreme_function(extreme: Extreme) -> AggregateFunction {
+    match extreme {
+        Extreme::Max => AggregateFunction::Max,
+        Extreme::Min => AggregateFunction::Min,
+    }
+}
+
+/// `ORDER BY` one key, so that the extreme comes first.
+pub(crate) fn order_by(inner: GraphPattern, key: Expression, extreme: Extreme) -> GraphPattern {
+    let key = match extreme {
+        Extreme::Max => OrderExpression::Desc(key),
+        Extreme::Min => OrderExpression::Asc(key),
+    };
+    GraphPattern::OrderBy {
+        inner: Box::new(inner),
+        expression: vec![key],
+    }
+}
+
+/// `LIMIT 1`.
+pub(crate) fn first(inner: GraphPattern) -> GraphPattern {
+    GraphPattern::Slice {
+        inner: Box::new(inner),
+        start: 0,
+        length: Some(1),
     }
 }
 
@@ -126,27 +262,14 @@ pub(crate) fn aggregate(
     of: &str,
     as_name: &str,
 ) -> GraphPattern {
-    let expr = Expression::Variable(variable(of));
-    let call = AggregateExpression::FunctionCall {
-        name: function,
-        expr,
-        distinct,
-    };
+    let call = aggregate_call(function, variable(of).into(), distinct);
     let hidden = variable(&format!("{as_name}Value"));
-    let group = GraphPattern::Group {
-        inner: Box::new(inner),
-        variables: Vec::new(),
-        aggregates: vec![(hidden.clone(), call)],
-    };
     let extend = GraphPattern::Extend {
-        inner: Box::new(group),
+        inner: Box::new(group_all(inner, vec![(hidden.clone(), call)])),
         variable: variable(as_name),
         expression: Expression::Variable(hidden),
     };
-    GraphPattern::Project {
-        inner: Box::new(extend),
-        variables: vec![variable(as_name)],
-    }
+    project(extend, vec![variable(as_name)])
 }
 
 /// The query of a projected pattern.
@@ -167,7 +290,53 @@ pub(crate) fn ask(pattern: GraphPattern) -> Query {
     }
 }
 
-/// The full IRI of a type of XML Schema.
+/// The full IRI of an XML Schema type.
 pub(crate) fn xsd(local: &str) -> String {
     format!("{XSD}{local}")
+}
+
+/// The expression with each of its direct sub-expressions replaced; patterns of EXISTS stay.
+pub(crate) fn map_parts(
+    expression: &Expression,
+    map: &mut dyn FnMut(&Expression) -> Expression,
+) -> Expression {
+    use Expression as E;
+    let mut one = |part: &E| Box::new(map(part));
+    match expression {
+        E::NamedNode(_) | E::Literal(_) | E::Variable(_) | E::Exists(_) | E::Bound(_) => {
+            expression.clone()
+        }
+        E::Or(a, b) => E::Or(one(a), one(b)),
+        E::And(a, b) => E::And(one(a), one(b)),
+        E::Equal(a, b) => E::Equal(one(a), one(b)),
+        E::SameTerm(a, b) => E::SameTerm(one(a), one(b)),
+        E::Greater(a, b) => E::Greater(one(a), one(b)),
+        E::GreaterOrEqual(a, b) => E::GreaterOrEqual(one(a), one(b)),
+        E::Less(a, b) => E::Less(one(a), one(b)),
+        E::LessOrEqual(a, b) => E::LessOrEqual(one(a), one(b)),
+        E::Add(a, b) => E::Add(one(a), one(b)),
+        E::Subtract(a, b) => E::Subtract(one(a), one(b)),
+        E::Multiply(a, b) => E::Multiply(one(a), one(b)),
+        E::Divide(a, b) => E::Divide(one(a), one(b)),
+        E::UnaryPlus(a) => E::UnaryPlus(one(a)),
+        E::UnaryMinus(a) => E::UnaryMinus(one(a)),
+        E::Not(a) => E::Not(one(a)),
+        E::If(a, b, c) => E::If(one(a), one(b), one(c)),
+        E::In(a, list) => E::In(one(a), list.iter().map(|e| *one(e)).collect()),
+        E::Coalesce(list) => E::Coalesce(list.iter().map(|e| *one(e)).collect()),
+        E::FunctionCall(function, list) => {
+            E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect())
+        }
+    }
+}
+
+/// Replaces every variable of an expression, except in the patterns of EXISTS.
+pub(crate) fn replace(
+    expression: &Expression,
+    with: &mut dyn FnMut(&Variable) -> Expression,
+) -> Expression {
+    match expression {
+        Expression::Variable(variable) => with(variable),
+        _ => map_parts(expression, &mut |part| replace(part, with)),
+    }
 }

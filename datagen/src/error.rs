@@ -1,8 +1,9 @@
-//! Why data could not be made; every message names the place and the offending value.
+//! Errors of data generation; every message names the place and the offending value.
 
 use std::path::{Path, PathBuf};
 
-/// Why data could not be made. A single question that cannot be used is no error: it is refused, with a [`crate::Refusal`].
+/// Why data could not be generated. A single unusable question is not an error: it is refused, with
+/// a [`crate::Refusal`].
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A file or folder cannot be read or written.
@@ -10,56 +11,56 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A file is not in the format it was given as.
+    /// A file is not in the given format.
     #[error("{}{place}: {message}", path.display())]
     Format {
         /// The file.
         path: PathBuf,
-        /// `:LINE`, ` record N`, or nothing where the whole file is meant.
+        /// `:LINE`, ` record N`, or empty for the whole file.
         place: String,
-        /// What is wrong there, what it looks like, and what would be right.
+        /// What is wrong, what the file looks like, and what it should be.
         message: String,
     },
-    /// The ranker failed: lists would be in no order.
+    /// The ranker failed, so relation lists have no order.
     #[error("the relation lists could not be ranked: {0}")]
     Ranker(String),
-    /// `--source` names no format.
-    #[error("`{given}` is no source; write FORMAT=PATH with one of: {known}")]
+    /// `--source` does not name a format.
+    #[error("`{given}` is not a source; write FORMAT=PATH with one of: {known}")]
     Source {
-        /// What was given.
+        /// The given text.
         given: String,
-        /// The formats there are.
+        /// The known formats.
         known: String,
     },
-    /// `--source` asks a format for what it has not.
-    #[error("`{format}:{option}` is no source: {known}")]
+    /// `--source` gives a format an option that it does not have.
+    #[error("`{format}:{option}` is not a source: {known}")]
     SourceOption {
         /// The format.
         format: String,
-        /// What stands behind its colon.
+        /// The text after the colon.
         option: String,
-        /// What could stand there.
+        /// The options that the format has.
         known: String,
     },
-    /// The format needs a graph and there is none.
-    #[error("a source of format `{0}` is filled from a graph; give one with --kg")]
+    /// The format needs a graph and none is given.
+    #[error("format `{0}` needs a graph; give one with --kg")]
     NeedsGraph(&'static str),
-    /// No examples can be made for this agent.
-    #[error("no examples can be made for the agent `{0}`")]
+    /// The agent has no training examples.
+    #[error("the agent `{0}` has no training examples")]
     Agent(&'static str),
     /// The mixture does not fit the sources.
     #[error("{0}")]
     Mix(String),
-    /// The questions cannot be split as asked.
+    /// The questions cannot be split as requested.
     #[error("{0}")]
     Split(String),
     /// The parts share what they must not share.
     #[error("the parts of the data leak into each other: {0}")]
     Leakage(String),
-    /// What an earlier run left behind cannot be used.
+    /// The state of an earlier run cannot be used.
     #[error(transparent)]
     Journal(#[from] common::journal::JournalError),
     /// The run was stopped from outside.
@@ -67,16 +68,16 @@ pub enum Error {
     Stopped {
         /// Questions done.
         done: usize,
-        /// Questions in all.
+        /// Questions in total.
         total: usize,
     },
-    /// The graph has nothing to make questions of.
+    /// The graph has nothing to ask about.
     #[error(
-        "no question can be made of this graph: its nodes have neither labels nor attributes that planners see"
+        "this graph gives no questions: its nodes have neither labels nor attributes that planners see"
     )]
     Unaskable,
     /// No worker threads could be started.
-    #[error("no worker threads: {0}")]
+    #[error("cannot start worker threads: {0}")]
     Threads(String),
 }
 

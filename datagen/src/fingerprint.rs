@@ -8,7 +8,7 @@ use toolbox::link::Linked;
 
 use crate::hash;
 use crate::question::GoldQuestion;
-use crate::verify::Verified;
+use crate::verify::LinkedProgram;
 
 /// A question as it is compared with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub(crate) struct Sketch {
 
 impl Sketch {
     /// The sketch of a question with its program.
-    pub(crate) fn of(kg: &dyn Kg, question: &GoldQuestion, verified: &Verified) -> Self {
+    pub(crate) fn of(kg: &dyn Kg, question: &GoldQuestion, verified: &LinkedProgram) -> Self {
         let linked = &verified.linked;
         let names: Vec<String> = linked.entities.iter().map(|&node| kg.name(node)).collect();
         let calls = &verified.gold.calls;

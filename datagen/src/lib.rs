@@ -6,8 +6,9 @@
 //!                        graph                 on the kg  by toolbox  split      report.json
 //! ```
 //!
-//! Invariants: no model is known here; text is never spliced into SPARQL; every question read is either kept or refused with one reason of
-//! [`Refusal`]; the same inputs, seed and version give the same bytes on any number of threads.
+//! Invariants: this crate knows no model; text is never spliced into SPARQL; every question read
+//! is either kept or refused with one reason of [`Refusal`]; the same inputs, seed and version give
+//! the same bytes on any number of threads.
 
 pub mod agents;
 pub mod agree;
@@ -20,7 +21,7 @@ pub mod example;
 pub mod export;
 mod fingerprint;
 mod folder;
-pub mod graph;
+mod graph;
 pub mod hash;
 pub mod kqapro;
 mod limits;

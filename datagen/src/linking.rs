@@ -1,4 +1,5 @@
-//! How well entities are found without gold ones: the linked entities of questions against those that their gold queries name.
+//! How well linking finds entities: linked entities compared with the gold entities of each
+//! question.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,8 +10,9 @@ use kg::term::NodeId;
 use crate::question::GoldQuestion;
 use crate::verify;
 
-/// The entities that a question is about: the topics that its data set gives, else the entities that its gold query names; sorted. Classes are
-/// not among them: they are offered with every question. `None` where the query cannot be read.
+/// The gold entities of a question, sorted: the topics that its data set gives, otherwise the
+/// entities of its gold query. Classes are excluded, because every question is offered them. `None`
+/// if the query cannot be read.
 #[must_use]
 pub fn gold_entities(kg: &dyn Kg, question: &GoldQuestion) -> Option<Vec<NodeId>> {
     let mut nodes: Vec<NodeId> = question
@@ -34,7 +36,7 @@ pub fn gold_entities(kg: &dyn Kg, question: &GoldQuestion) -> Option<Vec<NodeId>
     Some(nodes)
 }
 
-/// Linked entities against gold ones, summed over questions.
+/// Linked entities compared with gold ones, summed over questions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Linking {
     /// Questions whose gold entities are known.
@@ -45,16 +47,16 @@ pub struct Linking {
     pub linked: usize,
     /// Gold entities among the linked ones.
     pub found: usize,
-    /// Questions all of whose gold entities are linked.
+    /// Questions whose gold entities are all linked.
     pub complete: usize,
-    /// Seconds that linking took, summed over questions.
+    /// Seconds spent linking, summed over questions.
     pub seconds: f64,
-    /// The same by group: dimension, value.
+    /// The same per group: dimension, value.
     pub by: BTreeMap<String, BTreeMap<String, Linking>>,
 }
 
 impl Linking {
-    /// Adds a question, and to each of its groups.
+    /// Adds a question to the totals and to each of its groups.
     pub fn add(
         &mut self,
         gold: &[NodeId],
@@ -83,25 +85,25 @@ impl Linking {
         self.seconds += took.as_secs_f64();
     }
 
-    /// Share of gold entities that are linked; 1 where there is none to find.
+    /// Share of gold entities that are linked; 1 if there are no gold entities.
     #[must_use]
     pub fn recall(&self) -> f64 {
         share(self.found, self.gold)
     }
 
-    /// Share of linked entities that are gold; 1 where none is linked.
+    /// Share of linked entities that are gold; 1 if no entity is linked.
     #[must_use]
     pub fn precision(&self) -> f64 {
         share(self.found, self.linked)
     }
 
-    /// Share of questions all of whose gold entities are linked.
+    /// Share of questions whose gold entities are all linked.
     #[must_use]
     pub fn complete(&self) -> f64 {
         share(self.complete, self.questions)
     }
 
-    /// Linked entities of a question.
+    /// Linked entities per question.
     #[must_use]
     pub fn a_question(&self) -> f64 {
         if self.questions == 0 {
@@ -125,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_of_entities_and_complete_is_of_questions() {
+    fn shares_count_entities_and_complete_counts_questions() {
         let nodes = |ids: &[u32]| ids.iter().map(|&id| NodeId(id)).collect::<Vec<_>>();
         let mut linking = Linking::default();
         let hops = [("hops".to_owned(), "2".to_owned())];

@@ -1,4 +1,4 @@
-//! A question of a data set with its gold query, whatever format it came from.
+//! A question of a data set with its gold query, in any format.
 
 use kg::spargebra::Query;
 use serde::{Deserialize, Serialize};
@@ -9,25 +9,26 @@ use crate::Refusal;
 /// An entity that a question is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topic {
-    /// Its name or IRI as the data set gives it (`m.03_dwn`, `Q42`, a full IRI).
+    /// The name or IRI that the data set gives (`m.03_dwn`, `Q42`, a full IRI).
     pub name: String,
-    /// Its label as the data set gives it; empty where there is none.
+    /// The label that the data set gives; empty if there is none.
     pub label: String,
 }
 
-/// What a data set gives as the meaning of a question.
+/// The meaning of a question as the data set gives it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GoldQuery {
-    /// A query as text, in whatever dialect.
+    /// A query as text, in any dialect.
     Text(String),
-    /// A query that was never text: paths and filled templates.
+    /// A query built as algebra: paths and filled templates.
     Algebra(Box<Query>),
-    /// The set has none at all, only answers: evaluation measures against these, data generation refuses the question.
+    /// The set has only answers. Evaluation measures against them; data generation refuses the
+    /// question.
     AnswersOnly {
-        /// Other texts that are as good as the published answers (T-REx and Zero-Shot RE list them).
+        /// Further texts that count as the published answers (T-REx and Zero-Shot RE list them).
         aliases: Vec<String>,
     },
-    /// The record carries none, or is not in its format: it is read, counted and refused.
+    /// The record has no query or is not in its format; it is read, counted and refused.
     Missing(Refusal, String),
 }
 
@@ -43,9 +44,10 @@ impl GoldQuery {
     }
 }
 
-/// Gives the variables that the parser invents for aggregates, which are random, names that are the same in every run.
+/// Replaces the random names that the parser gives to aggregate variables by names that are the
+/// same in every run.
 fn stable_variables(text: &str) -> String {
-    /// Hexadecimal digits from which a variable's name is taken for a random number; queries written by people have no such names.
+    /// Minimum length of a random name in hexadecimal digits; people do not write such names.
     const RANDOM: usize = 20;
     let mut names: Vec<&str> = Vec::new();
     let mut stable = String::with_capacity(text.len());
@@ -76,25 +78,26 @@ fn stable_variables(text: &str) -> String {
 /// A question with its gold query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoldQuestion {
-    /// Unique in its source.
+    /// Unique within its source.
     pub id: String,
-    /// The format it was read from; reports group by it.
+    /// The format that it was read from; reports group by it.
     pub source: String,
     /// The wording.
     pub question: String,
     /// Its meaning.
     pub query: GoldQuery,
-    /// The entities it is about, as given; empty where the set does not say.
+    /// The entities that it is about, as given; empty if the set does not say.
     pub topics: Vec<Topic>,
     /// Published answers: labels, names or IRIs.
     pub answers: Option<Vec<String>>,
-    /// Whether the published answers must be met too. Sets made on another state of the graph than the one at hand do not bind.
+    /// Whether the published answers must be met too. They need not if the set was made on another
+    /// version of the graph.
     pub answers_bind: bool,
-    /// Hops from topic to answer, where the set says so.
+    /// Hops from topic to answer, if the set says so.
     pub hops: Option<u32>,
-    /// Type, level or shape, where the set says so.
+    /// Type, level or shape, if the set says so.
     pub kind: Option<String>,
-    /// Where entities that the gold query rules out (`?x != topic`) are dropped (rule R7).
+    /// When entities that the gold query excludes (`?x != topic`) are dropped (rule R7).
     pub exclude: ExcludeWhen,
 }
 
@@ -104,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_of_a_query_is_the_same_in_every_run() {
+    fn query_text_is_the_same_in_every_run() {
         let text = "SELECT (COUNT(?a) AS ?n) (MAX(?b) AS ?m) WHERE { ?a <http://e/p?q> ?b }";
         let parse = || GoldQuery::Algebra(Box::new(kg::parse_query(text).unwrap())).text();
         let (first, second) = (parse(), parse());

@@ -1,4 +1,5 @@
-//! The closed list of reasons for which a question is not kept, so that kept + refused = read and reports from different runs compare.
+//! The closed list of reasons why a question is not kept. It makes kept + refused = read, and
+//! reports of different runs comparable.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,65 +19,67 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Refusal {
-    /// The query text does not parse in any dialect we read.
+    /// The query text does not parse in any supported dialect.
     #[error("the query does not parse")]
     Syntax,
-    /// The source gives no query (and no program or path) for the question.
+    /// The source has no query (or program or path) for the question.
     #[error("there is no gold query")]
     NoQuery,
-    /// The set is for evaluation: it gives questions, topics and answers only.
-    #[error("the set has answers and no gold queries; it is for evaluation")]
+    /// The set is for evaluation: it has questions, topics and answers only.
+    #[error("the set has answers but no gold queries; it is for evaluation")]
     AnswersOnly,
-    /// The set has no wording of the question in the language asked for.
-    #[error("there is no wording in the language asked for")]
+    /// The set has no wording of the question in the requested language.
+    #[error("there is no wording in the requested language")]
     NoWording,
     /// CONSTRUCT, DESCRIBE or an update.
     #[error("the query is neither SELECT nor ASK")]
     NotSelectOrAsk,
-    /// SERVICE, GRAPH, EXISTS in odd places, LATERAL and other constructs outside the query graph.
-    #[error("the query uses a construct that no query graph holds")]
+    /// SERVICE, GRAPH, LATERAL, EXISTS in unsupported places and other constructs that a query
+    /// graph cannot represent.
+    #[error("the query uses a construct that a query graph cannot represent")]
     Unsupported,
     /// A predicate is a variable that cannot be grounded.
     #[error("a predicate is a variable")]
     VariablePredicate,
     /// The subject or a predicate is a literal or a blank node where a query graph needs a node.
-    #[error("a term stands where the query graph cannot hold it")]
+    #[error("a term is where a query graph cannot represent it")]
     OddTerm,
-    /// A relation that planners never see (class, name, meta: rule R4) would have to be walked.
-    #[error("the query walks a relation that planners never see")]
+    /// The query needs a relation that planners never see (class, name, meta: rule R4).
+    #[error("the query follows a relation that planners never see")]
     HiddenRelation,
-    /// OPTIONAL binds the answer or is read by a filter.
-    #[error("OPTIONAL binds what the answer depends on")]
+    /// OPTIONAL binds the answer or a variable of a filter.
+    #[error("the answer depends on OPTIONAL")]
     OptionalAnswer,
     /// GROUP BY or HAVING.
-    #[error("the query groups")]
+    #[error("the query uses GROUP BY")]
     GroupBy,
     /// OFFSET.
     #[error("the query uses OFFSET")]
     Offset,
     /// LIMIT without ORDER BY, or above 1.
-    #[error("the query uses a LIMIT that is no argmax or argmin")]
+    #[error("the query uses LIMIT for something other than argmax or argmin")]
     Limit,
-    /// ORDER BY with LIMIT 1 on what is no single literal of the graph.
-    #[error("the query orders by what is no attribute")]
+    /// ORDER BY with LIMIT 1 on something other than one literal of the graph.
+    #[error("the query orders by something other than an attribute")]
     OrderBy,
     /// MINUS, or NOT EXISTS outside the from/to pattern.
-    #[error("the query takes solutions away")]
+    #[error("the query uses MINUS or NOT EXISTS")]
     Minus,
-    /// A property path of no fixed length.
+    /// A property path without a fixed length.
     #[error("a property path has no fixed length")]
     PropertyPath,
-    /// SUM, AVG, or MIN, MAX, COUNT where no argmax, argmin or count expresses them.
+    /// SUM, AVG, or a MIN, MAX or COUNT that argmax, argmin or count cannot express.
     #[error("the query computes an aggregate that no tool computes")]
     Aggregate,
     /// A filter or expression that no constraint expresses.
-    #[error("a filter is no comparison of an attribute with a constant")]
+    #[error("a filter is not a comparison of an attribute with a constant")]
     Filter,
     /// Two variables are compared with each other.
     #[error("two variables are compared")]
     VariableComparison,
-    /// The tools compare values of this graph otherwise than the query does: mixed datatypes, partial dates, several values of one attribute.
-    #[error("the tools compare values of this graph otherwise than the query does")]
+    /// The tools compare values of this graph differently from the query: mixed datatypes, partial
+    /// dates, several values of one attribute.
+    #[error("the tools compare values of this graph differently from the query")]
     ComparisonDiffers,
     /// The query graph has a cycle that `intersect` cannot close.
     #[error("the query graph has a cycle")]
@@ -84,22 +87,22 @@ pub enum Refusal {
     /// A part of the query is not connected with the answer.
     #[error("a part of the query is not connected with the answer")]
     Disconnected,
-    /// There is neither an entity nor a class to start from.
-    #[error("there is neither an entity nor a class to start from")]
+    /// There is no entity or class to start from.
+    #[error("there is no entity or class to start from")]
     NoStart,
-    /// The query asks for several variables at once.
+    /// The query asks for several variables.
     #[error("the query asks for several variables")]
     SeveralAnswers,
-    /// An extreme whose set depends on constraints that cannot be walked back.
-    #[error("an extreme is taken where no set can hold the constraints around it")]
+    /// An extreme over a set whose constraints cannot be walked back.
+    #[error("no set can express the constraints around an extreme")]
     Extreme,
-    /// The program would be longer than an agent may walk.
+    /// The program exceeds the step limit.
     #[error("the program is longer than the step limit")]
     TooLong,
-    /// The graph does not hold an entity, relation or class of the query.
-    #[error("the graph does not hold a constant of the query")]
+    /// The graph does not contain an entity, relation or class of the query.
+    #[error("the graph does not contain a constant of the query")]
     UnknownConstant,
-    /// The gold query fails or runs past its limits on the graph.
+    /// The gold query fails or exceeds its limits on the graph.
     #[error("the gold query cannot be evaluated")]
     QueryFailed,
     /// The gold query has no answer on the graph.
@@ -108,7 +111,7 @@ pub enum Refusal {
     /// The program fails on the graph.
     #[error("the program fails")]
     ProgramFailed,
-    /// The program's answer is not that of the gold query.
+    /// The program's answer is not the gold query's.
     #[error("the program's answer differs from the gold query's")]
     AnswerDiffers,
     /// The answer is not the one that the data set lists.

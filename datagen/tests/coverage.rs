@@ -1,5 +1,6 @@
-//! How many of the published gold queries convert, without a graph and on the graph of cwq-mini. The sets stand beside the repository on
-//! the machines where we develop; elsewhere these tests say that they skip.
+//! Share of the published gold queries that convert, without a graph and on the graph of cwq-mini.
+//! The sets are next to the repository on development machines; without them these tests report
+//! that they are skipped.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use toolbox::call::Tool;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Session, Value, run_program};
 use toolbox::link::Linked;
 
-/// A file of the data sets, or `None`, said aloud, where they are absent.
+/// A file of the data sets, or `None` with a message if it is missing.
 fn dataset(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("../../shared/datasets")
@@ -35,7 +36,8 @@ fn json(path: &PathBuf) -> Json {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Converts every query without a graph; returns the share converted and prints the reasons for the rest.
+/// Converts every query without a graph; returns the share converted and prints the reasons for the
+/// rest.
 fn coverage(file: &str, query_of: fn(&Json) -> Option<&str>) -> Option<f64> {
     let data = json(&dataset(&format!("gold-sparql/{file}"))?);
     let records = data
@@ -69,7 +71,7 @@ fn coverage(file: &str, query_of: fn(&Json) -> Option<&str>) -> Option<f64> {
                 eprintln!(
                     "    {}",
                     query.split_whitespace().collect::<Vec<_>>().join(" ")
-                )
+                );
             });
         }
     }
@@ -128,7 +130,7 @@ fn qald_and_yago() {
     );
 }
 
-/// An answer as text, so that both sides compare: sorted terms, a number, a truth value.
+/// An answer as text, so that both sides compare: sorted terms, a number or a truth value.
 fn gold(kg: &FrozenKg, query: &kg::spargebra::Query) -> Option<Vec<String>> {
     let mut texts: Vec<String> = match kg.query(query, QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => rows
@@ -176,19 +178,19 @@ fn got(kg: &FrozenKg, program: &GoldProgram) -> Result<Vec<String>, String> {
     Ok(texts)
 }
 
-/// What became of a set's questions.
+/// What happened to the questions of a set.
 #[derive(Debug, Default)]
 struct Tally {
     total: usize,
     converted: usize,
     agree: usize,
-    /// The gold query has an answer, the program another one.
+    /// The gold query and the program have different answers.
     differ: usize,
-    /// The gold query has no answer or cannot be run: nothing to compare with.
+    /// The gold query fails or has no answer, so there is nothing to compare with.
     mute: usize,
 }
 
-/// Converts on a graph and compares the program's answer with the gold query's own result there.
+/// Converts a query on a graph and compares the program's answer with the query's own result there.
 fn agreement(kg: &FrozenKg, id: &str, text: &str, topics: &[Term], tally: &mut Tally) {
     let aloud = std::env::var_os("SHOW_DIFFERING").is_some();
     tally.total += 1;
@@ -215,7 +217,7 @@ fn agreement(kg: &FrozenKg, id: &str, text: &str, topics: &[Term], tally: &mut T
         return;
     };
     let got = got(kg, &program);
-    // Ties: LIMIT 1 keeps one of them, the program all (spec A.2.4).
+    // Ties: LIMIT 1 keeps one of them, the program all (rules A.2.4).
     let tied = text.to_lowercase().contains("limit")
         && got
             .as_ref()
@@ -312,6 +314,6 @@ fn spider4sparql_agrees() {
         );
     }
     eprintln!("spider4sparql: {tally:?}");
-    // Most questions ask for several columns or groups; what converts is right.
+    // Most questions ask for several columns or groups; the ones that convert are correct.
     assert!(tally.agree * 100 >= (tally.agree + tally.differ) * 90);
 }

@@ -1,6 +1,8 @@
-//! Fuzzing on a stable toolchain, without coverage: known inputs changed at random (bytes, numbers, pieces of one another) are given to the
-//! functions of `tests/fuzz`. A few hundred each by default; for longer: `KGAGENT_FUZZ_SECONDS=600 KGAGENT_FUZZ_SEED=7 cargo test -p datagen --test fuzz -- --nocapture`.
-//! `KGAGENT_FUZZ_SEEDS=tests/fuzz/corpus` has the known inputs written there, a folder a target, where `cargo fuzz` begins with them.
+//! Fuzzing on a stable toolchain, without coverage: known inputs are mutated at random (bytes,
+//! numbers, pieces of each other) and passed to the functions of `tests/fuzz`. A few hundred each
+//! by default; longer with `KGAGENT_FUZZ_SECONDS=600 KGAGENT_FUZZ_SEED=7 cargo test -p datagen
+//! --test fuzz -- --nocapture`. `KGAGENT_FUZZ_SEEDS=tests/fuzz/corpus` writes the known inputs
+//! there, one folder per target, as the starting corpus of `cargo fuzz`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 #[allow(unreachable_pub)]
@@ -10,13 +12,13 @@ mod fuzz;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-/// Inputs grow no longer than this.
+/// Maximum length of an input.
 const LONGEST: usize = 1 << 14;
 
-/// Inputs of one target where no time is given.
+/// Inputs per target if no time is given.
 const RUNS: u64 = 300;
 
-/// xorshift64*: no quality is needed beyond being different every time.
+/// xorshift64*: statistical quality does not matter here.
 struct Random(u64);
 
 impl Random {
@@ -32,7 +34,7 @@ impl Random {
     }
 }
 
-/// One change of an input.
+/// One mutation of an input.
 fn change(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     const ODD: &[&[u8]] = &[
         b"\0",
@@ -116,7 +118,7 @@ fn run(name: &str) {
         begun.elapsed() < Duration::from_secs(seconds)
     }) {
         let mut input = inputs[random.below(inputs.len())].clone();
-        // Inputs as they are first: a law that they break is no matter of chance.
+        // The unchanged inputs first: a failure on one of them does not depend on chance.
         let changes = if runs < inputs.len() as u64 {
             0
         } else {
@@ -145,17 +147,17 @@ fn run(name: &str) {
 }
 
 #[test]
-fn calls_parse_or_say_why_not() {
+fn calls_parse_or_give_a_reason() {
     run("call");
 }
 
 #[test]
-fn the_acceptor_leads_to_calls_only() {
+fn the_acceptor_ends_in_valid_calls_only() {
     run("acceptor");
 }
 
 #[test]
-fn queries_convert_or_say_why_not() {
+fn queries_convert_or_are_refused() {
     run("conversion");
 }
 

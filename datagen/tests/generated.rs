@@ -1,8 +1,9 @@
-//! Gold queries and their programs on graphs made from the queries themselves: where a query converts, both give the same answer, without
-//! exception.
+//! Gold queries and their programs on graphs generated from the queries: whenever a query converts,
+//! both have the same answer.
 //!
-//! The queries of `tests/data/queries.txt` are always run; the published sets where they stand beside the repository. `KGAGENT_TEST_GRAPHS=20`
-//! makes 20 graphs of every query of the sets; without it a tenth of them (and at least 100) get two each, so that the test stays quick.
+//! The queries of `tests/data/queries.txt` always run, the published sets only if they are next to
+//! the repository. `KGAGENT_TEST_GRAPHS=20` generates 20 graphs for every query of the sets.
+//! Without it a tenth of them (at least 100) get two graphs each, which keeps the test fast.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod frozen;
@@ -24,7 +25,7 @@ struct Tally {
     queries: usize,
     /// Queries that convert without a graph.
     convert: usize,
-    /// Queries of which at least one graph was compared.
+    /// Queries compared on at least one graph.
     reached: usize,
     graphs: usize,
     compared: usize,
@@ -32,8 +33,8 @@ struct Tally {
     ties: usize,
     refused: BTreeMap<String, usize>,
     failed: usize,
-    /// Programs that no query says, and programs whose query converts again.
-    unsayable: usize,
+    /// Programs that no query expresses, and programs whose query converts again.
+    inexpressible: usize,
     again: usize,
     differ: Vec<String>,
     untouched: Vec<String>,
@@ -49,7 +50,7 @@ impl Tally {
         self.empty += other.empty;
         self.ties += other.ties;
         self.failed += other.failed;
-        self.unsayable += other.unsayable;
+        self.inexpressible += other.inexpressible;
         self.again += other.again;
         for (reason, count) in other.refused {
             *self.refused.entry(reason).or_default() += count;
@@ -78,17 +79,17 @@ fn check(text: &str, query: &Query, graphs: u64, seed: u64) -> Tally {
             }
         };
         match compare(&kg, query, &reference) {
-            Outcome::Same { tied, back } => {
+            Outcome::Same { tied, trip } => {
                 tally.compared += 1;
                 tally.ties += usize::from(tied);
-                tally.again += usize::from(back.converted);
+                tally.again += usize::from(trip.converted);
                 tally.differ.extend(
-                    back.wrong
+                    trip.wrong
                         .map(|how| format!("--- {text}\n{how}\n{}", reference::triples(&kg))),
                 );
-                if let Some(why) = back.unsayable {
-                    tally.unsayable += 1;
-                    if std::env::var_os("SHOW_UNSAYABLE").is_some() {
+                if let Some(why) = trip.inexpressible {
+                    tally.inexpressible += 1;
+                    if std::env::var_os("SHOW_INEXPRESSIBLE").is_some() {
                         eprintln!("--- {text}\n{why}\n{}", reference::triples(&kg));
                     }
                 }
@@ -130,7 +131,7 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
         .map(one)
         .reduce(Tally::default, Tally::add);
     eprintln!(
-        "{name}: {} queries, {} convert, {} reached; {} graphs: {} compared, {} tied, {} empty, {} failed, refused {:?}; back: {} unsayable, {} convert again; {:.1} s",
+        "{name}: {} queries, {} convert, {} reached; {} graphs: {} compared, {} tied, {} empty, {} failed, refused {:?}; round trip: {} inexpressible, {} convert again; {:.1} s",
         tally.queries,
         tally.convert,
         tally.reached,
@@ -140,7 +141,7 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
         tally.empty,
         tally.failed,
         tally.refused,
-        tally.unsayable,
+        tally.inexpressible,
         tally.again,
         begun.elapsed().as_secs_f64()
     );
@@ -160,7 +161,7 @@ fn run(name: &str, queries: &[String], graphs: u64) -> Tally {
     tally
 }
 
-/// Queries of every shape, written for this test, on the vocabulary of the toy graph.
+/// Queries of every shape, written for this test with the vocabulary of the toy graph.
 #[test]
 fn written_queries_on_their_own_graphs() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/queries.txt");

@@ -1,11 +1,11 @@
-//! KQA Pro on a small graph of our own in its published layout: every function of its program language, and its SPARQL, against answers worked
-//! out by hand.
+//! KQA Pro on a small graph in its published layout: every function of its program language, and
+//! its SPARQL, compared with answers worked out by hand.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
 
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::verify::{VerifyOptions, verify};
 use kg::term::Term;
 use kg::{FrozenKg, Kg, QueryAnswer, QueryLimits, kqapro};
@@ -26,7 +26,7 @@ struct Case<'a> {
     program: &'a [Step<'a>],
     sparql: &'a str,
     answer: &'a str,
-    /// Whether the thirteen tools can say it.
+    /// Whether the thirteen tools can express it.
     tools: bool,
 }
 
@@ -42,7 +42,7 @@ fn case<'a>(program: &'a [Step<'a>], sparql: &'a str, answer: &'a str) -> Case<'
     }
 }
 
-/// A question by its two front ends.
+/// A question, read by both front ends.
 fn questions(kg: &dyn Kg, cases: &[Case<'_>]) -> [Vec<GoldQuestion>; 2] {
     let record = |case: &Case<'_>| {
         let steps: Vec<Json> = case
@@ -60,12 +60,12 @@ fn questions(kg: &dyn Kg, cases: &[Case<'_>]) -> [Vec<GoldQuestion>; 2] {
     )
     .unwrap();
     ["kqapro", "kqapro:program"].map(|front| {
-        let source: Source = format!("{front}={}", dir.path().display()).parse().unwrap();
+        let source: QuestionSource = format!("{front}={}", dir.path().display()).parse().unwrap();
         source.read(Some(kg), &ReadOptions::default()).unwrap()
     })
 }
 
-/// The answer of a question's query, as published answers are spelt.
+/// The answer of a question's query, in the spelling of published answers.
 fn answer(kg: &dyn Kg, question: &GoldQuestion) -> BTreeSet<String> {
     let GoldQuery::Algebra(query) = &question.query else {
         panic!("{}: {:?}", question.id, question.query)
@@ -147,7 +147,7 @@ fn sets_are_found_filtered_and_related() {
             &by_height,
             "Lomen Tower",
         ),
-        // Feet are no metres: without the concept, the bridge of 400 foot stays out.
+        // Feet are not metres: without the concept, the bridge of 400 foot is excluded.
         case(
             &[
                 ("FindAll", &[], &[]),
@@ -228,7 +228,7 @@ fn sets_are_found_filtered_and_related() {
             "SELECT DISTINCT ?e WHERE { ?e <pred:instance_of> ?c . ?c <pred:name> \"bridge\" . ?e <architect> ?e_1 . ?e_1 <pred:name> \"Mira Sol\" . }",
             "Old Bridge",
         ),
-        // A concept has facts too.
+        // A concept can have facts.
         case(
             &[
                 ("Find", &[], &["stone"]),
@@ -486,10 +486,10 @@ fn every_function_is_covered() {
 }
 
 #[test]
-fn odd_programs_and_queries_are_refused_with_their_place() {
+fn invalid_programs_and_queries_are_refused_with_their_position() {
     for (program, why) in [
         (json!([]), "empty"),
-        (json!({}), "no list"),
+        (json!({}), "not a list"),
         (
             json!([{ "function": "What", "dependencies": [0], "inputs": [] }]),
             "a set is needed",
@@ -500,7 +500,7 @@ fn odd_programs_and_queries_are_refused_with_their_place() {
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "What", "dependencies": [1] }]),
-            "before it",
+            "earlier steps",
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "Dance" }]),
@@ -508,7 +508,7 @@ fn odd_programs_and_queries_are_refused_with_their_place() {
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "FilterNum", "inputs": ["height", "tall", ">"] }]),
-            "not of its kind",
+            "wrong type",
         ),
         (
             json!([{ "function": "FindAll" }, { "function": "FilterNum", "inputs": ["height", "1 m", "=>"] }]),
@@ -534,7 +534,7 @@ fn odd_programs_and_queries_are_refused_with_their_place() {
     ] {
         assert!(datagen::kqapro::sparql(query, None).is_err(), "{query}");
     }
-    // Without a graph and without dependencies, a program is read all the same.
+    // A program can be read without a graph and without dependencies.
     let steps = json!([{ "function": "Find", "inputs": ["Mira Sol"] }, { "function": "Find", "inputs": ["Ivo Sol"] }, { "function": "Or" }, { "function": "Count" }]);
     assert!(
         datagen::kqapro::program(&steps, None)
@@ -544,7 +544,7 @@ fn odd_programs_and_queries_are_refused_with_their_place() {
     );
 }
 
-/// The answer is a relation, which no program of the tools can end with.
+/// The answer is a relation, which a program of the tools cannot return.
 #[test]
 fn a_question_for_a_relation_is_read_and_refused() {
     let kg = graph();

@@ -1,4 +1,5 @@
-//! Every reader on a tiny file in its format, gzipped files, files of the wrong kind, odd records.
+//! Every reader on a small file in its format, gzipped files, files in the wrong format, bad
+//! records.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use datagen::Refusal;
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{Likeness, ReadOptions, Sample, Source, page, readers};
+use datagen::read::{Likeness, QuestionSource, ReadOptions, Sample, page, readers};
 use kg::term::{Literal, RDFS_LABEL, Term};
 use kg::{FrozenKg, Kg};
 use toolbox::exec::ExcludeWhen;
@@ -29,7 +30,7 @@ fn file(dir: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 fn read(format: &str, path: &Path, kg: Option<&dyn Kg>) -> Result<Vec<GoldQuestion>, String> {
-    let source: Source = format!("{format}={}", path.display()).parse().unwrap();
+    let source: QuestionSource = format!("{format}={}", path.display()).parse().unwrap();
     source
         .read(kg, &ReadOptions::default())
         .map_err(|error| error.to_string())
@@ -43,7 +44,7 @@ fn one(format: &str, name: &str, text: &str) -> GoldQuestion {
 }
 
 #[test]
-fn metaqa_is_a_folder_a_hop_or_a_file() {
+fn metaqa_reads_a_folder_a_hop_or_a_file() {
     let dir = tempfile::tempdir().unwrap();
     let qa = file(
         dir.path(),
@@ -99,7 +100,7 @@ fn metaqa_is_a_folder_a_hop_or_a_file() {
 }
 
 #[test]
-fn metaqa_says_what_is_missing() {
+fn metaqa_names_missing_files() {
     let dir = tempfile::tempdir().unwrap();
     let qa = file(
         dir.path(),
@@ -244,10 +245,10 @@ fn a_record_without_a_query_is_read_and_refused() {
     );
 }
 
-/// A file of each format: the example of its table, as the set lays it out.
+/// A file of each format: the example of its table, in the layout of the set.
 fn examples() -> Vec<(&'static str, String)> {
     let all = readers(&ReadOptions::default());
-    let laid_out = |reader: &dyn datagen::read::Reader| {
+    let laid_out = |reader: &dyn datagen::read::QuestionReader| {
         let example = reader.format().example;
         let array = format!("[{example}]");
         if example.starts_with('{') && reader.likeness(&Sample::of(&array)) == Likeness::Sure {
@@ -293,7 +294,7 @@ fn every_example_of_the_table_is_read() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_told_by_every_reader() {
+fn every_reader_rejects_other_formats() {
     let dir = tempfile::tempdir().unwrap();
     for (kind, text) in examples() {
         for gz in ["", ".gz"] {
@@ -301,7 +302,7 @@ fn a_file_of_another_kind_is_told_by_every_reader() {
             for (format, _) in examples().iter().filter(|(format, _)| *format != kind) {
                 let error = read(format, &path, None).unwrap_err();
                 assert!(
-                    error.contains(&format!("{kind}.file{gz}: no {format} file")),
+                    error.contains(&format!("{kind}.file{gz}: not a {format} file")),
                     "{error}"
                 );
                 assert!(
@@ -314,7 +315,7 @@ fn a_file_of_another_kind_is_told_by_every_reader() {
 }
 
 #[test]
-fn what_holds_no_questions_is_told_too() {
+fn files_without_questions_are_recognised() {
     let dir = tempfile::tempdir().unwrap();
     let files = [
         ("kb.txt", "Dune|directed_by|A. Lens\n", "a MetaQA graph"),
@@ -345,7 +346,7 @@ fn what_holds_no_questions_is_told_too() {
     )
     .unwrap_err();
     assert!(error.contains("broken.json:3"), "{error}");
-    // Fields that would do, in a file that only another set writes.
+    // Fields that other formats have too, in a file that only another set writes.
     let error = read(
         "cwq",
         &file(
@@ -363,7 +364,7 @@ fn what_holds_no_questions_is_told_too() {
 }
 
 #[test]
-fn the_page_of_formats_is_fresh() {
+fn the_formats_page_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/formats.md");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, page()).unwrap();
@@ -468,7 +469,7 @@ fn lcquad2_has_three_wordings_and_two_queries() {
 }
 
 #[test]
-fn qald_speaks_many_languages() {
+fn qald_reads_many_languages() {
     let text = r#"{"questions":[{"id":"1","question":[{"language":"en","string":"who?"},{"language":"de","string":"wer?"}],"query":{"sparql":"SELECT ?x { <http://a> <http://b> ?x }"}},
       {"id":"2","question":[{"language":"de","string":"was?"},{"language":"en","string":""}],"query":{"sparql":"SELECT ?x { <http://a> <http://b> ?x }"},"answers":[{"boolean":true}]}]}"#;
     let dir = tempfile::tempdir().unwrap();
@@ -498,7 +499,7 @@ fn qald_speaks_many_languages() {
         error.contains("two graphs") && error.contains("train_dbpedia.json.gz"),
         "{error}"
     );
-    // Ids start again in every split; a folder keeps them apart.
+    // Ids restart in every split; reading a folder keeps them apart.
     let other = tempfile::tempdir().unwrap();
     file(other.path(), "qald-9-train-multilingual.json", text);
     file(other.path(), "qald-9-test-multilingual.json", text);
@@ -633,7 +634,7 @@ fn tables_have_a_header() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(400))]
 
-    /// Whatever a file holds, reading it ends with questions or an error.
+    /// Reading any file ends with questions or an error.
     #[test]
     fn no_reader_panics(kind in 0usize..64, cuts in proptest::collection::vec((0usize..10_000, 0usize..40, ".{0,6}"), 0..6), whole in proptest::bool::ANY) {
         let all = examples();
@@ -649,8 +650,8 @@ proptest::proptest! {
         let path = file(dir.path(), "1-hop/qa_x.txt", &text);
         file(dir.path(), "1-hop/qa_x_qtype.txt", "movie_to_director\n");
         for reader in readers(&ReadOptions::default()) {
-            // Past the look at its kind, too.
-            let request = datagen::read::Request { path: &path, kg: None, option: None };
+            // Also when the check of the format is skipped.
+            let request = datagen::read::ReadRequest { path: &path, kg: None, option: None };
             let mut count = 0;
             let _ = reader.read(&request, &mut |_| { count += 1; Ok(()) });
         }
@@ -748,7 +749,7 @@ fn templates_are_sampled_by_seed() {
     let path = file(dir.path(), "templates.jsonl", TEMPLATE);
     let kg = films();
     let take = |per_template, seed| {
-        let source: Source = format!("templates={}", path.display()).parse().unwrap();
+        let source: QuestionSource = format!("templates={}", path.display()).parse().unwrap();
         let questions = source
             .read(Some(&kg), &ReadOptions { per_template, seed })
             .unwrap();
@@ -781,7 +782,7 @@ fn parts_of_a_source_are_disjoint() {
         .collect();
     let path = file(dir.path(), "q.jsonl", &text);
     let ids = |part: &str| -> Vec<String> {
-        let source: Source = format!("jsonl={}{part}", path.display()).parse().unwrap();
+        let source: QuestionSource = format!("jsonl={}{part}", path.display()).parse().unwrap();
         source
             .read(None, &ReadOptions::default())
             .unwrap()

@@ -1,4 +1,5 @@
-//! Real question sets, where they are at hand beside the repository; each test says so and passes where they are not.
+//! Real question sets, if they are next to the repository; without them each test reports that it
+//! is skipped.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use datagen::Refusal;
 use datagen::pipeline::{GenerateOptions, check, generate};
 use datagen::question::{GoldQuery, GoldQuestion};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::report::Report;
 use datagen::verify::{VerifyOptions, verify};
 use kg::{FrozenKg, Kg, LoadOptions};
@@ -27,7 +28,7 @@ fn data(name: &str) -> Option<PathBuf> {
 }
 
 fn read(format: &str, path: &std::path::Path, kg: Option<&dyn Kg>) -> Vec<GoldQuestion> {
-    let source: Source = format!("{format}={}", path.display()).parse().unwrap();
+    let source: QuestionSource = format!("{format}={}", path.display()).parse().unwrap();
     source.read(kg, &ReadOptions::default()).unwrap()
 }
 
@@ -52,7 +53,8 @@ fn load(path: PathBuf) -> FrozenKg {
     FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
-/// Every tenth question keeps this within seconds; the whole set is measured in `docs/results.md`.
+/// Every tenth question keeps this within seconds. `docs/results.md` has measurements on the whole
+/// set.
 #[test]
 fn metaqa_keeps_98_percent() {
     let Some(dir) = data("metaqa") else { return };
@@ -132,7 +134,7 @@ fn cwq_keeps_99_percent() {
 }
 
 #[test]
-fn gold_queries_convert_or_say_why_not() {
+fn gold_queries_convert_or_are_refused() {
     let Some(dir) = data("gold-sparql") else {
         return;
     };
@@ -161,7 +163,7 @@ fn gold_queries_convert_or_say_why_not() {
     }
 }
 
-/// SPARQL, s-expression and graph query of GrailQA say the same.
+/// SPARQL, s-expression and graph query of GrailQA agree.
 #[test]
 fn the_front_ends_of_grailqa_agree() {
     let Some(path) = data("gold-sparql/grailqa.json.gz") else {
@@ -176,7 +178,7 @@ fn the_front_ends_of_grailqa_agree() {
     assert!(found.programs + found.answers >= 500, "{found:?}");
 }
 
-/// Every set at hand is read whole, record for record, and by its own reader only.
+/// Every available set is read completely, record for record, and only by its own reader.
 #[test]
 fn published_files_are_read_whole_and_by_their_own_reader() {
     let Some(root) =
@@ -235,7 +237,7 @@ fn published_files_are_read_whole_and_by_their_own_reader() {
             answers_only == 0 || questions.iter().all(|question| !question.topics.is_empty()),
             "{format}={name}"
         );
-        // No other reader takes what is surely of this kind.
+        // No other reader claims a file that is surely of this format.
         let format = format.split(':').next().unwrap();
         if path.is_file()
             && all.iter().any(|reader| {
@@ -249,7 +251,7 @@ fn published_files_are_read_whole_and_by_their_own_reader() {
                 .map(|reader| reader.format().name)
                 .filter(|other| *other != format)
             {
-                let source: Source = format!("{other}={}", path.display()).parse().unwrap();
+                let source: QuestionSource = format!("{other}={}", path.display()).parse().unwrap();
                 let error = source
                     .read(None, &ReadOptions::default())
                     .unwrap_err()
@@ -260,7 +262,7 @@ fn published_files_are_read_whole_and_by_their_own_reader() {
     }
 }
 
-/// The published records of a set that has no reader of its own.
+/// The published records of a set that has no reader.
 fn records(path: &std::path::Path) -> Vec<serde_json::Value> {
     let mut text = String::new();
     std::io::Read::read_to_string(
@@ -286,7 +288,7 @@ fn gold(id: &str, record: &serde_json::Value) -> GoldQuestion {
     }
 }
 
-/// Verifies every question and says what became of the others.
+/// Verifies every question and reports the reasons of the others.
 fn verified(kg: &FrozenKg, questions: &[GoldQuestion]) -> (usize, BTreeMap<String, Vec<String>>) {
     let options = VerifyOptions::default();
     let results: Vec<_> = questions
@@ -314,7 +316,7 @@ fn verified(kg: &FrozenKg, questions: &[GoldQuestion]) -> (usize, BTreeMap<Strin
     (kept, refused)
 }
 
-fn say(name: &str, kept: usize, all: usize, refused: &BTreeMap<String, Vec<String>>) {
+fn print_summary(name: &str, kept: usize, all: usize, refused: &BTreeMap<String, Vec<String>>) {
     let counts: BTreeMap<&String, usize> = refused
         .iter()
         .map(|(reason, who)| (reason, who.len()))
@@ -340,7 +342,7 @@ fn dbpedia_slice_keeps_93_percent() {
             .map(|record| gold(record["id"].as_str().unwrap(), record))
             .collect();
         let (verified, refused) = verified(&kg, &questions);
-        say(name, verified, questions.len(), &refused);
+        print_summary(name, verified, questions.len(), &refused);
         kept += verified;
         all += questions.len();
     }
@@ -368,7 +370,7 @@ fn spider_is_kept_or_refused_with_a_reason() {
         why.into_iter()
             .for_each(|(reason, who)| refused.entry(reason).or_default().extend(who));
     }
-    say("spider4sparql", kept, all, &refused);
+    print_summary("spider4sparql", kept, all, &refused);
     assert_eq!(kept + refused.values().map(Vec::len).sum::<usize>(), all);
     assert!(kept >= 180, "{kept} of {all}");
 }

@@ -1,4 +1,4 @@
-//! What is refused and why, and shapes beyond the 24 worked ones, on the toy graph.
+//! Refused queries with their reasons, and shapes beyond the 24 worked ones, on the toy graph.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ fn lines(program: &GoldProgram) -> Vec<String> {
 }
 
 #[test]
-fn what_a_graph_makes_harmless_converts() {
+fn constraints_without_effect_on_the_graph_convert() {
     let kg = toy();
     let calls = |query: &str| {
         on(Some(&kg), query)
@@ -51,7 +51,7 @@ fn what_a_graph_makes_harmless_converts() {
             .collect::<Vec<_>>()
             .join("; ")
     };
-    // Two teams are in the city, so that two may be asked for and three, and one may not.
+    // Two teams are in the city, so two or three may be asked for, and one may not.
     let all = "SELECT ?x WHERE { ?x :sports.team.city :m.lx }";
     for limited in [
         format!("{all} LIMIT 2"),
@@ -76,7 +76,7 @@ fn what_a_graph_makes_harmless_converts() {
         program("ASK { :m.lions :type.object.type :sports.team }"),
         "get_relation(m.lions); v0 = judge(m.lions, type.object.type, =, sports.team); ans = end(v0)"
     );
-    // Of two attributes that may say it, each is compared.
+    // Each of two attributes is compared.
     let either = "SELECT ?x WHERE { ?x :sports.team.city :m.lx . { ?x :sports.team.founded ?d } UNION { ?x :sports.team.city ?d } FILTER(?d > \"1910-01-01\"^^xsd:date) }";
     let either = program(either);
     assert_eq!(
@@ -91,7 +91,7 @@ fn what_a_graph_makes_harmless_converts() {
 }
 
 #[test]
-fn what_no_program_says_is_refused_with_its_reason() {
+fn inexpressible_queries_are_refused_with_a_reason() {
     let kg = toy();
     let rows = [
         (
@@ -185,7 +185,7 @@ fn what_no_program_says_is_refused_with_its_reason() {
 }
 
 #[test]
-fn a_cycle_is_tried_only_where_a_run_can_judge_it() {
+fn cycles_are_tried_only_on_a_graph() {
     let query = "SELECT ?x WHERE { :m.lx :location.city.twin ?x . ?x :location.city.twin ?y . ?y :location.city.country :m.it . ?x :location.city.country ?k . ?k :a ?y }";
     assert_eq!(on(None, query), Err(Refusal::Cycle));
     let kg = toy();
@@ -219,9 +219,9 @@ fn unions_that_share_more_than_one_variable_are_multiplied_out() {
 }
 
 #[test]
-fn an_extreme_on_an_inner_node_waits_for_the_constraints_behind_it() {
+fn an_extreme_on_an_inner_node_follows_all_constraints() {
     let kg = toy();
-    // The latest stint of all is at m.juve, the latest at a team in Lisbon is m.s1 or m.s3.
+    // The latest stint overall is at m.juve, the latest at a team in Lisbon is m.s1 or m.s3.
     let query = "SELECT ?x WHERE { :m.rui :sports.athlete.teams ?y . ?y :sports.stint.from ?n . ?y :sports.stint.team ?x . ?x :sports.team.city :m.lx } ORDER BY DESC(?n) LIMIT 1";
     let program = on(Some(&kg), query).unwrap();
     let calls = lines(&program);
@@ -261,14 +261,14 @@ fn intervals_are_named_by_the_time_that_they_cover() {
 }
 
 #[test]
-fn exclusions_classes_and_constants_are_told() {
+fn exclusions_classes_and_constants_are_reported() {
     let kg = toy();
     let query = "SELECT DISTINCT ?x WHERE { ?x a :sports.team . ?x :type.object.type :sports.team . FILTER(?x != :m.lions && ?x != ?k) ?x :sports.team.city ?k . VALUES ?k { :m.lx } }";
     let program = on(Some(&kg), &query.replace("?x a :sports.team . ", "")).unwrap();
     let term = |name: &str| Term::Iri(format!("http://ex.org/ns/{name}"));
     assert_eq!(program.exclude, [term("m.lions"), term("m.lx")]);
     assert_eq!(program.constants, [term("m.lx")]);
-    // Everything in Lisbon is a team, so the class says nothing here.
+    // Everything in Lisbon is a team, so the class has no effect here.
     assert_eq!(program.classes, []);
     assert_eq!(
         lines(&program),

@@ -9,7 +9,7 @@ use datagen::Error;
 use datagen::example::Example;
 use datagen::pipeline::{GenerateOptions, Generated, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use datagen::select::{Dedup, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::write_dataset;
 use kg::FrozenKg;
@@ -520,7 +520,7 @@ fn validation_questions_read_back_as_a_source() {
         &AtomicBool::new(false),
     )
     .unwrap();
-    let source: Source = format!("jsonl={}", out.join("valid.questions.jsonl").display())
+    let source: QuestionSource = format!("jsonl={}", out.join("valid.questions.jsonl").display())
         .parse()
         .unwrap();
     let read = source.read(Some(&graph), &ReadOptions::default()).unwrap();

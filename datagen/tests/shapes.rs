@@ -1,5 +1,5 @@
-//! The 24 worked shapes of spec A.2.6 on their toy graph: the listed programs run to the listed answers, and the listed queries convert to
-//! the listed programs.
+//! The 24 worked shapes of rules A.2.6 on their toy graph: the listed programs have the listed
+//! answers, and the listed queries convert to the listed programs.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::PathBuf;
@@ -86,7 +86,7 @@ fn listed_programs_run_to_the_listed_answers() {
 fn listed_queries_convert_to_the_listed_programs() {
     let kg = toy();
     let rows = rows();
-    // S06b asks what S06 asks; synthesis prefers the semi-join.
+    // S06b asks the same as S06; synthesis prefers the semi-join.
     let semi_join = rows
         .iter()
         .find(|row| row.id == "S06")

@@ -1,5 +1,5 @@
-//! Programs as queries: for random programs over random graphs, the query that `back` makes gives the program's answer, and so does the program
-//! that the query converts to.
+//! Programs as queries: for random programs on random graphs, the query of the program has the
+//! program's answer, and so has the program that the query converts to.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod frozen;
@@ -23,7 +23,7 @@ fn data(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A random program that runs: calls are drawn, and those that fail are left out.
+/// A random program that runs: calls are sampled, and those that fail are left out.
 fn program(kg: &FrozenKg, dice: &mut Dice) -> Vec<Call> {
     let options = ExecOptions {
         max_steps: 200,
@@ -108,7 +108,7 @@ fn program(kg: &FrozenKg, dice: &mut Dice) -> Vec<Call> {
     calls
 }
 
-/// A relation of a set, out of it or into it.
+/// A relation that leads out of a set or into it.
 fn relation(
     session: &mut Session<'_>,
     kg: &FrozenKg,
@@ -212,7 +212,8 @@ fn random_programs_and_their_queries_agree() {
         let frozen = Frozen::of(&parse_query(&format!("{HEAD}{line}")).unwrap());
         graphs.extend((0..2).map(|seed| frozen.graph(i as u64 * 7 + seed)));
     }
-    let (mut programs, mut unsayable, mut again, mut stuck, mut wrong) = (0, 0, 0, 0, Vec::new());
+    let (mut programs, mut inexpressible, mut again, mut fails, mut wrong) =
+        (0, 0, 0, 0, Vec::new());
     for (i, kg) in graphs.iter().enumerate() {
         let rounds = if i == 0 { 400 } else { 12 };
         for round in 0..rounds {
@@ -224,23 +225,23 @@ fn random_programs_and_their_queries_agree() {
                 continue;
             };
             programs += 1;
-            let back = reference::way_back(kg, &calls, &[], &answer);
-            if let Some(why) = back.unsayable {
-                unsayable += 1;
-                if std::env::var_os("SHOW_UNSAYABLE").is_some() {
+            let trip = reference::round_trip(kg, &calls, &[], &answer);
+            if let Some(why) = trip.inexpressible {
+                inexpressible += 1;
+                if std::env::var_os("SHOW_INEXPRESSIBLE").is_some() {
                     eprintln!("{why}");
                 }
             }
-            again += usize::from(back.converted);
-            stuck += usize::from(back.stuck);
+            again += usize::from(trip.converted);
+            fails += usize::from(trip.fails);
             wrong.extend(
-                back.wrong
+                trip.wrong
                     .map(|how| format!("{how}\n{}", reference::triples(kg))),
             );
         }
     }
     eprintln!(
-        "{programs} programs, {unsayable} unsayable, {again} convert again, {stuck} to what cannot be run"
+        "{programs} programs, {inexpressible} inexpressible, {again} convert again, {fails} to programs that fail"
     );
     assert!(
         wrong.is_empty(),
@@ -255,15 +256,15 @@ fn random_programs_and_their_queries_agree() {
     );
     assert!(
         programs > 1_500
-            && unsayable * 20 < programs
+            && inexpressible * 20 < programs
             && again * 2 > programs
-            && stuck * 50 < programs,
-        "{programs}, {unsayable} unsayable, {again} again"
+            && fails * 50 < programs,
+        "{programs}, {inexpressible} inexpressible, {again} again"
     );
 }
 
 #[test]
-fn the_worked_shapes_go_back_and_forth() {
+fn worked_shapes_survive_the_round_trip() {
     let kg = FrozenKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap();
     let rows: Vec<serde_json::Value> =
         serde_json::from_str(&std::fs::read_to_string(data("shapes.json")).unwrap()).unwrap();
@@ -284,40 +285,41 @@ fn the_worked_shapes_go_back_and_forth() {
             .map(|name| Term::Iri(format!("http://ex.org/ns/{}", name.as_str().unwrap())))
             .collect();
         let answer = reference::run_calls(&kg, &calls, &exclude).unwrap();
-        let back = reference::way_back(&kg, &calls, &exclude, &answer);
+        let trip = reference::round_trip(&kg, &calls, &exclude, &answer);
         assert!(
-            back.unsayable.is_none() && back.wrong.is_none(),
+            trip.inexpressible.is_none() && trip.wrong.is_none(),
             "{}: {:?} {:?}",
             row["id"],
-            back.unsayable,
-            back.wrong
+            trip.inexpressible,
+            trip.wrong
         );
-        again.extend(back.converted.then(|| row["id"].to_string()));
+        again.extend(trip.converted.then(|| row["id"].to_string()));
     }
-    // S13 and S14 walk out and back: their queries say the way out twice, which does not convert again.
+    // S13 and S14 walk out and back. Their queries contain the way out twice, which does not
+    // convert again.
     assert_eq!(again.len(), 22, "{again:?}");
 }
 
 #[test]
-fn what_no_query_says_is_told() {
+fn inexpressible_programs_are_refused() {
     let kg = FrozenKg::load(&[data("toy.ttl")], &LoadOptions::default(), &|_| {}).unwrap();
-    let say = |program: &str| {
-        datagen::to_sparql::back(&kg, &parse_program(program).unwrap(), &[])
+    let query_of = |program: &str| {
+        datagen::to_sparql::program_to_query(&kg, &parse_program(program).unwrap(), &[])
             .map(|query| query.to_string())
     };
-    let words = say("v0 = get_candidate_entity(\"lions\"); ans = end(v0)")
+    let words = query_of("v0 = get_candidate_entity(\"lions\"); ans = end(v0)")
         .unwrap_err()
         .to_string();
     assert!(
-        words.contains("get_candidate_entity") && words.contains("question's words"),
+        words.contains("get_candidate_entity") && words.contains("wording of the question"),
         "{words}"
     );
-    let fails = say("v0 = get_tail_entity(m.lions, no.such); ans = end(v0)")
+    let fails = query_of("v0 = get_tail_entity(m.lions, no.such); ans = end(v0)")
         .unwrap_err()
         .to_string();
     assert!(fails.starts_with("step 1 of the program fails"), "{fails}");
     let value =
-        say("v0 = get_tail_entity(m.lions, sports.team.city); v1 = count(v0); ans = end(v1)")
+        query_of("v0 = get_tail_entity(m.lions, sports.team.city); v1 = count(v0); ans = end(v1)")
             .unwrap();
     assert!(value.contains("COUNT(DISTINCT ?x)"), "{value}");
 }

@@ -7,7 +7,7 @@ use datagen::agree::agreements;
 use datagen::export::ExportFormat;
 use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
-use datagen::read::{Format, ReadOptions, Source, readers};
+use datagen::read::{QuestionSource, ReadOptions, SourceFormat, readers};
 use datagen::report::{Counts, Report};
 use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::synth::{Coverage, SynthOptions};
@@ -34,7 +34,7 @@ pub(crate) fn read(
 ) -> Result<Vec<GoldQuestion>> {
     let mut questions = Vec::new();
     for text in sources {
-        let source: Source = text.parse()?;
+        let source: QuestionSource = text.parse()?;
         questions.extend(
             source
                 .read(kg, options)
@@ -198,7 +198,7 @@ fn show(args: &GoldArgs, graph: &dyn Kg, ui: &Ui) -> Result<()> {
 pub(crate) fn sparql(args: &SparqlArgs, ui: &Ui) -> Result<Outcome> {
     let calls = toolbox::call::parse_program(&args.calls).context("the calls do not parse")?;
     let graph = graph::open(&args.graph)?;
-    let query = datagen::to_sparql::back(&graph, &calls, &[])?;
+    let query = datagen::to_sparql::program_to_query(&graph, &calls, &[])?;
     ui.say(query.to_string());
     ui.object(&json!({ "sparql": query.to_string() }));
     Ok(Outcome::Done)
@@ -406,7 +406,7 @@ fn fronts(sources: &[String], ui: &Ui) -> Result<Outcome> {
     let mut objects = Vec::new();
     let mut differ = false;
     for text in sources {
-        let source: Source = text.parse()?;
+        let source: QuestionSource = text.parse()?;
         let all = readers(&ReadOptions::default());
         let format = all
             .iter()
@@ -423,7 +423,7 @@ fn fronts(sources: &[String], ui: &Ui) -> Result<Outcome> {
             std::iter::once(None).chain(format.fronts.iter().map(|name| Some((*name).to_owned())))
         {
             let name = option.clone().unwrap_or_else(|| "sparql".to_owned());
-            let source = Source {
+            let source = QuestionSource {
                 option,
                 ..source.clone()
             };
@@ -483,7 +483,7 @@ fn fronts(sources: &[String], ui: &Ui) -> Result<Outcome> {
 /// The formats of questions.
 pub(crate) fn formats(ui: &Ui) -> Result<Outcome> {
     let all = readers(&ReadOptions::default());
-    let object = |format: &Format| {
+    let object = |format: &SourceFormat| {
         let options: Vec<_> = format
             .options
             .iter()

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datagen::question::GoldQuestion;
-use datagen::read::{ReadOptions, Source};
+use datagen::read::{QuestionSource, ReadOptions};
 use infer::planner::LocalModel;
 use kg::{FrozenKg, LoadOptions};
 use model::{KgAgentInfo, ModelFolder, Preset, Tokenizer};
@@ -27,7 +27,7 @@ pub(crate) fn graph() -> FrozenKg {
 }
 
 pub(crate) fn questions(kg: &FrozenKg, name: &str) -> Vec<GoldQuestion> {
-    let source: Source = format!("jsonl={}", data(name).display()).parse().unwrap();
+    let source: QuestionSource = format!("jsonl={}", data(name).display()).parse().unwrap();
     source.read(Some(kg), &ReadOptions::default()).unwrap()
 }
 

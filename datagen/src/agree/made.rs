@@ -1,4 +1,4 @@
-//! A small graph made from a query's own patterns.
+//! A small graph generated from a query's own patterns.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,19 @@ use kg::term::{Literal, Term};
 
 use crate::hash;
 
-/// Nodes that a variable can be.
+/// Nodes per variable.
 const POOL: u64 = 4;
-/// Of ten triples that could be, so many are.
+/// How many of ten possible triples exist.
 const DENSITY: u64 = 6;
 
-/// The namespace of made nodes.
+/// The namespace of generated nodes.
 const MADE: &str = "http://made.example/";
 
-/// What was seen in a query.
+/// What a query mentions.
 #[derive(Default)]
-struct Seen {
+struct QueryUses {
     triples: Vec<TriplePattern>,
-    /// Constants that variables are given by VALUES.
+    /// Constants that VALUES gives to variables.
     given: BTreeMap<String, Vec<Term>>,
     /// Variables that are compared or ordered, with the constants they are compared with.
     compared: BTreeMap<String, Vec<Literal>>,
@@ -30,7 +30,7 @@ struct Seen {
 
 /// The graph of a query; another seed gives another graph.
 pub(super) fn graph(query: &Query, seed: u64) -> FrozenKg {
-    let mut seen = Seen::default();
+    let mut seen = QueryUses::default();
     if let Query::Select { pattern, .. } | Query::Ask { pattern, .. } = query {
         seen.pattern(pattern);
     }
@@ -40,7 +40,7 @@ pub(super) fn graph(query: &Query, seed: u64) -> FrozenKg {
             continue;
         };
         let relation = Term::Iri(relation.as_str().to_owned());
-        // A class holds of every node of its variable, as the schema of the published graphs has it.
+        // Every node of the variable has the class, as in the schema of the published graphs.
         let always = matches!(triple.object, TermPattern::NamedNode(_))
             && matches!(triple.subject, TermPattern::Variable(_))
             && is_type(&relation);
@@ -61,7 +61,7 @@ fn is_type(relation: &Term) -> bool {
     matches!(relation, Term::Iri(iri) if crate::graph::Vocabulary::new(None).is_type(iri))
 }
 
-impl Seen {
+impl QueryUses {
     fn pool(&self, node: &TermPattern, seed: u64) -> Vec<Term> {
         match node {
             TermPattern::NamedNode(iri) => vec![Term::Iri(iri.as_str().to_owned())],
@@ -144,7 +144,7 @@ impl Seen {
             GraphPattern::Extend {
                 inner, variable, ..
             } => {
-                // What is computed over a group is compared with an attribute of the same name outside.
+                // The value of an aggregate is compared with an attribute of the same name outside.
                 if matches!(inner.as_ref(), GraphPattern::Group { .. }) {
                     self.compared
                         .entry(variable.as_str().to_owned())
@@ -174,7 +174,7 @@ impl Seen {
             | Expression::Less(a, b)
             | Expression::LessOrEqual(a, b) => match (a.as_ref(), b.as_ref()) {
                 (other, Expression::Literal(value)) | (Expression::Literal(value), other) => {
-                    self.attribute(other, Some(own(value)))
+                    self.attribute(other, Some(own(value)));
                 }
                 _ => {}
             },
@@ -182,7 +182,7 @@ impl Seen {
         }
     }
 
-    /// The variable of an expression is an attribute.
+    /// Marks the variables of an expression as attributes.
     fn attribute(&mut self, expression: &Expression, constant: Option<Literal>) {
         match expression {
             Expression::Variable(variable) => self
@@ -205,10 +205,11 @@ fn made(name: &str) -> Vec<Term> {
 }
 
 fn own(value: &kg::spargebra::term::Literal) -> Literal {
-    crate::graph::own_literal(value)
+    crate::graph::term_literal(value)
 }
 
-/// Values on both sides of the constants, of their datatype; without a constant, whole numbers.
+/// Values on both sides of the constants, with their datatype; whole numbers if there is no
+/// constant.
 fn values(constants: &[Literal], seed: u64) -> Vec<Term> {
     let mut found: Vec<Literal> = constants.to_vec();
     for i in 0..POOL {
@@ -221,7 +222,7 @@ fn values(constants: &[Literal], seed: u64) -> Vec<Term> {
     found.into_iter().map(Term::Literal).collect()
 }
 
-/// A literal of the same kind, so many steps away: numbers by one, times by a year.
+/// A literal of the same kind, some steps away: numbers by one, times by a year.
 fn near(constant: &Literal, steps: i64) -> Literal {
     let digits: String = constant
         .lexical

@@ -1,54 +1,56 @@
-//! ASK (spec A.2.3 g): the last comparison of the query is judged on the set that everything else allows. Where nothing is compared, what is
-//! asked is whether something is there: some tail other than an entity that, as the graph shows, is none of them.
+//! ASK (rules A.2.3 g): the query's last comparison is judged on the set that everything else
+//! allows. If nothing is compared, the question is whether something exists: a tail other than an
+//! entity that, as the graph shows, is not among the tails.
 
 use kg::spargebra::algebra::Expression;
 use kg::term::Term;
 use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
-use super::compile::{Compiler, JudgementKind, Spare};
-use super::exact::{Check, Held};
-use super::view::View;
-use crate::graph::{Edge, Group, Node, Var, algebra, mirrored};
+use super::compile::{Compiler, JudgementKind, OptionalConstraint};
+use super::exact::{ComparisonCheck, ComparisonRequirement};
+use super::view::TreeView;
+use crate::graph::{Edge, GraphNode, PatternGroup, Var, algebra, mirrored};
 use crate::refusal::Refusal;
 
-/// What `judge` compares one edge's subject with.
-struct Judged {
+/// A `judge` call for one edge: its subject, and what it compares the subject with.
+struct Judgement {
     edge: usize,
     iri: String,
-    subject: Node,
+    subject: GraphNode,
     relation: String,
     op: Op,
-    value: Against,
-    /// The entity that stands for nothing in a judgement of existence.
+    value: RightSide,
+    /// The entity that a judgement of existence compares with.
     other: Option<Arg>,
 }
 
-impl Judged {
-    /// As what it is left out when another judgement is tried.
-    fn spare(&self, group: &Group) -> Spare {
+impl Judgement {
+    /// The constraint to leave out when another judgement is tried.
+    fn constraint(&self, group: &PatternGroup) -> OptionalConstraint {
         let kind = match self.value {
-            Against::Constant(_) | Against::Set(_) => JudgementKind::Compared,
-            Against::Within(_) => JudgementKind::Within,
-            Against::Nothing => JudgementKind::Exists,
+            RightSide::Constant(_) | RightSide::Set(_) => JudgementKind::Compared,
+            RightSide::Within(_) => JudgementKind::Within,
+            RightSide::Nothing => JudgementKind::Exists,
         };
-        Spare::Judgement(group.edges[self.edge].order, kind)
+        OptionalConstraint::Judgement(group.edges[self.edge].order, kind)
     }
 }
 
 /// The right side of a judgement.
-enum Against {
+enum RightSide {
     Constant(Arg),
-    /// A set from a part of the query that nothing else joins with the subject; the tool takes it where it is one value.
+    /// A set from a part of the query that nothing else connects with the subject. The tool needs
+    /// it to be one value.
     Set(Var),
-    /// Such a set of any size: the subject is first narrowed to what leads into it.
+    /// Such a set of any size: the subject is first narrowed to the nodes that lead into it.
     Within(Var),
-    /// No comparison: that there is a tail at all.
+    /// No comparison: whether a tail exists.
     Nothing,
 }
 
 /// Compiles the group of an ASK.
-pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
+pub(super) fn ask(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Refusal> {
     if !group.unions.is_empty()
         || !group.choices.is_empty()
         || group.ordered.len() > 1
@@ -56,20 +58,21 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     {
         return Err(Refusal::Unsupported);
     }
-    if !View::new(group, compiler.topics, None).closing.is_empty() {
+    if !TreeView::new(group, compiler.topics).closing.is_empty() {
         return Err(Refusal::Cycle);
     }
-    let mut judged: Vec<Judged> = (0..group.edges.len())
+    let mut judged: Vec<Judgement> = (0..group.edges.len())
         .rev()
         .filter_map(|i| judged(compiler, group, i).transpose())
         .collect::<Result<_, _>>()?;
     judged.extend(existing(compiler, group)?);
-    // Constants first: a set on the right side has to be a single value. Existence last.
+    // Constants come first, because a set on the right side must be a single value; existence comes
+    // last.
     judged.sort_by_key(|last| match last.value {
-        Against::Constant(_) => 0,
-        Against::Set(_) => 1,
-        Against::Within(_) => 2,
-        Against::Nothing => 3,
+        RightSide::Constant(_) => 0,
+        RightSide::Set(_) => 1,
+        RightSide::Within(_) => 2,
+        RightSide::Nothing => 3,
     });
     if judged.is_empty() {
         return if group.edges.is_empty() {
@@ -80,15 +83,15 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     }
     let mut reason = Refusal::Disconnected;
     for last in judged {
-        let spare = last.spare(group);
-        if compiler.without.contains(&spare) {
+        let constraint = last.constraint(group);
+        if compiler.without.contains(&constraint) {
             continue;
         }
         let mark = (compiler.calls.len(), compiler.next, compiler.checks.len());
         match sides(compiler, group, &last) {
             Ok((mut set, mut value)) => {
-                let held = held(group, &last, &value);
-                if let (Against::Within(_), Some(other)) = (&last.value, &last.other) {
+                let requirement = requirement(group, &last, &value);
+                if let (RightSide::Within(_), Some(other)) = (&last.value, &last.other) {
                     let leading = compiler.along(
                         Tool::GetHeadEntity,
                         &value,
@@ -102,12 +105,12 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
                     &set,
                     vec![Arg::Name(last.relation), Arg::Op(last.op), value],
                 );
-                if let Some(held) = held {
-                    compiler.checks.push(Check {
+                if let Some(requirement) = requirement {
+                    compiler.checks.push(ComparisonCheck {
                         input: set,
                         output: truth.clone(),
                         relation: last.iri,
-                        held,
+                        requirement,
                     });
                 }
                 return Ok(truth);
@@ -123,8 +126,9 @@ pub(super) fn ask(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Ref
     Err(reason)
 }
 
-/// Whether something that the query names is of a class: along the relation to classes, which no list shows but `judge` takes.
-fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> {
+/// Whether a node of the query has a class. The class relation is not listed, but `judge` accepts
+/// it.
+fn of_class(compiler: &mut Compiler<'_>, group: &PatternGroup) -> Result<Arg, Refusal> {
     let [(node, relation, class)] = group.typed.as_slice() else {
         return Err(Refusal::HiddenRelation);
     };
@@ -132,12 +136,12 @@ fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> 
     rest.typed.clear();
     rest.classes.clear();
     let set = match node {
-        Node::Var(var) => compiler.select(&rest, *var, None)?,
-        Node::Entity(iri) if rest == Group::default() => {
+        GraphNode::Var(var) => compiler.select(&rest, *var, None)?,
+        GraphNode::Entity(iri) if rest == PatternGroup::default() => {
             compiler.found.push(Term::Iri(iri.clone()));
             Arg::Name(compiler.names.iri(iri)?)
         }
-        Node::Entity(_) | Node::Literal(_) => return Err(Refusal::Disconnected),
+        GraphNode::Entity(_) | GraphNode::Literal(_) => return Err(Refusal::Disconnected),
     };
     let (relation, name) = (compiler.names.iri(relation)?, compiler.names.iri(class)?);
     compiler.classes.push(Term::Iri(class.clone()));
@@ -148,53 +152,52 @@ fn of_class(compiler: &mut Compiler<'_>, group: &Group) -> Result<Arg, Refusal> 
     ))
 }
 
-/// The judgements that something is there: a tail, or one within a set.
-fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refusal> {
+/// Judgements of existence: a tail, or a tail within a set.
+fn existing(compiler: &Compiler<'_>, group: &PatternGroup) -> Result<Vec<Judgement>, Refusal> {
     let entity = group
         .edges
         .iter()
         .flat_map(|edge| [&edge.subject, &edge.object])
         .find_map(|node| match node {
-            Node::Entity(iri) => Some(iri),
-            Node::Var(_) | Node::Literal(_) => None,
+            GraphNode::Entity(iri) => Some(iri),
+            GraphNode::Var(_) | GraphNode::Literal(_) => None,
         });
     let Some(entity) = entity else {
         return Ok(Vec::new());
     };
-    let view = View::new(group, &[], None);
+    let view = TreeView::new(group, &[]);
     let mut found = Vec::new();
-    for (edge, said) in group.edges.iter().enumerate().rev() {
-        let [step] = said.steps.as_slice() else {
+    for (edge, candidate) in group.edges.iter().enumerate().rev() {
+        let [step] = candidate.steps.as_slice() else {
             continue;
         };
         let (subject, object) = if step.forward {
-            (&said.subject, &said.object)
+            (&candidate.subject, &candidate.object)
         } else {
-            (&said.object, &said.subject)
+            (&candidate.object, &candidate.subject)
         };
-        let Node::Var(var) = object else { continue };
-        let spoken = group
+        let GraphNode::Var(var) = object else {
+            continue;
+        };
+        let is_compared = group
             .comparisons
             .iter()
             .any(|comparison| comparison.var == *var)
-            || group
-                .ordered
-                .iter()
-                .any(|ordered| ordered.left == *var || ordered.right == *var);
-        if spoken {
+            || group.ordered.iter().any(|pair| pair.involves(*var));
+        if is_compared {
             continue;
         }
         let value = if view.is_leaf(*var) {
-            Against::Nothing
+            RightSide::Nothing
         } else {
-            Against::Within(*var)
+            RightSide::Within(*var)
         };
-        // What planners never see, such as a label that is only shown, is judged by nothing.
+        // A relation that planners never see, such as a label to display, cannot be judged.
         let Ok(relation) = compiler.names.relation(&step.relation) else {
             continue;
         };
         let other = Some(Arg::Name(compiler.names.iri(entity)?));
-        found.push(Judged {
+        found.push(Judgement {
             edge,
             iri: step.relation.clone(),
             subject: subject.clone(),
@@ -207,8 +210,12 @@ fn existing(compiler: &Compiler<'_>, group: &Group) -> Result<Vec<Judged>, Refus
     Ok(found)
 }
 
-/// The comparison that an edge is, if it is one.
-fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option<Judged>, Refusal> {
+/// The judgement of an edge, if the edge is a comparison.
+fn judged(
+    compiler: &Compiler<'_>,
+    group: &PatternGroup,
+    index: usize,
+) -> Result<Option<Judgement>, Refusal> {
     let Edge {
         subject,
         object,
@@ -224,18 +231,18 @@ fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option
         (object, subject)
     };
     let (op, value) = match object {
-        Node::Entity(iri) => (
+        GraphNode::Entity(iri) => (
             Op::Eq,
-            Against::Constant(Arg::Name(compiler.names.iri(iri)?)),
+            RightSide::Constant(Arg::Name(compiler.names.iri(iri)?)),
         ),
-        Node::Literal(literal) => (Op::Eq, Against::Constant(compiler.literal(literal))),
-        Node::Var(var) => match against(compiler, group, *var) {
+        GraphNode::Literal(literal) => (Op::Eq, RightSide::Constant(compiler.literal(literal))),
+        GraphNode::Var(var) => match against(compiler, group, *var) {
             Some(found) => found,
             None => return Ok(None),
         },
     };
     let relation = compiler.names.relation(&step.relation)?;
-    Ok(Some(Judged {
+    Ok(Some(Judgement {
         edge: index,
         iri: step.relation.clone(),
         subject: subject.clone(),
@@ -246,11 +253,15 @@ fn judged(compiler: &Compiler<'_>, group: &Group, index: usize) -> Result<Option
     }))
 }
 
-/// What the query says of the judgement; nothing where entities are compared.
-fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
+/// What the query requires of the judgement; `None` if it compares entities.
+fn requirement(
+    group: &PatternGroup,
+    last: &Judgement,
+    value: &Arg,
+) -> Option<ComparisonRequirement> {
     if last.other.is_some() {
-        // Any tail will do.
-        return Some(Held::Tests {
+        // Any tail is enough.
+        return Some(ComparisonRequirement::Tests {
             tests: Vec::new(),
             others: Vec::new(),
         });
@@ -262,9 +273,11 @@ fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
         &edge.subject
     };
     match object {
-        Node::Entity(_) => None,
-        Node::Literal(literal) => Some(Held::Term(Term::Literal(literal.clone()))),
-        Node::Var(var) => {
+        GraphNode::Entity(_) => None,
+        GraphNode::Literal(literal) => {
+            Some(ComparisonRequirement::Term(Term::Literal(literal.clone())))
+        }
+        GraphNode::Var(var) => {
             let mut tests: Vec<_> = group
                 .comparisons
                 .iter()
@@ -272,11 +285,7 @@ fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
                 .map(|c| algebra::of_tail(&c.test, *var))
                 .collect();
             let mut others = Vec::new();
-            for ordered in group
-                .ordered
-                .iter()
-                .filter(|ordered| ordered.left == *var || ordered.right == *var)
-            {
+            for ordered in group.ordered.iter().filter(|pair| pair.involves(*var)) {
                 tests.push(algebra::of_tail(&ordered.test, *var));
                 others.push((
                     if ordered.left == *var {
@@ -295,49 +304,53 @@ fn held(group: &Group, last: &Judged, value: &Arg) -> Option<Held> {
                 tests.push(Expression::SameTerm(one, other));
                 others.push((*var, value.clone()));
             }
-            Some(Held::Tests { tests, others })
+            Some(ComparisonRequirement::Tests { tests, others })
         }
     }
 }
 
-/// What the rest of the query says an attribute is to be compared with.
-fn against(compiler: &Compiler<'_>, group: &Group, var: Var) -> Option<(Op, Against)> {
+/// The operator and the right side for an attribute, from the rest of the query.
+fn against(compiler: &Compiler<'_>, group: &PatternGroup, var: Var) -> Option<(Op, RightSide)> {
     let mut comparisons = group
         .comparisons
         .iter()
         .filter(|comparison| comparison.var == var);
-    let leaf = View::new(group, &[], None).is_leaf(var);
+    let leaf = TreeView::new(group, &[]).is_leaf(var);
     match (
         comparisons.next(),
         comparisons.next(),
         group.ordered.first(),
     ) {
         (Some(only), None, None) if leaf => {
-            Some((only.op, Against::Constant(compiler.literal(&only.value))))
+            Some((only.op, RightSide::Constant(compiler.literal(&only.value))))
         }
         (None, None, Some(ordered)) if leaf && ordered.left == var => {
-            Some((ordered.op, Against::Set(ordered.right)))
+            Some((ordered.op, RightSide::Set(ordered.right)))
         }
         (None, None, Some(ordered)) if leaf && ordered.right == var => {
-            Some((mirrored(ordered.op), Against::Set(ordered.left)))
+            Some((mirrored(ordered.op), RightSide::Set(ordered.left)))
         }
-        (None, None, None) if !leaf => Some((Op::Eq, Against::Set(var))),
+        (None, None, None) if !leaf => Some((Op::Eq, RightSide::Set(var))),
         _ => None,
     }
 }
 
 /// Everything but the judged edge, as the set of its subject and the value to compare with.
-fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(Arg, Arg), Refusal> {
+fn sides(
+    compiler: &mut Compiler<'_>,
+    group: &PatternGroup,
+    last: &Judgement,
+) -> Result<(Arg, Arg), Refusal> {
     let mut rest = group.clone();
-    let gone = rest.edges.remove(last.edge);
+    let removed = rest.edges.remove(last.edge);
     rest.ordered.clear();
-    let compared = [gone.subject.var(), gone.object.var()];
+    let compared = [removed.subject.var(), removed.object.var()];
     rest.comparisons
         .retain(|comparison| !compared.contains(&Some(comparison.var)));
-    let view = View::new(&rest, compiler.topics, None);
+    let view = TreeView::new(&rest, compiler.topics);
     let mut here = std::collections::BTreeSet::new();
     let mut value = None;
-    if let Against::Set(var) | Against::Within(var) = &last.value {
+    if let RightSide::Set(var) | RightSide::Within(var) = &last.value {
         here = view.component(*var);
         if last
             .subject
@@ -360,27 +373,29 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
             facts.push(index);
         }
     }
-    if !view.variables().is_subset(&here)
+    if !rest.own_variables().all(|var| here.contains(&var))
         || rest.classes.iter().any(|(node, _)| node.var().is_none())
     {
         return Err(Refusal::Disconnected);
     }
     let value = match (&last.value, value) {
-        (Against::Constant(arg), _) => arg.clone(),
-        (Against::Nothing, _) => last.other.clone().ok_or(Refusal::Unsupported)?,
-        (Against::Set(_) | Against::Within(_), Some(var)) => compiler.select(&rest, var, None)?,
-        (Against::Set(_) | Against::Within(_), None) => return Err(Refusal::Disconnected),
+        (RightSide::Constant(arg), _) => arg.clone(),
+        (RightSide::Nothing, _) => last.other.clone().ok_or(Refusal::Unsupported)?,
+        (RightSide::Set(_) | RightSide::Within(_), Some(var)) => {
+            compiler.select(&rest, var, None)?
+        }
+        (RightSide::Set(_) | RightSide::Within(_), None) => return Err(Refusal::Disconnected),
     };
     let set = match &last.subject {
-        Node::Var(var) if facts.is_empty() => compiler.select(&rest, *var, None)?,
-        Node::Entity(iri) => {
-            // Facts about the entity: all but the last as constraints on it.
+        GraphNode::Var(var) if facts.is_empty() => compiler.select(&rest, *var, None)?,
+        GraphNode::Entity(iri) => {
+            // Facts about the entity: all but the last become constraints on it.
             let mut set = Arg::Name(compiler.names.iri(iri)?);
             for index in facts {
                 let other = judged(compiler, &rest, index)?
                     .filter(|other| other.subject == last.subject)
                     .ok_or(Refusal::Disconnected)?;
-                let Against::Constant(value) = other.value else {
+                let RightSide::Constant(value) = other.value else {
                     return Err(Refusal::Disconnected);
                 };
                 set = compiler.along(
@@ -391,7 +406,7 @@ fn sides(compiler: &mut Compiler<'_>, group: &Group, last: &Judged) -> Result<(A
             }
             set
         }
-        Node::Var(_) | Node::Literal(_) => return Err(Refusal::Disconnected),
+        GraphNode::Var(_) | GraphNode::Literal(_) => return Err(Refusal::Disconnected),
     };
     Ok((set, value))
 }

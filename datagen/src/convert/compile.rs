@@ -1,8 +1,9 @@
-//! Traversal (spec A.2.3): one conjunctive group to calls.
+//! Traversal (rules A.2.3): compiles one conjunctive group into calls.
 //!
-//! The tree is rooted at the node whose set is wanted. A set comes from the best start and is narrowed at every node it passes by all
-//! that is local there, in the canonical order: entity constraints and branches, comparisons, classes, out-and-back paths. As every node's set
-//! holds exactly the values that its side of the tree allows, the root's set is exact.
+//! The tree is rooted at the node whose set is wanted. A set comes from the best start. At every
+//! node on the way it is narrowed by everything local, in canonical order: entity constraints and
+//! branches, comparisons, classes, out-and-back paths. The set of every node contains exactly the
+//! values that its side of the tree allows, so the root's set is exact.
 
 mod constraint;
 mod outward;
@@ -15,29 +16,26 @@ use kg::value::{Extreme, Op};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::limits::MAX_SET_ARGS;
 
-use super::exact::{Check, Held};
-use super::names::Names;
-use super::view::{Entry, Start, StartKind, View};
-use crate::graph::{Group, Node, Step, Var, algebra, bare};
+use super::exact::{ComparisonCheck, ComparisonRequirement, ExtremeOrder, ExtremeRequirement};
+use super::names::{CallNames, bare};
+use super::view::{Start, StartEntry, StartKind, TreeView};
+use crate::graph::{GraphNode, PathStep, PatternGroup, Var, algebra};
 use crate::refusal::Refusal;
 
-/// With a graph, an entity constraint on the answer is a branch of its own only up to so many members (rule R14: never all males).
-const BRANCH_SIZE: usize = 1_000;
-
-/// Something that may be left out where the result stays the same.
+/// A constraint that may be left out if the result stays the same.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Spare {
+pub(super) enum OptionalConstraint {
     /// A class constraint.
     Class(Var, String),
-    /// That an edge exists, by its order.
+    /// The existence of an edge, by its order.
     Exists(usize),
-    /// An interval of a variable: vacuous where nothing bears either end.
+    /// An interval of a variable; it has no effect if no node has either end.
     Interval(Var),
     /// One alternative of an edge, by its order.
-    Step(usize, Step),
+    Step(usize, PathStep),
     /// One branch of a union, by the order of its first edge.
     Branch(usize),
-    /// What an ASK would be judged by: the edge by its order, and how.
+    /// The judgement of an ASK by an edge, given by its order, and how.
     Judgement(usize, JudgementKind),
 }
 
@@ -46,54 +44,54 @@ pub(super) enum Spare {
 pub(super) enum JudgementKind {
     /// The tail is compared.
     Compared,
-    /// The tail is one of a set.
+    /// The tail is in a set.
     Within,
-    /// There is a tail.
+    /// A tail exists.
     Exists,
 }
 
 /// Builds one program.
 pub(super) struct Compiler<'a> {
-    pub names: Names<'a>,
+    pub names: CallNames<'a>,
     pub topics: &'a [Term],
-    /// What to leave out.
-    pub without: &'a BTreeSet<Spare>,
-    /// What could be left out.
-    pub spares: Vec<Spare>,
+    /// Constraints to leave out.
+    pub without: &'a BTreeSet<OptionalConstraint>,
+    /// Constraints that could be left out.
+    pub optional: Vec<OptionalConstraint>,
     pub calls: Vec<Call>,
     pub classes: Vec<Term>,
-    /// Nodes to start from that the query names by a literal only.
+    /// Start nodes that the query identifies only by a literal.
     pub found: Vec<Term>,
     pub next: u32,
-    /// What the comparisons of the program are held to on a graph.
-    pub checks: Vec<Check>,
-    /// Writes literals as the query does, not as short as they can be.
+    /// What the query requires of the comparisons.
+    pub checks: Vec<ComparisonCheck>,
+    /// Whether literals are written as the query writes them, not as short as possible.
     pub verbatim: bool,
-    /// The extreme is what MAX or MIN gives.
+    /// Whether the extreme comes from MAX or MIN.
     pub aggregated: bool,
-    /// What ORDER BY sorts by.
+    /// The ORDER BY key.
     pub key: Option<Expression>,
     answer: Option<Var>,
     extreme: Option<(Var, Extreme)>,
-    /// Narrowed sets of nodes passed.
+    /// The narrowed sets of the nodes visited.
     pub sets: BTreeMap<Var, Arg>,
     closed: BTreeSet<usize>,
-    /// Inside the other side of a comparison between variables.
+    /// Whether the right side of a comparison between variables is being compiled.
     comparing: bool,
 }
 
 impl<'a> Compiler<'a> {
     pub(super) fn new(
-        names: Names<'a>,
+        names: CallNames<'a>,
         topics: &'a [Term],
-        without: &'a BTreeSet<Spare>,
+        without: &'a BTreeSet<OptionalConstraint>,
         answer: Option<Var>,
     ) -> Self {
         Self {
             names,
             topics,
             without,
-            spares: Vec::new(),
+            optional: Vec::new(),
             calls: Vec::new(),
             classes: Vec::new(),
             found: Vec::new(),
@@ -117,7 +115,7 @@ impl<'a> Compiler<'a> {
         result
     }
 
-    /// A call that walks or compares along a relation, behind the relation list of its set.
+    /// Emits the relation list of a set, then a call that follows one of its relations.
     pub(super) fn along(&mut self, tool: Tool, set: &Arg, rest: Vec<Arg>) -> Arg {
         self.calls
             .push(Call::new(Tool::GetRelation, vec![set.clone()], self.next));
@@ -126,7 +124,7 @@ impl<'a> Compiler<'a> {
         self.emit(tool, args)
     }
 
-    /// Union or intersection, in chunks where a call takes no more.
+    /// Union or intersection, in chunks if there are too many sets for one call.
     pub(super) fn combine(&mut self, tool: Tool, sets: Vec<Arg>) -> Arg {
         let mut sets = sets.into_iter();
         let mut chunk: Vec<Arg> = sets.by_ref().take(MAX_SET_ARGS).collect();
@@ -157,7 +155,7 @@ impl<'a> Compiler<'a> {
         self.emit(Tool::Intersect, vec![a, b])
     }
 
-    fn walk(&mut self, set: &Arg, steps: &[Step], from_subject: bool) -> Result<Arg, Refusal> {
+    fn walk(&mut self, set: &Arg, steps: &[PathStep], from_subject: bool) -> Result<Arg, Refusal> {
         let mut results = Vec::new();
         for step in steps {
             let tool = if step.forward == from_subject {
@@ -171,14 +169,14 @@ impl<'a> Compiler<'a> {
         Ok(self.combine(Tool::Union, results))
     }
 
-    /// The answer's set of a group.
+    /// The set of the answer in a group.
     pub(super) fn select(
         &mut self,
-        group: &Group,
+        group: &PatternGroup,
         answer: Var,
         extreme: Option<(Var, Extreme)>,
     ) -> Result<Arg, Refusal> {
-        let view = View::new(group, self.topics, None);
+        let view = TreeView::new(group, self.topics);
         self.check(&view, answer)?;
         let Some((attribute, wanted)) = extreme else {
             let set = self.set(&view, answer, None)?;
@@ -191,7 +189,7 @@ impl<'a> Compiler<'a> {
         };
         let (owner, relation) = match (view.far(edge, attribute), view.edge(edge).steps.as_slice())
         {
-            (Node::Var(owner), [step]) if step.forward == view.is_subject(edge, *owner) => {
+            (GraphNode::Var(owner), [step]) if step.forward == view.is_subject(edge, *owner) => {
                 (*owner, step.relation.as_str())
             }
             _ => return Err(Refusal::Extreme),
@@ -199,58 +197,71 @@ impl<'a> Compiler<'a> {
         if !view.is_leaf(attribute) {
             return Err(Refusal::OrderBy);
         }
-        // Every constraint of the whole query first, then the extreme, then the way to the answer (spec A.2.3 e).
-        let all = self.set(&view, owner, None)?;
+        // First every constraint of the whole query, then the extreme, then the path to the answer
+        // (rules A.2.3 e).
+        let input = self.set(&view, owner, None)?;
         self.all_closed(&view)?;
-        let iri = relation.to_owned();
-        let relation = self.names.relation(relation)?;
-        let mut set = self.along(
+        let name = Arg::name(self.names.relation(relation)?);
+        let kept = self.along(
             Tool::GetEntityByConstraint,
-            &all,
-            vec![Arg::name(relation), Arg::Extreme(wanted)],
+            &input,
+            vec![name, Arg::Extreme(wanted)],
         );
-        let tests = view
-            .group
-            .comparisons
-            .iter()
+        let place = self.checks.len();
+        let set = self.lead_to_answer(&view, &kept, (owner, attribute), answer)?;
+        let asked = answer == attribute;
+        let requirement = self.extreme_requirement(&view, attribute, wanted, asked);
+        let check = ComparisonCheck {
+            input,
+            output: if asked { set.clone() } else { kept },
+            relation: relation.to_owned(),
+            requirement,
+        };
+        self.checks.insert(place, check);
+        Ok(set)
+    }
+
+    /// What the query requires of an extreme.
+    fn extreme_requirement(
+        &self,
+        view: &TreeView<'_>,
+        attribute: Var,
+        extreme: Extreme,
+        asked: bool,
+    ) -> ComparisonRequirement {
+        let comparisons = view.group.comparisons.iter();
+        let tests = comparisons
             .filter(|comparison| comparison.var == attribute)
             .map(|comparison| comparison.test.clone());
-        let either = view
-            .group
-            .choices
-            .iter()
+        let choices = view.group.choices.iter();
+        let either = choices
             .filter(|(known, _)| *known == attribute)
             .map(|(_, either)| algebra::any(either));
-        let tests: Vec<_> = tests
+        let tests = tests
             .chain(either)
-            .map(|test| algebra::of_tail(&test, attribute))
-            .collect();
-        let asked = answer == attribute;
-        let held = if self.aggregated {
-            Held::Aggregate {
-                extreme: wanted,
-                tests,
-                asked,
-            }
-        } else {
-            let key = self
-                .key
-                .as_ref()
-                .map(|key| algebra::of_tail(key, attribute));
-            Held::Extreme {
-                extreme: wanted,
-                key,
-                tests,
-                asked,
-            }
+            .map(|test| algebra::of_tail(&test, attribute));
+        let order = match &self.key {
+            _ if self.aggregated => ExtremeOrder::Aggregate,
+            Some(key) => ExtremeOrder::Key(algebra::of_tail(key, attribute)),
+            None => ExtremeOrder::Tail,
         };
-        let check = self.checks.len();
-        self.checks.push(Check {
-            input: all,
-            output: set.clone(),
-            relation: iri,
-            held,
-        });
+        ComparisonRequirement::Extreme(ExtremeRequirement {
+            extreme,
+            order,
+            tests: tests.collect(),
+            asked,
+        })
+    }
+
+    /// Walks from the owners of an extreme to the answer, narrowing on the way.
+    fn lead_to_answer(
+        &mut self,
+        view: &TreeView<'_>,
+        kept: &Arg,
+        (owner, attribute): (Var, Var),
+        answer: Var,
+    ) -> Result<Arg, Refusal> {
+        let mut set = kept.clone();
         let path = view.path(owner, answer).ok_or(Refusal::Disconnected)?;
         for (i, (edge, node)) in path.iter().enumerate() {
             let from_subject = !view.is_subject(*edge, *node);
@@ -262,17 +273,14 @@ impl<'a> Compiler<'a> {
             } else {
                 let onward = path.get(i + 1).map(|(edge, _)| *edge);
                 let without: Vec<usize> = std::iter::once(*edge).chain(onward).collect();
-                self.narrow(&view, *node, &reached, &without, None, false)?
+                self.narrow(view, *node, &reached, &without, None, false)?
             };
-        }
-        if answer == attribute {
-            self.checks[check].output = set.clone();
         }
         Ok(set)
     }
 
-    /// What no tree rooted at the answer can hold.
-    fn check(&self, view: &View<'_>, answer: Var) -> Result<(), Refusal> {
+    /// Rejects what a tree rooted at the answer cannot represent.
+    fn check(&self, view: &TreeView<'_>, answer: Var) -> Result<(), Refusal> {
         if !view.closing.is_empty() && self.names.kg.is_none() {
             return Err(Refusal::Cycle);
         }
@@ -287,13 +295,10 @@ impl<'a> Compiler<'a> {
                 return Err(Refusal::Filter);
             }
         }
-        // A union at a variable that nothing else joins would be lost.
-        let anchored = |branches: &Vec<Group>| {
-            here.iter().any(|&var| {
-                branches
-                    .iter()
-                    .any(|branch| crate::graph::uses(branch, var))
-            })
+        // A union at a variable that nothing else connects would be lost.
+        let anchored = |branches: &Vec<PatternGroup>| {
+            here.iter()
+                .any(|&var| branches.iter().any(|branch| branch.mentions(var)))
         };
         if !view.group.unions.iter().all(anchored) {
             return Err(Refusal::Disconnected);
@@ -301,7 +306,7 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    fn all_closed(&self, view: &View<'_>) -> Result<(), Refusal> {
+    fn all_closed(&self, view: &TreeView<'_>) -> Result<(), Refusal> {
         if view.closing.iter().all(|edge| self.closed.contains(edge)) {
             Ok(())
         } else {
@@ -309,17 +314,17 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The set of a node: all values that everything but the edge `via` allows.
+    /// The set of a node: all values that everything except the edge `via` allows.
     pub(super) fn set(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         via: Option<usize>,
     ) -> Result<Arg, Refusal> {
         let start = view.best(node, via).ok_or(Refusal::NoStart)?;
         let set = self.enter(view, node, &start)?;
         let mut without: Vec<usize> = via.into_iter().collect();
-        if let Entry::Edge(edge) = start.entry {
+        if let StartEntry::Edge(edge) = start.entry {
             without.push(edge);
         }
         let set = self.narrow(view, node, &set, &without, Some(start.entry), false)?;
@@ -327,21 +332,21 @@ impl<'a> Compiler<'a> {
         Ok(set)
     }
 
-    /// The set that a start brings to a node.
-    fn enter(&mut self, view: &View<'_>, node: Var, start: &Start) -> Result<Arg, Refusal> {
+    /// The set at a node that a start leads to.
+    fn enter(&mut self, view: &TreeView<'_>, node: Var, start: &Start) -> Result<Arg, Refusal> {
         match start.entry {
-            Entry::Edge(edge) => {
+            StartEntry::Edge(edge) => {
                 let base = match view.far(edge, node) {
-                    Node::Entity(iri) => Arg::Name(self.names.iri(iri)?),
-                    Node::Literal(literal) => {
+                    GraphNode::Entity(iri) => Arg::Name(self.names.iri(iri)?),
+                    GraphNode::Literal(literal) => {
                         self.found.push(Term::Literal(literal.clone()));
                         Arg::Name(self.names.literal(literal)?)
                     }
-                    Node::Var(far) => self.set(view, *far, Some(edge))?,
+                    GraphNode::Var(far) => self.set(view, *far, Some(edge))?,
                 };
                 self.walk(&base, &view.edge(edge).steps, !view.is_subject(edge, node))
             }
-            Entry::Values(i) => {
+            StartEntry::Values(i) => {
                 let names = view.group.values[i]
                     .1
                     .iter()
@@ -349,11 +354,11 @@ impl<'a> Compiler<'a> {
                     .collect::<Result<_, _>>()?;
                 Ok(self.combine(Tool::Union, names))
             }
-            Entry::Label(i) => self.labelled(&view.group.labels[i].1),
-            Entry::Union(i) => {
+            StartEntry::Label(i) => self.labelled(&view.group.labels[i].1),
+            StartEntry::Union(i) => {
                 let mut sets = Vec::new();
                 for branch in &view.group.unions[i] {
-                    let branch = View::new(branch, self.topics, None);
+                    let branch = TreeView::new(branch, self.topics);
                     if !branch.closing.is_empty() {
                         return Err(Refusal::Cycle);
                     }
@@ -363,7 +368,7 @@ impl<'a> Compiler<'a> {
                 }
                 Ok(self.combine(Tool::Union, sets))
             }
-            Entry::Class(i) => self.class(&view.group.classes[i].1),
+            StartEntry::Class(i) => self.class(&view.group.classes[i].1),
         }
     }
 
@@ -376,7 +381,8 @@ impl<'a> Compiler<'a> {
         Ok(self.emit(Tool::GetEntityByType, vec![Arg::Name(name)]))
     }
 
-    /// The entities with a label: themselves where a graph knows them, else the candidates for the mention.
+    /// The entities with a label: the nodes themselves if there is a graph, otherwise the
+    /// candidates for the mention.
     fn labelled(&mut self, label: &Literal) -> Result<Arg, Refusal> {
         if let Some(kg) = self.names.kg {
             let literal = kg
@@ -408,15 +414,16 @@ impl<'a> Compiler<'a> {
         ))
     }
 
-    /// Narrows a node's set by all that is local there, but for what it came from and the edges `without`. Where only the way back
-    /// counts (`inner`), a lone out-and-back path needs no closing intersection here.
+    /// Narrows a node's set by everything local except the constraint it came from and the edges
+    /// `without`. If only the way back counts (`inner`), a single out-and-back path needs no
+    /// closing intersection.
     fn narrow(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         reached: &Arg,
         without: &[usize],
-        used: Option<Entry>,
+        used: Option<StartEntry>,
         inner: bool,
     ) -> Result<Arg, Refusal> {
         let mut set = reached.clone();
@@ -429,9 +436,9 @@ impl<'a> Compiler<'a> {
         for edge in view.edges_at(node, without) {
             match (view.start_over(edge, node), view.far(edge, node)) {
                 (Some(start), _) if start.kind == StartKind::Entity => branches.push(start),
-                (_, Node::Literal(_)) => compared.push(edge),
-                (_, Node::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => {
-                    compared.push(edge)
+                (_, GraphNode::Literal(_)) => compared.push(edge),
+                (_, GraphNode::Var(far)) if view.is_leaf(*far) && self.is_compared(view, *far) => {
+                    compared.push(edge);
                 }
                 _ => outward.push(edge),
             }
@@ -454,13 +461,13 @@ impl<'a> Compiler<'a> {
                 Arg::Op(Op::Eq),
                 Arg::Literal(interval.value.clone()),
             ];
-            let held = Held::Interval(Box::new(interval.clone()));
+            let requirement = ComparisonRequirement::Interval(Box::new(interval.clone()));
             let kept = self.along(Tool::GetEntityByConstraint, &set, rest);
-            self.checks.push(Check {
+            self.checks.push(ComparisonCheck {
                 input: set,
                 output: kept.clone(),
                 relation: interval.from.clone(),
-                held,
+                requirement,
             });
             set = kept;
         }
@@ -471,8 +478,9 @@ impl<'a> Compiler<'a> {
             .enumerate()
             .filter(|(_, (at, _))| at.var() == Some(node))
         {
-            self.spares.push(Spare::Class(node, class.clone()));
-            if used != Some(Entry::Class(i)) {
+            self.optional
+                .push(OptionalConstraint::Class(node, class.clone()));
+            if used != Some(StartEntry::Class(i)) {
                 let members = self.class(class)?;
                 set = self.intersect(set, members);
             }

@@ -1,11 +1,11 @@
-//! What the tools say otherwise than SPARQL, checked on a graph: rules R8 to R13 compare by kind, by span and without regard to case, SPARQL
-//! by datatype. A program is held to the query's own tests on the sets that it really runs over; where a tool keeps other members than the
-//! query, the query is refused, whatever the answers happen to be.
+//! Checks on a graph that the tools compare as SPARQL does. Rules R8 to R13 compare by kind, by
+//! span and case-insensitively, SPARQL by datatype. The query's own tests are evaluated on the sets
+//! that the program really compares. If a tool keeps other members than the query, the query is
+//! refused, even if the answers happen to be equal.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use kg::spargebra::Query;
-use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, Expression, GraphPattern};
+use kg::spargebra::algebra::{Expression, GraphPattern};
 use kg::spargebra::term::{GroundTerm, Literal, Variable};
 use kg::term::{NodeId, RelId, Term};
 use kg::value::{Extreme, sort_key};
@@ -13,57 +13,74 @@ use kg::{Kg, QueryAnswer, QueryLimits};
 use toolbox::call::Arg;
 use toolbox::exec::{EntSet, Value};
 
-use crate::graph::{Interval, Var, algebra};
+use crate::algebra as query;
+use crate::graph::{TimeInterval, Var, algebra};
 use crate::refusal::Refusal;
 
 /// One comparison of a program.
 #[derive(Clone, Debug)]
-pub(super) struct Check {
+pub(super) struct ComparisonCheck {
     /// The set that is compared.
     pub input: Arg,
-    /// What is left of it, or for an extreme that is asked for, the values.
+    /// The members kept; for an extreme that is the answer, the values.
     pub output: Arg,
     /// The relation's IRI.
     pub relation: String,
-    /// What the query says.
-    pub held: Held,
+    /// What the query requires.
+    pub requirement: ComparisonRequirement,
 }
 
-/// What the query says of a comparison.
+/// What the query requires of the members that a comparison keeps.
 #[derive(Clone, Debug)]
-pub(super) enum Held {
-    /// All tests hold of one tail `?t`; some speak of the one value of another set.
+pub(super) enum ComparisonRequirement {
+    /// One tail `?t` passes all tests; some compare it with the value of another set.
     Tests {
         tests: Vec<Expression>,
         others: Vec<(Var, Arg)>,
     },
-    /// A tail is this very term.
+    /// One tail is exactly this term.
     Term(Term),
     /// The interval's tests hold.
-    Interval(Box<Interval>),
-    /// The tail is the first or last in SPARQL's order among those for which the tests hold; `asked`: the tails are the answer.
-    /// `key` is what is sorted, where it is not the tail itself.
-    Extreme {
-        extreme: Extreme,
-        key: Option<Expression>,
-        tests: Vec<Expression>,
-        asked: bool,
-    },
-    /// As before, for `MAX` and `MIN`, which give a term.
-    Aggregate {
-        extreme: Extreme,
-        tests: Vec<Expression>,
-        asked: bool,
-    },
+    Interval(Box<TimeInterval>),
+    /// One tail is an extreme.
+    Extreme(ExtremeRequirement),
 }
 
-/// What a program assigned, by variable.
-pub(super) struct Run<'a> {
+/// The tail is the extreme among the tails that pass the tests.
+#[derive(Clone, Debug)]
+pub(super) struct ExtremeRequirement {
+    pub extreme: Extreme,
+    pub order: ExtremeOrder,
+    pub tests: Vec<Expression>,
+    /// Whether the tails are the answer.
+    pub asked: bool,
+}
+
+/// What decides which tail is the extreme.
+#[derive(Clone, Debug)]
+pub(super) enum ExtremeOrder {
+    /// ORDER BY on the tail.
+    Tail,
+    /// ORDER BY on an expression.
+    Key(Expression),
+    /// `MAX` or `MIN`, which give a term.
+    Aggregate,
+}
+
+/// A member of a set and one of its tails.
+type Pair = (NodeId, NodeId);
+
+/// What a program gave on a graph.
+pub(super) struct Execution<'a> {
     pub kg: &'a dyn Kg,
-    pub variables: &'a [Value],
+    /// The answer.
+    pub value: Value,
+    /// The values assigned, by variable.
+    pub variables: Vec<Value>,
 }
 
-impl Run<'_> {
+impl Execution<'_> {
+    /// The set that an argument denotes.
     pub(super) fn set(&self, arg: &Arg) -> Option<EntSet> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize)? {
@@ -75,135 +92,27 @@ impl Run<'_> {
         }
     }
 
-    fn tails(&self, set: &[NodeId], relation: RelId) -> Vec<(NodeId, NodeId)> {
-        set.iter()
-            .flat_map(|&node| {
-                self.kg
-                    .tails(node, relation)
-                    .into_owned()
-                    .into_iter()
-                    .map(move |tail| (node, tail))
-            })
-            .collect()
-    }
-
     /// Whether every comparison kept what the query keeps.
-    pub(super) fn holds(&self, checks: &[Check]) -> Result<bool, Refusal> {
+    pub(super) fn satisfies(&self, checks: &[ComparisonCheck]) -> Result<bool, Refusal> {
         for check in checks {
-            if !self.check(check)? {
+            if !self.satisfies_one(check)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn check(&self, check: &Check) -> Result<bool, Refusal> {
+    fn satisfies_one(&self, check: &ComparisonCheck) -> Result<bool, Refusal> {
         let (Some(input), Some(relation)) =
             (self.set(&check.input), self.relation(&check.relation))
         else {
             return Ok(false);
         };
-        let pairs = || self.tails(&input, relation);
-        let owners = |pairs: Vec<(NodeId, NodeId)>| {
-            pairs
-                .into_iter()
-                .map(|(owner, _)| owner)
-                .collect::<BTreeSet<_>>()
-        };
-        let wanted: BTreeSet<NodeId> = match &check.held {
-            Held::Term(term) => {
-                let wanted = self.kg.find(term);
-                owners(
-                    pairs()
-                        .into_iter()
-                        .filter(|(_, tail)| Some(*tail) == wanted)
-                        .collect(),
-                )
-            }
-            Held::Tests { tests, others } => {
-                // Bound, not put in as constants: those of dates are read otherwise than dates of the graph.
-                let mut bound = Vec::new();
-                for (var, arg) in others {
-                    let Some(set) = self.set(arg) else {
-                        return Ok(false);
-                    };
-                    // Only a judgement is of any of several values.
-                    if set.len() != 1 && self.set(&check.output).is_some() {
-                        return Ok(false);
-                    }
-                    let constants: Option<Vec<GroundTerm>> = set
-                        .iter()
-                        .map(|&node| algebra::ground(&self.kg.term(node)))
-                        .collect();
-                    let Some(constants) = constants else {
-                        return Ok(false);
-                    };
-                    bound.push((algebra::variable(*var), constants));
-                }
-                let pairs = pairs();
-                let passing =
-                    self.passing_with(pairs.iter().map(|(_, tail)| *tail), tests, &bound)?;
-                owners(
-                    pairs
-                        .into_iter()
-                        .filter(|(_, tail)| passing.contains(tail))
-                        .collect(),
-                )
-            }
-            Held::Interval(interval) => {
-                let mut kept: BTreeSet<NodeId> = input.iter().copied().collect();
-                for (relation, test) in [
-                    (&interval.from, &interval.starts),
-                    (&interval.to, &interval.ends),
-                ] {
-                    // A relation that the graph does not hold is missing everywhere: the bound is open.
-                    let Some(relation) = self.relation(relation) else {
-                        continue;
-                    };
-                    let pairs = self.tails(&input, relation);
-                    let passing = self.passing(
-                        pairs.iter().map(|(_, tail)| *tail),
-                        std::slice::from_ref(test),
-                    )?;
-                    let mut bounded: BTreeMap<NodeId, bool> = BTreeMap::new();
-                    for (owner, tail) in pairs {
-                        *bounded.entry(owner).or_default() |= passing.contains(&tail);
-                    }
-                    kept.retain(|node| bounded.get(node).copied().unwrap_or(true));
-                }
-                kept
-            }
-            Held::Extreme {
-                extreme,
-                tests,
-                asked,
-                ..
-            }
-            | Held::Aggregate {
-                extreme,
-                tests,
-                asked,
-            } => {
-                let mut pairs = pairs();
-                if !tests.is_empty() {
-                    let passing = self.passing(pairs.iter().map(|(_, tail)| *tail), tests)?;
-                    pairs.retain(|(_, tail)| passing.contains(tail));
-                }
-                let best = match &check.held {
-                    Held::Aggregate { .. } => self.aggregate(&pairs, *extreme)?,
-                    Held::Extreme { key: Some(key), .. } => self.computed(&pairs, key, *extreme)?,
-                    _ => self.ordered(&pairs, *extreme),
-                };
-                let best = pairs.into_iter().filter(|(_, tail)| best.contains(tail));
-                if *asked {
-                    best.map(|(_, tail)| tail).collect()
-                } else {
-                    owners(best.collect())
-                }
-            }
+        let Some(wanted) = self.wanted(check, &input, relation)? else {
+            return Ok(false);
         };
         let Some(got) = self.set(&check.output) else {
-            // A judgement: true where something is left.
+            // A judgement: true if something is left.
             return Ok(match &check.output {
                 Arg::Var(index) => {
                     self.variables.get(*index as usize) == Some(&Value::Bool(!wanted.is_empty()))
@@ -214,101 +123,135 @@ impl Run<'_> {
         Ok(got.iter().copied().eq(wanted))
     }
 
+    /// What the query keeps of a comparison's input; `None` if the comparison is not exact.
+    fn wanted(
+        &self,
+        check: &ComparisonCheck,
+        input: &EntSet,
+        relation: RelId,
+    ) -> Result<Option<BTreeSet<NodeId>>, Refusal> {
+        let pairs = || self.tails(input, relation);
+        match &check.requirement {
+            ComparisonRequirement::Term(term) => {
+                let wanted = self.kg.find(term);
+                Ok(Some(owners(pairs(), |tail| Some(tail) == wanted)))
+            }
+            ComparisonRequirement::Tests { tests, others } => {
+                let single = self.set(&check.output).is_some();
+                let Some(bound) = self.bound(others, single) else {
+                    return Ok(None);
+                };
+                let pairs = pairs();
+                let passing = passing_with(self.kg, tails(&pairs), tests, &bound)?;
+                Ok(Some(owners(pairs, |tail| passing.contains(&tail))))
+            }
+            ComparisonRequirement::Interval(interval) => {
+                self.overlapping(input, interval).map(Some)
+            }
+            ComparisonRequirement::Extreme(requirement) => {
+                self.extreme(pairs(), requirement).map(Some)
+            }
+        }
+    }
+
+    /// The values of other sets that a test compares with. They are bound by VALUES because date
+    /// constants in a filter parse differently from dates of the graph. Only a judgement may
+    /// compare with several values.
+    fn bound(
+        &self,
+        others: &[(Var, Arg)],
+        single: bool,
+    ) -> Option<Vec<(Variable, Vec<GroundTerm>)>> {
+        let values = |(var, arg): &(Var, Arg)| {
+            let set = self.set(arg).filter(|set| set.len() == 1 || !single)?;
+            let constants: Option<Vec<GroundTerm>> = set
+                .iter()
+                .map(|&node| algebra::ground(&self.kg.term(node)))
+                .collect();
+            Some((algebra::variable(*var), constants?))
+        };
+        others.iter().map(values).collect()
+    }
+
+    /// The members whose interval overlaps.
+    fn overlapping(
+        &self,
+        input: &EntSet,
+        interval: &TimeInterval,
+    ) -> Result<BTreeSet<NodeId>, Refusal> {
+        let mut kept: BTreeSet<NodeId> = input.iter().copied().collect();
+        for (relation, test) in [
+            (&interval.from, &interval.starts),
+            (&interval.to, &interval.ends),
+        ] {
+            // A relation that the graph does not have leaves this end open everywhere.
+            let Some(relation) = self.relation(relation) else {
+                continue;
+            };
+            let pairs = self.tails(input, relation);
+            let passing = passing(self.kg, tails(&pairs), std::slice::from_ref(test))?;
+            let mut bounded: BTreeMap<NodeId, bool> = BTreeMap::new();
+            for (owner, tail) in pairs {
+                *bounded.entry(owner).or_default() |= passing.contains(&tail);
+            }
+            kept.retain(|node| bounded.get(node).copied().unwrap_or(true));
+        }
+        Ok(kept)
+    }
+
+    /// The owners of the extreme tails, or the tails themselves if they are the answer.
+    fn extreme(
+        &self,
+        mut pairs: Vec<Pair>,
+        requirement: &ExtremeRequirement,
+    ) -> Result<BTreeSet<NodeId>, Refusal> {
+        let extreme = requirement.extreme;
+        if !requirement.tests.is_empty() {
+            let passing = passing(self.kg, tails(&pairs), &requirement.tests)?;
+            pairs.retain(|(_, tail)| passing.contains(tail));
+        }
+        let best = match &requirement.order {
+            ExtremeOrder::Aggregate => self.aggregate(&pairs, extreme)?,
+            ExtremeOrder::Key(key) => self.computed(&pairs, key, extreme)?,
+            ExtremeOrder::Tail => self.ordered(&pairs, extreme),
+        };
+        Ok(if requirement.asked {
+            tails(&pairs).filter(|tail| best.contains(tail)).collect()
+        } else {
+            owners(pairs, |tail| best.contains(&tail))
+        })
+    }
+
+    fn tails(&self, set: &[NodeId], relation: RelId) -> Vec<Pair> {
+        let tails = |&node: &NodeId| {
+            let tails = self.kg.tails(node, relation).into_owned();
+            tails.into_iter().map(move |tail| (node, tail))
+        };
+        set.iter().flat_map(tails).collect()
+    }
+
     fn relation(&self, iri: &str) -> Option<RelId> {
         self.kg
             .find(&Term::Iri(iri.to_owned()))
             .map(NodeId::relation)
     }
 
-    /// The nodes of which all tests hold, as the evaluator sees it.
-    pub(super) fn passing(
-        &self,
-        nodes: impl Iterator<Item = NodeId>,
-        tests: &[Expression],
-    ) -> Result<HashSet<NodeId>, Refusal> {
-        self.passing_with(nodes, tests, &[])
-    }
-
-    fn passing_with(
-        &self,
-        nodes: impl Iterator<Item = NodeId>,
-        tests: &[Expression],
-        bound: &[(Variable, Vec<GroundTerm>)],
-    ) -> Result<HashSet<NodeId>, Refusal> {
-        let mut constants = self.constants(nodes);
-        // VALUES ask for a term, not for what a date constant of a filter stands for.
-        let terms: Vec<&Literal> = tests.iter().filter_map(algebra::same_literal).collect();
-        constants.retain(|term, _| {
-            terms.iter().all(|wanted| {
-                term.as_literal()
-                    .is_some_and(|literal| algebra::rdf_literal(literal) == **wanted)
-            })
-        });
-        if constants.is_empty() {
-            return Ok(HashSet::new());
-        }
-        let mut pattern = values(&constants);
-        for (variable, constants) in bound {
-            let bindings = constants
-                .iter()
-                .map(|constant| vec![Some(constant.clone())])
-                .collect();
-            pattern = algebra::join(
-                pattern,
-                GraphPattern::Values {
-                    variables: vec![variable.clone()],
-                    bindings,
-                },
-            );
-        }
-        for test in tests
-            .iter()
-            .filter(|test| algebra::same_literal(test).is_none())
-        {
-            pattern = algebra::filter(pattern, test.clone());
-        }
-        let rows = select(self.kg, pattern, algebra::tail())?;
-        Ok(rows
-            .iter()
-            .filter_map(|term| constants.get(term).copied())
-            .collect())
-    }
-
-    /// Nodes by what stands for them in a query.
-    fn constants(&self, nodes: impl Iterator<Item = NodeId>) -> BTreeMap<Term, NodeId> {
-        let nodes: BTreeSet<NodeId> = nodes.collect();
-        // No query can name a blank node, and no test but isIRI tells one from an IRI.
-        let named = |node: NodeId| match self.kg.term(node) {
-            Term::Blank(label) => Term::Iri(format!("urn:kgagent:blank:{label}")),
-            term => term,
-        };
-        nodes.into_iter().map(|node| (named(node), node)).collect()
-    }
-
-    /// The tails of which a computed key comes last or first under ORDER BY; a key that cannot be computed comes first of all.
+    /// The tails whose computed key ORDER BY puts last or first; a key that fails sorts before all
+    /// others.
     fn computed(
         &self,
-        pairs: &[(NodeId, NodeId)],
+        pairs: &[Pair],
         key: &Expression,
         extreme: Extreme,
     ) -> Result<BTreeSet<NodeId>, Refusal> {
-        let constants = self.constants(pairs.iter().map(|(_, tail)| *tail));
+        let constants = constants(self.kg, tails(pairs));
         let variable = algebra::variable(0);
-        let inner = Box::new(values(&constants));
         let extend = GraphPattern::Extend {
-            inner,
+            inner: Box::new(values(&constants)),
             variable: variable.clone(),
             expression: key.clone(),
         };
-        let pattern = GraphPattern::Project {
-            inner: Box::new(extend),
-            variables: vec![algebra::tail(), variable],
-        };
-        let query = Query::Select {
-            dataset: None,
-            pattern,
-            base_iri: None,
-        };
+        let query = query::select(query::project(extend, vec![algebra::tail(), variable]));
         let Ok(QueryAnswer::Rows { rows, .. }) = self.kg.query(&query, QueryLimits::default())
         else {
             return Err(Refusal::QueryFailed);
@@ -324,47 +267,25 @@ impl Run<'_> {
         Ok(at_the_end(&keys, extreme))
     }
 
-    /// The tails that come last or first under ORDER BY.
-    fn ordered(&self, pairs: &[(NodeId, NodeId)], extreme: Extreme) -> BTreeSet<NodeId> {
-        let keys: BTreeMap<NodeId, String> = pairs
-            .iter()
-            .map(|(_, tail)| (*tail, order_key(&self.kg.term(*tail))))
+    /// The tails that ORDER BY puts last or first.
+    fn ordered(&self, pairs: &[Pair], extreme: Extreme) -> BTreeSet<NodeId> {
+        let keys: BTreeMap<NodeId, String> = tails(pairs)
+            .map(|tail| (tail, order_key(&self.kg.term(tail))))
             .collect();
         at_the_end(&keys, extreme)
     }
 
     /// The tail that MAX or MIN gives.
-    fn aggregate(
-        &self,
-        pairs: &[(NodeId, NodeId)],
-        extreme: Extreme,
-    ) -> Result<BTreeSet<NodeId>, Refusal> {
-        let tails: BTreeSet<NodeId> = pairs.iter().map(|(_, tail)| *tail).collect();
-        let bindings = tails
+    fn aggregate(&self, pairs: &[Pair], extreme: Extreme) -> Result<BTreeSet<NodeId>, Refusal> {
+        let nodes: BTreeSet<NodeId> = tails(pairs).collect();
+        let terms = nodes
             .iter()
-            .filter_map(|tail| algebra::ground(&self.kg.term(*tail)))
-            .map(|term| vec![Some(term)])
-            .collect();
-        let values = GraphPattern::Values {
-            variables: vec![algebra::tail()],
-            bindings,
-        };
-        let name = if extreme == Extreme::Max {
-            AggregateFunction::Max
-        } else {
-            AggregateFunction::Min
-        };
-        let aggregate = AggregateExpression::FunctionCall {
-            name,
-            expr: algebra::tail().into(),
-            distinct: false,
-        };
+            .filter_map(|&tail| algebra::ground(&self.kg.term(tail)));
+        let values = algebra::values_of(algebra::tail(), terms);
+        let function = query::extreme_function(extreme);
+        let aggregate = query::aggregate_call(function, algebra::tail().into(), false);
         let output = algebra::variable(0);
-        let group = GraphPattern::Group {
-            inner: Box::new(values),
-            variables: Vec::new(),
-            aggregates: vec![(output.clone(), aggregate)],
-        };
+        let group = query::group_all(values, vec![(output.clone(), aggregate)]);
         Ok(select(self.kg, group, output)?
             .iter()
             .filter_map(|term| self.kg.find(term))
@@ -372,16 +293,81 @@ impl Run<'_> {
     }
 }
 
+fn tails(pairs: &[Pair]) -> impl Iterator<Item = NodeId> + '_ {
+    pairs.iter().map(|(_, tail)| *tail)
+}
+
+/// The owners of the tails that are kept.
+fn owners(pairs: Vec<Pair>, keeps: impl Fn(NodeId) -> bool) -> BTreeSet<NodeId> {
+    pairs
+        .into_iter()
+        .filter(|(_, tail)| keeps(*tail))
+        .map(|(owner, _)| owner)
+        .collect()
+}
+
+/// The nodes that pass all tests, as the evaluator sees them.
+pub(super) fn passing(
+    kg: &dyn Kg,
+    nodes: impl Iterator<Item = NodeId>,
+    tests: &[Expression],
+) -> Result<HashSet<NodeId>, Refusal> {
+    passing_with(kg, nodes, tests, &[])
+}
+
+fn passing_with(
+    kg: &dyn Kg,
+    nodes: impl Iterator<Item = NodeId>,
+    tests: &[Expression],
+    bound: &[(Variable, Vec<GroundTerm>)],
+) -> Result<HashSet<NodeId>, Refusal> {
+    let mut constants = constants(kg, nodes);
+    // VALUES asks for the term itself, a filter with a date constant for what the date means.
+    let terms: Vec<&Literal> = tests.iter().filter_map(algebra::same_literal).collect();
+    constants.retain(|term, _| {
+        terms.iter().all(|wanted| {
+            term.as_literal()
+                .is_some_and(|literal| algebra::rdf_literal(literal) == **wanted)
+        })
+    });
+    if constants.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let mut pattern = values(&constants);
+    for (variable, constants) in bound {
+        let others = algebra::values_of(variable.clone(), constants.iter().cloned());
+        pattern = algebra::join(pattern, others);
+    }
+    for test in tests
+        .iter()
+        .filter(|test| algebra::same_literal(test).is_none())
+    {
+        pattern = algebra::filter(pattern, test.clone());
+    }
+    let rows = select(kg, pattern, algebra::tail())?;
+    Ok(rows
+        .iter()
+        .filter_map(|term| constants.get(term).copied())
+        .collect())
+}
+
+/// Nodes by the term that represents them in a query.
+fn constants(kg: &dyn Kg, nodes: impl Iterator<Item = NodeId>) -> BTreeMap<Term, NodeId> {
+    let nodes: BTreeSet<NodeId> = nodes.collect();
+    // A query cannot name a blank node, and only isIRI distinguishes one from an IRI.
+    let named = |node: NodeId| match kg.term(node) {
+        Term::Blank(label) => Term::Iri(format!("urn:kgagent:blank:{label}")),
+        term => term,
+    };
+    nodes.into_iter().map(|node| (named(node), node)).collect()
+}
+
 /// The constants as values of the tail's variable.
 fn values(constants: &BTreeMap<Term, NodeId>) -> GraphPattern {
-    let bindings = constants
-        .keys()
-        .map(|term| vec![algebra::ground(term)])
-        .collect();
-    GraphPattern::Values {
-        variables: vec![algebra::tail()],
-        bindings,
-    }
+    algebra::values_of(
+        algebra::tail(),
+        constants.keys().filter_map(algebra::ground),
+    )
 }
 
 /// The text by which a term is sorted.
@@ -405,27 +391,14 @@ fn at_the_end<K: Ord>(keys: &BTreeMap<NodeId, K>, extreme: Extreme) -> BTreeSet<
         .collect()
 }
 
-/// The values of a variable of a pattern.
+/// The distinct values of a variable of a pattern.
 pub(super) fn select(
     kg: &dyn Kg,
     pattern: GraphPattern,
     variable: Variable,
 ) -> Result<BTreeSet<Term>, Refusal> {
-    let project = GraphPattern::Project {
-        inner: Box::new(pattern),
-        variables: vec![variable],
-    };
-    let pattern = GraphPattern::Distinct {
-        inner: Box::new(project),
-    };
-    match kg.query(
-        &Query::Select {
-            dataset: None,
-            pattern,
-            base_iri: None,
-        },
-        QueryLimits::default(),
-    ) {
+    let query = query::select(query::distinct_values(pattern, variable));
+    match kg.query(&query, QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => Ok(rows
             .into_iter()
             .filter_map(|row| row.into_iter().next().flatten())
@@ -436,18 +409,8 @@ pub(super) fn select(
 
 /// Whether a pattern has a solution.
 pub(super) fn exists(kg: &dyn Kg, pattern: GraphPattern) -> Result<bool, Refusal> {
-    let pattern = GraphPattern::Project {
-        inner: Box::new(pattern),
-        variables: Vec::new(),
-    };
-    match kg.query(
-        &Query::Ask {
-            dataset: None,
-            pattern,
-            base_iri: None,
-        },
-        QueryLimits::default(),
-    ) {
+    let query = query::ask(query::project(pattern, Vec::new()));
+    match kg.query(&query, QueryLimits::default()) {
         Ok(QueryAnswer::Bool(truth)) => Ok(truth),
         Ok(QueryAnswer::Rows { .. }) | Err(_) => Err(Refusal::QueryFailed),
     }

@@ -1,23 +1,24 @@
-//! Grounding: a graph says which relations an edge with a variable predicate and one bound end can stand for, and which intervals say
-//! nothing in it.
+//! Grounding: a graph decides which relations an edge with a variable predicate and one constant
+//! end stands for, and which intervals have no effect.
 
 use kg::Kg;
 use kg::term::{RelId, Term};
 use toolbox::limits::MAX_SET_ARGS;
 
-use crate::graph::{Edge, Group, Node, QueryGraph, Step, Var};
+use crate::graph::{Edge, GraphNode, PathStep, PatternGroup, QueryGraph, Var};
 use crate::refusal::Refusal;
 
-/// Replaces every variable predicate by the relations that a graph offers at the edge's constant end, best supported first.
+/// Replaces every variable predicate by the relations that the graph has at the edge's constant
+/// end, best supported first.
 pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<(), Refusal> {
     let asked = [graph.form.answer(), graph.extreme.map(|(var, _)| var)];
     let mut open = Vec::new();
     collect(&graph.group, &mut open);
     for (i, var) in open.iter().enumerate() {
-        // A predicate that is asked for, compared, or shared between edges is no mere wildcard.
+        // A predicate that is asked for, compared, or shared between edges is more than a wildcard.
         if asked.contains(&Some(*var))
             || open[i + 1..].contains(var)
-            || spoken_of(&graph.group, *var)
+            || is_constrained(&graph.group, *var)
         {
             return Err(Refusal::VariablePredicate);
         }
@@ -28,8 +29,8 @@ pub(super) fn predicates(graph: &mut QueryGraph, kg: Option<&dyn Kg>) -> Result<
     ground(&mut graph.group, kg.ok_or(Refusal::VariablePredicate)?)
 }
 
-/// Drops intervals of which the graph holds neither end: they keep every node.
-pub(super) fn intervals(group: &mut Group, kg: &dyn Kg) {
+/// Drops intervals neither of whose ends the graph has: they keep every node.
+pub(super) fn intervals(group: &mut PatternGroup, kg: &dyn Kg) {
     let absent = |iri: &String| kg.find(&Term::Iri(iri.clone())).is_none();
     group
         .intervals
@@ -41,8 +42,8 @@ pub(super) fn intervals(group: &mut Group, kg: &dyn Kg) {
         .for_each(|branch| intervals(branch, kg));
 }
 
-/// Drops alternatives that the graph cannot hold, where another one is left: their sets are empty.
-pub(super) fn alternatives(group: &mut Group, kg: &dyn Kg) {
+/// Drops alternatives that are empty on the graph, if another one remains.
+pub(super) fn alternatives(group: &mut PatternGroup, kg: &dyn Kg) {
     let known = |iri: &str| kg.find(&Term::Iri(iri.to_owned())).is_some();
     for edge in &mut group.edges {
         if edge.steps.iter().any(|step| known(&step.relation)) {
@@ -59,11 +60,11 @@ pub(super) fn alternatives(group: &mut Group, kg: &dyn Kg) {
     }
 }
 
-/// Whether a graph knows every constant of the group's edges and classes.
-fn holds(group: &Group, known: &dyn Fn(&str) -> bool) -> bool {
-    let node = |node: &Node| match node {
-        Node::Entity(iri) => known(iri),
-        Node::Var(_) | Node::Literal(_) => true,
+/// Whether the graph contains every constant of the group's edges and classes.
+fn holds(group: &PatternGroup, known: &dyn Fn(&str) -> bool) -> bool {
+    let node = |node: &GraphNode| match node {
+        GraphNode::Entity(iri) => known(iri),
+        GraphNode::Var(_) | GraphNode::Literal(_) => true,
     };
     group.edges.iter().all(|edge| {
         node(&edge.subject)
@@ -79,7 +80,7 @@ fn holds(group: &Group, known: &dyn Fn(&str) -> bool) -> bool {
             .all(|branches| branches.iter().any(|branch| holds(branch, known)))
 }
 
-fn collect(group: &Group, into: &mut Vec<Var>) {
+fn collect(group: &PatternGroup, into: &mut Vec<Var>) {
     into.extend(group.edges.iter().filter_map(|edge| edge.predicate));
     group
         .unions
@@ -88,15 +89,15 @@ fn collect(group: &Group, into: &mut Vec<Var>) {
         .for_each(|branch| collect(branch, into));
 }
 
-fn spoken_of(group: &Group, var: Var) -> bool {
+fn is_constrained(group: &PatternGroup, var: Var) -> bool {
     let mut bare = group.clone();
     bare.edges.iter_mut().for_each(|edge| edge.predicate = None);
-    crate::graph::uses(&bare, var) || group.differ.iter().any(|(known, _)| *known == var)
+    bare.mentions(var) || group.differ.iter().any(|(known, _)| *known == var)
 }
 
-fn ground(group: &mut Group, kg: &dyn Kg) -> Result<(), Refusal> {
+fn ground(group: &mut PatternGroup, kg: &dyn Kg) -> Result<(), Refusal> {
     let step = |relation: &RelId| match kg.term(relation.node()) {
-        Term::Iri(relation) => Some(Step {
+        Term::Iri(relation) => Some(PathStep {
             relation,
             forward: true,
         }),
@@ -119,20 +120,20 @@ fn ground(group: &mut Group, kg: &dyn Kg) -> Result<(), Refusal> {
         .try_for_each(|branch| ground(branch, kg))
 }
 
-fn steps(edge: &Edge, kg: &dyn Kg) -> Result<Vec<Step>, Refusal> {
+fn steps(edge: &Edge, kg: &dyn Kg) -> Result<Vec<PathStep>, Refusal> {
     let find = |iri: &str| {
         kg.find(&Term::Iri(iri.to_owned()))
             .ok_or(Refusal::UnknownConstant)
     };
     let mut relations: Vec<(usize, RelId)> = match (&edge.subject, &edge.object) {
-        (Node::Entity(subject), Node::Var(_)) => {
+        (GraphNode::Entity(subject), GraphNode::Var(_)) => {
             let node = find(subject)?;
             kg.out_relations(node)
                 .into_iter()
                 .map(|relation| (kg.tails(node, relation).len(), relation))
                 .collect()
         }
-        (Node::Var(_), Node::Entity(object)) => {
+        (GraphNode::Var(_), GraphNode::Entity(object)) => {
             let node = find(object)?;
             kg.in_relations(node)
                 .into_iter()
@@ -148,7 +149,7 @@ fn steps(edge: &Edge, kg: &dyn Kg) -> Result<Vec<Step>, Refusal> {
     let iris = relations
         .into_iter()
         .map(|(_, relation)| match kg.term(relation.node()) {
-            Term::Iri(relation) => Ok(Step {
+            Term::Iri(relation) => Ok(PathStep {
                 relation,
                 forward: true,
             }),

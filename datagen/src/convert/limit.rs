@@ -1,11 +1,12 @@
-//! LIMIT where it takes nothing away: on a graph that gives no more solutions than it allows, the query without it is the same query.
+//! LIMIT that has no effect: if the graph has no more solutions than the limit, the query means the
+//! same without it.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::GraphPattern;
 use kg::{Kg, QueryLimits};
 
-/// The query without its LIMIT, where the graph has no further solutions. An extreme (ORDER BY with LIMIT 1) stays what it is, and so does
-/// whatever has an OFFSET.
+/// The query without its LIMIT, if the graph has no further solutions. An extreme (ORDER BY with
+/// LIMIT 1) and a query with OFFSET keep theirs.
 pub(super) fn unlimited(kg: &dyn Kg, query: &Query) -> Option<Query> {
     let Query::Select {
         dataset,

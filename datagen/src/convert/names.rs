@@ -1,12 +1,13 @@
-//! How constants and relations are written in calls: as the graph names them, or by well-known prefixes where there is no graph.
+//! How calls name constants and relations: as the graph does, or by well-known prefixes without a
+//! graph.
 
 use kg::Kg;
-use kg::term::{Literal, Term};
+use kg::term::{Literal, Term, XSD};
 
-use crate::graph::{Interval, Vocabulary};
+use crate::graph::{TimeInterval, Vocabulary};
 use crate::refusal::Refusal;
 
-/// Namespaces and what stands for them in names, longest first where one begins with another.
+/// Namespaces and their prefixes in names, longest first if one begins with another.
 const NAMESPACES: &[(&str, &str)] = &[
     ("http://rdf.freebase.com/ns/", ""),
     ("http://dbpedia.org/resource/", "dbr:"),
@@ -22,14 +23,14 @@ const NAMESPACES: &[(&str, &str)] = &[
     ("http://xmlns.com/foaf/0.1/", "foaf:"),
 ];
 
-/// Names of one graph, or of none.
+/// Names with or without a graph.
 #[derive(Clone, Copy)]
-pub(super) struct Names<'a> {
+pub(super) struct CallNames<'a> {
     pub kg: Option<&'a dyn Kg>,
     pub vocabulary: &'a Vocabulary,
 }
 
-impl Names<'_> {
+impl CallNames<'_> {
     /// An entity, class or literal node.
     pub(super) fn node(&self, term: &Term) -> Result<String, Refusal> {
         match (self.kg, term) {
@@ -47,7 +48,7 @@ impl Names<'_> {
         self.node(&Term::Iri(iri.to_owned()))
     }
 
-    /// A literal as a node to walk from.
+    /// A literal to start from.
     pub(super) fn literal(&self, literal: &Literal) -> Result<String, Refusal> {
         self.node(&Term::Literal(literal.clone()))
     }
@@ -71,7 +72,7 @@ impl Names<'_> {
     }
 
     /// The derived relation of an interval (rule R11).
-    pub(super) fn interval(&self, interval: &Interval) -> Result<String, Refusal> {
+    pub(super) fn interval(&self, interval: &TimeInterval) -> Result<String, Refusal> {
         let Some(kg) = self.kg else {
             let stem = interval
                 .from
@@ -102,4 +103,41 @@ fn short(iri: &str) -> String {
             .map(|local| format!("{prefix}{local}"))
     });
     known.unwrap_or_else(|| iri.to_owned())
+}
+
+/// A literal as calls write it: numbers and dates without datatype, everything else as plain text.
+pub(super) fn bare(literal: &Literal) -> Literal {
+    let local = literal
+        .datatype
+        .as_deref()
+        .and_then(|iri| iri.strip_prefix(XSD));
+    let lexical = match local {
+        Some("date" | "dateTime" | "gYear" | "gYearMonth" | "dateTimeStamp") => {
+            let date = literal
+                .lexical
+                .split('T')
+                .next()
+                .unwrap_or(&literal.lexical);
+            without_zone(date)
+        }
+        _ => &literal.lexical,
+    };
+    Literal::plain(lexical)
+}
+
+/// A date without its time zone, `-08:00` or `Z`.
+fn without_zone(date: &str) -> &str {
+    let date = date.strip_suffix('Z').unwrap_or(date);
+    match date
+        .len()
+        .checked_sub(6)
+        .and_then(|at| date.get(at..).map(|zone| (at, zone)))
+    {
+        Some((at, zone))
+            if zone.starts_with(['-', '+']) && zone.as_bytes().get(3) == Some(&b':') =>
+        {
+            &date[..at]
+        }
+        _ => date,
+    }
 }

@@ -1,6 +1,7 @@
-//! What a program leaves unsaid: inequalities between variables, tests of languages, labels that are only shown, cycles, parts of the query
-//! that nothing joins with the answer. On a graph each of them has to be shown to take nothing away there, by asking the graph for a solution
-//! of what the program does say that breaks it. Where there is one, the query is refused.
+//! What a program leaves unexpressed: inequalities between variables, language tests, labels that
+//! are only displayed, cycles, parts of the query that nothing connects with the answer. On a
+//! graph, each must be shown to remove no solution: the graph is asked for a solution of the
+//! expressed part that violates it. If there is one, the query is refused.
 
 use std::collections::BTreeSet;
 
@@ -9,29 +10,32 @@ use kg::spargebra::algebra::{Expression, Function, GraphPattern};
 use kg::term::{Literal, NodeId, Term};
 use toolbox::exec::{EntSet, ExcludeWhen, Value};
 
-use super::exact::{Run, exists, select};
-use super::view::View;
-use crate::graph::{Edge, Form, Group, Node, QueryGraph, Step, Var, Vocabulary, algebra};
+use super::exact::{exists, passing, select};
+use super::view::TreeView;
+use crate::algebra as query;
+use crate::graph::{
+    Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, Var, Vocabulary, algebra,
+};
 use crate::refusal::Refusal;
 
-/// Asks one graph about one query.
+/// Checks one query on one graph.
 pub(super) struct Residue<'a> {
     pub kg: &'a dyn Kg,
     pub vocabulary: &'a Vocabulary,
     pub graph: &'a QueryGraph,
     pub exclude: ExcludeWhen,
-    /// What variables can be at most, where the program says: sets that it passed.
+    /// Supersets of the values of some variables: the sets that the program passed through.
     pub passed: Vec<(Var, EntSet)>,
 }
 
 impl Residue<'_> {
-    /// Checks all that the program of the query does not say.
+    /// Checks everything that the program of the query does not express.
     ///
-    /// Gives the terms that have to be kept out of the answer beyond the query's own constants: what a variable has to differ from where it is
-    /// one term only.
+    /// Returns the terms to exclude from the answer in addition to the query's own constants: a
+    /// variable that the answer must differ from and that has only one value.
     pub(super) fn check(
         &self,
-        alternatives: &[Group],
+        alternatives: &[PatternGroup],
         result: &Value,
     ) -> Result<Vec<Term>, Refusal> {
         let group = &self.graph.group;
@@ -44,27 +48,31 @@ impl Residue<'_> {
         Ok(exclude)
     }
 
-    fn plain(&self) -> bool {
-        matches!(self.graph.form, Form::Select(_)) && self.graph.extreme.is_none()
+    fn is_plain(&self) -> bool {
+        matches!(self.graph.form, QueryForm::Select(_)) && self.graph.extreme.is_none()
     }
 
-    /// A group without what its program leaves unsaid.
-    fn said(&self, group: &Group) -> Group {
-        let view = View::new(group, &[], None);
+    /// A group without what its program leaves unexpressed.
+    fn expressed(&self, group: &PatternGroup) -> PatternGroup {
+        let view = TreeView::new(group, &[]);
         let answer = self.graph.form.answer();
-        let mut said = group.clone();
-        said.differ
+        let mut expressed = group.clone();
+        expressed
+            .differ
             .retain(|(var, _)| Some(*var) != answer && view.is_leaf(*var));
-        said.edges.retain(|edge| !self.is_shown_label(&view, edge));
-        said.unions
+        expressed
+            .edges
+            .retain(|edge| !self.is_shown_label(&view, edge));
+        expressed
+            .unions
             .iter_mut()
             .flatten()
-            .for_each(|branch| *branch = self.said(branch));
-        said
+            .for_each(|branch| *branch = self.expressed(branch));
+        expressed
     }
 
-    /// Whether an edge only fetches a label to show.
-    fn is_shown_label(&self, view: &View<'_>, edge: &Edge) -> bool {
+    /// Whether an edge only fetches a label for display.
+    fn is_shown_label(&self, view: &TreeView<'_>, edge: &Edge) -> bool {
         let label = !edge.steps.is_empty()
             && edge
                 .steps
@@ -77,78 +85,21 @@ impl Residue<'_> {
                 .is_some_and(|var| view.is_leaf(var) && Some(var) != self.graph.form.answer())
     }
 
+    /// Checks a group. `result` is the program's answer, for the outermost group.
     fn group(
         &self,
-        group: &Group,
+        group: &PatternGroup,
         result: Option<&Value>,
         exclude: &mut Vec<Term>,
     ) -> Result<(), Refusal> {
-        let view = View::new(group, &[], None);
-        let answer = self.graph.form.answer();
-        let pattern = algebra::pattern(self.kg, &self.said(group));
-        let only_answer =
-            |test: &Expression| answer.is_some_and(|answer| algebra::variables(test) == [answer]);
-        for test in &group.tests {
-            if let (Some(answer), Some(Value::Set(set)), true) = (answer, result, only_answer(test))
-            {
-                let resources = self.kg.resources();
-                if holds_of_resources(test) && set.iter().all(|node| resources.contains(&node.0)) {
-                    continue;
-                }
-                let run = Run {
-                    kg: self.kg,
-                    variables: &[],
-                };
-                let passing =
-                    run.passing(set.iter().copied(), &[algebra::of_tail(test, answer)])?;
-                if passing.len() == set.len() {
-                    continue;
-                }
-                return Err(Refusal::Filter);
-            }
-            self.holds(&pattern, test.clone(), Refusal::Filter)?;
-        }
-        for (var, term) in &group.differ {
-            let kept_out = Some(*var) == answer && self.plain() && result.is_some();
-            if kept_out
-                || (Some(*var) != answer && view.is_leaf(*var))
-                || self.everywhere(group, term)
-            {
-                continue;
-            }
-            let term = algebra::constant(term).ok_or(Refusal::OddTerm)?;
-            self.holds(
-                &pattern,
-                algebra::differs(algebra::variable(*var).into(), term),
-                Refusal::Filter,
-            )?;
-        }
+        let view = TreeView::new(group, &[]);
+        let pattern = algebra::pattern(self.kg, &self.expressed(group));
+        self.tests(group, &pattern, result)?;
+        self.differences(group, &view, &pattern, result.is_some())?;
         for &(a, b) in &group.unequal {
             self.unequal(&pattern, (a, b), result.is_some(), exclude)?;
         }
-        if self.kg.schema().type_relations.len() > 1 {
-            for (node, relation, class) in &group.typed {
-                let step = Step {
-                    relation: relation.clone(),
-                    forward: true,
-                };
-                let edge = Edge {
-                    subject: node.clone(),
-                    object: Node::Entity(class.clone()),
-                    steps: vec![step],
-                    predicate: None,
-                    order: 0,
-                };
-                self.holds(&pattern, present(&edge), Refusal::HiddenRelation)?;
-            }
-        }
-        for edge in group
-            .edges
-            .iter()
-            .filter(|edge| self.is_shown_label(&view, edge))
-        {
-            self.holds(&pattern, present(edge), Refusal::HiddenRelation)?;
-        }
+        self.hidden_edges(group, &view, &pattern)?;
         for (class, relation) in &group.above {
             self.has_no_instances_below(class, relation)?;
         }
@@ -156,12 +107,12 @@ impl Residue<'_> {
             self.same_term(group, a, b)?;
         }
         for (order, steps) in &group.unseen {
-            let mut other = self.said(group);
-            other
-                .edges
-                .iter_mut()
-                .filter(|edge| edge.order == *order)
-                .for_each(|edge| edge.steps.clone_from(steps));
+            let mut other = self.expressed(group);
+            for edge in &mut other.edges {
+                if edge.order == *order {
+                    edge.steps.clone_from(steps);
+                }
+            }
             if exists(self.kg, algebra::pattern(self.kg, &other))? {
                 return Err(Refusal::VariablePredicate);
             }
@@ -172,9 +123,88 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// Whether a term that no variable may be is dropped from every set.
-    fn everywhere(&self, group: &Group, term: &Term) -> bool {
-        let ruled_out = |node: &Node| {
+    /// Language and literal tests: those of the answer on the result, all others on the pattern.
+    fn tests(
+        &self,
+        group: &PatternGroup,
+        pattern: &GraphPattern,
+        result: Option<&Value>,
+    ) -> Result<(), Refusal> {
+        for test in &group.tests {
+            match (self.graph.form.answer(), result) {
+                (Some(answer), Some(Value::Set(set))) if algebra::variables(test) == [answer] => {
+                    let resources = self.kg.resources();
+                    if holds_of_resources(test)
+                        && set.iter().all(|node| resources.contains(&node.0))
+                    {
+                        continue;
+                    }
+                    let test = [algebra::of_tail(test, answer)];
+                    if passing(self.kg, set.iter().copied(), &test)?.len() != set.len() {
+                        return Err(Refusal::Filter);
+                    }
+                }
+                _ => self.holds(pattern, test.clone(), Refusal::Filter)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Constants that variables must not equal, except where the program excludes them.
+    fn differences(
+        &self,
+        group: &PatternGroup,
+        view: &TreeView<'_>,
+        pattern: &GraphPattern,
+        outer: bool,
+    ) -> Result<(), Refusal> {
+        let answer = self.graph.form.answer();
+        for (var, term) in &group.differ {
+            let is_answer = Some(*var) == answer;
+            if (is_answer && self.is_plain() && outer)
+                || (!is_answer && view.is_leaf(*var))
+                || self.is_dropped_everywhere(group, term)
+            {
+                continue;
+            }
+            let term = algebra::constant(term).ok_or(Refusal::OddTerm)?;
+            let test = algebra::differs(algebra::variable(*var).into(), term);
+            self.holds(pattern, test, Refusal::Filter)?;
+        }
+        Ok(())
+    }
+
+    /// Edges along relations that planners never see: a class by one of several class relations,
+    /// and labels that are only displayed.
+    fn hidden_edges(
+        &self,
+        group: &PatternGroup,
+        view: &TreeView<'_>,
+        pattern: &GraphPattern,
+    ) -> Result<(), Refusal> {
+        if self.kg.schema().type_relations.len() > 1 {
+            for (node, relation, class) in &group.typed {
+                let edge = Edge {
+                    subject: node.clone(),
+                    object: GraphNode::Entity(class.clone()),
+                    steps: vec![PathStep::forward(relation)],
+                    predicate: None,
+                    order: 0,
+                };
+                self.holds(pattern, present(&edge), Refusal::HiddenRelation)?;
+            }
+        }
+        for edge in &group.edges {
+            if self.is_shown_label(view, edge) {
+                self.holds(pattern, present(edge), Refusal::HiddenRelation)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a term is dropped from every set because no variable may equal it.
+    fn is_dropped_everywhere(&self, group: &PatternGroup, term: &Term) -> bool {
+        let ruled_out = |node: &GraphNode| {
             node.var()
                 .is_none_or(|var| group.differ.contains(&(var, term.clone())))
         };
@@ -190,7 +220,7 @@ impl Residue<'_> {
                 .all(|edge| ruled_out(&edge.subject) && ruled_out(&edge.object))
     }
 
-    /// Every solution of a pattern has to pass the test.
+    /// Requires every solution of a pattern to pass the test.
     fn holds(
         &self,
         pattern: &GraphPattern,
@@ -198,7 +228,7 @@ impl Residue<'_> {
         reason: Refusal,
     ) -> Result<(), Refusal> {
         let never: Expression = algebra::rdf_literal(&Literal::xsd("false", "boolean")).into();
-        let fails = Expression::Not(Box::new(Expression::Coalesce(vec![test, never])));
+        let fails = query::not(Expression::Coalesce(vec![test, never]));
         if exists(self.kg, algebra::filter(pattern.clone(), fails))? {
             Err(reason)
         } else {
@@ -206,7 +236,7 @@ impl Residue<'_> {
         }
     }
 
-    /// `?a != ?b`: never equal, or the answer on one side and one term on the other.
+    /// `?a != ?b`: the two are never equal, or one is the answer and the other has a single value.
     fn unequal(
         &self,
         pattern: &GraphPattern,
@@ -214,19 +244,17 @@ impl Residue<'_> {
         outer: bool,
         exclude: &mut Vec<Term>,
     ) -> Result<(), Refusal> {
-        let differ = algebra::differs(algebra::variable(a).into(), algebra::variable(b).into());
         if outer && self.are_apart(a, b) {
             return Ok(());
         }
-        if self
-            .holds(pattern, differ, Refusal::VariableComparison)
-            .is_ok()
-        {
+        let differ = algebra::differs(algebra::variable(a).into(), algebra::variable(b).into());
+        let reason = Refusal::VariableComparison;
+        if self.holds(pattern, differ, reason).is_ok() {
             return Ok(());
         }
         let answer = self.graph.form.answer();
         for (asked, other) in [(a, b), (b, a)] {
-            if Some(asked) != answer || !self.plain() || !outer {
+            if Some(asked) != answer || !self.is_plain() || !outer {
                 continue;
             }
             let values = select(self.kg, pattern.clone(), algebra::variable(other))?;
@@ -240,8 +268,8 @@ impl Residue<'_> {
         Err(Refusal::VariableComparison)
     }
 
-    /// Whether two variables have no value in common, as far as the sets show that the program passed. Of resources that is all there is to
-    /// being unequal; literals may be equal without being the same.
+    /// Whether the sets that the program passed through show that two variables have no value in
+    /// common. Only resources count: literals may be equal without being the same.
     fn are_apart(&self, a: Var, b: Var) -> bool {
         let passed = |var: Var| {
             self.passed
@@ -258,10 +286,9 @@ impl Residue<'_> {
             .all(|node| resources.contains(&node.0) && many.binary_search(node).is_err())
     }
 
-    /// `type/subclass*`: instances are listed by their own class, so no class below may have any.
+    /// `type/subclass*`: instances are listed by their own class only, so no subclass may have any.
     fn has_no_instances_below(&self, class: &str, relation: &str) -> Result<(), Refusal> {
-        let find = |iri: &str| self.kg.find(&Term::Iri(iri.to_owned()));
-        let (Some(class), Some(relation)) = (find(class), find(relation)) else {
+        let (Some(class), Some(relation)) = (self.find(class), self.find(relation)) else {
             return Ok(());
         };
         let mut seen: BTreeSet<NodeId> = BTreeSet::from([class]);
@@ -279,58 +306,47 @@ impl Residue<'_> {
         Ok(())
     }
 
-    /// `?a = ?b`, read as one variable: wrong where both can be literals that are equal without being the same.
-    fn same_term(&self, group: &Group, a: Var, b: Var) -> Result<(), Refusal> {
-        // Both names stand for one variable now; what it can be is what its edges lead to.
-        let one = [a, b];
-        let at = |node: &Node| node.var().is_some_and(|var| one.contains(&var));
-        let mut datatypes: BTreeSet<Option<String>> = BTreeSet::new();
+    /// `?a = ?b`, read as one variable: wrong if both can be literals that are equal without being
+    /// the same. Texts cannot; numbers and times can.
+    fn same_term(&self, group: &PatternGroup, a: Var, b: Var) -> Result<(), Refusal> {
+        // Both names are one variable now; its values are the tails of its edges.
+        let is_either = |node: &GraphNode| node.var().is_some_and(|var| var == a || var == b);
+        let (head, tail) = (algebra::variable(0), algebra::variable(1));
         for step in group
             .edges
             .iter()
-            .filter(|edge| at(&edge.object))
+            .filter(|edge| is_either(&edge.object))
             .flat_map(|edge| &edge.steps)
-            .filter(|step| step.forward)
+            .filter(|step| step.forward && self.find(&step.relation).is_some())
         {
-            let Some(relation) = self.kg.find(&Term::Iri(step.relation.clone())) else {
-                continue;
-            };
-            let step = algebra::along(
-                algebra::variable(0).into(),
-                &[Step {
-                    relation: step.relation.clone(),
-                    forward: true,
-                }],
-                algebra::variable(1).into(),
-            );
-            let _ = relation;
-            for term in select(self.kg, step, algebra::variable(1))? {
-                if let Term::Literal(literal) = term {
-                    datatypes.insert(literal.datatype);
-                }
+            let step = std::slice::from_ref(step);
+            let pattern = algebra::along(head.clone().into(), step, tail.clone().into());
+            let values = select(self.kg, pattern, tail.clone())?;
+            let mut literals = values.iter().filter_map(Term::as_literal);
+            if literals.any(|literal| literal.datatype.is_some()) {
+                return Err(Refusal::VariableComparison);
             }
         }
-        // Texts are equal where they are the same; numbers and times need not be.
-        if datatypes.iter().all(Option::is_none) {
-            Ok(())
-        } else {
-            Err(Refusal::VariableComparison)
-        }
+        Ok(())
     }
 
-    /// Parts that nothing joins with the answer have to hold by themselves.
-    fn apart(&self, group: &Group) -> Result<(), Refusal> {
+    fn find(&self, iri: &str) -> Option<NodeId> {
+        self.kg.find(&Term::Iri(iri.to_owned()))
+    }
+
+    /// Parts that nothing connects with the answer must hold by themselves.
+    fn apart(&self, group: &PatternGroup) -> Result<(), Refusal> {
         let Some(answer) = self.graph.form.answer() else {
             return Ok(());
         };
-        let view = View::new(group, &[], None);
+        let view = TreeView::new(group, &[]);
         let mut here = view.component(answer);
         for ordered in &group.ordered {
             here.extend(view.component(ordered.left));
             here.extend(view.component(ordered.right));
         }
-        let there = |node: &Node| node.var().is_none_or(|var| !here.contains(&var));
-        let mut rest = self.said(group);
+        let there = |node: &GraphNode| node.var().is_none_or(|var| !here.contains(&var));
+        let mut rest = self.expressed(group);
         rest.edges
             .retain(|edge| there(&edge.subject) && there(&edge.object));
         rest.classes.retain(|(node, _)| there(node));
@@ -351,18 +367,19 @@ impl Residue<'_> {
         }
     }
 
-    /// An edge that closes a cycle is an intersection of sets: enough where it holds anyway, or where one of its ends is one node.
-    fn cycles(&self, group: &Group) -> Result<(), Refusal> {
-        let view = View::new(group, &[], None);
+    /// An edge that closes a cycle becomes an intersection of sets. That is exact if the edge holds
+    /// anyway, or if one of its ends has a single value.
+    fn cycles(&self, group: &PatternGroup) -> Result<(), Refusal> {
+        let view = TreeView::new(group, &[]);
         if view.closing.is_empty() {
             return Ok(());
         }
-        let mut tree = self.said(group);
+        let mut tree = self.expressed(group);
         let closing: Vec<&Edge> = view.closing.iter().map(|&edge| view.edge(edge)).collect();
         tree.edges.retain(|edge| !closing.contains(&edge));
         let pattern = algebra::pattern(self.kg, &tree);
         for edge in closing {
-            let single = |node: &Node| match node.var() {
+            let single = |node: &GraphNode| match node.var() {
                 Some(var) => select(self.kg, pattern.clone(), algebra::variable(var))
                     .map(|values| values.len() <= 1),
                 None => Ok(true),
@@ -375,8 +392,9 @@ impl Residue<'_> {
     }
 }
 
-/// Whether a test of one variable holds of whatever is no literal, as the usual one for languages does:
-/// `!isLiteral(?x) || lang(?x) = '' || langMatches(lang(?x), 'en')`. One side of `||` that is true is enough, even where the other is an error.
+/// Whether a test of one variable is true for every resource, like the usual language test
+/// `!isLiteral(?x) || lang(?x) = '' || langMatches(lang(?x), 'en')`. One true side of `||` is
+/// enough, even if the other is an error.
 fn holds_of_resources(test: &Expression) -> bool {
     match test {
         Expression::Or(a, b) => holds_of_resources(a) || holds_of_resources(b),
@@ -388,7 +406,7 @@ fn holds_of_resources(test: &Expression) -> bool {
     }
 }
 
-/// That an edge is there.
+/// The test that an edge exists.
 fn present(edge: &Edge) -> Expression {
-    Expression::Exists(Box::new(algebra::edge_pattern(edge)))
+    query::exists(algebra::edge_pattern(edge))
 }

@@ -1,22 +1,20 @@
-//! Counting: a program counts different values, `COUNT(?x)` without DISTINCT counts solutions.
+//! Counting. A program counts distinct values; `COUNT(?x)` without DISTINCT counts solutions.
 //!
-//! LC-QuAD's `SELECT DISTINCT COUNT(?x)` is of the second kind: DISTINCT stands outside of the count. The questions ask how many *things*
-//! there are, but the published answers are those of the query as it stands, so a query is kept where both counts are the same on the graph and
-//! refused where they differ; neither is put in place of the other.
+//! LC-QuAD's `SELECT DISTINCT COUNT(?x)` is of the second kind, because DISTINCT is outside the
+//! count. The questions ask for a number of *things*, but the published answers are those of the
+//! query. A query is kept if both counts are equal on the graph, and refused if they differ.
+//! Neither count replaces the other.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{AggregateExpression, AggregateFunction, GraphPattern};
 use kg::spargebra::term::Variable;
 use kg::{Kg, QueryAnswer, QueryLimits};
 
+use crate::algebra::{aggregate_call, group_all, project, select, variable};
 use crate::refusal::Refusal;
 
-/// Whether the counting query has as many solutions as there are values of `counted`.
-pub(super) fn differ_in_nothing(
-    kg: &dyn Kg,
-    query: &Query,
-    counted: &str,
-) -> Result<bool, Refusal> {
+/// Whether the counting query has as many solutions as `counted` has values.
+pub(super) fn are_distinct(kg: &dyn Kg, query: &Query, counted: &str) -> Result<bool, Refusal> {
     let Query::Select { pattern, .. } = query else {
         return Ok(true);
     };
@@ -24,43 +22,17 @@ pub(super) fn differ_in_nothing(
         return Err(Refusal::Aggregate);
     };
     let counted = Variable::new(counted).map_err(|_| Refusal::Aggregate)?;
-    let different = AggregateExpression::FunctionCall {
-        name: AggregateFunction::Count,
-        expr: counted.into(),
-        distinct: true,
-    };
-    let names = [
-        Variable::new_unchecked("all"),
-        Variable::new_unchecked("different"),
-    ];
-    let aggregates = names
-        .iter()
-        .cloned()
-        .zip([aggregate.clone(), different])
-        .collect();
-    let group = GraphPattern::Group {
-        inner: Box::new(inner.clone()),
-        variables: Vec::new(),
-        aggregates,
-    };
-    let pattern = GraphPattern::Project {
-        inner: Box::new(group),
-        variables: names.to_vec(),
-    };
-    match kg.query(
-        &Query::Select {
-            dataset: None,
-            pattern,
-            base_iri: None,
-        },
-        QueryLimits::default(),
-    ) {
+    let distinct = aggregate_call(AggregateFunction::Count, counted.into(), true);
+    let names = vec![variable("all"), variable("different")];
+    let aggregates = names.iter().cloned().zip([aggregate.clone(), distinct]);
+    let group = group_all(inner.clone(), aggregates.collect());
+    match kg.query(&select(project(group, names)), QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => Ok(rows.iter().all(|row| row.first() == row.get(1))),
         Ok(QueryAnswer::Bool(_)) | Err(_) => Err(Refusal::QueryFailed),
     }
 }
 
-/// The pattern and the aggregate of the count, behind the modifiers of a SELECT.
+/// The pattern and the aggregate of the count, inside the modifiers of a SELECT.
 fn counting(pattern: &GraphPattern) -> Option<(&GraphPattern, &AggregateExpression)> {
     match pattern {
         GraphPattern::Group {

@@ -1,18 +1,20 @@
-//! Unions that are no single node's alternatives: the query is multiplied out into groups whose answers are united.
+//! Unions that are not the alternatives of a single node: the query is multiplied out into groups
+//! whose answers are united.
 
 use std::collections::BTreeSet;
 
 use kg::term::Term;
 
-use super::view::View;
-use crate::graph::{Group, Var};
+use super::view::TreeView;
+use crate::graph::{PatternGroup, Var};
 use crate::refusal::Refusal;
 
-/// Alternatives into which unions may be multiplied out: beyond it no program stays within the step limit.
+/// Maximum number of groups after multiplying out; beyond it no program stays within the step
+/// limit.
 const MAX_ALTERNATIVES: usize = 8;
 
-/// Takes inequalities that every branch of a union repeats out of it.
-pub(super) fn hoist(group: &mut Group) {
+/// Moves inequalities that all branches of a union share out of the union.
+pub(super) fn hoist(group: &mut PatternGroup) {
     for branches in &mut group.unions {
         branches.iter_mut().for_each(hoist);
         let Some((first, rest)) = branches.split_first() else {
@@ -31,13 +33,14 @@ pub(super) fn hoist(group: &mut Group) {
     }
 }
 
-/// Keeps the unions that are one node's alternatives, each with a start of its own, and multiplies the others out.
+/// Keeps the unions that are the alternatives of one node, each with its own start, and multiplies
+/// out the others.
 pub(super) fn multiply(
-    group: Group,
+    group: PatternGroup,
     answer: Option<Var>,
     extreme: Option<Var>,
     topics: &[Term],
-) -> Result<Vec<Group>, Refusal> {
+) -> Result<Vec<PatternGroup>, Refusal> {
     let index = (0..group.unions.len()).find(|&i| !is_local(&group, i, answer, extreme, topics));
     let Some(index) = index else {
         return Ok(vec![group]);
@@ -47,7 +50,7 @@ pub(super) fn multiply(
     }
     let mut rest = group;
     let branches = rest.unions.remove(index);
-    // What only one branch keeps out of the answer cannot be kept out of the whole.
+    // An exclusion in only one branch cannot apply to the whole.
     if branches
         .iter()
         .any(|branch| branch.differ.iter().any(|(var, _)| Some(*var) == answer))
@@ -66,9 +69,10 @@ pub(super) fn multiply(
     Ok(all)
 }
 
-/// Whether a union shares one variable with the rest and every branch can be walked from a start of its own to it.
+/// Whether a union shares one variable with the rest, and each of its branches reaches that
+/// variable from its own start.
 fn is_local(
-    group: &Group,
+    group: &PatternGroup,
     index: usize,
     answer: Option<Var>,
     extreme: Option<Var>,
@@ -77,44 +81,27 @@ fn is_local(
     let branches = &group.unions[index];
     let mut rest = group.clone();
     rest.unions.remove(index);
-    let mut outside = variables(&rest);
+    let mut outside: BTreeSet<Var> = rest.variables().collect();
     outside.extend(answer);
     outside.extend(extreme);
-    let inside: BTreeSet<Var> = branches.iter().flat_map(variables).collect();
+    let inside: BTreeSet<Var> = branches.iter().flat_map(PatternGroup::variables).collect();
     let shared: Vec<Var> = inside.intersection(&outside).copied().collect();
     let [var] = shared[..] else { return false };
     branches.iter().all(|branch| {
         branch.differ.is_empty()
             && is_connected(branch, var, topics)
-            && View::new(branch, topics, None).best(var, None).is_some()
+            && TreeView::new(branch, topics).best(var, None).is_some()
     })
 }
 
-fn variables(group: &Group) -> BTreeSet<Var> {
-    let mut vars = View::new(group, &[], None).variables();
-    vars.extend(
-        group
-            .ordered
-            .iter()
-            .flat_map(|ordered| [ordered.left, ordered.right]),
-    );
-    vars.extend(group.unions.iter().flatten().flat_map(variables));
-    vars
-}
-
-/// Whether every part of the group hangs together with a variable.
-pub(super) fn is_connected(group: &Group, var: Var, topics: &[Term]) -> bool {
-    let view = View::new(group, topics, None);
+/// Whether every part of the group is connected with a variable.
+pub(super) fn is_connected(group: &PatternGroup, var: Var, topics: &[Term]) -> bool {
+    let view = TreeView::new(group, topics);
     let here = view.component(var);
-    let compared = |var: &Var| {
-        group
-            .ordered
-            .iter()
-            .any(|ordered| ordered.left == *var || ordered.right == *var)
-    };
-    view.variables()
-        .iter()
-        .all(|other| here.contains(other) || compared(other))
+    let compared = |var| group.ordered.iter().any(|pair| pair.involves(var));
+    group
+        .own_variables()
+        .all(|other| here.contains(&other) || compared(other))
         && group
             .edges
             .iter()

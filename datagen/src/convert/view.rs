@@ -1,13 +1,14 @@
-//! A group seen as a tree: which edges meet at a variable, where a program may start, what hangs where.
+//! A group as a tree: which edges meet at a variable, where a program can start, what is attached
+//! where.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kg::term::Term;
 
-use crate::graph::{Edge, Group, Node, Var};
+use crate::graph::{Edge, GraphNode, PatternGroup, Var};
 
-/// What a start is made of; lower is better.
+/// The kind of a start; lower is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StartKind {
     Entity,
@@ -15,10 +16,10 @@ pub(super) enum StartKind {
     Literal,
 }
 
-/// How a set comes to a node.
+/// How a set reaches a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
-    /// Over an edge.
+pub(super) enum StartEntry {
+    /// Along an edge.
     Edge(usize),
     /// From `VALUES`.
     Values(usize),
@@ -30,20 +31,20 @@ pub(super) enum Entry {
     Class(usize),
 }
 
-/// A place to start from.
+/// A possible start.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
     pub kind: StartKind,
-    /// Place among the data set's topic entities.
+    /// Position among the data set's topic entities.
     pub topic: usize,
-    /// Edges to the node it was asked for.
+    /// Edges to the requested node.
     pub distance: usize,
     order: usize,
-    pub entry: Entry,
+    pub entry: StartEntry,
 }
 
 impl Start {
-    /// Topic entities first, then the longest path, then the order of mention (spec A.2.3).
+    /// Topic entities first, then the longest path, then the order of mention (rules A.2.3).
     fn key(&self) -> (StartKind, bool, Reverse<usize>, usize, usize) {
         (
             self.kind,
@@ -61,24 +62,21 @@ impl Start {
 }
 
 /// A group with its adjacency.
-pub(super) struct View<'g> {
-    pub group: &'g Group,
+pub(super) struct TreeView<'g> {
+    pub group: &'g PatternGroup,
     topics: &'g [Term],
     incident: BTreeMap<Var, Vec<usize>>,
     /// Edges that would close a cycle.
     pub closing: Vec<usize>,
-    removed: Option<usize>,
 }
 
-impl<'g> View<'g> {
-    /// The view of a group, one edge taken out where a later call stands for it.
-    pub(super) fn new(group: &'g Group, topics: &'g [Term], removed: Option<usize>) -> Self {
+impl<'g> TreeView<'g> {
+    pub(super) fn new(group: &'g PatternGroup, topics: &'g [Term]) -> Self {
         let mut view = Self {
             group,
             topics,
             incident: BTreeMap::new(),
             closing: Vec::new(),
-            removed,
         };
         let mut joined: BTreeMap<Var, Var> = BTreeMap::new();
         let find = |joined: &BTreeMap<Var, Var>, mut var: Var| {
@@ -88,11 +86,11 @@ impl<'g> View<'g> {
             var
         };
         for (i, edge) in group.edges.iter().enumerate() {
-            let said = |other: &Edge| {
+            let is_same = |other: &Edge| {
                 (&other.subject, &other.object, &other.steps)
                     == (&edge.subject, &edge.object, &edge.steps)
             };
-            if removed == Some(i) || group.edges[..i].iter().any(said) {
+            if group.edges[..i].iter().any(is_same) {
                 continue;
             }
             if let (Some(a), Some(b)) = (edge.subject.var(), edge.object.var()) {
@@ -117,7 +115,7 @@ impl<'g> View<'g> {
         &self.group.edges[index]
     }
 
-    /// Edges at a variable, but for the one it was reached over.
+    /// Edges at a variable, except those in `without`.
     pub(super) fn edges_at(&self, var: Var, without: &[usize]) -> Vec<usize> {
         self.incident.get(&var).map_or_else(Vec::new, |edges| {
             edges
@@ -129,9 +127,9 @@ impl<'g> View<'g> {
     }
 
     /// The far end of an edge.
-    pub(super) fn far(&self, edge: usize, var: Var) -> &'g Node {
+    pub(super) fn far(&self, edge: usize, var: Var) -> &'g GraphNode {
         let edge = self.edge(edge);
-        if edge.subject == Node::Var(var) {
+        if edge.subject == GraphNode::Var(var) {
             &edge.object
         } else {
             &edge.subject
@@ -140,12 +138,12 @@ impl<'g> View<'g> {
 
     /// Whether `var` is the edge's subject.
     pub(super) fn is_subject(&self, edge: usize, var: Var) -> bool {
-        self.edge(edge).subject == Node::Var(var)
+        self.edge(edge).subject == GraphNode::Var(var)
     }
 
-    /// Whether nothing but one edge and comparisons speaks of a variable.
+    /// Whether a variable has one edge and otherwise only comparisons.
     pub(super) fn is_leaf(&self, var: Var) -> bool {
-        let plain = |node: &Node| node.var() != Some(var);
+        let plain = |node: &GraphNode| node.var() != Some(var);
         self.edges_at(var, &[]).len() == 1
             && self.group.classes.iter().all(|(node, _)| plain(node))
             && self
@@ -162,19 +160,16 @@ impl<'g> View<'g> {
                 .all(|&edge| plain(&self.edge(edge).subject) && plain(&self.edge(edge).object))
     }
 
-    /// Unions that speak of a variable.
+    /// Unions that mention a variable.
     pub(super) fn unions_at(&self, var: Var) -> Vec<usize> {
-        let speaks = |branches: &Vec<Group>| {
-            branches
-                .iter()
-                .any(|branch| crate::graph::uses(branch, var))
-        };
+        let speaks =
+            |branches: &Vec<PatternGroup>| branches.iter().any(|branch| branch.mentions(var));
         (0..self.group.unions.len())
             .filter(|&i| speaks(&self.group.unions[i]))
             .collect()
     }
 
-    /// Variables joined with `var` by edges.
+    /// Variables connected with `var` by edges.
     pub(super) fn component(&self, var: Var) -> BTreeSet<Var> {
         let mut seen = BTreeSet::from([var]);
         let mut open = vec![var];
@@ -188,32 +183,6 @@ impl<'g> View<'g> {
             }
         }
         seen
-    }
-
-    /// Every variable that the group speaks of, unions apart.
-    pub(super) fn variables(&self) -> BTreeSet<Var> {
-        let group = self.group;
-        let edges = group
-            .edges
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| self.removed != Some(*i));
-        let mut vars: BTreeSet<Var> = edges
-            .flat_map(|(_, edge)| [edge.subject.var(), edge.object.var()])
-            .flatten()
-            .collect();
-        vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
-        vars.extend(
-            group
-                .intervals
-                .iter()
-                .filter_map(|interval| interval.node.var()),
-        );
-        vars.extend(group.comparisons.iter().map(|comparison| comparison.var));
-        vars.extend(group.choices.iter().map(|(var, _)| *var));
-        vars.extend(group.values.iter().map(|(var, _)| *var));
-        vars.extend(group.labels.iter().map(|(var, _)| *var));
-        vars
     }
 
     /// The edges from one variable to another.
@@ -242,26 +211,26 @@ impl<'g> View<'g> {
             .unwrap_or(usize::MAX)
     }
 
-    /// How a set can come over one edge.
+    /// The start that reaches a variable along one edge.
     pub(super) fn start_over(&self, edge: usize, var: Var) -> Option<Start> {
         let order = self.edge(edge).order;
-        let entry = Entry::Edge(edge);
+        let entry = StartEntry::Edge(edge);
         match self.far(edge, var) {
-            Node::Entity(iri) => Some(Start {
+            GraphNode::Entity(iri) => Some(Start {
                 kind: StartKind::Entity,
                 topic: self.topic(&Term::Iri(iri.clone())),
                 distance: 1,
                 order,
                 entry,
             }),
-            Node::Literal(_) => Some(Start {
+            GraphNode::Literal(_) => Some(Start {
                 kind: StartKind::Literal,
                 topic: usize::MAX,
                 distance: 1,
                 order,
                 entry,
             }),
-            Node::Var(far) => {
+            GraphNode::Var(far) => {
                 let start = self.best(*far, Some(edge))?;
                 Some(Start {
                     distance: start.distance + 1,
@@ -293,18 +262,19 @@ impl<'g> View<'g> {
                     .map(|term| self.topic(term))
                     .min()
                     .unwrap_or(usize::MAX);
-                start(StartKind::Entity, topic, Entry::Values(i))
+                start(StartKind::Entity, topic, StartEntry::Values(i))
             });
         let labels = group
             .labels
             .iter()
             .enumerate()
             .filter(|(_, (known, _))| *known == var);
-        let labels = labels.map(|(i, _)| start(StartKind::Entity, usize::MAX, Entry::Label(i)));
+        let labels =
+            labels.map(|(i, _)| start(StartKind::Entity, usize::MAX, StartEntry::Label(i)));
         let unions = self.unions_at(var).into_iter().filter_map(|i| {
             let kinds: Option<Vec<Start>> = group.unions[i]
                 .iter()
-                .map(|branch| View::new(branch, self.topics, None).best(var, None))
+                .map(|branch| TreeView::new(branch, self.topics).best(var, None))
                 .collect();
             let kinds = kinds?;
             let distance = kinds.iter().map(|start| start.distance).max()?;
@@ -315,7 +285,7 @@ impl<'g> View<'g> {
                 topic,
                 distance,
                 order,
-                entry: Entry::Union(i),
+                entry: StartEntry::Union(i),
             })
         });
         let classes = group
@@ -323,7 +293,8 @@ impl<'g> View<'g> {
             .iter()
             .enumerate()
             .filter(|(_, (node, _))| node.var() == Some(var));
-        let classes = classes.map(|(i, _)| start(StartKind::Class, usize::MAX, Entry::Class(i)));
+        let classes =
+            classes.map(|(i, _)| start(StartKind::Class, usize::MAX, StartEntry::Class(i)));
         values.chain(labels).chain(unions).chain(classes).collect()
     }
 
@@ -343,7 +314,7 @@ impl<'g> View<'g> {
     pub(super) fn own_entity_starts(&self, var: Var) -> Vec<Start> {
         self.own_starts(var)
             .into_iter()
-            .filter(|start| !matches!(start.entry, Entry::Class(_)))
+            .filter(|start| !matches!(start.entry, StartEntry::Class(_)))
             .collect()
     }
 }

@@ -1,24 +1,26 @@
-//! Back from groups to algebra, and what has to be known about expressions: conversion asks the graph, in SPARQL, whether what a program
-//! cannot say takes anything away there.
+//! From groups back to algebra, and rewriting of expressions. Conversion asks the graph, in SPARQL,
+//! whether the parts that a program cannot express have any effect there.
 
 use kg::spargebra::algebra::{Expression, GraphPattern, PropertyPathExpression};
 use kg::spargebra::term::{
-    GroundTerm, Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern,
-    Variable,
+    Literal as RdfLiteral, NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable,
 };
 use kg::term::{Literal, RelId, Term};
 use kg::{Kg, Schema};
 
-pub(crate) use crate::algebra::{join, literal as rdf_literal};
+use crate::algebra::{and, exists, not, or, union};
+pub(crate) use crate::algebra::{
+    constant, differs, filter, ground, join, literal as rdf_literal, nothing, replace, values_of,
+};
 
-use super::{Comparison, Edge, Group, Interval, Node, Step, Var};
+use super::query_graph::{Comparison, Edge, GraphNode, PathStep, PatternGroup, TimeInterval, Var};
 
-/// The variable of a query graph's number.
+/// The variable with a query graph's number.
 pub(crate) fn variable(var: Var) -> Variable {
     Variable::new_unchecked(format!("v{var}"))
 }
 
-/// The number of a variable that [`variable`] made.
+/// The number of a variable from [`variable`].
 fn number(variable: &Variable) -> Option<Var> {
     variable
         .as_str()
@@ -26,43 +28,9 @@ fn number(variable: &Variable) -> Option<Var> {
         .and_then(|digits| digits.parse().ok())
 }
 
-/// The one variable of a comparison with a constant, wherever it stands apart.
+/// The variable of a test that is taken out of its query.
 pub(crate) fn tail() -> Variable {
     Variable::new_unchecked("t")
-}
-
-/// Replaces every variable of an expression, patterns of EXISTS apart.
-pub(crate) fn replace(
-    expression: &Expression,
-    with: &mut dyn FnMut(&Variable) -> Expression,
-) -> Expression {
-    use Expression as E;
-    let mut one = |e: &Expression| Box::new(replace(e, with));
-    match expression {
-        E::NamedNode(_) | E::Literal(_) | E::Exists(_) | E::Bound(_) => expression.clone(),
-        E::Variable(variable) => with(variable),
-        E::Or(a, b) => E::Or(one(a), one(b)),
-        E::And(a, b) => E::And(one(a), one(b)),
-        E::Equal(a, b) => E::Equal(one(a), one(b)),
-        E::SameTerm(a, b) => E::SameTerm(one(a), one(b)),
-        E::Greater(a, b) => E::Greater(one(a), one(b)),
-        E::GreaterOrEqual(a, b) => E::GreaterOrEqual(one(a), one(b)),
-        E::Less(a, b) => E::Less(one(a), one(b)),
-        E::LessOrEqual(a, b) => E::LessOrEqual(one(a), one(b)),
-        E::Add(a, b) => E::Add(one(a), one(b)),
-        E::Subtract(a, b) => E::Subtract(one(a), one(b)),
-        E::Multiply(a, b) => E::Multiply(one(a), one(b)),
-        E::Divide(a, b) => E::Divide(one(a), one(b)),
-        E::UnaryPlus(a) => E::UnaryPlus(one(a)),
-        E::UnaryMinus(a) => E::UnaryMinus(one(a)),
-        E::Not(a) => E::Not(one(a)),
-        E::If(a, b, c) => E::If(one(a), one(b), one(c)),
-        E::In(a, list) => E::In(one(a), list.iter().map(|e| *one(e)).collect()),
-        E::Coalesce(list) => E::Coalesce(list.iter().map(|e| *one(e)).collect()),
-        E::FunctionCall(function, list) => {
-            E::FunctionCall(function.clone(), list.iter().map(|e| *one(e)).collect())
-        }
-    }
 }
 
 /// Renames the numbered variables of an expression.
@@ -96,50 +64,17 @@ pub(crate) fn variables(expression: &Expression) -> Vec<Var> {
     found
 }
 
-/// A term as a constant; blank nodes have none.
-pub(crate) fn ground(term: &Term) -> Option<GroundTerm> {
-    match term {
-        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
-        Term::Literal(literal) => Some(rdf_literal(literal).into()),
-        Term::Blank(_) => None,
-    }
-}
-
-/// A term as an expression; blank nodes have none.
-pub(crate) fn constant(term: &Term) -> Option<Expression> {
-    match term {
-        Term::Iri(iri) => Some(NamedNode::new_unchecked(iri).into()),
-        Term::Literal(literal) => Some(rdf_literal(literal).into()),
-        Term::Blank(_) => None,
-    }
-}
-
-/// The unit of joining: no pattern at all.
-pub(crate) fn nothing() -> GraphPattern {
-    GraphPattern::Bgp {
-        patterns: Vec::new(),
-    }
-}
-
-/// A pattern behind a filter.
-pub(crate) fn filter(inner: GraphPattern, expr: Expression) -> GraphPattern {
-    GraphPattern::Filter {
-        expr,
-        inner: Box::new(inner),
-    }
-}
-
-fn end(node: &Node) -> TermPattern {
+fn end(node: &GraphNode) -> TermPattern {
     match node {
-        Node::Var(var) => variable(*var).into(),
-        Node::Entity(iri) => NamedNode::new_unchecked(iri).into(),
-        Node::Literal(literal) => rdf_literal(literal).into(),
+        GraphNode::Var(var) => variable(*var).into(),
+        GraphNode::Entity(iri) => NamedNode::new_unchecked(iri).into(),
+        GraphNode::Literal(literal) => rdf_literal(literal).into(),
     }
 }
 
-/// One edge, whose alternatives are a path.
-pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -> GraphPattern {
-    let named = |step: &Step| NamedNode::new_unchecked(&step.relation);
+/// One edge; alternatives become a property path.
+pub(crate) fn along(subject: TermPattern, steps: &[PathStep], object: TermPattern) -> GraphPattern {
+    let named = |step: &PathStep| NamedNode::new_unchecked(&step.relation);
     let triple = |subject, predicate: NamedNode, object| GraphPattern::Bgp {
         patterns: vec![TriplePattern {
             subject,
@@ -149,7 +84,7 @@ pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -
     };
     match steps {
         [step] if step.forward => triple(subject, named(step), object),
-        // A literal cannot stand as a subject, so the step is turned round only where the ends allow it.
+        // A literal cannot be a subject, so the step is reversed only if the ends allow it.
         [step] if !matches!(object, TermPattern::Literal(_)) => {
             triple(object, named(step), subject)
         }
@@ -176,45 +111,35 @@ pub(crate) fn along(subject: TermPattern, steps: &[Step], object: TermPattern) -
     }
 }
 
-/// Steps along any of some relations of a graph.
-pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<Step> {
+/// Steps along any of a graph's relations.
+pub(crate) fn any_of(kg: &dyn Kg, relations: &[RelId]) -> Vec<PathStep> {
     let iris = relations
         .iter()
         .filter_map(|relation| match kg.term(relation.node()) {
-            Term::Iri(relation) => Some(Step {
-                relation,
-                forward: true,
-            }),
+            Term::Iri(relation) => Some(PathStep::forward(relation)),
             Term::Blank(_) | Term::Literal(_) => None,
         });
     iris.collect()
 }
 
 /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?t FILTER(test on ?t)}`, for both ends of an interval.
-fn interval(interval: &Interval) -> Expression {
+fn interval(interval: &TimeInterval) -> Expression {
     let side = |relation: &str, test: &Expression| {
-        let step = [Step {
-            relation: relation.to_owned(),
-            forward: true,
-        }];
+        let step = [PathStep::forward(relation)];
         let pattern = along(end(&interval.node), &step, tail().into());
-        let present = Expression::Exists(Box::new(filter(pattern.clone(), test.clone())));
-        Expression::Or(
-            Box::new(Expression::Not(Box::new(Expression::Exists(Box::new(
-                pattern,
-            ))))),
-            Box::new(present),
-        )
+        let present = exists(filter(pattern.clone(), test.clone()));
+        or(not(exists(pattern)), present)
     };
-    Expression::And(
-        Box::new(side(&interval.from, &interval.starts)),
-        Box::new(side(&interval.to, &interval.ends)),
+    and(
+        side(&interval.from, &interval.starts),
+        side(&interval.to, &interval.ends),
     )
 }
 
-/// What a program of the group says, as a pattern over numbered variables: everything but inequalities between variables and the tests of
-/// [`Group::tests`]. A class is one through any of the graph's type relations, a label through any of its label relations.
-pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
+/// What a program of the group expresses, as a pattern over numbered variables: everything except
+/// inequalities between variables and [`PatternGroup::tests`]. A class may be given by any of the
+/// graph's class relations, a label by any of its label relations.
+pub(crate) fn pattern(kg: &dyn Kg, group: &PatternGroup) -> GraphPattern {
     let schema: &Schema = kg.schema();
     let mut whole = nothing();
     for edge in &group.edges {
@@ -235,22 +160,14 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
         );
     }
     for (var, terms) in &group.values {
-        let bindings = terms.iter().map(|term| vec![ground(term)]).collect();
         whole = join(
             whole,
-            GraphPattern::Values {
-                variables: vec![variable(*var)],
-                bindings,
-            },
+            values_of(variable(*var), terms.iter().filter_map(ground)),
         );
     }
     for branches in &group.unions {
         let branches = branches.iter().map(|branch| pattern(kg, branch));
-        let union = branches.reduce(|left, right| GraphPattern::Union {
-            left: Box::new(left),
-            right: Box::new(right),
-        });
-        whole = join(whole, union.unwrap_or_else(nothing));
+        whole = join(whole, union(branches));
     }
     for interval_ in &group.intervals {
         whole = filter(whole, interval(interval_));
@@ -258,14 +175,8 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
     for comparison in &group.comparisons {
         whole = match same_literal(&comparison.test) {
             Some(literal) => {
-                let bindings = vec![vec![Some(literal.clone().into())]];
-                join(
-                    whole,
-                    GraphPattern::Values {
-                        variables: vec![variable(comparison.var)],
-                        bindings,
-                    },
-                )
+                let only = [literal.clone().into()];
+                join(whole, values_of(variable(comparison.var), only))
             }
             None => filter(whole, comparison.test.clone()),
         };
@@ -284,7 +195,7 @@ pub(crate) fn pattern(kg: &dyn Kg, group: &Group) -> GraphPattern {
     whole
 }
 
-/// The literal that a variable has to be, as a term.
+/// The literal that a variable must be, as a term.
 pub(crate) fn same_literal(test: &Expression) -> Option<&RdfLiteral> {
     match test {
         Expression::SameTerm(left, right) => match (left.as_ref(), right.as_ref()) {
@@ -295,18 +206,11 @@ pub(crate) fn same_literal(test: &Expression) -> Option<&RdfLiteral> {
     }
 }
 
-/// `a != b`.
-pub(crate) fn differs(a: Expression, b: Expression) -> Expression {
-    Expression::Not(Box::new(Expression::Equal(Box::new(a), Box::new(b))))
-}
-
 /// Whether one of several comparisons holds.
 pub(crate) fn any(either: &[Comparison]) -> Expression {
     let tests = either.iter().map(|comparison| comparison.test.clone());
     let never = || rdf_literal(&Literal::xsd("false", "boolean")).into();
-    tests
-        .reduce(|a, b| Expression::Or(Box::new(a), Box::new(b)))
-        .unwrap_or_else(never)
+    tests.reduce(or).unwrap_or_else(never)
 }
 
 /// One edge as a pattern.

@@ -1,5 +1,5 @@
-//! From filter expressions to annotations: comparisons, inequalities, value lists, the halves of the from/to pattern. Language tests say
-//! nothing about the graph's structure and are dropped; verification sees whether they mattered.
+//! From filter expressions to annotations: comparisons, inequalities, value lists, the halves of
+//! the from/to pattern. Language tests say nothing about the graph's structure and are set aside.
 
 use kg::spargebra::algebra::{Expression, Function, GraphPattern};
 use kg::spargebra::term::{NamedNodePattern, TermPattern};
@@ -7,16 +7,19 @@ use kg::term::{Literal, Term};
 use kg::value::Op;
 
 use super::algebra::{self, replace, variable};
-use super::read::{Operand, Reader, operand, term_literal};
-use super::{Comparison, Group, Half, Node, Ordered, Var};
+use super::operand::{Operand, operand, term_literal};
+use super::query_graph::{
+    Comparison, GraphNode, IntervalBound, PatternGroup, Var, VariableComparison,
+};
+use super::reader::PatternReader;
 use crate::refusal::Refusal;
 
-impl Reader<'_> {
+impl PatternReader<'_> {
     /// Adds a filter to a group.
     pub(super) fn filter(
         &mut self,
         expression: &Expression,
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         if is_language_test(expression) {
             let test = self.numbered(expression);
@@ -63,19 +66,20 @@ impl Reader<'_> {
             Expression::FunctionCall(Function::Regex, arguments) => {
                 self.begins_with_year(expression, arguments, group)
             }
-            // A positive EXISTS keeps the solutions that the pattern joins with: as sets, the join itself.
+            // A positive EXISTS keeps the solutions that join with the pattern. For sets this is
+            // the join itself.
             Expression::Exists(pattern) => self.pattern(pattern, group),
             _ => Err(Refusal::Filter),
         }
     }
 
-    /// `regex(?date, "^1950")`: the dates of a year, which is what comparing with the year means (rule R10). A graph shows whether the
-    /// attribute's values are dates.
+    /// `regex(?date, "^1950")`: the dates of a year, like a comparison with the year (rule R10).
+    /// The graph shows whether the attribute's values are dates.
     fn begins_with_year(
         &mut self,
         whole: &Expression,
         arguments: &[Expression],
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         let [of, Expression::Literal(pattern)] = arguments else {
             return Err(Refusal::Filter);
@@ -108,7 +112,7 @@ impl Reader<'_> {
         }
     }
 
-    fn not(&mut self, inner: &Expression, group: &mut Group) -> Result<(), Refusal> {
+    fn not(&mut self, inner: &Expression, group: &mut PatternGroup) -> Result<(), Refusal> {
         match inner {
             Expression::Equal(left, right) | Expression::SameTerm(left, right) => {
                 self.compare(left, Op::Ne, right, group)
@@ -126,24 +130,24 @@ impl Reader<'_> {
         }
     }
 
-    /// A disjunction: half of a from/to pair, or several values of one variable.
+    /// A disjunction: half of the from/to pattern, or several values of one variable.
     fn or(
         &mut self,
         whole: &Expression,
         left: &Expression,
         right: &Expression,
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
-        let half = match (left, right) {
+        let bound = match (left, right) {
             (Expression::Not(absent), Expression::Exists(present))
             | (Expression::Exists(present), Expression::Not(absent)) => match absent.as_ref() {
-                Expression::Exists(absent) => self.half(absent, present),
+                Expression::Exists(absent) => self.interval_bound(absent, present),
                 _ => None,
             },
             _ => None,
         };
-        if let Some(half) = half {
-            group.halves.push(half);
+        if let Some(bound) = bound {
+            group.bounds.push(bound);
             return Ok(());
         }
         match self.entities(whole) {
@@ -159,7 +163,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `?x = <a> || ?x = <b>`: one variable and the entities that it may be.
+    /// `?x = <a> || ?x = <b>`: a variable with the entities that it may equal.
     fn entities(&mut self, whole: &Expression) -> Option<(Var, Vec<Term>)> {
         let mut equal = Vec::new();
         if !equalities(whole, &mut equal) {
@@ -183,18 +187,18 @@ impl Reader<'_> {
         values
     }
 
-    /// A disjunction of comparisons: what holds under one of several filters is the union of what holds under each.
-    fn choice(&mut self, either: &[Expression], group: &mut Group) -> Result<(), Refusal> {
+    /// A disjunction of comparisons: the union of the solutions of each filter.
+    fn choice(&mut self, either: &[Expression], group: &mut PatternGroup) -> Result<(), Refusal> {
         let mut branches = Vec::new();
         for expression in either {
-            let mut branch = Group::default();
+            let mut branch = PatternGroup::default();
             self.filter(expression, &mut branch)?;
-            let plain = Group {
+            let plain = PatternGroup {
                 comparisons: branch.comparisons.clone(),
                 values: branch.values.clone(),
-                ..Group::default()
+                ..PatternGroup::default()
             };
-            // A branch that takes solutions away by anything but a comparison cannot be said once by once.
+            // A branch with anything but comparisons and values cannot be evaluated separately.
             if branch != plain {
                 return Err(Refusal::Filter);
             }
@@ -212,7 +216,11 @@ impl Reader<'_> {
     }
 
     /// `NOT EXISTS {?y r ?a} || EXISTS {?y r ?b . FILTER(?b op date)}`.
-    fn half(&mut self, absent: &GraphPattern, present: &GraphPattern) -> Option<Half> {
+    fn interval_bound(
+        &mut self,
+        absent: &GraphPattern,
+        present: &GraphPattern,
+    ) -> Option<IntervalBound> {
         let (node, relation, _) = single(absent)?;
         let GraphPattern::Filter { expr, inner } = present else {
             return None;
@@ -232,12 +240,12 @@ impl Reader<'_> {
             _ => return None,
         };
         let node = match node {
-            TermPattern::Variable(variable) => Node::Var(self.var(variable.as_str())),
-            TermPattern::NamedNode(iri) => Node::Entity(iri.as_str().to_owned()),
+            TermPattern::Variable(variable) => GraphNode::Var(self.var(variable.as_str())),
+            TermPattern::NamedNode(iri) => GraphNode::Entity(iri.as_str().to_owned()),
             _ => return None,
         };
         let test = replace(expr, &mut |_| algebra::tail().into());
-        Some(Half {
+        Some(IntervalBound {
             node,
             relation: relation.to_owned(),
             op,
@@ -251,7 +259,7 @@ impl Reader<'_> {
         left: &Expression,
         op: Op,
         right: &Expression,
-        group: &mut Group,
+        group: &mut PatternGroup,
     ) -> Result<(), Refusal> {
         let (left, right) = (self.expanded(left), self.expanded(right));
         let test = crate::algebra::compare(left.clone(), op, right.clone());
@@ -271,7 +279,7 @@ impl Reader<'_> {
                     _ => return Err(Refusal::Filter),
                 }
             }
-            // A year contains its dates (rule R10), so YEAR(?d) compares as ?d does with the year.
+            // A year contains its dates (rule R10), so YEAR(?d) compares like ?d with the year.
             (Operand::Var(variable) | Operand::Year(variable), Operand::Literal(value)) => {
                 let var = self.var(variable.as_str());
                 let test = self.numbered(&test);
@@ -292,7 +300,7 @@ impl Reader<'_> {
                     Op::Ne => group.unequal.push((left, right)),
                     _ => {
                         let test = self.numbered(&test);
-                        group.ordered.push(Ordered {
+                        group.ordered.push(VariableComparison {
                             left,
                             op,
                             right,
@@ -306,7 +314,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What `BIND(expression AS ?x)` put behind a variable.
+    /// Replaces a variable by the expression of its `BIND(expression AS ?x)`.
     fn expanded(&mut self, expression: &Expression) -> Expression {
         match expression {
             Expression::Variable(variable) => {
@@ -321,7 +329,7 @@ impl Reader<'_> {
     }
 }
 
-/// `a op b` read from the other side.
+/// `a op b` with the sides swapped.
 pub(crate) fn mirrored(op: Op) -> Op {
     match op {
         Op::Lt => Op::Gt,
@@ -392,7 +400,7 @@ fn equalities<'e>(
     }
 }
 
-/// Whether an expression only asks for a language, or whether something is a literal or an IRI.
+/// Whether an expression only tests languages, or whether values are literals or IRIs.
 fn is_language_test(expression: &Expression) -> bool {
     let of_variable = |arguments: &[Expression]| {
         arguments

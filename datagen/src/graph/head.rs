@@ -1,14 +1,16 @@
-//! What stands around the WHERE clause of a SELECT: the modifiers that become the form, the extreme and the count.
+//! The part around the WHERE clause of a SELECT: the modifiers that become the form, the extreme
+//! and the count.
 
 use kg::spargebra::algebra::{
     AggregateExpression, AggregateFunction, Expression, GraphPattern, OrderExpression,
 };
+use kg::spargebra::term::Variable;
 use kg::value::Extreme;
 
-use super::read::{Operand, operand};
+use super::operand::{Operand, operand};
 use crate::refusal::Refusal;
 
-/// What stands around the WHERE clause.
+/// The modifiers of a SELECT and its body.
 pub(super) struct Head<'q> {
     pub(super) answer: Option<String>,
     pub(super) count: bool,
@@ -20,134 +22,144 @@ pub(super) struct Head<'q> {
 }
 
 impl<'q> Head<'q> {
-    /// Peels the modifiers off a SELECT.
+    /// Strips the modifiers off a SELECT.
     pub(super) fn of(pattern: &'q GraphPattern) -> Result<Self, Refusal> {
-        let mut answer: Option<String> = None;
-        let (mut count, mut one, mut projected) = (false, false, false);
-        let (mut aggregated, mut rows, mut key) = (false, false, None);
-        let mut extreme = None;
-        let mut at = pattern;
+        let mut head = Self {
+            answer: None,
+            count: false,
+            extreme: None,
+            key: None,
+            aggregated: false,
+            rows: false,
+            body: pattern,
+        };
+        // Whether LIMIT 1 waits for its ORDER BY, and whether a projection was seen.
+        let (mut one, mut projected) = (false, false);
         loop {
-            match at {
+            head.body = match head.body {
                 GraphPattern::Slice { start, .. } if *start > 0 => return Err(Refusal::Offset),
                 GraphPattern::Slice { inner, length, .. } => {
                     match length {
-                        Some(1) if !count => one = true,
+                        Some(1) if !head.count => one = true,
                         Some(_) => return Err(Refusal::Limit),
                         None => {}
                     }
-                    at = inner;
+                    inner
                 }
-                GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } => at = inner,
+                GraphPattern::Distinct { inner } | GraphPattern::Reduced { inner } => inner,
                 GraphPattern::Project { inner, variables } => {
-                    if let Some(answer) = &answer {
-                        if !count && !variables.iter().any(|variable| variable.as_str() == answer) {
-                            return Err(Refusal::Unsupported);
-                        }
-                    } else {
-                        match variables.as_slice() {
-                            [only] => answer = Some(only.as_str().to_owned()),
-                            _ if projected => {}
-                            _ => return Err(Refusal::SeveralAnswers),
-                        }
-                    }
+                    head.project(variables, projected)?;
                     projected = true;
-                    at = inner;
+                    inner
                 }
                 GraphPattern::OrderBy { inner, expression } => {
-                    if one {
-                        extreme = Some(order(expression)?);
-                        key = expression
+                    if std::mem::take(&mut one) {
+                        head.extreme = Some(order(expression)?);
+                        head.key = expression
                             .first()
-                            .map(|(OrderExpression::Asc(key) | OrderExpression::Desc(key))| key);
-                        key = key.filter(|key| !matches!(key, Expression::Variable(_)));
-                        one = false;
+                            .map(|(OrderExpression::Asc(key) | OrderExpression::Desc(key))| key)
+                            .filter(|key| !matches!(key, Expression::Variable(_)));
                     }
-                    at = inner;
+                    inner
                 }
                 GraphPattern::Extend {
                     inner,
                     variable,
                     expression,
-                } if answer.as_deref() == Some(variable.as_str()) => {
-                    match expression {
-                        Expression::Variable(inner) => answer = Some(inner.as_str().to_owned()),
-                        _ => return Err(Refusal::Filter),
-                    }
-                    at = inner;
+                } if head.answer.as_deref() == Some(variable.as_str()) => {
+                    let Expression::Variable(renamed) = expression else {
+                        return Err(Refusal::Filter);
+                    };
+                    head.answer = Some(renamed.as_str().to_owned());
+                    inner
                 }
                 GraphPattern::Group {
                     inner,
                     variables,
                     aggregates,
                 } => {
-                    if !variables.is_empty() {
-                        return Err(Refusal::GroupBy);
-                    }
-                    let [(_, aggregate)] = aggregates.as_slice() else {
-                        return Err(Refusal::Aggregate);
-                    };
-                    if one {
-                        // One row is all there is: the limit says nothing.
-                        one = false;
-                    }
-                    match aggregate {
-                        AggregateExpression::CountSolutions { .. } => {
-                            count = true;
-                            rows = true;
-                            answer = None;
-                        }
-                        AggregateExpression::FunctionCall {
-                            name,
-                            expr,
-                            distinct,
-                        } => {
-                            rows = !distinct;
-                            aggregated = !matches!(name, AggregateFunction::Count);
-                            // What is cast before it is counted or compared is no longer a term of the graph.
-                            let Expression::Variable(variable) = expr else {
-                                return Err(Refusal::Aggregate);
-                            };
-                            answer = Some(variable.as_str().to_owned());
-                            match name {
-                                AggregateFunction::Count => count = true,
-                                AggregateFunction::Max => {
-                                    extreme = Some((variable.as_str().to_owned(), Extreme::Max))
-                                }
-                                AggregateFunction::Min => {
-                                    extreme = Some((variable.as_str().to_owned(), Extreme::Min))
-                                }
-                                _ => return Err(Refusal::Aggregate),
-                            }
-                        }
-                    }
-                    at = inner;
+                    head.aggregate(variables, aggregates)?;
+                    // An aggregate over all solutions has one row, so LIMIT 1 changes nothing.
+                    one = false;
+                    inner
                 }
                 GraphPattern::Filter { inner, .. }
                     if matches!(**inner, GraphPattern::Group { .. }) =>
                 {
                     return Err(Refusal::GroupBy);
                 }
-                body => {
-                    if one {
-                        return Err(Refusal::Limit);
-                    }
-                    return Ok(Self {
-                        answer,
-                        count,
-                        extreme,
-                        key,
-                        aggregated,
-                        rows: rows && count,
-                        body,
-                    });
+                _ if one => return Err(Refusal::Limit),
+                _ => {
+                    head.rows &= head.count;
+                    return Ok(head);
+                }
+            };
+        }
+    }
+
+    /// Reads a projection: the outermost names the answer, an inner one must keep it.
+    fn project(&mut self, variables: &[Variable], projected: bool) -> Result<(), Refusal> {
+        match (&self.answer, variables) {
+            (Some(answer), _) => {
+                if self.count || variables.iter().any(|variable| variable.as_str() == answer) {
+                    Ok(())
+                } else {
+                    Err(Refusal::Unsupported)
                 }
             }
+            (None, [only]) => {
+                self.answer = Some(only.as_str().to_owned());
+                Ok(())
+            }
+            (None, _) if projected => Ok(()),
+            (None, _) => Err(Refusal::SeveralAnswers),
         }
+    }
+
+    /// Reads the only aggregate of a query: COUNT, MAX or MIN.
+    fn aggregate(
+        &mut self,
+        variables: &[Variable],
+        aggregates: &[(Variable, AggregateExpression)],
+    ) -> Result<(), Refusal> {
+        if !variables.is_empty() {
+            return Err(Refusal::GroupBy);
+        }
+        match aggregates {
+            [(_, AggregateExpression::CountSolutions { .. })] => {
+                (self.count, self.rows) = (true, true);
+                self.answer = None;
+            }
+            [
+                (
+                    _,
+                    AggregateExpression::FunctionCall {
+                        name,
+                        // A value that is cast before it is counted or compared is not a term of
+                        // the graph.
+                        expr: Expression::Variable(variable),
+                        distinct,
+                    },
+                ),
+            ] => {
+                let input = variable.as_str().to_owned();
+                self.rows = !distinct;
+                self.aggregated = !matches!(name, AggregateFunction::Count);
+                match name {
+                    AggregateFunction::Count => self.count = true,
+                    AggregateFunction::Max => self.extreme = Some((input.clone(), Extreme::Max)),
+                    AggregateFunction::Min => self.extreme = Some((input.clone(), Extreme::Min)),
+                    _ => return Err(Refusal::Aggregate),
+                }
+                self.answer = Some(input);
+            }
+            _ => return Err(Refusal::Aggregate),
+        }
+        Ok(())
     }
 }
 
-/// The pattern behind modifiers that change no set.
+/// The pattern inside modifiers that change no set.
 pub(super) fn unwrapped(pattern: &GraphPattern) -> &GraphPattern {
     match pattern {
         GraphPattern::Project { inner, .. }
@@ -172,7 +184,7 @@ fn order(keys: &[OrderExpression]) -> Result<(String, Extreme), Refusal> {
     }
 }
 
-/// `SELECT (MAX(?b) AS ?n) WHERE …`: output and input variable, which end, the pattern.
+/// `SELECT (MAX(?b) AS ?n) WHERE …`: output variable, input variable, extreme, pattern.
 pub(super) fn aggregate(
     pattern: &GraphPattern,
 ) -> Option<(String, String, Extreme, &GraphPattern)> {

@@ -1,252 +1,192 @@
-//! Normal form of a group: one number a variable, constants in place of variables that can only be one, from/to halves folded into
-//! intervals, single-edge unions folded into edges, repeated blocks folded into extremes.
+//! Normal form of a query graph: one number per variable, constants in place of variables with a
+//! single possible value, bounds paired into intervals, single-edge unions folded into edges,
+//! repeated blocks folded into extremes.
 
 use std::collections::{BTreeSet, HashMap};
 
 use kg::spargebra::algebra::Expression;
-use kg::term::{Literal, Term, XSD};
+use kg::term::Term;
 use kg::value::Op;
 
-use super::read::Reader;
-use super::{
-    Comparison, Edge, Form, Group, Half, Interval, Node, QueryGraph, Step, Var, Vocabulary,
-    algebra, block,
+use super::algebra;
+use super::extreme_block;
+use super::intervals::fold_bounds;
+use super::query_graph::{
+    Comparison, Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, Var,
 };
+use super::reader::PatternReader;
+use super::rename::{rename, substitute};
+use super::vocabulary::Vocabulary;
 use crate::refusal::Refusal;
 
-/// Ends of the names of the two relations of an interval (rule R11).
-const INTERVAL_ENDS: &[(&str, &str)] = &[
-    (".from", ".to"),
-    (".from_date", ".to_date"),
-    (".start_date", ".end_date"),
-];
-
+/// Normalises a query graph that was just read.
 pub(super) fn normalise(
-    reader: &mut Reader<'_>,
+    reader: &PatternReader<'_>,
     mut graph: QueryGraph,
 ) -> Result<QueryGraph, Refusal> {
     let aliases = representatives(&reader.aliases);
-    let rename = |var: Var| aliases.get(&var).copied().unwrap_or(var);
+    let new_name = |var: Var| aliases.get(&var).copied().unwrap_or(var);
     graph.form = match graph.form {
-        Form::Select(var) => Form::Select(rename(var)),
-        Form::Count(var) => Form::Count(rename(var)),
-        Form::Ask => Form::Ask,
+        QueryForm::Select(var) => QueryForm::Select(new_name(var)),
+        QueryForm::Count(var) => QueryForm::Count(new_name(var)),
+        QueryForm::Ask => QueryForm::Ask,
     };
-    graph.extreme = graph.extreme.map(|(var, extreme)| (rename(var), extreme));
-    graph.key = graph.key.map(|key| algebra::renumber(&key, &rename));
-    let keep = graph.form.answer();
-    fold(
-        &mut graph.group,
-        &rename,
-        keep,
-        &keep.into_iter().collect(),
-        reader.vocabulary,
-    )?;
-    for inner in std::mem::take(&mut graph.group.blocks) {
-        let mut repeated = inner.group;
-        let inner_var = rename(inner.inner);
-        fold(
-            &mut repeated,
-            &rename,
-            None,
-            &BTreeSet::new(),
-            reader.vocabulary,
-        )?;
-        let outer_var = rename(inner.var);
-        if graph.extreme.is_some() || !block::repeats(&repeated, &graph.group, inner_var, outer_var)
-        {
-            return Err(Refusal::Aggregate);
-        }
-        graph.extreme = Some((outer_var, inner.extreme));
-        graph.aggregated = true;
-    }
-    let unconstrained = |var: &Var| reader.derived.contains_key(var);
-    if keep.is_some_and(|var| unconstrained(&var))
-        || graph.extreme.is_some_and(|(var, _)| unconstrained(&var))
-    {
+    graph.extreme = graph.extreme.map(|(var, extreme)| (new_name(var), extreme));
+    graph.key = graph.key.map(|key| algebra::renumber(&key, &new_name));
+    let answer = graph.form.answer();
+    let folding = Folding {
+        new_name: &new_name,
+        answer,
+        vocabulary: reader.vocabulary,
+    };
+    folding.fold(&mut graph.group, &answer.into_iter().collect())?;
+    fold_blocks(&mut graph, &folding)?;
+    let computed = |var: Var| reader.derived.contains_key(&var);
+    let extreme = graph.extreme.map(|(var, _)| var);
+    if answer.is_some_and(computed) || extreme.is_some_and(computed) {
         return Err(Refusal::Filter);
     }
-    let used = |var: Var| {
-        uses(&graph.group, var)
-            || keep == Some(var)
-            || graph.extreme.is_some_and(|(extreme, _)| extreme == var)
-    };
-    if optional(&graph.group).into_iter().map(rename).any(used) {
+    let used = |var: Var| graph.group.mentions(var) || answer == Some(var) || extreme == Some(var);
+    if optional(&graph.group).into_iter().map(new_name).any(used) {
         return Err(Refusal::OptionalAnswer);
     }
     Ok(graph)
 }
 
-/// One variable for every class of variables that are the same.
-fn representatives(aliases: &[(Var, Var)]) -> HashMap<Var, Var> {
-    let mut to: HashMap<Var, Var> = HashMap::new();
-    for &(a, b) in aliases {
-        let find = |mut var: Var| {
-            while let Some(&next) = to.get(&var) {
-                var = next;
-            }
-            var
-        };
-        let (a, b) = (find(a), find(b));
-        if a != b {
-            to.insert(a, b);
+/// Replaces an inner MAX or MIN over a copy of the outer pattern by the graph's extreme.
+fn fold_blocks(graph: &mut QueryGraph, folding: &Folding<'_>) -> Result<(), Refusal> {
+    let inner_folding = Folding {
+        answer: None,
+        ..*folding
+    };
+    for block in std::mem::take(&mut graph.group.blocks) {
+        let mut repeated = block.group;
+        inner_folding.fold(&mut repeated, &BTreeSet::new())?;
+        let (inner, outer) = (
+            (folding.new_name)(block.inner),
+            (folding.new_name)(block.var),
+        );
+        if graph.extreme.is_some() || !extreme_block::repeats(&repeated, &graph.group, inner, outer)
+        {
+            return Err(Refusal::Aggregate);
         }
+        graph.extreme = Some((outer, block.extreme));
+        graph.aggregated = true;
     }
-    let flat = |mut var: Var| {
+    Ok(())
+}
+
+/// One representative for every class of equal variables.
+fn representatives(aliases: &[(Var, Var)]) -> HashMap<Var, Var> {
+    fn find(to: &HashMap<Var, Var>, mut var: Var) -> Var {
         while let Some(&next) = to.get(&var) {
             var = next;
         }
         var
-    };
-    to.keys().map(|&var| (var, flat(var))).collect()
+    }
+    let mut to: HashMap<Var, Var> = HashMap::new();
+    for &(a, b) in aliases {
+        let (a, b) = (find(&to, a), find(&to, b));
+        if a != b {
+            to.insert(a, b);
+        }
+    }
+    to.keys().map(|&var| (var, find(&to, var))).collect()
 }
 
-/// `keep` is the answer; `shared` are the variables that something outside the group speaks of too.
-fn fold(
-    group: &mut Group,
-    rename: &dyn Fn(Var) -> Var,
-    keep: Option<Var>,
-    shared: &BTreeSet<Var>,
-    vocabulary: &Vocabulary,
-) -> Result<(), Refusal> {
-    rename_group(group, rename);
-    let mut unions = std::mem::take(&mut group.unions);
-    unions
-        .iter_mut()
-        .flatten()
-        .for_each(|branch| rename_group(branch, rename));
-    for i in 0..unions.len() {
-        let mut outside = shared.clone();
-        outside.extend(spoken_of(group));
-        let others = unions
-            .iter()
-            .enumerate()
-            .filter(|(j, _)| *j != i)
-            .flat_map(|(_, branches)| branches);
-        outside.extend(others.flat_map(spoken_of));
-        for branch in &mut unions[i] {
-            fold(branch, rename, keep, &outside, vocabulary)?;
-            if !branch.blocks.is_empty() {
-                return Err(Refusal::Aggregate);
+/// What folding a group needs to know about the whole query.
+#[derive(Clone, Copy)]
+struct Folding<'a> {
+    new_name: &'a dyn Fn(Var) -> Var,
+    answer: Option<Var>,
+    vocabulary: &'a Vocabulary,
+}
+
+impl Folding<'_> {
+    /// Brings a group into normal form. `shared` are the variables that are also mentioned outside
+    /// the group.
+    fn fold(&self, group: &mut PatternGroup, shared: &BTreeSet<Var>) -> Result<(), Refusal> {
+        rename(group, self.new_name);
+        self.fold_branches(group, shared)?;
+        let literals = take_literal_values(group)?;
+        group.comparisons.extend(literals);
+        self.exclude_literals(group);
+        let constants = single_values(group, shared);
+        substitute(group, &constants);
+        // Such a variable is constrained twice, or its constraints contradict each other.
+        let is_constrained = |var: &Var| {
+            group.values.iter().any(|(known, _)| known == var)
+                || group.labels.iter().any(|(known, _)| known == var)
+                || group.comparisons.iter().any(|known| known.var == *var)
+                || group.ordered.iter().any(|pair| pair.involves(*var))
+                || group
+                    .unions
+                    .iter()
+                    .flatten()
+                    .any(|branch| branch.mentions(*var))
+        };
+        if constants.keys().any(is_constrained) {
+            return Err(Refusal::Unsupported);
+        }
+        take_classes(group, self.vocabulary);
+        for (a, b) in std::mem::take(&mut group.unequal) {
+            match (constants.get(&a), constants.get(&b)) {
+                (Some(term), None) => group.differ.push((b, term.clone())),
+                (None, Some(term)) => group.differ.push((a, term.clone())),
+                (None, None) => group.unequal.push((a, b)),
+                (Some(_), Some(_)) => {}
             }
         }
+        group.differ.sort();
+        group.differ.dedup();
+        fold_bounds(group)?;
+        fold_unions(group);
+        Ok(())
     }
-    group.unions = unions;
-    let literals = take_literal_values(group)?;
-    group.comparisons.extend(literals);
-    // A literal that the answer must not be is kept out as an entity is.
-    let kept_out =
-        |comparison: &Comparison| Some(comparison.var) == keep && comparison.op == Op::Ne;
-    for comparison in group
-        .comparisons
-        .iter()
-        .filter(|comparison| kept_out(comparison))
-    {
-        group
-            .differ
-            .push((comparison.var, Term::Literal(comparison.value.clone())));
+
+    /// Folds the branches of a group's unions.
+    fn fold_branches(
+        &self,
+        group: &mut PatternGroup,
+        shared: &BTreeSet<Var>,
+    ) -> Result<(), Refusal> {
+        let mut unions = std::mem::take(&mut group.unions);
+        for branch in unions.iter_mut().flatten() {
+            rename(branch, self.new_name);
+        }
+        for i in 0..unions.len() {
+            let mut outside = shared.clone();
+            outside.extend(group.variables());
+            for (j, branches) in unions.iter().enumerate() {
+                if j != i {
+                    outside.extend(branches.iter().flat_map(PatternGroup::variables));
+                }
+            }
+            for branch in &mut unions[i] {
+                self.fold(branch, &outside)?;
+                if !branch.blocks.is_empty() {
+                    return Err(Refusal::Aggregate);
+                }
+            }
+        }
+        group.unions = unions;
+        Ok(())
     }
-    group.comparisons.retain(|comparison| !kept_out(comparison));
-    let constants = single_values(group, shared);
-    substitute(group, &constants);
-    // A variable that is one constant and something else beside is either contradictory or said twice.
-    let said_twice = |var: &Var| {
-        group.values.iter().any(|(known, _)| known == var)
-            || group.labels.iter().any(|(known, _)| known == var)
-            || group
-                .comparisons
-                .iter()
-                .any(|comparison| comparison.var == *var)
-            || group
-                .ordered
-                .iter()
-                .any(|ordered| ordered.left == *var || ordered.right == *var)
-            || group
-                .unions
-                .iter()
-                .flatten()
-                .any(|branch| uses(branch, *var))
-    };
-    if constants.keys().any(said_twice) {
-        return Err(Refusal::Unsupported);
-    }
-    take_classes(group, vocabulary);
-    for (a, b) in std::mem::take(&mut group.unequal) {
-        match (constants.get(&a), constants.get(&b)) {
-            (Some(term), None) => group.differ.push((b, term.clone())),
-            (None, Some(term)) => group.differ.push((a, term.clone())),
-            (None, None) => group.unequal.push((a, b)),
-            (Some(_), Some(_)) => {}
+
+    /// A literal that the answer must not equal is excluded like an entity.
+    fn exclude_literals(&self, group: &mut PatternGroup) {
+        let excluded = |comparison: &Comparison| {
+            Some(comparison.var) == self.answer && comparison.op == Op::Ne
+        };
+        for comparison in group.comparisons.extract_if(.., |known| excluded(known)) {
+            let term = Term::Literal(comparison.value);
+            group.differ.push((comparison.var, term));
         }
     }
-    group.differ.sort();
-    group.differ.dedup();
-    fold_halves(group)?;
-    fold_unions(group);
-    Ok(())
 }
 
-fn rename_group(group: &mut Group, rename: &dyn Fn(Var) -> Var) {
-    let node = |node: &mut Node| {
-        if let Node::Var(var) = node {
-            *var = rename(*var);
-        }
-    };
-    for edge in &mut group.edges {
-        node(&mut edge.subject);
-        node(&mut edge.object);
-        edge.predicate = edge.predicate.map(rename);
-    }
-    group.classes.iter_mut().for_each(|(at, _)| node(at));
-    group
-        .intervals
-        .iter_mut()
-        .for_each(|interval| node(&mut interval.node));
-    group
-        .halves
-        .iter_mut()
-        .for_each(|half| node(&mut half.node));
-    group
-        .comparisons
-        .iter_mut()
-        .for_each(|comparison| comparison.var = rename(comparison.var));
-    group
-        .values
-        .iter_mut()
-        .for_each(|(var, _)| *var = rename(*var));
-    group
-        .labels
-        .iter_mut()
-        .for_each(|(var, _)| *var = rename(*var));
-    group
-        .differ
-        .iter_mut()
-        .for_each(|(var, _)| *var = rename(*var));
-    group
-        .unequal
-        .iter_mut()
-        .for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
-    for ordered in &mut group.ordered {
-        (ordered.left, ordered.right) = (rename(ordered.left), rename(ordered.right));
-        ordered.test = algebra::renumber(&ordered.test, rename);
-    }
-    group
-        .comparisons
-        .iter_mut()
-        .for_each(|comparison| comparison.test = algebra::renumber(&comparison.test, rename));
-    group
-        .tests
-        .iter_mut()
-        .for_each(|test| *test = algebra::renumber(test, rename));
-    group.typed.iter_mut().for_each(|(at, _, _)| node(at));
-    group
-        .same
-        .iter_mut()
-        .for_each(|(a, b)| (*a, *b) = (rename(*a), rename(*b)));
-}
-
-/// A variable that can be one literal only is compared with it; lists of literals are beyond a comparison.
-fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
+/// Turns values that are a single literal into comparisons. A list of literals cannot become one.
+fn take_literal_values(group: &mut PatternGroup) -> Result<Vec<Comparison>, Refusal> {
     let mut comparisons = Vec::new();
     let mut kept = Vec::new();
     for (var, terms) in std::mem::take(&mut group.values) {
@@ -264,7 +204,7 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
                 });
             }
             terms if terms.iter().all(|term| matches!(term, Term::Iri(_))) => {
-                kept.push((var, terms.to_vec()))
+                kept.push((var, terms.to_vec()));
             }
             _ => return Err(Refusal::Filter),
         }
@@ -273,37 +213,9 @@ fn take_literal_values(group: &mut Group) -> Result<Vec<Comparison>, Refusal> {
     Ok(comparisons)
 }
 
-/// Variables that edges and annotations of a group speak of.
-fn spoken_of(group: &Group) -> BTreeSet<Var> {
-    let mut vars: BTreeSet<Var> = group
-        .edges
-        .iter()
-        .flat_map(|edge| [edge.subject.var(), edge.object.var(), edge.predicate])
-        .flatten()
-        .collect();
-    vars.extend(group.classes.iter().filter_map(|(node, _)| node.var()));
-    vars.extend(
-        group
-            .intervals
-            .iter()
-            .filter_map(|interval| interval.node.var()),
-    );
-    vars.extend(group.halves.iter().filter_map(|half| half.node.var()));
-    vars.extend(group.comparisons.iter().map(|comparison| comparison.var));
-    vars.extend(group.values.iter().map(|(var, _)| *var));
-    vars.extend(group.labels.iter().map(|(var, _)| *var));
-    vars.extend(
-        group
-            .ordered
-            .iter()
-            .flat_map(|ordered| [ordered.left, ordered.right]),
-    );
-    vars.extend(group.unions.iter().flatten().flat_map(spoken_of));
-    vars
-}
-
-/// Variables that can be one entity only; the answer and what is spoken of elsewhere stay variables.
-fn single_values(group: &mut Group, shared: &BTreeSet<Var>) -> HashMap<Var, Term> {
+/// Variables with a single possible value; the answer and variables shared with other groups stay
+/// variables.
+fn single_values(group: &mut PatternGroup, shared: &BTreeSet<Var>) -> HashMap<Var, Term> {
     let mut constants = HashMap::new();
     group.values.retain(|(var, terms)| match terms.as_slice() {
         [term] if !shared.contains(var) && !constants.contains_key(var) => {
@@ -315,53 +227,15 @@ fn single_values(group: &mut Group, shared: &BTreeSet<Var>) -> HashMap<Var, Term
     constants
 }
 
-fn substitute(group: &mut Group, constants: &HashMap<Var, Term>) {
-    if constants.is_empty() {
-        return;
-    }
-    let node = |node: &mut Node| {
-        if let Node::Var(var) = node
-            && let Some(Term::Iri(iri)) = constants.get(var)
-        {
-            *node = Node::Entity(iri.clone());
-        }
-    };
-    for edge in &mut group.edges {
-        node(&mut edge.subject);
-        node(&mut edge.object);
-    }
-    group.classes.iter_mut().for_each(|(at, _)| node(at));
-    group
-        .intervals
-        .iter_mut()
-        .for_each(|interval| node(&mut interval.node));
-    group
-        .halves
-        .iter_mut()
-        .for_each(|half| node(&mut half.node));
-    group.typed.iter_mut().for_each(|(at, _, _)| node(at));
-    for test in &mut group.tests {
-        *test = algebra::replace(test, &mut |old| {
-            let known = constants
-                .iter()
-                .find(|(var, _)| algebra::variable(**var) == *old);
-            known
-                .and_then(|(_, term)| algebra::constant(term))
-                .unwrap_or_else(|| old.clone().into())
-        });
-    }
-    for branch in group.unions.iter_mut().flatten() {
-        substitute(branch, constants);
-    }
-}
-
-/// Edges whose end turned out to be a class.
-fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
+/// Turns edges to a class into class constraints; the class may have been a variable until now.
+fn take_classes(group: &mut PatternGroup, vocabulary: &Vocabulary) {
     let (mut classes, mut typed) = (Vec::new(), Vec::new());
     group
         .edges
         .retain(|edge| match (edge.steps.as_slice(), &edge.object) {
-            ([step], Node::Entity(class)) if step.forward && vocabulary.is_type(&step.relation) => {
+            ([step], GraphNode::Entity(class))
+                if step.forward && vocabulary.is_type(&step.relation) =>
+            {
                 classes.push((edge.subject.clone(), class.clone()));
                 typed.push((edge.subject.clone(), step.relation.clone(), class.clone()));
                 false
@@ -372,148 +246,46 @@ fn take_classes(group: &mut Group, vocabulary: &Vocabulary) {
     group.typed.extend(typed);
 }
 
-/// Pairs the halves of the from/to pattern.
-fn fold_halves(group: &mut Group) -> Result<(), Refusal> {
-    let mut halves = std::mem::take(&mut group.halves);
-    while let Some(half) = halves.pop() {
-        let place = halves
-            .iter()
-            .position(|other| other.node == half.node && pair(&half, other).is_some());
-        let Some(other) = place.map(|place| halves.remove(place)) else {
-            return Err(Refusal::Minus);
-        };
-        let Some((from, to)) = pair(&half, &other) else {
-            return Err(Refusal::Minus);
-        };
-        let Some(value) = span(&from.value, &to.value) else {
-            return Err(Refusal::Filter);
-        };
-        let (starts, ends) = (from.test.clone(), to.test.clone());
-        let (from, to) = (from.relation.clone(), to.relation.clone());
-        group.intervals.insert(
-            0,
-            Interval {
-                node: half.node.clone(),
-                from,
-                to,
-                value,
-                starts,
-                ends,
-            },
-        );
-    }
-    Ok(())
-}
-
-fn pair<'h>(a: &'h Half, b: &'h Half) -> Option<(&'h Half, &'h Half)> {
-    let (from, to) = match (a.op, b.op) {
-        (Op::Le, Op::Ge) => (a, b),
-        (Op::Ge, Op::Le) => (b, a),
-        _ => return None,
-    };
-    let stem = |ends: &&(&str, &str)| {
-        from.relation
-            .strip_suffix(ends.0)
-            .is_some_and(|stem| to.relation.strip_suffix(ends.1) == Some(stem))
-    };
-    INTERVAL_ENDS
-        .iter()
-        .any(|ends| stem(&ends))
-        .then_some((from, to))
-}
-
-/// The year, month or day that lasts from `start` (compared with the end) to `end` (compared with the start).
-fn span(end: &Literal, start: &Literal) -> Option<Literal> {
-    let (start, end) = (day(&start.lexical)?, day(&end.lexical)?);
-    let (year, month) = (&start[..start.len() - 6], &start[..start.len() - 3]);
-    if start == end {
-        return Some(Literal::plain(start));
-    }
-    if end == format!("{year}-12-31") && start == format!("{year}-01-01") {
-        return Some(Literal::plain(year));
-    }
-    let last = ["28", "29", "30", "31"]
-        .iter()
-        .any(|last| end == format!("{month}-{last}"));
-    (last && start.ends_with("-01")).then(|| Literal::plain(month))
-}
-
-/// The date part of a date or date-time.
-fn day(lexical: &str) -> Option<String> {
-    let date = lexical.split('T').next()?;
-    let digits: Vec<&str> = date.rsplitn(3, '-').collect();
-    match digits.as_slice() {
-        [day, month, year] if day.len() == 2 && month.len() == 2 && year.len() >= 4 => {
-            Some(date.to_owned())
-        }
-        _ => None,
-    }
-}
-
-/// A union of single edges between the same two nodes is one edge with alternatives.
-fn fold_unions(group: &mut Group) {
-    let mut kept = Vec::new();
+/// A union of single edges between the same two nodes becomes one edge with alternatives, and a
+/// union of comparisons of one variable becomes a choice.
+fn fold_unions(group: &mut PatternGroup) {
     for branches in std::mem::take(&mut group.unions) {
-        match alternatives(&branches) {
-            Some(edge) => group.edges.push(edge),
-            None => kept.push(branches),
+        if let Some(edge) = alternatives(&branches) {
+            group.edges.push(edge);
+        } else if let Some(choice) = choice(&branches) {
+            group.choices.push(choice);
+        } else {
+            group.unions.push(branches);
         }
     }
-    group.unions = kept;
-    take_choices(group);
     group.edges.sort_by_key(|edge| edge.order);
 }
 
-/// A union of comparisons of one variable is a choice.
-fn take_choices(group: &mut Group) {
-    let choice = |branches: &Vec<Group>| {
-        let mut comparisons = Vec::new();
-        for branch in branches {
-            let [comparison] = branch.comparisons.as_slice() else {
-                return None;
-            };
-            if *branch
-                != (Group {
-                    comparisons: branch.comparisons.clone(),
-                    ..Group::default()
-                })
-            {
-                return None;
-            }
-            comparisons.push(comparison.clone());
-        }
-        let var = comparisons.first()?.var;
-        comparisons
-            .iter()
-            .all(|comparison| comparison.var == var)
-            .then_some((var, comparisons))
-    };
-    group.choices.extend(group.unions.iter().filter_map(choice));
-    group.unions.retain(|branches| choice(branches).is_none());
+/// The comparisons of a union whose branches each compare the same variable.
+fn choice(branches: &[PatternGroup]) -> Option<(Var, Vec<Comparison>)> {
+    let comparisons: Vec<Comparison> = branches
+        .iter()
+        .map(|branch| branch.only_comparison().cloned())
+        .collect::<Option<_>>()?;
+    let var = comparisons.first()?.var;
+    comparisons
+        .iter()
+        .all(|comparison| comparison.var == var)
+        .then_some((var, comparisons))
 }
 
-fn alternatives(branches: &[Group]) -> Option<Edge> {
+/// The edge of a union whose branches each join the same two nodes.
+fn alternatives(branches: &[PatternGroup]) -> Option<Edge> {
     let mut whole: Option<Edge> = None;
     for branch in branches {
-        let [edge] = branch.edges.as_slice() else {
-            return None;
-        };
-        if edge.predicate.is_some()
-            || *branch
-                != (Group {
-                    edges: branch.edges.clone(),
-                    ..Group::default()
-                })
-        {
-            return None;
-        }
+        let edge = branch.only_edge().filter(|edge| edge.predicate.is_none())?;
         match &mut whole {
             None => whole = Some(edge.clone()),
             Some(whole) if (&whole.subject, &whole.object) == (&edge.subject, &edge.object) => {
                 whole.steps.extend(edge.steps.iter().cloned());
             }
             Some(whole) if (&whole.subject, &whole.object) == (&edge.object, &edge.subject) => {
-                whole.steps.extend(edge.steps.iter().map(|step| Step {
+                whole.steps.extend(edge.steps.iter().map(|step| PathStep {
                     relation: step.relation.clone(),
                     forward: !step.forward,
                 }));
@@ -524,72 +296,8 @@ fn alternatives(branches: &[Group]) -> Option<Edge> {
     whole
 }
 
-/// Whether the group says anything about a variable.
-pub(crate) fn uses(group: &Group, var: Var) -> bool {
-    let node = |node: &Node| node.var() == Some(var);
-    group
-        .edges
-        .iter()
-        .any(|edge| node(&edge.subject) || node(&edge.object) || edge.predicate == Some(var))
-        || group
-            .comparisons
-            .iter()
-            .any(|comparison| comparison.var == var)
-        || group.choices.iter().any(|(known, _)| *known == var)
-        || group.intervals.iter().any(|interval| node(&interval.node))
-        || group.classes.iter().any(|(at, _)| node(at))
-        || group.values.iter().any(|(known, _)| *known == var)
-        || group.labels.iter().any(|(known, _)| *known == var)
-        || group
-            .ordered
-            .iter()
-            .any(|ordered| ordered.left == var || ordered.right == var)
-        || group
-            .unions
-            .iter()
-            .flatten()
-            .any(|branch| uses(branch, var))
-}
-
-fn optional(group: &Group) -> Vec<Var> {
+/// Variables that only OPTIONAL binds, in unions too.
+fn optional(group: &PatternGroup) -> Vec<Var> {
     let inner = group.unions.iter().flatten().flat_map(optional);
     group.optional.iter().copied().chain(inner).collect()
-}
-
-/// A literal as calls write it: numbers and dates bare, everything else as plain text.
-#[must_use]
-pub(crate) fn bare(literal: &Literal) -> Literal {
-    let local = literal
-        .datatype
-        .as_deref()
-        .and_then(|iri| iri.strip_prefix(XSD));
-    let lexical = match local {
-        Some("date" | "dateTime" | "gYear" | "gYearMonth" | "dateTimeStamp") => {
-            let date = literal
-                .lexical
-                .split('T')
-                .next()
-                .unwrap_or(&literal.lexical);
-            without_zone(date)
-        }
-        _ => &literal.lexical,
-    };
-    Literal::plain(lexical)
-}
-
-/// A date without its time zone, `-08:00` or `Z`.
-fn without_zone(date: &str) -> &str {
-    let date = date.strip_suffix('Z').unwrap_or(date);
-    match date
-        .len()
-        .checked_sub(6)
-        .and_then(|at| date.get(at..).map(|zone| (at, zone)))
-    {
-        Some((at, zone))
-            if zone.starts_with(['-', '+']) && zone.as_bytes().get(3) == Some(&b':') =>
-        {
-            &date[..at]
-        }
-        _ => date,
-    }
 }

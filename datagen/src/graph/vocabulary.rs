@@ -1,4 +1,4 @@
-//! Which relations say a node's class or its name.
+//! The relations that give a node's class or name.
 
 use kg::Kg;
 use kg::term::{RDF_TYPE, RDFS_LABEL, Term};
@@ -20,16 +20,15 @@ const LABELS: &[&str] = &[
 /// Relations to a name, by local name in any namespace.
 const LABEL_LOCALS: &[&str] = &["type.object.name"];
 
-/// The relations of a graph that say class and name, or those of the published sets where there is no graph.
+/// The class and label relations of a graph, or those of the published sets if there is no graph.
 #[derive(Clone, Debug, Default)]
-pub struct Vocabulary {
+pub(crate) struct Vocabulary {
     known: Option<(Vec<String>, Vec<String>)>,
 }
 
 impl Vocabulary {
     /// The vocabulary of a graph, or the built-in one.
-    #[must_use]
-    pub fn new(kg: Option<&dyn Kg>) -> Self {
+    pub(crate) fn new(kg: Option<&dyn Kg>) -> Self {
         let iris = |kg: &dyn Kg, ids: &[kg::term::RelId]| {
             ids.iter()
                 .filter_map(|id| match kg.term(id.node()) {
@@ -48,15 +47,13 @@ impl Vocabulary {
         }
     }
 
-    /// Whether a graph is at hand, so that what only a run can judge may be tried.
-    #[must_use]
-    pub fn has_graph(&self) -> bool {
+    /// Whether there is a graph, so that constructs which only a run can judge may be tried.
+    pub(crate) fn has_graph(&self) -> bool {
         self.known.is_some()
     }
 
     /// Whether the relation leads to a class.
-    #[must_use]
-    pub fn is_type(&self, iri: &str) -> bool {
+    pub(crate) fn is_type(&self, iri: &str) -> bool {
         match &self.known {
             Some((types, _)) => types.iter().any(|known| known == iri),
             None => TYPES.contains(&iri) || TYPE_LOCALS.contains(&local(iri)),
@@ -64,8 +61,7 @@ impl Vocabulary {
     }
 
     /// Whether the relation leads to a name.
-    #[must_use]
-    pub fn is_label(&self, iri: &str) -> bool {
+    pub(crate) fn is_label(&self, iri: &str) -> bool {
         match &self.known {
             Some((_, labels)) => labels.iter().any(|known| known == iri),
             None => LABELS.contains(&iri) || LABEL_LOCALS.contains(&local(iri)),

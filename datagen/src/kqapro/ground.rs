@@ -1,5 +1,5 @@
-//! Names as nodes: in KQA Pro entities and concepts go by name. With a graph at hand a name is the nodes that bear it; without one it stays a
-//! label to be found.
+//! Names as nodes. In KQA Pro, entities and concepts are referred to by name. With a graph, a name
+//! stands for the nodes with that name; without one it stays a label to be found.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use kg::term::{RDFS_LABEL, Term};
 
-use crate::algebra::{iri, join, values};
+use crate::algebra::{iri, join, map_parts, values};
 
-/// The nodes that bear exactly this name.
+/// The nodes with exactly this name.
 pub(super) fn named(kg: &dyn Kg, name: &str) -> Vec<Term> {
     kg.by_label(name)
         .into_iter()
@@ -20,23 +20,24 @@ pub(super) fn named(kg: &dyn Kg, name: &str) -> Vec<Term> {
         .collect()
 }
 
-/// Replaces label triples by the nodes that bear the label: a variable with one name and one node is that node everywhere, any other is given
-/// its nodes by VALUES. Names that nothing bears stay, and are refused later.
+/// Replaces label triples by the nodes with the label. A variable with one name and one node
+/// becomes that node everywhere; any other gets its nodes by VALUES. Unknown names stay and are
+/// refused later.
 pub(super) fn ground(query: &mut Query, kg: Option<&dyn Kg>) {
     let (Some(kg), Query::Select { pattern, .. } | Query::Ask { pattern, .. }) = (kg, query) else {
         return;
     };
-    let mut seen = Seen::default();
-    walk(pattern, &mut |part| seen.look(part));
+    let mut uses = NameUses::default();
+    walk(pattern, &mut |part| uses.collect(part));
     let mut nodes: BTreeMap<&str, Vec<Term>> = BTreeMap::new();
-    for name in seen.names.values().flatten() {
+    for name in uses.names.values().flatten() {
         nodes.entry(name).or_insert_with(|| named(kg, name));
     }
     let mut fixed: BTreeMap<&str, &str> = BTreeMap::new();
-    for (variable, names) in &seen.names {
+    for (variable, names) in &uses.names {
         if let (Some(name), 1) = (names.first(), names.len())
             && let [Term::Iri(only)] = nodes[name.as_str()].as_slice()
-            && !seen.kept.contains(variable)
+            && !uses.kept.contains(variable)
         {
             fixed.insert(variable, only);
         }
@@ -86,15 +87,15 @@ fn label(triple: &TriplePattern) -> Option<(&str, &str)> {
 }
 
 #[derive(Default)]
-struct Seen {
-    /// Names of variables.
+struct NameUses {
+    /// The names of variables.
     names: BTreeMap<String, BTreeSet<String>>,
-    /// Variables that something other than a triple speaks of.
+    /// Variables that are used outside triples.
     kept: BTreeSet<String>,
 }
 
-impl Seen {
-    fn look(&mut self, part: &GraphPattern) {
+impl NameUses {
+    fn collect(&mut self, part: &GraphPattern) {
         match part {
             GraphPattern::Bgp { patterns } => {
                 for (variable, name) in patterns.iter().filter_map(label) {
@@ -113,58 +114,34 @@ impl Seen {
                 use kg::spargebra::algebra::AggregateExpression;
                 for (_, aggregate) in aggregates {
                     if let AggregateExpression::FunctionCall { expr, .. } = aggregate {
-                        self.speak(expr);
+                        self.keep(expr);
                     }
                 }
             }
-            GraphPattern::Filter { expr, .. } => self.speak(expr),
+            GraphPattern::Filter { expr, .. } => self.keep(expr),
             GraphPattern::OrderBy { expression, .. } => {
                 for key in expression {
                     let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
-                    self.speak(value);
+                    self.keep(value);
                 }
             }
             _ => {}
         }
     }
 
-    fn speak(&mut self, expression: &Expression) {
-        variables(expression, &mut |name| {
-            self.kept.insert(name.to_owned());
+    /// Keeps the variables of an expression.
+    fn keep(&mut self, expression: &Expression) {
+        if let Expression::Variable(variable) | Expression::Bound(variable) = expression {
+            self.kept.insert(variable.as_str().to_owned());
+        }
+        map_parts(expression, &mut |part| {
+            self.keep(part);
+            part.clone()
         });
     }
 }
 
-/// Calls for every variable of an expression, patterns apart.
-pub(super) fn variables(expression: &Expression, each: &mut dyn FnMut(&str)) {
-    match expression {
-        Expression::Variable(variable) | Expression::Bound(variable) => each(variable.as_str()),
-        Expression::Equal(a, b)
-        | Expression::Greater(a, b)
-        | Expression::GreaterOrEqual(a, b)
-        | Expression::Less(a, b)
-        | Expression::LessOrEqual(a, b)
-        | Expression::SameTerm(a, b)
-        | Expression::And(a, b)
-        | Expression::Or(a, b) => {
-            variables(a, each);
-            variables(b, each);
-        }
-        Expression::Not(a) | Expression::UnaryPlus(a) | Expression::UnaryMinus(a) => {
-            variables(a, each)
-        }
-        Expression::In(a, list) => {
-            variables(a, each);
-            list.iter().for_each(|item| variables(item, each));
-        }
-        Expression::FunctionCall(_, arguments) => arguments
-            .iter()
-            .for_each(|argument| variables(argument, each)),
-        _ => {}
-    }
-}
-
-/// Visits a pattern and those within it, innermost first.
+/// Visits a pattern and its sub-patterns, innermost first.
 pub(super) fn walk(pattern: &mut GraphPattern, each: &mut dyn FnMut(&mut GraphPattern)) {
     match pattern {
         GraphPattern::Join { left, right }

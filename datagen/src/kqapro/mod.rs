@@ -1,5 +1,6 @@
-//! Front ends of KQA Pro (spec A.2.5): its SPARQL over packed values and reified facts, and its programs of 27 functions. Both become queries of
-//! the graph that `kg::kqapro` makes of `kb.json`; what they say is converted and verified like any other query.
+//! Front ends of KQA Pro (rules A.2.5): its SPARQL over packed values and reified facts, and its
+//! programs of 27 functions. Both become queries of the graph that `kg::kqapro` builds from
+//! `kb.json`, and are converted and verified like any other query.
 
 mod ground;
 mod program;
@@ -13,15 +14,16 @@ use serde_json::Value;
 
 use crate::Refusal;
 
-/// The query that KQA Pro's SPARQL says. With a graph, names become its nodes.
+/// The query of KQA Pro's SPARQL. With a graph, names become its nodes.
 ///
 /// # Errors
-/// The reason, and what exactly.
+/// The reason and its details.
 pub fn sparql(text: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal, String)> {
     sparql::read(text, kg)
 }
 
-/// The query that a program says. With a graph, names become its nodes and untyped values get the type they have there.
+/// The query of a program. With a graph, names become its nodes, and untyped values get the type
+/// that they have there.
 ///
 /// # Errors
 /// The step and what is wrong with it.
@@ -29,7 +31,7 @@ pub fn program(program: &Value, kg: Option<&dyn Kg>) -> Result<Query, String> {
     program::query(&program::steps(program)?, kg)
 }
 
-/// Names and ids of the entities that a program begins with.
+/// Names and ids of the entities that a program starts from.
 #[must_use]
 pub fn topics(program: &Value, kg: Option<&dyn Kg>) -> Vec<(String, String)> {
     let mut topics = Vec::new();
@@ -44,7 +46,7 @@ pub fn topics(program: &Value, kg: Option<&dyn Kg>) -> Vec<(String, String)> {
                 .collect::<Vec<_>>()
         }) {
             Some(ids) if !ids.is_empty() => {
-                topics.extend(ids.into_iter().map(|id| (id, name.clone())))
+                topics.extend(ids.into_iter().map(|id| (id, name.clone())));
             }
             _ => topics.push((name.clone(), name)),
         }
@@ -53,7 +55,8 @@ pub fn topics(program: &Value, kg: Option<&dyn Kg>) -> Vec<(String, String)> {
     topics
 }
 
-/// A published answer as our graph spells it: `yes` and `no` as truth values, numbers without a trailing `.0`.
+/// A published answer in the graph's spelling: `yes` and `no` as truth values, numbers without a
+/// trailing `.0`.
 #[must_use]
 pub fn answer(published: &str) -> String {
     let published = text(published);

@@ -1,20 +1,23 @@
-//! KQA Pro's programs as queries of our graph. Its 27 functions are walked from the last one back: each adds what it says of the set that the
-//! one before it needs.
+//! KQA Pro's programs as queries. The 27 functions are processed from the last one back: each adds
+//! its condition to the set that the previous one provides.
 
 use kg::Kg;
 use kg::kqapro::{DIRECT, INSTANCE_OF, QUALIFIER, STATEMENT, STATEMENT_VALUE, relation, text};
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern, OrderExpression};
+use kg::spargebra::algebra::{AggregateFunction, GraphPattern};
 use kg::spargebra::term::{NamedNodePattern, TermPattern, TriplePattern};
 use kg::term::{Literal, RDFS_LABEL};
 use kg::value::{Extreme, Op};
 use serde_json::Value;
 
 use super::ground::ground;
-use super::value::{Constant, End, Wanted, guess, quantity_of, time_of};
-use crate::algebra::{aggregate, ask, distinct, filter, join, literal, select, triple, variable};
+use super::value::{EdgeEnd, ProgramValue, ValueConstraint, guess, quantity_of, time_of};
+use crate::algebra::{
+    aggregate, ask, distinct, filter_all, first, join, literal, nothing, order_by, project, select,
+    triple, union, variable,
+};
 
-/// Functions that join the last two branches, where a program does not say its dependencies.
+/// Functions that join the last two branches, for programs without dependencies.
 const TWO: [&str; 5] = [
     "And",
     "Or",
@@ -23,17 +26,17 @@ const TWO: [&str; 5] = [
     "QueryRelationQualifier",
 ];
 
-/// A step: function, the steps it works on, its inputs.
-pub(super) struct Step {
+/// A step: its function, the steps it works on, its inputs.
+pub(super) struct ProgramStep {
     function: String,
     on: Vec<usize>,
     inputs: Vec<String>,
 }
 
 /// Reads the steps of `program`.
-pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
-    let list = program.as_array().ok_or("`program` is no list")?;
-    let mut steps: Vec<Step> = Vec::new();
+pub(super) fn steps(program: &Value) -> Result<Vec<ProgramStep>, String> {
+    let list = program.as_array().ok_or("`program` is not a list")?;
+    let mut steps: Vec<ProgramStep> = Vec::new();
     let mut branches: Vec<usize> = Vec::new();
     for (i, step) in list.iter().enumerate() {
         let wrong = |what: &str| format!("step {} of `program`: {what}", i + 1);
@@ -52,7 +55,7 @@ pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
                         .map_or_else(|| input.to_string(), str::to_owned)
                 })
                 .collect(),
-            Some(_) => return Err(wrong("`inputs` is no list")),
+            Some(_) => return Err(wrong("`inputs` is not a list")),
         };
         let inferred = match function.as_str() {
             "FindAll" | "Find" => {
@@ -84,7 +87,7 @@ pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
                 list.iter()
                     .map(at)
                     .collect::<Option<Vec<_>>>()
-                    .ok_or_else(|| wrong("`dependencies` are steps before it"))?
+                    .ok_or_else(|| wrong("`dependencies` must be earlier steps"))?
             }
         };
         if on.len() != inferred_len(&function) {
@@ -94,7 +97,7 @@ pub(super) fn steps(program: &Value) -> Result<Vec<Step>, String> {
                 on.len()
             )));
         }
-        steps.push(Step {
+        steps.push(ProgramStep {
             function,
             on,
             inputs,
@@ -115,8 +118,8 @@ fn inferred_len(function: &str) -> usize {
     }
 }
 
-/// The names that the program begins with.
-pub(super) fn found(steps: &[Step]) -> Vec<String> {
+/// The names that the program starts from.
+pub(super) fn found(steps: &[ProgramStep]) -> Vec<String> {
     steps
         .iter()
         .filter(|step| step.function == "Find")
@@ -124,31 +127,25 @@ pub(super) fn found(steps: &[Step]) -> Vec<String> {
         .collect()
 }
 
-/// The query that a program says.
-pub(super) fn query(steps: &[Step], kg: Option<&dyn Kg>) -> Result<Query, String> {
+/// The query of a program.
+pub(super) fn query(steps: &[ProgramStep], kg: Option<&dyn Kg>) -> Result<Query, String> {
     let last = steps.len().checked_sub(1).ok_or("`program` is empty")?;
-    let mut query = Builder { steps, kg, next: 0 }.last(last)?;
+    let mut query = QueryBuilder { steps, kg, next: 0 }.last(last)?;
     ground(&mut query, kg);
     Ok(query)
 }
 
-struct Builder<'p> {
-    steps: &'p [Step],
+struct QueryBuilder<'p> {
+    steps: &'p [ProgramStep],
     kg: Option<&'p dyn Kg>,
     next: usize,
-}
-
-fn nothing() -> GraphPattern {
-    GraphPattern::Bgp {
-        patterns: Vec::new(),
-    }
 }
 
 fn bgp(patterns: Vec<TriplePattern>) -> GraphPattern {
     GraphPattern::Bgp { patterns }
 }
 
-impl<'p> Builder<'p> {
+impl<'p> QueryBuilder<'p> {
     fn fresh(&mut self, letter: &str) -> String {
         self.next += 1;
         format!("{letter}{}", self.next)
@@ -170,7 +167,7 @@ impl<'p> Builder<'p> {
     }
 
     fn on(&self, at: usize, number: usize) -> usize {
-        // The number of dependencies was checked when the step was read, and each lies before its step.
+        // The step was read with the right number of dependencies, all of them earlier steps.
         self.steps[at].on.get(number).copied().unwrap_or(0)
     }
 
@@ -196,10 +193,7 @@ impl<'p> Builder<'p> {
                 let mut set = self.set(self.on(at, 0), "e", &[])?;
                 if function == "SelectBetween" {
                     let other = self.set(self.on(at, 1), "e", &[])?;
-                    set = GraphPattern::Union {
-                        left: Box::new(set),
-                        right: Box::new(other),
-                    };
+                    set = union([set, other]);
                 }
                 let extreme = match self.input(at, 1)? {
                     "largest" | "greater" => Extreme::Max,
@@ -207,39 +201,21 @@ impl<'p> Builder<'p> {
                     other => {
                         return self.wrong(
                             at,
-                            &format!("`{other}` is none of largest, smallest, greater, less"),
+                            &format!("`{other}` is not largest, smallest, greater or less"),
                         );
                     }
                 };
                 let value = self.fresh("v");
                 let key = relation(DIRECT, self.input(at, 0)?);
-                let by = Expression::Variable(variable(&value));
-                let ordered = GraphPattern::OrderBy {
-                    inner: Box::new(join(
-                        set,
-                        bgp(vec![triple(variable("e"), &key, variable(&value))]),
-                    )),
-                    expression: vec![if extreme == Extreme::Max {
-                        OrderExpression::Desc(by)
-                    } else {
-                        OrderExpression::Asc(by)
-                    }],
-                };
-                let project = GraphPattern::Project {
-                    inner: Box::new(ordered),
-                    variables: vec![variable("e")],
-                };
-                Ok(select(GraphPattern::Slice {
-                    inner: Box::new(project),
-                    start: 0,
-                    length: Some(1),
-                }))
+                let edge = bgp(vec![triple(variable("e"), &key, variable(&value))]);
+                let ordered = order_by(join(set, edge), variable(&value).into(), extreme);
+                Ok(select(first(project(ordered, vec![variable("e")]))))
             }
             "VerifyStr" | "VerifyNum" | "VerifyYear" | "VerifyDate" => {
                 let wanted = self.wanted(at, function.trim_start_matches("Verify"), 0)?;
                 let (end, condition) = wanted.end("w");
                 let value = self.value(self.on(at, 0), &end)?;
-                Ok(ask(filter(value, condition.into_iter().collect())))
+                Ok(ask(filter_all(value, condition)))
             }
             "QueryRelation" => {
                 let (first, second) = (
@@ -271,8 +247,13 @@ impl<'p> Builder<'p> {
         }
     }
 
-    /// What the inputs of a filter ask for, by the kind in its name.
-    fn wanted(&mut self, at: usize, kind: &str, value_at: usize) -> Result<Wanted, String> {
+    /// The condition in the inputs of a filter, by the kind in the filter's name.
+    fn wanted(
+        &mut self,
+        at: usize,
+        kind: &str,
+        value_at: usize,
+    ) -> Result<ValueConstraint, String> {
         let value = self.input(at, value_at)?;
         let op = match self.steps[at]
             .inputs
@@ -285,24 +266,24 @@ impl<'p> Builder<'p> {
                 .or_else(|error| self.wrong(at, &error.to_string()))?,
         };
         let value = match kind {
-            "Str" => Some(Constant::Literal(Literal::plain(text(value)))),
-            "Num" => quantity_of(value).map(Constant::Literal),
+            "Str" => Some(ProgramValue::Literal(Literal::plain(text(value)))),
+            "Num" => quantity_of(value).map(ProgramValue::Literal),
             "Year" | "Date" => time_of(value),
             _ => None,
         };
         match value {
-            Some(value) => Ok(Wanted { op, value }),
-            None => self.wrong(at, "its value is not of its kind"),
+            Some(value) => Ok(ValueConstraint { op, value }),
+            None => self.wrong(at, "its value has the wrong type"),
         }
     }
 
-    /// A fact: the plain edge, or a statement where qualifiers are asked for.
+    /// A fact: a plain edge, or a statement if there are qualifiers.
     fn fact(
         &mut self,
         head: TermPattern,
         key: &str,
         tail: TermPattern,
-        qualifiers: &[(String, End)],
+        qualifiers: &[(String, EdgeEnd)],
     ) -> GraphPattern {
         if qualifiers.is_empty() {
             return bgp(vec![triple(head, &relation(DIRECT, key), tail)]);
@@ -316,21 +297,20 @@ impl<'p> Builder<'p> {
             triple(variable(&statement), &relation(QUALIFIER, key), end.clone())
         });
         triples.extend(ends);
-        filter(
+        filter_all(
             bgp(triples),
             qualifiers
                 .iter()
-                .filter_map(|(_, (_, condition))| condition.clone())
-                .collect(),
+                .filter_map(|(_, (_, condition))| condition.clone()),
         )
     }
 
-    /// Everything that a step says of the variable `of`, and of the fact that leads there.
+    /// The conditions of a step on the variable `of`, and on the fact that leads to it.
     fn set(
         &mut self,
         at: usize,
         of: &str,
-        qualifiers: &[(String, End)],
+        qualifiers: &[(String, EdgeEnd)],
     ) -> Result<GraphPattern, String> {
         let function = self.steps[at].function.as_str();
         let bears_facts = function.starts_with("Filter") && function != "FilterConcept"
@@ -361,7 +341,7 @@ impl<'p> Builder<'p> {
                     .wanted(at, function.trim_start_matches("Filter"), 1)?
                     .end(&value);
                 let fact = self.fact(variable(of).into(), key, end, qualifiers);
-                let own = filter(fact, condition.into_iter().collect());
+                let own = filter_all(fact, condition);
                 Ok(join(self.set(self.on(at, 0), of, &[])?, own))
             }
             "QFilterStr" | "QFilterNum" | "QFilterYear" | "QFilterDate" => {
@@ -395,20 +375,14 @@ impl<'p> Builder<'p> {
                 self.set(self.on(at, 1), of, &[])?,
             )),
             "Or" => {
-                let (left, right) = (
-                    self.set(self.on(at, 0), of, &[])?,
-                    self.set(self.on(at, 1), of, &[])?,
-                );
-                Ok(GraphPattern::Union {
-                    left: Box::new(left),
-                    right: Box::new(right),
-                })
+                let left = self.set(self.on(at, 0), of, &[])?;
+                Ok(union([left, self.set(self.on(at, 1), of, &[])?]))
             }
-            _ => self.wrong(at, "it gives no set"),
+            _ => self.wrong(at, "it does not give a set"),
         }
     }
 
-    /// What a step that asks for a value says, the value being `end`.
+    /// The pattern of a step that asks for a value; the value is `end`.
     fn value(&mut self, at: usize, end: &TermPattern) -> Result<GraphPattern, String> {
         let head = self.fresh("e");
         let subject: TermPattern = variable(&head).into();
@@ -420,7 +394,7 @@ impl<'p> Builder<'p> {
             "QueryAttrUnderCondition" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 1)?);
                 let value = guess(self.kg, &relation(QUALIFIER, qualifier), self.input(at, 2)?);
-                let condition = Wanted { op: Op::Eq, value }.end(&self.fresh("q"));
+                let condition = ValueConstraint { op: Op::Eq, value }.end(&self.fresh("q"));
                 let own = self.fact(
                     subject,
                     key,
@@ -432,14 +406,14 @@ impl<'p> Builder<'p> {
             "QueryAttrQualifier" => {
                 let (key, qualifier) = (self.input(at, 0)?, self.input(at, 2)?);
                 let value = guess(self.kg, &relation(DIRECT, key), self.input(at, 1)?);
-                let (tail, condition) = Wanted { op: Op::Eq, value }.end(&self.fresh("v"));
+                let (tail, condition) = ValueConstraint { op: Op::Eq, value }.end(&self.fresh("v"));
                 let fact = self.fact(
                     subject,
                     key,
                     tail,
                     &[(qualifier.to_owned(), (end.clone(), None))],
                 );
-                let own = filter(fact, condition.into_iter().collect());
+                let own = filter_all(fact, condition);
                 Ok(join(self.set(self.on(at, 0), &head, &[])?, own))
             }
             "QueryRelationQualifier" => {
@@ -457,7 +431,7 @@ impl<'p> Builder<'p> {
                 );
                 Ok(join(both, own))
             }
-            _ => self.wrong(at, "it gives no value"),
+            _ => self.wrong(at, "it does not give a value"),
         }
     }
 }

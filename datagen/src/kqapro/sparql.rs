@@ -1,5 +1,6 @@
-//! KQA Pro's SPARQL as a query of our graph: packed value nodes (`pred:value`, `pred:unit`, `pred:year`, `pred:date`) become literals, facts
-//! (`pred:fact_h`, `pred:fact_r`, `pred:fact_t`) become statements, names become nodes.
+//! KQA Pro's SPARQL as a query of the graph: packed value nodes (`pred:value`, `pred:unit`,
+//! `pred:year`, `pred:date`) become literals, facts (`pred:fact_h`, `pred:fact_r`, `pred:fact_t`)
+//! become statements, names become nodes.
 
 use std::collections::BTreeMap;
 
@@ -17,32 +18,32 @@ use kg::term::{Literal, RDFS_LABEL, XSD};
 use kg::value::Op;
 
 use super::ground::{ground, walk};
-use super::value::{Constant, Wanted};
+use super::value::{ProgramValue, ValueConstraint};
 use crate::Refusal;
-use crate::algebra::{filter, literal, triple};
+use crate::algebra::{filter_all, literal, map_parts, triple};
 
-/// What the relative IRIs of the queries are relative to; it never leaves this file.
+/// The base of the queries' relative IRIs; used only in this file.
 const BASE: &str = "http://kqapro.invalid/";
 
-/// What is known about a value node.
+/// The known parts of a value node.
 #[derive(Default)]
-struct Packed {
+struct ValueNode {
     value: Option<TermPattern>,
     unit: Option<String>,
     year: Option<TermPattern>,
     date: Option<TermPattern>,
 }
 
-/// What is known about a fact node.
+/// The known parts of a fact node.
 #[derive(Default)]
-struct Fact {
+struct FactNode {
     head: Option<TermPattern>,
     relation: Option<String>,
     tail: Option<TermPattern>,
 }
 
-/// What a variable over a part of a value stands for.
-enum Part {
+/// What a variable denotes that is bound to a part of a value.
+enum ValuePart {
     /// The amount of a quantity in a unit, or a text.
     Amount(String, String),
     /// The year of a time.
@@ -52,17 +53,17 @@ enum Part {
 }
 
 #[derive(Default)]
-struct Reader {
-    packed: BTreeMap<String, Packed>,
-    facts: BTreeMap<String, Fact>,
-    parts: BTreeMap<String, Part>,
-    odd: Option<String>,
+struct Unpacker {
+    packed: BTreeMap<String, ValueNode>,
+    facts: BTreeMap<String, FactNode>,
+    parts: BTreeMap<String, ValuePart>,
+    unsupported: Option<String>,
 }
 
 /// Reads a query.
 ///
 /// # Errors
-/// [`Refusal::Syntax`] or what no query graph holds, with what exactly.
+/// [`Refusal::Syntax`], or what a query graph cannot represent, with details.
 pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal, String)> {
     let syntax = |message: String| (Refusal::Syntax, message);
     let normal = normalise(sparql).map_err(|error| syntax(error.to_string()))?;
@@ -82,12 +83,12 @@ pub(super) fn read(sparql: &str, kg: Option<&dyn Kg>) -> Result<Query, (Refusal,
         return Err((Refusal::NotSelectOrAsk, String::new()));
     };
     *base_iri = None;
-    let mut reader = Reader::default();
+    let mut reader = Unpacker::default();
     walk(pattern, &mut |part| reader.collect(part));
     reader.name_parts();
     walk(pattern, &mut |part| reader.rewrite(part));
-    if let Some(odd) = reader.odd {
-        return Err((Refusal::Unsupported, odd));
+    if let Some(unsupported) = reader.unsupported {
+        return Err((Refusal::Unsupported, unsupported));
     }
     ground(&mut query, kg);
     Ok(query)
@@ -109,7 +110,7 @@ fn constant(node: &TermPattern) -> Option<&RdfLiteral> {
     }
 }
 
-/// The number of a literal, if that is what its datatype says.
+/// The number of a literal, if its datatype is numeric.
 fn amount(value: &RdfLiteral) -> Option<f64> {
     let numeric = value
         .datatype()
@@ -130,7 +131,8 @@ fn as_quantity(value: &RdfLiteral, unit: &str) -> Literal {
     )
 }
 
-impl Reader {
+impl Unpacker {
+    /// Collects the parts of value and fact nodes.
     fn collect(&mut self, part: &GraphPattern) {
         let GraphPattern::Bgp { patterns } = part else {
             return;
@@ -141,31 +143,23 @@ impl Reader {
             else {
                 continue;
             };
-            let object = triple.object.clone();
+            let (object, subject) = (&triple.object, subject.to_owned());
             match relation.as_str() {
-                "pred:value" => {
-                    self.packed.entry(subject.to_owned()).or_default().value = Some(object)
-                }
-                "pred:unit" => {
-                    self.packed.entry(subject.to_owned()).or_default().unit =
-                        constant(&object).map(|unit| unit.value().to_owned());
-                }
-                "pred:year" => {
-                    self.packed.entry(subject.to_owned()).or_default().year = Some(object)
-                }
-                "pred:date" => {
-                    self.packed.entry(subject.to_owned()).or_default().date = Some(object)
-                }
-                "pred:fact_h" => {
-                    self.facts.entry(subject.to_owned()).or_default().head = Some(object)
-                }
-                "pred:fact_t" => {
-                    self.facts.entry(subject.to_owned()).or_default().tail = Some(object)
-                }
+                "pred:fact_h" => self.facts.entry(subject).or_default().head = Some(object.clone()),
+                "pred:fact_t" => self.facts.entry(subject).or_default().tail = Some(object.clone()),
                 "pred:fact_r" => {
-                    if let TermPattern::NamedNode(relation) = &object {
-                        self.facts.entry(subject.to_owned()).or_default().relation =
+                    if let TermPattern::NamedNode(relation) = object {
+                        self.facts.entry(subject).or_default().relation =
                             relation.as_str().strip_prefix(BASE).map(str::to_owned);
+                    }
+                }
+                part @ ("pred:value" | "pred:unit" | "pred:year" | "pred:date") => {
+                    let node = self.packed.entry(subject).or_default();
+                    match part {
+                        "pred:value" => node.value = Some(object.clone()),
+                        "pred:year" => node.year = Some(object.clone()),
+                        "pred:date" => node.date = Some(object.clone()),
+                        _ => node.unit = constant(object).map(|unit| unit.value().to_owned()),
                     }
                 }
                 _ => {}
@@ -173,21 +167,21 @@ impl Reader {
         }
     }
 
-    /// Variables over parts of values.
+    /// Records the variables that are bound to parts of values.
     fn name_parts(&mut self) {
         for (node, packed) in &self.packed {
             let unit = || packed.unit.clone().unwrap_or_default();
             let of = |part: &Option<TermPattern>| part.as_ref().and_then(name).map(str::to_owned);
             let named = [
-                of(&packed.value).map(|name| (name, Part::Amount(node.clone(), unit()))),
-                of(&packed.year).map(|name| (name, Part::Year(node.clone()))),
-                of(&packed.date).map(|name| (name, Part::Date(node.clone()))),
+                of(&packed.value).map(|name| (name, ValuePart::Amount(node.clone(), unit()))),
+                of(&packed.year).map(|name| (name, ValuePart::Year(node.clone()))),
+                of(&packed.date).map(|name| (name, ValuePart::Date(node.clone()))),
             ];
             self.parts.extend(named.into_iter().flatten());
         }
     }
 
-    /// The literal that a value node is, where the query fixes it.
+    /// The literal of a value node, if the query fixes it.
     fn fixed(&self, node: &TermPattern) -> Option<Literal> {
         let packed = self.packed.get(name(node)?)?;
         if let Some(value) = packed.value.as_ref().and_then(constant) {
@@ -223,7 +217,7 @@ impl Reader {
                     *value = self.expression(value);
                 }
             }
-            GraphPattern::Path { .. } => self.odd = Some("a property path".to_owned()),
+            GraphPattern::Path { .. } => self.unsupported = Some("a property path".to_owned()),
             _ => {}
         }
     }
@@ -240,22 +234,26 @@ impl Reader {
             match relation.as_str() {
                 "pred:value" | "pred:unit" | "pred:date" | "pred:fact_r" | "pred:fact_t" => {}
                 "pred:year" => {
-                    // A year that is given holds for all its dates; one that is compared is compared where that is said.
+                    // A given year covers all its dates. A year that is compared is handled in the
+                    // comparison.
                     if let (Some(node), Some(value)) = (subject, constant(&one.object)) {
                         match value.value().parse() {
                             Ok(year) => {
-                                let wanted = Wanted {
+                                let wanted = ValueConstraint {
                                     op: Op::Eq,
-                                    value: Constant::Year(year),
+                                    value: ProgramValue::Year(year),
                                 };
                                 conditions.push(wanted.condition(&Variable::new_unchecked(node)));
                             }
-                            Err(_) => self.odd = Some(format!("`{}` is no year", value.value())),
+                            Err(_) => {
+                                self.unsupported =
+                                    Some(format!("`{}` is not a year", value.value()));
+                            }
                         }
                     }
                 }
                 "pred:fact_h" => match subject.and_then(|subject| self.facts.get(subject)) {
-                    Some(Fact {
+                    Some(FactNode {
                         head: Some(head),
                         relation: Some(relation),
                         tail: Some(tail),
@@ -271,7 +269,9 @@ impl Reader {
                             self.end(tail),
                         ));
                     }
-                    _ => self.odd = Some("a fact without head, relation or tail".to_owned()),
+                    _ => {
+                        self.unsupported = Some("a fact without head, relation or tail".to_owned());
+                    }
                 },
                 "pred:name" => match &one.object {
                     TermPattern::Literal(name) => {
@@ -284,10 +284,10 @@ impl Reader {
                     _ => made.push(triple(one.subject.clone(), RDFS_LABEL, one.object.clone())),
                 },
                 "pred:instance_of" => {
-                    made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone()))
+                    made.push(triple(one.subject.clone(), INSTANCE_OF, one.object.clone()));
                 }
                 other => match other.strip_prefix(BASE) {
-                    None => self.odd = Some(format!("the predicate <{other}>")),
+                    None => self.unsupported = Some(format!("the predicate <{other}>")),
                     Some(key)
                         if subject.is_some_and(|subject| self.facts.contains_key(subject)) =>
                     {
@@ -297,7 +297,7 @@ impl Reader {
                             self.end(&one.object),
                         ));
                     }
-                    // The statement says it.
+                    // The statement already states it.
                     Some(key)
                         if self.facts.values().any(|fact| {
                             fact.relation.as_deref() == Some(key)
@@ -312,41 +312,23 @@ impl Reader {
                 },
             }
         }
-        filter(GraphPattern::Bgp { patterns: made }, conditions)
+        filter_all(GraphPattern::Bgp { patterns: made }, conditions)
     }
 
-    /// An expression over values instead of their parts.
+    /// An expression over whole values instead of their parts.
     fn expression(&self, expression: &Expression) -> Expression {
-        let pair =
-            |a: &Expression, b: &Expression| (Box::new(self.side(a, b)), Box::new(self.side(b, a)));
         match expression {
-            Expression::Equal(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::Equal(a, b)
+            Expression::Equal(a, b)
+            | Expression::Greater(a, b)
+            | Expression::GreaterOrEqual(a, b)
+            | Expression::Less(a, b)
+            | Expression::LessOrEqual(a, b) => map_parts(expression, &mut |side| {
+                let other = if side == a.as_ref() { b } else { a };
+                self.side(side, other)
+            }),
+            Expression::And(..) | Expression::Or(..) | Expression::Not(_) => {
+                map_parts(expression, &mut |part| self.expression(part))
             }
-            Expression::Greater(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::Greater(a, b)
-            }
-            Expression::GreaterOrEqual(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::GreaterOrEqual(a, b)
-            }
-            Expression::Less(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::Less(a, b)
-            }
-            Expression::LessOrEqual(a, b) => {
-                let (a, b) = pair(a, b);
-                Expression::LessOrEqual(a, b)
-            }
-            Expression::And(a, b) => {
-                Expression::And(Box::new(self.expression(a)), Box::new(self.expression(b)))
-            }
-            Expression::Or(a, b) => {
-                Expression::Or(Box::new(self.expression(a)), Box::new(self.expression(b)))
-            }
-            Expression::Not(a) => Expression::Not(Box::new(self.expression(a))),
             other => self.side(other, other),
         }
     }
@@ -359,14 +341,14 @@ impl Reader {
         };
         let whole = |node: &str| Expression::Variable(Variable::new_unchecked(node));
         match (side, part(side), part(other)) {
-            (_, Some(Part::Amount(node, _) | Part::Date(node)), _) => whole(node),
-            (_, Some(Part::Year(node)), _) => {
+            (_, Some(ValuePart::Amount(node, _) | ValuePart::Date(node)), _) => whole(node),
+            (_, Some(ValuePart::Year(node)), _) => {
                 Expression::FunctionCall(Function::Year, vec![whole(node)])
             }
-            (Expression::Literal(value), None, Some(Part::Amount(_, unit))) => {
+            (Expression::Literal(value), None, Some(ValuePart::Amount(_, unit))) => {
                 Expression::Literal(literal(&as_quantity(value, unit)))
             }
-            (Expression::Literal(value), None, Some(Part::Date(_))) => Expression::Literal(
+            (Expression::Literal(value), None, Some(ValuePart::Date(_))) => Expression::Literal(
                 date(value.value()).map_or_else(|| value.clone(), |date| literal(&date)),
             ),
             _ => side.clone(),

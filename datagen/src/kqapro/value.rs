@@ -1,4 +1,5 @@
-//! Values of KQA Pro's programs and queries: texts, quantities with units, years, dates, and what it means to compare with one.
+//! Values of KQA Pro's programs and queries (texts, quantities with units, years, dates), and how
+//! they are compared.
 
 use kg::Kg;
 use kg::kqapro::{date, quantity, text, year};
@@ -11,29 +12,29 @@ use crate::algebra::{compare, literal};
 
 /// A constant of a program or query.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Constant {
+pub(super) enum ProgramValue {
     /// A text, a quantity or a date: one literal of the graph.
     Literal(Literal),
-    /// A year, which holds its dates too.
+    /// A year, which covers its dates.
     Year(i64),
 }
 
-/// What an attribute or qualifier must be.
+/// The required value of an attribute or qualifier.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct ValueConstraint {
     pub op: Op,
-    pub value: Constant,
+    pub value: ProgramValue,
 }
 
-/// The end of an edge that must be so, and what has to hold of it.
-pub(super) type End = (TermPattern, Option<Expression>);
+/// The end of an edge with a required value, and the condition on it.
+pub(super) type EdgeEnd = (TermPattern, Option<Expression>);
 
-impl Wanted {
-    /// As the end of an edge, in a variable of this name if it is no plain constant.
-    pub(super) fn end(&self, name: &str) -> End {
+impl ValueConstraint {
+    /// The end of an edge; a variable with this name unless it is a constant.
+    pub(super) fn end(&self, name: &str) -> EdgeEnd {
         let variable = Variable::new_unchecked(name);
         match (&self.value, self.op) {
-            (Constant::Literal(value), Op::Eq) => (literal(value).into(), None),
+            (ProgramValue::Literal(value), Op::Eq) => (literal(value).into(), None),
             _ => {
                 let condition = self.condition(&variable);
                 (variable.into(), Some(condition))
@@ -41,12 +42,14 @@ impl Wanted {
         }
     }
 
-    /// What holds of a variable.
+    /// The condition on a variable.
     pub(super) fn condition(&self, variable: &Variable) -> Expression {
         let left = Expression::Variable(variable.clone());
         match &self.value {
-            Constant::Literal(value) => compare(left, self.op, Expression::Literal(literal(value))),
-            Constant::Year(value) => {
+            ProgramValue::Literal(value) => {
+                compare(left, self.op, Expression::Literal(literal(value)))
+            }
+            ProgramValue::Year(value) => {
                 let value = Literal::xsd(value.to_string(), "integer");
                 compare(
                     Expression::FunctionCall(Function::Year, vec![left]),
@@ -69,14 +72,15 @@ pub(super) fn quantity_of(value: &str) -> Option<Literal> {
 }
 
 /// A year or a date as programs write it.
-pub(super) fn time_of(value: &str) -> Option<Constant> {
+pub(super) fn time_of(value: &str) -> Option<ProgramValue> {
     date(value)
-        .map(Constant::Literal)
-        .or_else(|| value.parse().ok().map(Constant::Year))
+        .map(ProgramValue::Literal)
+        .or_else(|| value.parse().ok().map(ProgramValue::Year))
 }
 
-/// A constant whose type the program does not say: what the relation leads to in the graph, and without one what it looks like.
-pub(super) fn guess(kg: Option<&dyn Kg>, relation: &str, value: &str) -> Constant {
+/// A constant whose type the program does not say: the type that the relation has in the graph,
+/// otherwise the type that it looks like.
+pub(super) fn guess(kg: Option<&dyn Kg>, relation: &str, value: &str) -> ProgramValue {
     let plain = Literal::plain(text(value));
     let candidates = [
         Some(plain.clone()),
@@ -93,14 +97,14 @@ pub(super) fn guess(kg: Option<&dyn Kg>, relation: &str, value: &str) -> Constan
         };
         if let Some(found) = candidates.into_iter().flatten().find(leads) {
             return match value.parse() {
-                Ok(number) if found == year(number) => Constant::Year(number),
-                _ => Constant::Literal(found),
+                Ok(number) if found == year(number) => ProgramValue::Year(number),
+                _ => ProgramValue::Literal(found),
             };
         }
     }
     match (time_of(value), quantity_of(value)) {
         (Some(time), _) => time,
-        (None, Some(quantity)) => Constant::Literal(quantity),
-        (None, None) => Constant::Literal(plain),
+        (None, Some(quantity)) => ProgramValue::Literal(quantity),
+        (None, None) => ProgramValue::Literal(plain),
     }
 }

@@ -1,17 +1,21 @@
-//! Creak as the ODA study uses it: a JSON array of claims (`sentence`), each true or false (`label`), with `topic_entity`. There are no queries.
+//! Creak in the form that the ODA study uses: a JSON array of claims (`sentence`), each true or
+//! false (`label`), with `topic_entity`. There are no queries.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, read_records, topics};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 
 pub(super) struct Creak;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "creak",
     about: "Creak (Wikidata), claims to check",
     needs: "a JSON array of `sentence` and `label` (true or false), with `topic_entity`",
@@ -22,8 +26,8 @@ const FORMAT: Format = Format {
     queries: false,
 };
 
-impl Reader for Creak {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Creak {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -38,7 +42,7 @@ impl Reader for Creak {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut question)
     }
 }

@@ -1,17 +1,22 @@
-//! ComplexWebQuestions: the published JSON (`ID, question, sparql, …`) and arrays of `id, question, sparql, topic, gold`. Queries are in
-//! Virtuoso's dialect and name the topics in `?x != topic`, which drops them from the answer (rule R7).
-
-use std::path::{Path, PathBuf};
+//! ComplexWebQuestions: the published JSON (`ID, question, sparql, …`) and arrays of `id, question,
+//! sparql, topic, gold`. Queries are in Virtuoso's dialect and contain `?x != topic`, which
+//! excludes the topics from the answer (rule R7).
 
 use toolbox::exec::ExcludeWhen;
 
-use super::json::{Fields, read_array};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
-use crate::Error;
+use super::formats::SourceFormat;
+use super::json::{ArrayReader, Fields};
 
-pub(super) struct Cwq;
+pub(super) const CWQ: ArrayReader = ArrayReader {
+    format: &FORMAT,
+    fields: &FIELDS,
+    own: &["compositionality_type", "webqsp_ID", "machine_question"],
+    foreign: &[],
+    names: "ComplexWebQuestions_*.json",
+    is_one: |name| name.starts_with("complexwebquestions") && name.ends_with(".json"),
+};
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "cwq",
     about: "ComplexWebQuestions 1.1",
     needs: "a JSON array of `question` and `sparql`, with `ID`, `compositionality_type`, `answers`",
@@ -33,26 +38,3 @@ const FIELDS: Fields = Fields {
     kind: &["type", "compositionality_type"],
     exclude: ExcludeWhen::Answer,
 };
-
-impl Reader for Cwq {
-    fn format(&self) -> &'static Format {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        FIELDS.likeness(
-            sample,
-            &["compositionality_type", "webqsp_ID", "machine_question"],
-        )
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "ComplexWebQuestions_*.json", |name| {
-            name.starts_with("complexwebquestions") && name.ends_with(".json")
-        })
-    }
-
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_array(from.path, &FIELDS, each)
-    }
-}

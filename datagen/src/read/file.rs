@@ -1,5 +1,5 @@
-//! Reading question files, gzipped or not: whole where the format is one JSON value, line by line where it is not, and which files of a
-//! folder are meant.
+//! Files of questions, gzipped or not. A file is read whole if the format is a single JSON value,
+//! otherwise line by line. Also finds the files of a folder.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::{Error, limits};
 
-/// Opens a file, decompressing it if its first bytes say gzip.
+/// Opens a file, and decompresses it if it begins like gzip.
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, Error> {
     let io = Error::io(path);
     if path.is_dir() {
@@ -58,7 +58,7 @@ pub(super) fn text(path: &Path) -> Result<String, Error> {
         .unwrap_or(text))
 }
 
-/// The lines that are not blank, with their numbers from 1.
+/// The non-blank lines with their numbers from 1.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines()
         .enumerate()
@@ -66,7 +66,8 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
         .filter(|(_, line)| !line.trim().is_empty())
 }
 
-/// Hands over a file's lines that are not blank, with their numbers from 1, without ever holding more than one: for files of any size.
+/// Passes a file's non-blank lines to `each` with their numbers from 1, one at a time, so files may
+/// have any size.
 pub(super) fn each_line(
     path: &Path,
     each: &mut dyn FnMut(usize, &str) -> Result<(), Error>,
@@ -100,14 +101,14 @@ pub(super) fn each_line(
     Ok(())
 }
 
-/// The file of this name, or with `.gz`.
+/// The file with this name, or the same with `.gz`.
 pub(super) fn plain_or_gz(folder: &Path, name: &str) -> Option<PathBuf> {
     [folder.join(name), folder.join(format!("{name}.gz"))]
         .into_iter()
         .find(|path| path.is_file())
 }
 
-/// The name of a file without folders and extensions.
+/// The name of a file without folder and extensions.
 pub(super) fn stem(path: &Path) -> String {
     let name = path
         .file_name()
@@ -133,7 +134,8 @@ pub(super) fn entries(folder: &Path) -> Result<Vec<PathBuf>, Error> {
 /// Folders in which a published set keeps its files.
 const DATA_FOLDERS: [&str; 3] = ["data", "dataset", "questions"];
 
-/// The files meant by a path: the file itself, or of a folder (and its `data`, `dataset` or `questions`) those whose name `is_one`.
+/// The files at a path: the file itself, or the files of a folder (or its `data`, `dataset` or
+/// `questions`) whose name satisfies `is_one`.
 pub(super) fn of_set(
     path: &Path,
     names: &str,
@@ -154,7 +156,7 @@ pub(super) fn of_set(
                 .map(|name| name.to_string_lossy().to_ascii_lowercase())
                 .unwrap_or_default();
             let plain = name.strip_suffix(".gz").unwrap_or(&name);
-            // The same file with and without .gz is one file.
+            // The same file with and without .gz counts once.
             let twice = found.last().is_some_and(|last| {
                 last.file_name()
                     .is_some_and(|last| last.eq_ignore_ascii_case(plain))
@@ -169,6 +171,6 @@ pub(super) fn of_set(
     }
     Err(Error::file(
         path,
-        format!("this folder holds none of {names} (each also .gz); give the file itself"),
+        format!("this folder has no {names} (or .gz); give the file itself"),
     ))
 }

@@ -1,35 +1,32 @@
-//! What each format is, in one table: the list of `datagen formats`, docs/formats.md and the messages about files of the wrong kind.
+//! The description of a format, for `datagen formats`, docs/formats.md and error messages.
 
-use std::fmt::Write;
-
-use super::{ReadOptions, readers};
-
-/// What a reader reads.
+/// A format of question files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct SourceFormat {
     /// The name before `=` in a source.
     pub name: &'static str,
-    /// The set.
+    /// The data set.
     pub about: &'static str,
-    /// What a file must be, for a message: "a JSON array of records with `question`".
+    /// What a file must contain, for messages: "a JSON array of records with `question`".
     pub needs: &'static str,
-    /// The files of the set's folder that are read.
+    /// The files that are read from the set's folder.
     pub folder: &'static str,
-    /// A record, shortened to a line.
+    /// A record, shortened to one line.
     pub example: &'static str,
-    /// Names and meanings of what may stand behind `:` in a source.
+    /// Names and meanings of the options after `:` in a source.
     pub options: &'static [(&'static str, &'static str)],
-    /// Options that give the same questions by another front end, to be compared with the one without option.
+    /// Options that read the same questions with another front end, to compare with the default
+    /// one.
     pub fronts: &'static [&'static str],
     /// Whether the set has gold queries; without them it is for evaluation only.
     pub queries: bool,
 }
 
-/// The name of an option that stands for any language.
+/// The option name that accepts any language.
 pub(super) const LANGUAGE: &str = "LANG";
 
-impl Format {
-    /// Whether the format has an option of this name.
+impl SourceFormat {
+    /// Whether the format has this option.
     #[must_use]
     pub fn takes(&self, option: &str) -> bool {
         let language = || {
@@ -43,7 +40,7 @@ impl Format {
             .any(|(name, _)| *name == option || *name == LANGUAGE && language())
     }
 
-    /// The options in words.
+    /// The options as text.
     #[must_use]
     pub fn option_list(&self) -> String {
         match self.options {
@@ -60,44 +57,4 @@ impl Format {
             }
         }
     }
-}
-
-/// The page docs/formats.md.
-#[must_use]
-pub fn page() -> String {
-    let mut page = String::from(
-        "# Formats of questions\n\nMade from the table of the readers (`kgagent datagen formats`); a test keeps it fresh.\n\n\
-         A source is `FORMAT=PATH` or `FORMAT:OPTION=PATH`. PATH is a file or the set's folder as published; every file may be gzipped. `#train` or\n\
-         `#heldout` behind the path takes that part of a fixed 90 / 10 split. A folder stands for all the splits it holds; name a file for one of\n\
-         them. A file of the wrong kind is an error that says which kind it looks like; a single odd record is a question that is refused with its\n\
-         reason.\n\n| format | set | option | gold query |\n|---|---|---|---|\n",
-    );
-    let all = readers(&ReadOptions::default());
-    // Writing to a string cannot fail.
-    for format in all.iter().map(|reader| reader.format()) {
-        let options = format
-            .options
-            .iter()
-            .map(|(name, about)| format!("`:{name}` {about}"))
-            .collect::<Vec<_>>()
-            .join("; ");
-        let queries = if format.queries {
-            "yes"
-        } else {
-            "no: for `eval` only"
-        };
-        let _ = writeln!(
-            page,
-            "| [`{}`](#{}) | {} | {options} | {queries} |",
-            format.name, format.name, format.about
-        );
-    }
-    for format in all.iter().map(|reader| reader.format()) {
-        let _ = write!(
-            page,
-            "\n## {}\n\n{}: {}. In a folder: {}.\n\n```\n{}\n```\n",
-            format.name, format.about, format.needs, format.folder, format.example
-        );
-    }
-    page
 }

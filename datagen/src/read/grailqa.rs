@@ -1,4 +1,5 @@
-//! GrailQA: a JSON array with `qid, question, sparql_query, level`, and the same meaning twice more as `s_expression` and `graph_query`.
+//! GrailQA: a JSON array with `qid, question, sparql_query, level`, and the same meaning also as
+//! `s_expression` and `graph_query`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +7,18 @@ use kg::spargebra::Query;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{Fields, question, read_records};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion};
 use crate::sexpr::{graph_query, sexpr};
 use crate::{Error, Refusal};
 
 pub(super) struct GrailQa;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "grailqa",
     about: "GrailQA 1.0",
     needs: "a JSON array of `question` and `sparql_query`, with `qid`, `s_expression`, `graph_query`, `level`",
@@ -40,8 +44,8 @@ const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Answer,
 };
 
-impl Reader for GrailQa {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for GrailQa {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -62,7 +66,7 @@ impl Reader for GrailQa {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(
             from.path,
             None,
@@ -71,7 +75,7 @@ impl Reader for GrailQa {
             &mut |record, number| {
                 let query = match from.option {
                     Some("sexpr") => from_field(record, "s_expression", |value| {
-                        sexpr(value.as_str().ok_or("`s_expression` is no text")?)
+                        sexpr(value.as_str().ok_or("`s_expression` is not a text")?)
                             .map_err(|error| error.to_string())
                     }),
                     Some("graph") => from_field(record, "graph_query", graph_query),
@@ -86,7 +90,7 @@ impl Reader for GrailQa {
     }
 }
 
-/// The query that a field other than the SPARQL says.
+/// The query of a field other than the SPARQL.
 fn from_field(
     record: &Value,
     name: &str,

@@ -1,17 +1,21 @@
-//! What the JSON formats have in common: records in an array, or in a list of an object, whose fields go by different names.
+//! Common parts of the JSON formats: records in an array, or in a list inside an object, with
+//! fields of various names.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
-use super::{Each, Likeness, Sample, file};
+use super::file;
+use super::formats::SourceFormat;
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
-/// The names of a format's fields; of several names the first that a record has counts.
+/// The names of a format's fields. Of several names, the first that a record has counts.
 pub(super) struct Fields {
     pub format: &'static str,
     pub id: &'static [&'static str],
@@ -24,23 +28,45 @@ pub(super) struct Fields {
     pub exclude: ExcludeWhen,
 }
 
-impl Fields {
-    /// How sure these fields make it that an array is of this format, of which `own` are fields that no other has.
-    pub(super) fn likeness(&self, sample: &Sample, own: &[&str]) -> Likeness {
-        let needed = sample.array_of(&[self.question, self.sparql]);
-        Likeness::of(needed, needed && own.iter().any(|field| sample.has(field)))
+/// Reads a format that is a JSON array of records with known fields.
+pub(super) struct ArrayReader {
+    pub format: &'static SourceFormat,
+    pub fields: &'static Fields,
+    /// Fields that only this format has.
+    pub own: &'static [&'static str],
+    /// Fields that this format never has.
+    pub foreign: &'static [&'static str],
+    /// The file names in a published folder, for messages.
+    pub names: &'static str,
+    pub is_one: fn(&str) -> bool,
+}
+
+impl QuestionReader for ArrayReader {
+    fn format(&self) -> &'static SourceFormat {
+        self.format
+    }
+
+    fn likeness(&self, sample: &Sample) -> Likeness {
+        let needed = sample.array_of(&[self.fields.question, self.fields.sparql]);
+        let has = |fields: &[&str]| fields.iter().any(|field| sample.has(field));
+        Likeness::of(needed, needed && has(self.own) && !has(self.foreign))
+    }
+
+    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
+        file::of_set(path, self.names, self.is_one)
+    }
+
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        let format = self.format.name;
+        read_records(from.path, None, format, each, &mut |record, number| {
+            question(record, self.fields, number)
+        })
     }
 }
 
-/// Reads a JSON array of records.
-pub(super) fn read_array(path: &Path, fields: &Fields, each: &mut Each<'_>) -> Result<(), Error> {
-    read_records(path, None, fields.format, each, &mut |record, number| {
-        question(record, fields, number)
-    })
-}
-
-/// Reads the records of a JSON array, or of the list `wrapper` of an object, one at a time. A record that `make` cannot use is refused later;
-/// if the first one is, the whole file is of another kind.
+/// Reads the records of a JSON array, or of the list `wrapper` inside an object, one at a time. A
+/// record that `make` rejects is refused later; if the first one is rejected, the whole file is in
+/// another format.
 pub(super) fn read_records(
     path: &Path,
     wrapper: Option<&'static str>,
@@ -78,7 +104,8 @@ pub(super) fn read_records(
     }
 }
 
-/// Walks to the list of records and hands them over one by one, so that a large file is never held as a tree.
+/// Finds the list of records and passes them on one by one, so that a large file is never held as a
+/// tree.
 struct Visit<'v> {
     wrapper: Option<&'static str>,
     number: usize,
@@ -127,7 +154,7 @@ impl<'de> Visitor<'de> for &mut Visit<'_> {
     }
 }
 
-/// The list behind the wrapper's name.
+/// The list in the wrapper field.
 struct List<'l, 'v>(&'l mut Visit<'v>);
 
 impl<'de> serde::de::DeserializeSeed<'de> for List<'_, '_> {
@@ -138,7 +165,7 @@ impl<'de> serde::de::DeserializeSeed<'de> for List<'_, '_> {
     }
 }
 
-/// A record that is not in its format: read, and refused later.
+/// A record that is not in its format; it is refused later.
 pub(super) fn bad(format: &str, number: usize, message: &str) -> GoldQuestion {
     GoldQuestion {
         query: GoldQuery::Missing(Refusal::BadRecord, message.to_owned()),
@@ -146,7 +173,7 @@ pub(super) fn bad(format: &str, number: usize, message: &str) -> GoldQuestion {
     }
 }
 
-/// A question about which nothing is known yet.
+/// A question of which only the id is known.
 pub(super) fn blank(format: &str, id: String) -> GoldQuestion {
     GoldQuestion {
         id,
@@ -162,7 +189,7 @@ pub(super) fn blank(format: &str, id: String) -> GoldQuestion {
     }
 }
 
-/// The first field of these names that is there and not null.
+/// The first of these fields that exists and is not null.
 pub(super) fn get<'r>(record: &'r Value, names: &[&str]) -> Option<&'r Value> {
     names
         .iter()
@@ -170,12 +197,12 @@ pub(super) fn get<'r>(record: &'r Value, names: &[&str]) -> Option<&'r Value> {
         .find(|value| !value.is_null())
 }
 
-/// Says that one of these fields is missing.
+/// The message that one of these fields is missing.
 pub(super) fn missing(names: &[&str]) -> String {
     format!("`{}` is missing", names.join("` or `"))
 }
 
-/// A query text, or that there is none.
+/// A query text, or a note that the field is empty.
 pub(super) fn query_text(text: Option<&Value>, field: &str) -> GoldQuery {
     match text.and_then(Value::as_str).map(str::trim) {
         Some(text) if !text.is_empty() => GoldQuery::Text(text.to_owned()),
@@ -183,7 +210,7 @@ pub(super) fn query_text(text: Option<&Value>, field: &str) -> GoldQuery {
     }
 }
 
-/// One record; the error says what it lacks.
+/// Reads one record; the error names what is missing.
 pub(super) fn question(
     record: &Value,
     fields: &Fields,
@@ -242,7 +269,8 @@ pub(super) fn topics(value: &Value) -> Vec<Topic> {
     }
 }
 
-/// Answers in the forms that occur: a text, a number, a list of them, `{id: label}`, or objects with one of the known keys.
+/// Answers in all forms that occur: a text, a number, a list of them, `{id: label}`, or objects
+/// with one of the known keys.
 pub(super) fn texts(value: &Value) -> Vec<String> {
     const KEYS: [&str; 5] = [
         "answer",

@@ -1,7 +1,9 @@
-//! Our own format: one question a line, `{"id", "question", "sparql", "topic": {id: label}, "answers"?, "shape"?, "exclude"?}`, or a JSON array of
-//! the same. Topics that the query rules out with `!=` are dropped from answers that hold something else, or where `exclude` says (`never`,
-//! `answer`, `others`, `every-step`). A record without `sparql` (or with a null or empty one) but with `answers` is for evaluation only. Lines are read one at a time, so the
-//! file may be of any size.
+//! Our own format: one question per line, `{"id", "question", "sparql", "topic": {id: label},
+//! "answers"?, "shape"?, "exclude"?}`, or a JSON array of the same. Topics that the query excludes
+//! with `!=` are dropped from answers that contain anything else, or as `exclude` says (`never`,
+//! `answer`, `others`, `every-step`). A record with `answers` but without `sparql` (or with a null
+//! or empty one) is for evaluation only. Lines are read one at a time, so the file may have any
+//! size.
 
 use std::path::{Path, PathBuf};
 
@@ -9,14 +11,17 @@ use serde::Deserialize;
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{Fields, bad, get, question, read_records};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 
 pub(super) struct Jsonl;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "jsonl",
     about: "questions of one's own",
     needs: "JSON Lines (or a JSON array) of `question` with `sparql` or `answers`, and optionally `id`, `topic`, `hops`, `shape`, `exclude`",
@@ -39,16 +44,16 @@ pub(super) const FIELDS: Fields = Fields {
     exclude: ExcludeWhen::Others,
 };
 
-impl Reader for Jsonl {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Jsonl {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let needed = sample.has_each(&[&["question"], &["sparql", "answers"]]);
         Likeness::of(
-            needed && sample.form == Form::Array,
-            needed && sample.form == Form::Lines,
+            needed && sample.form == SampleForm::Array,
+            needed && sample.form == SampleForm::Lines,
         )
     }
 
@@ -56,8 +61,8 @@ impl Reader for Jsonl {
         file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        if Sample::read(from.path)?.form == Form::Array {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+        if Sample::read(from.path)?.form == SampleForm::Array {
             return read_records(from.path, None, FIELDS.format, each, &mut record);
         }
         let mut any = false;
@@ -73,9 +78,9 @@ impl Reader for Jsonl {
     }
 }
 
-/// A record with a query, or with answers alone.
+/// A record with a query, or with answers only.
 fn record(value: &Value, number: usize) -> Result<GoldQuestion, String> {
-    // Tables written as JSON have every field in every record, null or empty where there is nothing to say.
+    // Tables exported as JSON have every field in every record, null or empty if unused.
     let no_query = get(value, FIELDS.sparql)
         .is_none_or(|query| query.as_str().is_some_and(|text| text.trim().is_empty()));
     let mut made = if no_query && get(value, FIELDS.answers).is_some() {

@@ -1,19 +1,23 @@
-//! KQA Pro: a JSON array with `question`, `sparql`, `program`, `choices` and `answer`, over the graph of its `kb.json`.
+//! KQA Pro: a JSON array with `question`, `sparql`, `program`, `choices` and `answer`, over the
+//! graph of its `kb.json`.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, read_records};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::kqapro;
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
 pub(super) struct KqaPro;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "kqapro",
     about: "KQA Pro (a part of Wikidata)",
     needs: "a JSON array of `question` with `sparql` and `program`, and `choices`, `answer`",
@@ -24,8 +28,8 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for KqaPro {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for KqaPro {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -40,7 +44,7 @@ impl Reader for KqaPro {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let stem = file::stem(from.path);
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             question(record, from, format!("{stem}-{number}"))
@@ -48,7 +52,7 @@ impl Reader for KqaPro {
     }
 }
 
-fn question(record: &Value, from: &Request<'_>, id: String) -> Result<GoldQuestion, String> {
+fn question(record: &Value, from: &ReadRequest<'_>, id: String) -> Result<GoldQuestion, String> {
     let wording = record
         .get("question")
         .and_then(Value::as_str)

@@ -1,16 +1,25 @@
-//! LC-QuAD 1: a JSON array with `_id, corrected_question, sparql_query`, or the same with `id, question, sparql`.
-
-use std::path::{Path, PathBuf};
+//! LC-QuAD 1: a JSON array with `_id, corrected_question, sparql_query`, or the same with `id,
+//! question, sparql`.
 
 use toolbox::exec::ExcludeWhen;
 
-use super::json::{Fields, read_array};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
-use crate::Error;
+use super::formats::SourceFormat;
+use super::json::{ArrayReader, Fields};
 
-pub(super) struct LcQuad1;
+pub(super) const LCQUAD1: ArrayReader = ArrayReader {
+    format: &FORMAT,
+    fields: &FIELDS,
+    own: &[
+        "corrected_question",
+        "intermediary_question",
+        "sparql_template_id",
+    ],
+    foreign: &[],
+    names: "train-data.json, test-data.json",
+    is_one: |name| matches!(name, "train-data.json" | "test-data.json"),
+};
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "lcquad1",
     about: "LC-QuAD 1 (DBpedia)",
     needs: "a JSON array of `corrected_question` and `sparql_query`",
@@ -32,30 +41,3 @@ const FIELDS: Fields = Fields {
     kind: &["sparql_template_id"],
     exclude: ExcludeWhen::Answer,
 };
-
-impl Reader for LcQuad1 {
-    fn format(&self) -> &'static Format {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        FIELDS.likeness(
-            sample,
-            &[
-                "corrected_question",
-                "intermediary_question",
-                "sparql_template_id",
-            ],
-        )
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "train-data.json, test-data.json", |name| {
-            matches!(name, "train-data.json" | "test-data.json")
-        })
-    }
-
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_array(from.path, &FIELDS, each)
-    }
-}

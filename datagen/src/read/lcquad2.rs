@@ -1,19 +1,23 @@
-//! LC-QuAD 2: a JSON array with three wordings (`question`, `NNQT_question`, `paraphrased_question`) and two queries (`sparql_wikidata`,
-//! `sparql_dbpedia18`). `question` is null or `n/a` here and there; then the next wording stands for it.
+//! LC-QuAD 2: a JSON array with three wordings (`question`, `NNQT_question`,
+//! `paraphrased_question`) and two queries (`sparql_wikidata`, `sparql_dbpedia18`). If `question`
+//! is null or `n/a`, the next wording is used.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::Error;
 use crate::question::GoldQuestion;
 
 pub(super) struct LcQuad2;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "lcquad2",
     about: "LC-QuAD 2 (Wikidata, DBpedia 2018)",
     needs: "a JSON array of `question`, `NNQT_question` or `paraphrased_question` with `sparql_wikidata` or `sparql_dbpedia18`",
@@ -31,8 +35,8 @@ const FORMAT: Format = Format {
 const WORDINGS: [&str; 3] = ["question", "paraphrased_question", "NNQT_question"];
 const QUERIES: [&str; 2] = ["sparql_wikidata", "sparql_dbpedia18"];
 
-impl Reader for LcQuad2 {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for LcQuad2 {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -47,7 +51,7 @@ impl Reader for LcQuad2 {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             question(record, number, from.option)
         })

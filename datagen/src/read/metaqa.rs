@@ -1,35 +1,39 @@
-//! MetaQA: `question with [topic]<TAB>answer|answer`, and one question type a line in a second file. The type is the path: from the topic
-//! along it, never coming back to the topic (the set's own convention; without it 2-hop questions are met at 62 %).
+//! MetaQA: `question with [topic]<TAB>answer|answer`, and one question type per line in a second
+//! file. The type is a path from the topic that never returns to the topic. This is the set's own
+//! convention; without it 62 % of 2-hop questions have the published answers.
 
 use std::path::{Path, PathBuf};
 
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::path::{Hop, query};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
 pub(super) struct MetaQa;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "metaqa",
     about: "MetaQA (films), 1 to 3 hops",
-    needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types beside it",
-    folder: "N-hop/vanilla/qa_SPLIT.txt with N-hop/qa_SPLIT_qtype.txt; one N-hop folder is taken as well",
+    needs: "lines of `question with [topic]<TAB>answer|answer`, with a file of question types next to it",
+    folder: "N-hop/vanilla/qa_SPLIT.txt with N-hop/qa_SPLIT_qtype.txt; a single N-hop folder also works",
     example: "who directed [Kismet Road]\tMira Sol|Ivo Sol",
     options: &[],
     fronts: &[],
     queries: true,
 };
 
-impl Reader for MetaQa {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for MetaQa {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let is_one = sample.form == Form::Text
+        let is_one = sample.form == SampleForm::Text
             && sample
                 .line
                 .split_once('\t')
@@ -41,13 +45,13 @@ impl Reader for MetaQa {
         files(path)
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_part(&questions_file(from.path)?, from, each)
     }
 }
 
-/// One file of questions with its file of types.
-struct Questions {
+/// A file of questions with its file of types.
+struct QuestionFiles {
     qa: PathBuf,
     types: PathBuf,
     /// `2-hop-dev`
@@ -90,7 +94,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(found)
 }
 
-fn questions_file(qa: &Path) -> Result<Questions, Error> {
+fn questions_file(qa: &Path) -> Result<QuestionFiles, Error> {
     let stem = file::stem(qa);
     let near = qa.parent().unwrap_or(Path::new("."));
     let above = near.parent().unwrap_or(Path::new("."));
@@ -100,7 +104,7 @@ fn questions_file(qa: &Path) -> Result<Questions, Error> {
         Error::file(
             qa,
             format!(
-                "its question types are missing: {} (or .gz) is not there",
+                "its question types are missing: there is no {} (or .gz)",
                 above.join(&name).display()
             ),
         )
@@ -115,14 +119,18 @@ fn questions_file(qa: &Path) -> Result<Questions, Error> {
         .find(|name| name.ends_with("-hop"));
     let split = stem.strip_prefix("qa_").unwrap_or(&stem);
     let name = hop.map_or_else(|| split.to_owned(), |hop| format!("{hop}-{split}"));
-    Ok(Questions {
+    Ok(QuestionFiles {
         qa: qa.to_owned(),
         types,
         name,
     })
 }
 
-fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+fn read_part(
+    part: &QuestionFiles,
+    from: &ReadRequest<'_>,
+    each: &mut Each<'_>,
+) -> Result<(), Error> {
     let text = file::text(&part.qa)?;
     let types = file::text(&part.types)?;
     let types: Vec<&str> = file::lines(&types).map(|(_, line)| line.trim()).collect();
@@ -168,7 +176,7 @@ fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Resul
                 }
             }
             None => {
-                let message = format!("`{kind}` is no path of MetaQA's entity types");
+                let message = format!("`{kind}` is not a path of MetaQA's entity types");
                 record(
                     part,
                     number,
@@ -193,7 +201,7 @@ fn read_part(part: &Questions, from: &Request<'_>, each: &mut Each<'_>) -> Resul
 }
 
 fn record(
-    part: &Questions,
+    part: &QuestionFiles,
     number: usize,
     question: &str,
     topics: Vec<Topic>,
@@ -222,7 +230,8 @@ fn topic_of(question: &str) -> Option<&str> {
         .filter(|topic| !topic.is_empty())
 }
 
-/// The path that a question type names: `movie_to_director_to_movie`. Every relation leads from a film to one of its attributes.
+/// The path of a question type such as `movie_to_director_to_movie`. Every relation leads from a
+/// film to one of its attributes.
 fn hops(kind: &str) -> Option<Vec<Hop<'static>>> {
     let stations: Vec<&str> = kind.split("_to_").collect();
     let hop = |pair: &[&str]| match pair {

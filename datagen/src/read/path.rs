@@ -1,20 +1,24 @@
-//! Paths of plain-text sets as algebra: `SELECT DISTINCT ?xN { topic r1 ?x1 . ?x1 r2 ?x2 … }`, and their names as terms.
+//! Paths of plain-text sets as algebra: `SELECT DISTINCT ?xN { topic r1 ?x1 . ?x1 r2 ?x2 … }`, and
+//! their names as terms.
 
 use std::fmt::Write;
 
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{Expression, GraphPattern};
+use kg::spargebra::algebra::GraphPattern;
 use kg::spargebra::term::{NamedNode, NamedNodePattern, TermPattern, TriplePattern, Variable};
 use kg::term::Term;
 use kg::{Kg, TEXT_NAMESPACE};
 
-/// One step of a path: a relation, walked from head to tail or against it.
+use crate::algebra::{differs, distinct_values, filter_all, select};
+
+/// One step of a path: a relation, followed from head to tail or in reverse.
 pub(super) struct Hop<'a> {
     pub relation: &'a str,
     pub forward: bool,
 }
 
-/// The IRI of a name of a plain-text set: the graph's own node of that name, or what the loader of plain-text graphs makes of it.
+/// The IRI of a name in a plain-text set: the graph's node with that name, or the IRI that the
+/// loader of plain-text graphs gives it.
 pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
     let own = text_iri(name);
     let found = kg.and_then(|kg| {
@@ -29,7 +33,8 @@ pub(super) fn iri(kg: Option<&dyn Kg>, name: &str) -> NamedNode {
     NamedNode::new_unchecked(found.unwrap_or(own))
 }
 
-/// The namespace of text nodes, then the text, percent-encoded but for RFC 3986's unreserved characters.
+/// The namespace of text nodes, then the text, percent-encoded except for RFC 3986's unreserved
+/// characters.
 fn text_iri(text: &str) -> String {
     let mut iri = TEXT_NAMESPACE.to_owned();
     for &byte in text.as_bytes() {
@@ -43,11 +48,12 @@ fn text_iri(text: &str) -> String {
     iri
 }
 
-/// The query of one or more paths that end in the same variable. With `apart`, no variable may be the path's topic.
+/// The query of one or more paths that end in the same variable. With `apart`, no variable may
+/// equal the path's topic.
 pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: bool) -> Query {
     let answer = Variable::new_unchecked("x");
     let mut patterns = Vec::new();
-    let mut filter: Option<Expression> = None;
+    let mut differences = Vec::new();
     for (number, (topic, hops)) in paths.iter().enumerate() {
         let topic = iri(kg, topic);
         let mut at = TermPattern::NamedNode(topic.clone());
@@ -69,37 +75,14 @@ pub(super) fn query(kg: Option<&dyn Kg>, paths: &[(&str, Vec<Hop<'_>>)], apart: 
                 object,
             });
             if apart {
-                let equal = Expression::Equal(
-                    Box::new(Expression::Variable(variable)),
-                    Box::new(Expression::NamedNode(topic.clone())),
-                );
-                let differs = Expression::Not(Box::new(equal));
-                filter = Some(match filter {
-                    None => differs,
-                    Some(before) => Expression::And(Box::new(before), Box::new(differs)),
-                });
+                let topic = topic.clone().into();
+                differences.push(differs(variable.into(), topic));
             }
             at = next;
         }
     }
-    let mut inner = GraphPattern::Bgp { patterns };
-    if let Some(expr) = filter {
-        inner = GraphPattern::Filter {
-            expr,
-            inner: Box::new(inner),
-        };
-    }
-    let project = GraphPattern::Project {
-        inner: Box::new(inner),
-        variables: vec![answer],
-    };
-    Query::Select {
-        dataset: None,
-        pattern: GraphPattern::Distinct {
-            inner: Box::new(project),
-        },
-        base_iri: None,
-    }
+    let inner = filter_all(GraphPattern::Bgp { patterns }, differences);
+    select(distinct_values(inner, answer))
 }
 
 #[cfg(test)]

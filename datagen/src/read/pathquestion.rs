@@ -1,13 +1,17 @@
-//! PathQuestion (PQ, PQL) and WorldCup2014: `question<TAB>answer(answer/answer/)<TAB>head#relation#mid#relation#tail#<end>#tail`. The gold path
-//! is the query; two paths joined by `*` end in the same answer.
+//! PathQuestion (PQ, PQL) and WorldCup2014:
+//! `question<TAB>answer(answer/answer/)<TAB>head#relation#mid#relation#tail#<end>#tail`. The gold
+//! path is the query; two paths joined by `*` end in the same answer.
 
 use std::path::{Path, PathBuf};
 
 use kg::Kg;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::path::{Hop, query};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, Refusal};
 
@@ -15,10 +19,10 @@ pub(super) struct PathQuestion;
 
 const SHAPE: &str = "not `question<TAB>answer(answer/…)<TAB>head#relation#tail`";
 
-/// Ends a path; what follows repeats the answer.
+/// Ends a path; the answer follows again.
 const END: &str = "<end>";
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "pathquestion",
     about: "PathQuestion, PathQuestion-Large, WorldCup2014",
     needs: "lines of `question<TAB>answer(answer/…)<TAB>head#relation#tail`",
@@ -29,8 +33,8 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for PathQuestion {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for PathQuestion {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -41,8 +45,8 @@ impl Reader for PathQuestion {
             .nth(2)
             .is_some_and(|path| path.matches('#').count() >= 2);
         Likeness::of(
-            sample.form == Form::Text && path,
-            sample.form == Form::Text && path,
+            sample.form == SampleForm::Text && path,
+            sample.form == SampleForm::Text && path,
         )
     }
 
@@ -56,7 +60,7 @@ impl Reader for PathQuestion {
         file::of_set(path, "PQ-*.txt, PQL-*.txt, WC-*.txt", is_one)
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let stem = file::stem(from.path);
         let mut any = false;
         file::each_line(from.path, &mut |number, line| {
@@ -122,7 +126,7 @@ fn parse(line: &str, kg: Option<&dyn Kg>) -> Option<GoldQuestion> {
         ));
     }
     let answers = match fields.get(3) {
-        // WorldCup2014 lists all answers in a column of their own.
+        // WorldCup2014 lists all answers in a separate column.
         Some(all) => all.trim_end_matches('/'),
         None => answer
             .strip_prefix(tail)?

@@ -1,20 +1,24 @@
-//! QALD-JSON (QALD 1–10, QALD-9-plus, YAGO-QA): `{"questions": [{id, question: [{language, string}], query: {sparql}, answers: [SPARQL results]}]}`.
+//! QALD-JSON (QALD 1–10, QALD-9-plus, YAGO-QA): `{"questions": [{id, question: [{language,
+//! string}], query: {sparql}, answers: [SPARQL results]}]}`.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
 use super::formats::LANGUAGE;
+use super::formats::SourceFormat;
 use super::json::{blank, plain, query_text, read_records};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 use crate::refusal::Refusal;
 
 pub(super) struct Qald;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "qald",
     about: "QALD-JSON: QALD 1 to 10, QALD-9-plus, YAGO-QA",
     needs: "a JSON object with a list `questions` of `question` (wordings by language) and `query`",
@@ -28,14 +32,14 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for Qald {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Qald {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let questions =
-            sample.form == Form::Object && sample.wrapper.as_deref() == Some("questions");
+            sample.form == SampleForm::Object && sample.wrapper.as_deref() == Some("questions");
         Likeness::of(questions, questions && sample.has("question"))
     }
 
@@ -51,7 +55,7 @@ impl Reader for Qald {
         match (of("wikidata.json"), of("dbpedia.json")) {
             (Some(a), Some(b)) => {
                 let message = format!(
-                    "this folder holds queries for two graphs; give {} or {}",
+                    "this folder has queries for two graphs; give {} or {}",
                     a.display(),
                     b.display()
                 );
@@ -61,7 +65,7 @@ impl Reader for Qald {
         }
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(
             from.path,
             Some("questions"),
@@ -76,7 +80,7 @@ fn question(record: &Value, number: usize, language: Option<&str>) -> Result<Gol
     let wordings = record
         .get("question")
         .and_then(Value::as_array)
-        .ok_or("`question` is no list of wordings")?;
+        .ok_or("`question` is not a list of wordings")?;
     let in_language = |language: Option<&str>| {
         let fits = |wording: &&Value| {
             let own = wording.get("language").and_then(Value::as_str);

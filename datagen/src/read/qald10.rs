@@ -1,16 +1,21 @@
-//! QALD-10 as the ToG and ODA studies use it: a JSON array with `question, sparql, topic_entity {id: label}, answer {id: label}`.
-
-use std::path::{Path, PathBuf};
+//! QALD-10 in the form that the ToG and ODA studies use: a JSON array with `question, sparql,
+//! topic_entity {id: label}, answer {id: label}`.
 
 use toolbox::exec::ExcludeWhen;
 
-use super::json::{Fields, read_array};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
-use crate::Error;
+use super::formats::SourceFormat;
+use super::json::{ArrayReader, Fields};
 
-pub(super) struct Qald10;
+pub(super) const QALD10: ArrayReader = ArrayReader {
+    format: &FORMAT,
+    fields: &FIELDS,
+    own: &["topic_entity"],
+    foreign: &["compositionality_type", "qid"],
+    names: "qald_10*.json",
+    is_one: |name| name.starts_with("qald_10") && name.ends_with(".json"),
+};
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "qald10",
     about: "QALD-10 in the form that ToG and ODA use",
     needs: "a JSON array of `question`, `sparql` and `topic_entity`, with `answer`",
@@ -32,30 +37,3 @@ const FIELDS: Fields = Fields {
     kind: &[],
     exclude: ExcludeWhen::Answer,
 };
-
-impl Reader for Qald10 {
-    fn format(&self) -> &'static Format {
-        &FORMAT
-    }
-
-    fn likeness(&self, sample: &Sample) -> Likeness {
-        let own = !sample.has("compositionality_type")
-            && !sample.has("qid")
-            && sample.has("topic_entity");
-        if own {
-            FIELDS.likeness(sample, &["topic_entity"])
-        } else {
-            FIELDS.likeness(sample, &[])
-        }
-    }
-
-    fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        file::of_set(path, "qald_10*.json", |name| {
-            name.starts_with("qald_10") && name.ends_with(".json")
-        })
-    }
-
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
-        read_array(from.path, &FIELDS, each)
-    }
-}

@@ -1,4 +1,4 @@
-//! What a file of questions looks like from its beginning: enough for every reader to say whether the file is of its kind.
+//! The beginning of a question file: enough for every reader to recognise its format.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 use super::file;
 use crate::{Error, limits};
 
-/// How a file is laid out.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum SampleForm {
     /// A JSON array of records.
     Array,
     /// A JSON object; [`Sample::wrapper`] names the field with its list of records, if it has one.
     Object,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Lines,
     /// Anything else.
     Text,
@@ -27,31 +27,32 @@ pub enum Form {
 /// The beginning of a file.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// How the file is laid out.
-    pub form: Form,
-    /// The field of a JSON object that holds the list of records.
+    /// The layout.
+    pub form: SampleForm,
+    /// The field of a JSON object that contains the list of records.
     pub wrapper: Option<String>,
-    /// The first record of a JSON file, if that is an object.
+    /// The first record of a JSON file, if it is an object.
     pub record: Option<Map<String, Value>>,
-    /// The first line that is not blank.
+    /// The first non-blank line.
     pub line: String,
-    /// Line and reason where the JSON breaks before its first record.
+    /// Line and reason if the JSON breaks before its first record.
     pub broken: Option<(usize, String)>,
 }
 
-/// How sure a reader is that a file is of its kind.
+/// How likely a file is in a reader's format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Likeness {
-    /// It is not: what the format needs is not there.
+    /// Something that the format needs is missing.
     No,
-    /// It has what the format needs, and other formats could say the same.
+    /// It has what the format needs; another format may fit too.
     Could,
-    /// It has what only this format has.
+    /// It has something that only this format has.
     Sure,
 }
 
 impl Likeness {
-    /// The likeness of a file that may have what the format needs, and may have what only this format has.
+    /// The likeness of a file, from whether it has what the format needs and something that only
+    /// this format has.
     pub(super) fn of(needed: bool, own: bool) -> Self {
         match (needed, own) {
             (_, true) => Self::Sure,
@@ -65,7 +66,7 @@ impl Sample {
     /// Reads the beginning of a file, gzipped or not.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let mut bytes = Vec::new();
         file::open(path)?
@@ -75,7 +76,7 @@ impl Sample {
         Ok(Self::of(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// The sample of a text, which may break off anywhere.
+    /// The sample of a text, which may end anywhere.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -91,10 +92,10 @@ impl Sample {
             broken: None,
         };
         if !line.starts_with(['{', '[']) {
-            return plain(Form::Text, None);
+            return plain(SampleForm::Text, None);
         }
         let peek = Peek::default();
-        // An error of ours is how the peek stops; any other breaks the file.
+        // A data error means that the peek stopped on purpose; any other error is broken JSON.
         let stopped = serde::Deserializer::deserialize_any(
             &mut serde_json::Deserializer::from_str(text),
             Outer(&peek),
@@ -107,17 +108,20 @@ impl Sample {
         if line.starts_with('[') {
             return Self {
                 broken,
-                ..plain(Form::Array, record)
+                ..plain(SampleForm::Array, record)
             };
         }
-        // A first line that is an object by itself: records a line, unless it is alone and holds the list of a published set.
+        // If the first line is a whole object, the file has one record per line, unless this line
+        // is alone and contains the list of a published set.
         let alone = file::lines(text).nth(1).is_none();
         match serde_json::from_str::<Map<String, Value>>(&line) {
-            Ok(own) if !(alone && is_wrapper(wrapper.as_deref())) => plain(Form::Lines, Some(own)),
+            Ok(own) if !(alone && is_wrapper(wrapper.as_deref())) => {
+                plain(SampleForm::Lines, Some(own))
+            }
             _ => Self {
                 wrapper,
                 broken,
-                ..plain(Form::Object, record)
+                ..plain(SampleForm::Object, record)
             },
         }
     }
@@ -130,13 +134,13 @@ impl Sample {
             .is_some_and(|record| record.contains_key(field))
     }
 
-    /// Whether the file is a JSON array of records that have one of each group of fields.
+    /// Whether the file is a JSON array whose first record has a field of each group.
     #[must_use]
     pub fn array_of(&self, groups: &[&[&str]]) -> bool {
-        self.form == Form::Array && self.has_each(groups)
+        self.form == SampleForm::Array && self.has_each(groups)
     }
 
-    /// Whether the first record has one of each group of fields.
+    /// Whether the first record has a field of each group.
     #[must_use]
     pub fn has_each(&self, groups: &[&[&str]]) -> bool {
         self.record.is_some()
@@ -153,15 +157,15 @@ impl Sample {
             _ if let Some((_, reason)) = &self.broken => {
                 return format!("it begins like JSON and breaks: {reason}");
             }
-            Form::Array => "a JSON array".to_owned(),
-            Form::Lines => "JSON Lines".to_owned(),
-            Form::Object => self
+            SampleForm::Array => "a JSON array".to_owned(),
+            SampleForm::Lines => "JSON Lines".to_owned(),
+            SampleForm::Object => self
                 .wrapper
                 .as_ref()
                 .map_or("a JSON object".to_owned(), |name| {
                     format!("a JSON object with a list `{name}`")
                 }),
-            Form::Text => {
+            SampleForm::Text => {
                 return format!(
                     "it begins with `{}`",
                     self.line.chars().take(60).collect::<String>()
@@ -182,7 +186,7 @@ impl Sample {
         }
     }
 
-    /// What a file that holds no questions is, where it is a graph.
+    /// The kind of graph that the file is, if it is a graph and not a question file.
     #[must_use]
     pub fn graph(&self) -> Option<&'static str> {
         let line = self.line.as_str();
@@ -191,11 +195,11 @@ impl Sample {
             Some("a Turtle graph")
         } else if line.starts_with('<') && line.ends_with('.') {
             Some("an N-Triples graph")
-        } else if self.form == Form::Object && line.contains("\"concepts\"") {
+        } else if self.form == SampleForm::Object && line.contains("\"concepts\"") {
             Some("KQA Pro's kb.json")
-        } else if self.form == Form::Text && bars == 2 && tabs == 0 {
+        } else if self.form == SampleForm::Text && bars == 2 && tabs == 0 {
             Some("a MetaQA graph (`s|r|o`)")
-        } else if self.form == Form::Text && tabs == 2 && !line.contains('#') {
+        } else if self.form == SampleForm::Text && tabs == 2 && !line.contains('#') {
             Some("a graph of tab-separated triples")
         } else {
             None
@@ -203,12 +207,12 @@ impl Sample {
     }
 }
 
-/// Fields that hold the questions of a published set.
+/// Whether a published set keeps its questions in this field.
 fn is_wrapper(name: Option<&str>) -> bool {
     name.is_some_and(|name| name.eq_ignore_ascii_case("questions"))
 }
 
-/// What was seen of a JSON text up to its first record.
+/// What a JSON text contains up to its first record.
 #[derive(Default)]
 struct Peek {
     wrapper: RefCell<Option<String>>,
@@ -221,7 +225,7 @@ struct Outer<'p>(&'p Peek);
 /// Visits a field of the outermost object.
 struct Field<'p>(&'p Peek, String);
 
-/// Ends the visit: what was wanted has been seen.
+/// Ends the visit early.
 fn seen<E: de::Error>() -> E {
     E::custom("seen enough")
 }
@@ -313,44 +317,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layouts_are_told_apart() {
+    fn layouts_are_distinguished() {
         for (text, form, wrapper, field) in [
             (
                 "[{\"a\": 1, \"b\": [1, 2]}, {\"a\": 2}]",
-                Form::Array,
+                SampleForm::Array,
                 None,
                 Some("b"),
             ),
             (
                 "[\n  {\n    \"a\": 1\n  },\n  {\n    \"a",
-                Form::Array,
+                SampleForm::Array,
                 None,
                 Some("a"),
             ),
-            ("{\"a\": 1}\n{\"a\": 2}\n", Form::Lines, None, Some("a")),
-            ("{\"a\": 1}\n", Form::Lines, None, Some("a")),
+            (
+                "{\"a\": 1}\n{\"a\": 2}\n",
+                SampleForm::Lines,
+                None,
+                Some("a"),
+            ),
+            ("{\"a\": 1}\n", SampleForm::Lines, None, Some("a")),
             (
                 "{\"topics\": [{\"x\": 1}], \"a\": 1}\n",
-                Form::Lines,
+                SampleForm::Lines,
                 None,
                 Some("a"),
             ),
             (
                 "{\"dataset\": {\"id\": \"x\"}, \"questions\": [{\"id\": 1}",
-                Form::Object,
+                SampleForm::Object,
                 Some("questions"),
                 Some("id"),
             ),
             (
                 "{\n\"Version\": \"1\",\n\"Questions\": [{\"QuestionId\": 1}]}",
-                Form::Object,
+                SampleForm::Object,
                 Some("Questions"),
                 Some("QuestionId"),
             ),
-            ("{\"questions\": []}", Form::Object, Some("questions"), None),
-            ("\u{feff}\n[ ]", Form::Array, None, None),
-            ("a,b\n", Form::Text, None, None),
-            ("", Form::Text, None, None),
+            (
+                "{\"questions\": []}",
+                SampleForm::Object,
+                Some("questions"),
+                None,
+            ),
+            ("\u{feff}\n[ ]", SampleForm::Array, None, None),
+            ("a,b\n", SampleForm::Text, None, None),
+            ("", SampleForm::Text, None, None),
         ] {
             let sample = Sample::of(text);
             assert_eq!(

@@ -1,38 +1,20 @@
-//! Puts constants for variables into a query's algebra, so that a template is filled without ever touching SPARQL text.
+//! Replaces variables by constants in a query's algebra, so that filling a template never touches
+//! SPARQL text.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{AggregateExpression, Expression, GraphPattern, OrderExpression};
-use kg::spargebra::term::{
-    GroundTerm, Literal, NamedNode, NamedNodePattern, TermPattern, Variable,
-};
+use kg::spargebra::term::{GroundTerm, Literal, NamedNodePattern, TermPattern, Variable};
 use kg::term::Term;
 
-/// The query with constants in the place of variables, by name. `None` where a constant cannot stand (a literal as a subject, a blank node
-/// anywhere, a variable that the query assigns itself): there is no such question.
-#[must_use]
-pub fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> {
+use crate::algebra::{ground, map_parts};
+
+/// The query with constants in place of variables, by name. `None` if a constant is not allowed
+/// where the variable is: a literal as a subject, a blank node anywhere, a variable that the query
+/// assigns.
+pub(super) fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> {
     let constants = constants
         .iter()
-        .map(|(name, term)| {
-            let constant = match term {
-                Term::Iri(iri) => Constant::Iri(NamedNode::new_unchecked(iri.clone())),
-                Term::Literal(literal) => {
-                    Constant::Literal(match (&literal.lang, &literal.datatype) {
-                        (Some(lang), _) => Literal::new_language_tagged_literal_unchecked(
-                            literal.lexical.clone(),
-                            lang.clone(),
-                        ),
-                        (None, Some(iri)) => Literal::new_typed_literal(
-                            literal.lexical.clone(),
-                            NamedNode::new_unchecked(iri.clone()),
-                        ),
-                        (None, None) => Literal::new_simple_literal(literal.lexical.clone()),
-                    })
-                }
-                Term::Blank(_) => return None,
-            };
-            Some((name.clone(), constant))
-        })
+        .map(|(name, term)| Some((name.clone(), ground(term)?)))
         .collect::<Option<Vec<_>>>()?;
     let constants = Constants(constants);
     let mut query = query.clone();
@@ -43,15 +25,10 @@ pub fn substitute(query: &Query, constants: &[(String, Term)]) -> Option<Query> 
     Some(query)
 }
 
-enum Constant {
-    Iri(NamedNode),
-    Literal(Literal),
-}
-
-struct Constants(Vec<(String, Constant)>);
+struct Constants(Vec<(String, GroundTerm)>);
 
 impl Constants {
-    fn get(&self, variable: &Variable) -> Option<&Constant> {
+    fn get(&self, variable: &Variable) -> Option<&GroundTerm> {
         self.0
             .iter()
             .find(|(name, _)| name == variable.as_str())
@@ -61,8 +38,8 @@ impl Constants {
     fn subject(&self, term: &mut TermPattern) -> Option<()> {
         if let TermPattern::Variable(variable) = term {
             match self.get(variable) {
-                Some(Constant::Iri(node)) => *term = node.clone().into(),
-                Some(Constant::Literal(_)) => return None,
+                Some(GroundTerm::NamedNode(node)) => *term = node.clone().into(),
+                Some(GroundTerm::Literal(_)) => return None,
                 None => {}
             }
         }
@@ -72,8 +49,8 @@ impl Constants {
     fn object(&self, term: &mut TermPattern) {
         if let TermPattern::Variable(variable) = term {
             match self.get(variable) {
-                Some(Constant::Iri(node)) => *term = node.clone().into(),
-                Some(Constant::Literal(literal)) => *term = literal.clone().into(),
+                Some(GroundTerm::NamedNode(node)) => *term = node.clone().into(),
+                Some(GroundTerm::Literal(literal)) => *term = literal.clone().into(),
                 None => {}
             }
         }
@@ -82,8 +59,8 @@ impl Constants {
     fn name(&self, name: &mut NamedNodePattern) -> Option<()> {
         if let NamedNodePattern::Variable(variable) = name {
             match self.get(variable) {
-                Some(Constant::Iri(node)) => *name = node.clone().into(),
-                Some(Constant::Literal(_)) => return None,
+                Some(GroundTerm::NamedNode(node)) => *name = node.clone().into(),
+                Some(GroundTerm::Literal(_)) => return None,
                 None => {}
             }
         }
@@ -190,18 +167,13 @@ impl Constants {
         Some(())
     }
 
-    /// Rows of VALUES that agree with the constants, without their columns.
+    /// Keeps the rows of VALUES that agree with the constants, without the columns of the
+    /// constants.
     fn values(&self, variables: &mut Vec<Variable>, bindings: &mut Vec<Vec<Option<GroundTerm>>>) {
         let fixed: Vec<(usize, GroundTerm)> = variables
             .iter()
             .enumerate()
-            .filter_map(|(column, variable)| {
-                let term = match self.get(variable)? {
-                    Constant::Iri(node) => GroundTerm::NamedNode(node.clone()),
-                    Constant::Literal(literal) => GroundTerm::Literal(literal.clone()),
-                };
-                Some((column, term))
-            })
+            .filter_map(|(column, variable)| Some((column, self.get(variable)?.clone())))
             .collect();
         if fixed.is_empty() {
             return;
@@ -224,54 +196,26 @@ impl Constants {
     }
 
     fn expression(&self, expression: &mut Expression) -> Option<()> {
-        match expression {
+        *expression = match expression {
             Expression::Variable(variable) => match self.get(variable) {
-                Some(Constant::Iri(node)) => *expression = node.clone().into(),
-                Some(Constant::Literal(literal)) => *expression = literal.clone().into(),
-                None => {}
+                Some(GroundTerm::NamedNode(node)) => node.clone().into(),
+                Some(GroundTerm::Literal(literal)) => literal.clone().into(),
+                None => return Some(()),
             },
-            Expression::Bound(variable) => {
-                if self.get(variable).is_some() {
-                    *expression = Literal::from(true).into();
-                }
+            Expression::Bound(variable) if self.get(variable).is_some() => {
+                Literal::from(true).into()
             }
-            Expression::NamedNode(_) | Expression::Literal(_) => {}
-            Expression::Or(a, b)
-            | Expression::And(a, b)
-            | Expression::Equal(a, b)
-            | Expression::SameTerm(a, b)
-            | Expression::Greater(a, b)
-            | Expression::GreaterOrEqual(a, b)
-            | Expression::Less(a, b)
-            | Expression::LessOrEqual(a, b)
-            | Expression::Add(a, b)
-            | Expression::Subtract(a, b)
-            | Expression::Multiply(a, b)
-            | Expression::Divide(a, b) => {
-                self.expression(a)?;
-                self.expression(b)?;
+            Expression::Exists(inner) => return self.pattern(inner),
+            _ => {
+                let mut fits = true;
+                let mapped = map_parts(expression, &mut |part| {
+                    let mut part = part.clone();
+                    fits &= self.expression(&mut part).is_some();
+                    part
+                });
+                fits.then_some(mapped)?
             }
-            Expression::UnaryPlus(a) | Expression::UnaryMinus(a) | Expression::Not(a) => {
-                self.expression(a)?
-            }
-            Expression::In(a, list) => {
-                self.expression(a)?;
-                for item in list {
-                    self.expression(item)?;
-                }
-            }
-            Expression::Coalesce(list) | Expression::FunctionCall(_, list) => {
-                for item in list {
-                    self.expression(item)?;
-                }
-            }
-            Expression::If(a, b, c) => {
-                self.expression(a)?;
-                self.expression(b)?;
-                self.expression(c)?;
-            }
-            Expression::Exists(inner) => self.pattern(inner)?,
-        }
+        };
         Some(())
     }
 }
@@ -310,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_no_question() {
+    fn constants_that_the_query_cannot_contain_give_no_question() {
         let year = Term::Literal(kg::term::Literal::xsd("1990", "gYear"));
         assert!(filled("SELECT ?x { ?f <a:p> ?x }", &[("f", year.clone())]).is_none());
         assert!(
@@ -329,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_are_data_whatever_they_hold() {
+    fn constants_are_never_parsed() {
         let text = "\" } ; DROP ALL #";
         let filled = filled(
             "SELECT ?x { ?x <a:p> ?f }",

@@ -1,5 +1,6 @@
-//! Templates: `{"id", "shape", "wordings": ["… {f} …"], "sparql", "bind"}`, one a line. `bind` is run on the graph; each of its rows gives the
-//! slots their constants, which go into the algebra of `sparql` and, by label, into one of the wordings.
+//! Templates: `{"id", "shape", "wordings": ["… {f} …"], "sparql", "bind"}`, one per line. `bind`
+//! runs on the graph. Each of its rows gives constants for the slots, which go into the algebra of
+//! `sparql` and, by label, into one of the wordings.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,11 @@ use kg::{Kg, QueryAnswer, QueryLimits, parse_query};
 use serde::Deserialize;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
+use super::reader::{Each, QuestionReader, ReadOptions, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use super::substitute::substitute;
-use super::{Each, Form, Format, Likeness, ReadOptions, Reader, Request, Sample, file};
 use crate::question::{GoldQuery, GoldQuestion, Topic};
 use crate::{Error, hash};
 
@@ -32,7 +36,7 @@ struct Template {
     hops: Option<u32>,
 }
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "templates",
     about: "questions made from templates that the graph fills",
     needs: "JSON Lines of `id`, `wordings`, `sparql` and `bind`, with `shape` and `hops`",
@@ -43,13 +47,14 @@ const FORMAT: Format = Format {
     queries: true,
 };
 
-impl Reader for Templates {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for Templates {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
-        let is_one = sample.form == Form::Lines && sample.has_each(&[&["wordings"], &["bind"]]);
+        let is_one =
+            sample.form == SampleForm::Lines && sample.has_each(&[&["wordings"], &["bind"]]);
         Likeness::of(is_one, is_one)
     }
 
@@ -57,12 +62,12 @@ impl Reader for Templates {
         file::of_set(path, "*.jsonl", |name| name.ends_with(".jsonl"))
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         let kg = from.kg.ok_or(Error::NeedsGraph("templates"))?;
         file::each_line(from.path, &mut |number, line| {
             let wrong = |message: String| Error::line(from.path, number, message);
             let template: Template = serde_json::from_str(line)
-                .map_err(|error| wrong(format!("no template: {error}")))?;
+                .map_err(|error| wrong(format!("not a template: {error}")))?;
             let mut questions = Vec::new();
             self.fill(&template, kg, &mut questions).map_err(wrong)?;
             questions.into_iter().try_for_each(&mut *each)
@@ -71,7 +76,7 @@ impl Reader for Templates {
 }
 
 /// Constants by slot.
-type Row = Vec<(String, Term)>;
+type SlotValues = Vec<(String, Term)>;
 
 impl Templates {
     fn fill(
@@ -92,7 +97,7 @@ impl Templates {
         }
         let (slots, mut rows) =
             rows(kg, &bind).map_err(|message| format!("`bind` of {}: {message}", template.id))?;
-        let wordings: Vec<Vec<Piece<'_>>> = template
+        let wordings: Vec<Vec<WordingPart<'_>>> = template
             .wordings
             .iter()
             .map(|wording| pieces(wording, &slots))
@@ -104,15 +109,16 @@ impl Templates {
                 )
             })?;
         let seed = self.options.seed;
-        // A seeded order that does not depend on how many rows there are: a larger cap keeps the questions of a smaller one.
+        // A seeded order that does not depend on the number of rows: a larger limit keeps the
+        // questions of a smaller one.
         rows.sort_by_cached_key(|row| {
             let key = format!("{row:?}");
             (hash::number(seed, &template.id, &key), key)
         });
         rows.dedup();
         let first = hash::number(seed, "wording", &template.id) as usize % wordings.len();
-        // Rows come again, each in another wording, until there are as many questions as may be: what few things have is asked as often as
-        // what many have.
+        // Rows are repeated with the next wording until the limit is reached, so that relations
+        // with few instances are asked about as often as those with many.
         let turns = (0..wordings.len()).flat_map(|round| {
             rows.iter()
                 .enumerate()
@@ -132,13 +138,13 @@ impl Templates {
     }
 }
 
-/// Runs `bind`: the slots and their rows, without rows that leave a slot open.
-fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<Row>), String> {
+/// Runs `bind`: the slots and their rows, without rows that leave a slot unbound.
+fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<SlotValues>), String> {
     match kg
         .query(bind, QueryLimits::default())
         .map_err(|error| error.to_string())?
     {
-        QueryAnswer::Bool(_) => Err("an ASK binds no slot".to_owned()),
+        QueryAnswer::Bool(_) => Err("an ASK selects no slots".to_owned()),
         QueryAnswer::Rows { variables, rows } => {
             let named = |row: Vec<Option<Term>>| {
                 variables
@@ -154,14 +160,14 @@ fn rows(kg: &dyn Kg, bind: &Query) -> Result<(Vec<String>, Vec<Row>), String> {
     }
 }
 
-/// A piece of a wording.
-enum Piece<'a> {
+/// A part of a wording.
+enum WordingPart<'a> {
     Text(&'a str),
     Slot(&'a str),
 }
 
-/// Splits a wording at its slots; the error is a slot that nothing fills.
-fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a str> {
+/// Splits a wording at its slots; the error is a slot that `bind` does not select.
+fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<WordingPart<'a>>, &'a str> {
     let mut pieces = Vec::new();
     let mut rest = wording;
     while let Some((before, after)) = rest.split_once('{') {
@@ -171,29 +177,29 @@ fn pieces<'a>(wording: &'a str, slots: &[String]) -> Result<Vec<Piece<'a>>, &'a 
         if !slots.iter().any(|known| known == slot) {
             return Err(slot);
         }
-        pieces.push(Piece::Text(before));
-        pieces.push(Piece::Slot(slot));
+        pieces.push(WordingPart::Text(before));
+        pieces.push(WordingPart::Slot(slot));
         rest = after;
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(WordingPart::Text(rest));
     Ok(pieces)
 }
 
-/// One question, or nothing where a constant has no label or cannot stand in the query.
+/// One question; `None` if a constant has no label or is not allowed in the query.
 fn instance(
     template: &Template,
     kg: &dyn Kg,
     sparql: &Query,
-    row: &Row,
-    wording: &[Piece<'_>],
+    row: &SlotValues,
+    wording: &[WordingPart<'_>],
 ) -> Option<GoldQuestion> {
     let query = substitute(sparql, row)?;
     let mut question = String::new();
     for piece in wording {
         match piece {
-            Piece::Text(text) => question.push_str(text),
-            Piece::Slot(slot) => {
-                question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?)
+            WordingPart::Text(text) => question.push_str(text),
+            WordingPart::Slot(slot) => {
+                question.push_str(&label(kg, &row.iter().find(|(name, _)| name == slot)?.1)?);
             }
         }
     }

@@ -1,18 +1,21 @@
-//! T-REx as the ODA study uses it: a JSON array with `input` ("subject [SEP] relation"), `topic_entity`, `answer` and the `alias`es by which the
-//! answer also goes. There are no queries.
+//! T-REx in the form that the ODA study uses: a JSON array with `input` ("subject [SEP] relation"),
+//! `topic_entity`, `answer` and its `alias`es. There are no queries.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{blank, get, missing, read_records, texts, topics};
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use crate::Error;
 use crate::question::{GoldQuery, GoldQuestion};
 
 pub(super) struct TRex;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "trex",
     about: "T-REx (Wikidata), slot filling",
     needs: "a JSON array of `input` (`subject [SEP] relation`), `topic_entity` and `answer`, with `alias`",
@@ -23,11 +26,11 @@ const FORMAT: Format = Format {
     queries: false,
 };
 
-/// What stands between subject and relation.
+/// Separates subject and relation.
 pub(super) const SEPARATOR: &str = "[SEP]";
 
-impl Reader for TRex {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for TRex {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -48,14 +51,14 @@ impl Reader for TRex {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             slot(record, FORMAT.name, number)
         })
     }
 }
 
-/// A slot to fill: the question is the input as published, its kind the relation.
+/// A slot to fill: the question is the published input, its kind is the relation.
 pub(super) fn slot(record: &Value, format: &str, number: usize) -> Result<GoldQuestion, String> {
     let input = record
         .get("input")

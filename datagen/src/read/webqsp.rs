@@ -1,20 +1,25 @@
-//! WebQSP: `{"Questions": [{QuestionId, RawQuestion, ProcessedQuestion, Parses: [{Sparql, TopicEntityMid, Answers, …}]}]}`. Of several parses the
-//! first that its annotator calls complete is taken, else the first. Queries written by hand (`#MANUAL SPARQL`) and parses that cover only a
-//! part of the question are told apart in the question's kind; they are tried like all others, and verification decides.
+//! WebQSP: `{"Questions": [{QuestionId, RawQuestion, ProcessedQuestion, Parses: [{Sparql,
+//! TopicEntityMid, Answers, …}]}]}`. Of several parses, the first one that its annotator calls
+//! complete is used, otherwise the first. Hand-written queries (`#MANUAL SPARQL`) and parses of
+//! only a part of the question have their own kind. They are tried like all others, and
+//! verification decides.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toolbox::exec::ExcludeWhen;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::{blank, get, missing, plain, query_text, read_records, texts};
-use super::{Each, Form, Format, Likeness, Reader, Request, Sample, file};
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample, SampleForm};
 use crate::Error;
 use crate::question::{GoldQuestion, Topic};
 
 pub(super) struct WebQsp;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "webqsp",
     about: "WebQuestionsSP (Freebase)",
     needs: "a JSON object with a list `Questions` of `RawQuestion` and `Parses`",
@@ -26,28 +31,29 @@ const FORMAT: Format = Format {
 };
 
 const WORDINGS: [&str; 2] = ["RawQuestion", "ProcessedQuestion"];
-/// How a query that no annotation tool made begins.
+/// The beginning of a hand-written query.
 const MANUAL: &str = "#MANUAL SPARQL";
 
-impl Reader for WebQsp {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for WebQsp {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
     fn likeness(&self, sample: &Sample) -> Likeness {
         let questions =
-            sample.form == Form::Object && sample.wrapper.as_deref() == Some("Questions");
+            sample.form == SampleForm::Object && sample.wrapper.as_deref() == Some("Questions");
         Likeness::of(questions, questions && sample.has("Parses"))
     }
 
     fn files(&self, path: &Path) -> Result<Vec<PathBuf>, Error> {
-        // The partial files hold questions that could not be annotated in full; they have no queries.
+        // The partial files contain questions that could not be fully annotated; they have no
+        // queries.
         file::of_set(path, "WebQSP.train.json, WebQSP.test.json", |name| {
             name.starts_with("webqsp") && name.ends_with(".json") && !name.contains("partial")
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(
             from.path,
             Some("Questions"),
@@ -65,7 +71,7 @@ fn question(record: &Value, number: usize) -> Result<GoldQuestion, String> {
     let parses = record
         .get("Parses")
         .and_then(Value::as_array)
-        .ok_or("`Parses` is no list")?;
+        .ok_or("`Parses` is not a list")?;
     let quality = |parse: &Value| {
         parse
             .pointer("/AnnotatorComment/ParseQuality")

@@ -1,17 +1,21 @@
-//! Zero-Shot RE as the ODA study uses it: T-REx's fields, and `template_questions`, the first of which is the wording. There are no queries.
+//! Zero-Shot RE in the form that the ODA study uses: T-REx's fields, and `template_questions`, the
+//! first of which is the wording. There are no queries.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use super::file;
+use super::formats::SourceFormat;
 use super::json::read_records;
+use super::reader::{Each, QuestionReader, ReadRequest};
+use super::sample::{Likeness, Sample};
 use super::trex::slot;
-use super::{Each, Format, Likeness, Reader, Request, Sample, file};
 use crate::Error;
 
 pub(super) struct ZeroShotRe;
 
-const FORMAT: Format = Format {
+const FORMAT: SourceFormat = SourceFormat {
     name: "zeroshotre",
     about: "Zero-Shot RE (Wikidata), slot filling",
     needs: "a JSON array of `input`, `template_questions`, `topic_entity` and `answer`, with `alias`",
@@ -22,8 +26,8 @@ const FORMAT: Format = Format {
     queries: false,
 };
 
-impl Reader for ZeroShotRe {
-    fn format(&self) -> &'static Format {
+impl QuestionReader for ZeroShotRe {
+    fn format(&self) -> &'static SourceFormat {
         &FORMAT
     }
 
@@ -38,7 +42,7 @@ impl Reader for ZeroShotRe {
         })
     }
 
-    fn read(&self, from: &Request<'_>, each: &mut Each<'_>) -> Result<(), Error> {
+    fn read(&self, from: &ReadRequest<'_>, each: &mut Each<'_>) -> Result<(), Error> {
         read_records(from.path, None, FORMAT.name, each, &mut |record, number| {
             let mut made = slot(record, FORMAT.name, number)?;
             if let Some(wording) = record

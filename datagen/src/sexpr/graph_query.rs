@@ -1,27 +1,28 @@
-//! GrailQA's `graph_query`: nodes (`nid, node_type, id, function, question_node`) and edges (`start, end, relation`).
+//! GrailQA's `graph_query`: nodes (`nid, node_type, id, function, question_node`) and edges
+//! (`start, end, relation`).
 
 use kg::spargebra::Query;
 use kg::value::{Extreme, Op};
 use serde_json::Value;
 
-use super::{Function, Node, Pattern, literal_of};
+use super::logical_form::{FormNode, LogicalForm, NodeFunction, literal_of};
 
-/// The query that a graph query says.
+/// The query of a graph query.
 ///
 /// # Errors
-/// The field that is missing or odd.
+/// The field that is missing or invalid.
 pub fn graph_query(value: &Value) -> Result<Query, String> {
     pattern(value).map(|pattern| pattern.query())
 }
 
-fn pattern(value: &Value) -> Result<Pattern, String> {
+fn pattern(value: &Value) -> Result<LogicalForm, String> {
     let list = |name: &str| {
         value
             .get(name)
             .and_then(Value::as_array)
-            .ok_or_else(|| format!("`graph_query.{name}` is no list"))
+            .ok_or_else(|| format!("`graph_query.{name}` is not a list"))
     };
-    let mut pattern = Pattern::default();
+    let mut pattern = LogicalForm::default();
     let mut numbers = Vec::new();
     let mut answer = None;
     for (i, node) in list("nodes")?.iter().enumerate() {
@@ -36,23 +37,23 @@ fn pattern(value: &Value) -> Result<Pattern, String> {
             .and_then(Value::as_str)
             .unwrap_or("none")
         {
-            "none" => Function::None,
+            "none" => NodeFunction::None,
             "count" => {
                 pattern.count = true;
-                Function::None
+                NodeFunction::None
             }
-            "argmax" => Function::Extreme(Extreme::Max),
-            "argmin" => Function::Extreme(Extreme::Min),
-            op => Function::Compare(
+            "argmax" => NodeFunction::Extreme(Extreme::Max),
+            "argmin" => NodeFunction::Extreme(Extreme::Min),
+            op => NodeFunction::Compare(
                 op.parse::<Op>()
                     .map_err(|error| format!("node {i} of `graph_query`: {error}"))?,
             ),
         };
         pattern.nodes.push(match (text("node_type")?, function) {
-            ("class", Function::None) => Node::Any(vec![id.to_owned()]),
-            ("entity", Function::None) => Node::Entity(id.to_owned()),
-            ("literal", Function::Extreme(_)) => Node::Value(None, function),
-            ("literal", _) => Node::Value(Some(literal_of(id)), function),
+            ("class", NodeFunction::None) => FormNode::Any(vec![id.to_owned()]),
+            ("entity", NodeFunction::None) => FormNode::Entity(id.to_owned()),
+            ("literal", NodeFunction::Extreme(_)) => FormNode::Value(None, function),
+            ("literal", _) => FormNode::Value(Some(literal_of(id)), function),
             (kind, _) => {
                 return Err(format!(
                     "node {i} of `graph_query`: a function on a node of type `{kind}`"
@@ -74,7 +75,7 @@ fn pattern(value: &Value) -> Result<Pattern, String> {
             numbers
                 .iter()
                 .position(|nid| Some(*nid) == number)
-                .ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is no node"))
+                .ok_or_else(|| format!("edge {i} of `graph_query`: `{name}` is not a node"))
         };
         let relation = edge
             .get("relation")

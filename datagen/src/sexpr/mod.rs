@@ -1,72 +1,19 @@
-//! Other front ends of GrailQA (spec A.2.1): s-expressions and the explicit graph query. Both become one [`Pattern`] of nodes and edges, which
-//! becomes the algebra that GrailQA's own SPARQL has: classes as type triples, constants as VALUES, all nodes different from each other, an
-//! extreme as an inner MAX or MIN over a copy of the pattern.
+//! Other front ends of GrailQA (rules A.2.1): s-expressions and the explicit graph query. Both
+//! become one logical form of nodes and edges. Its algebra is that of GrailQA's own SPARQL: classes
+//! as type triples, constants as VALUES, all nodes pairwise different, an extreme as an inner MAX
+//! or MIN over a copy of the pattern.
 
 mod graph_query;
+mod logical_form;
 mod parse;
 mod tree;
 
 pub use graph_query::graph_query;
+pub use parse::SexprError;
 
 use kg::spargebra::Query;
-use kg::spargebra::algebra::{AggregateFunction, Expression, GraphPattern};
-use kg::term::{Literal, Term};
-use kg::value::{Extreme, Op};
 
-use crate::algebra::{
-    aggregate, compare, distinct, filter, iri, join, literal, select, triple, values, variable, xsd,
-};
-
-/// Freebase's namespace.
-const NS: &str = "http://rdf.freebase.com/ns/";
-/// Freebase's relation to a class.
-const TYPE: &str = "http://rdf.freebase.com/ns/type.object.type";
-/// The zone that dates bear in GrailQA's SPARQL (and in the Freebase dump it was made on) and not in its other forms.
-const ZONE: &str = "-08:00";
-
-/// Why an expression says nothing: what is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message} at character {at}")]
-pub struct SexprError {
-    /// What is wrong.
-    pub message: String,
-    /// Characters before it.
-    pub at: usize,
-}
-
-/// What a node is compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Function {
-    /// It is the literal, or any value where there is none.
-    None,
-    /// It compares with the literal.
-    Compare(Op),
-    /// It is the greatest or smallest.
-    Extreme(Extreme),
-}
-
-/// A node of a pattern.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Node {
-    /// Anything, of these classes.
-    Any(Vec<String>),
-    /// An entity.
-    Entity(String),
-    /// A literal, or a value that compares with it.
-    Value(Option<Literal>, Function),
-}
-
-/// Nodes and edges, one of them asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    pub nodes: Vec<Node>,
-    /// From, relation, to.
-    pub edges: Vec<(usize, String, usize)>,
-    pub answer: usize,
-    pub count: bool,
-}
-
-/// The query that an s-expression says.
+/// The query of an s-expression.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -79,135 +26,4 @@ pub(crate) struct Pattern {
 pub fn sexpr(text: &str) -> Result<Query, SexprError> {
     let tree = parse::parse(text)?;
     Ok(tree::pattern(&tree)?.query())
-}
-
-/// A literal written `value^^datatype`, in quotes or not; without a datatype a number or a text.
-pub(crate) fn literal_of(text: &str) -> Literal {
-    let (lexical, datatype) = text
-        .rsplit_once("^^")
-        .map_or((text, None), |(lexical, datatype)| {
-            (lexical, Some(datatype.trim_matches(['<', '>'])))
-        });
-    let lexical = lexical
-        .strip_prefix('"')
-        .and_then(|inner| inner.strip_suffix('"'))
-        .unwrap_or(lexical);
-    match datatype {
-        Some(datatype) => {
-            let dated = datatype == xsd("date")
-                && !lexical.contains('T')
-                && lexical.len() == "2008-05-08".len();
-            let lexical = if dated {
-                format!("{lexical}{ZONE}")
-            } else {
-                lexical.to_owned()
-            };
-            Literal {
-                lexical,
-                datatype: Some(datatype.to_owned()),
-                lang: None,
-            }
-        }
-        None if lexical.parse::<i64>().is_ok() => Literal::xsd(lexical, "integer"),
-        None if lexical.parse::<f64>().is_ok() => Literal::xsd(lexical, "float"),
-        None => Literal::plain(lexical),
-    }
-}
-
-impl Pattern {
-    /// The algebra of the whole.
-    pub(crate) fn query(&self) -> Query {
-        let mut body = self.body("x");
-        if let Some((node, extreme)) = self.extreme() {
-            let inner = aggregate(
-                self.body("y"),
-                function(extreme),
-                false,
-                &format!("y{node}"),
-                &format!("x{node}"),
-            );
-            body = match body {
-                // The condition that all nodes differ holds for the extreme as well.
-                GraphPattern::Filter { expr, inner: outer } => GraphPattern::Filter {
-                    expr,
-                    inner: Box::new(join(inner, *outer)),
-                },
-                other => join(inner, other),
-            };
-        }
-        let answer = format!("x{}", self.answer);
-        let set = distinct(body, &answer);
-        select(if self.count {
-            aggregate(set, AggregateFunction::Count, false, &answer, "value")
-        } else {
-            set
-        })
-    }
-
-    fn extreme(&self) -> Option<(usize, Extreme)> {
-        self.nodes
-            .iter()
-            .enumerate()
-            .find_map(|(i, node)| match node {
-                Node::Value(_, Function::Extreme(extreme)) => Some((i, *extreme)),
-                _ => None,
-            })
-    }
-
-    /// Everything but the extreme, in variables that begin with `letter`.
-    fn body(&self, letter: &str) -> GraphPattern {
-        let name = |node: usize| format!("{letter}{node}");
-        let mut triples = Vec::new();
-        let mut given = GraphPattern::Bgp {
-            patterns: Vec::new(),
-        };
-        let mut conditions = Vec::new();
-        for (i, node) in self.nodes.iter().enumerate() {
-            match node {
-                Node::Any(classes) => {
-                    triples.extend(classes.iter().map(|class| {
-                        triple(variable(&name(i)), TYPE, iri(&format!("{NS}{class}")))
-                    }));
-                }
-                Node::Entity(id) => {
-                    given = join(given, values(&name(i), &[Term::Iri(format!("{NS}{id}"))]))
-                }
-                Node::Value(Some(value), Function::None) => {
-                    given = join(given, values(&name(i), &[Term::Literal(value.clone())]))
-                }
-                Node::Value(Some(value), Function::Compare(op)) => {
-                    conditions.push(compare(
-                        Expression::Variable(variable(&name(i))),
-                        *op,
-                        Expression::Literal(literal(value)),
-                    ));
-                }
-                Node::Value(..) => {}
-            }
-        }
-        for (from, relation, to) in &self.edges {
-            triples.push(triple(
-                variable(&name(*from)),
-                &format!("{NS}{relation}"),
-                variable(&name(*to)),
-            ));
-        }
-        for a in 0..self.nodes.len() {
-            for b in a + 1..self.nodes.len() {
-                let of = |node| Expression::Variable(variable(&name(node)));
-                conditions.push(compare(of(a), Op::Ne, of(b)));
-            }
-        }
-        filter(
-            join(GraphPattern::Bgp { patterns: triples }, given),
-            conditions,
-        )
-    }
-}
-
-fn function(extreme: Extreme) -> AggregateFunction {
-    match extreme {
-        Extreme::Max => AggregateFunction::Max,
-        Extreme::Min => AggregateFunction::Min,
-    }
 }

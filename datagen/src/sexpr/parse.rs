@@ -1,11 +1,19 @@
 //! S-expressions as trees of words and lists.
 
-use super::SexprError;
+/// What is wrong with an expression, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at character {at}")]
+pub struct SexprError {
+    /// What is wrong.
+    pub message: String,
+    /// Number of characters before it.
+    pub at: usize,
+}
 
-/// Lists within lists; GrailQA's deepest has seven.
+/// Maximum nesting of lists; GrailQA's deepest has seven.
 const DEPTH: usize = 64;
 
-/// A word or a list, with where it begins.
+/// A word or a list, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tree {
     Word(String, usize),
@@ -40,21 +48,21 @@ pub(super) fn parse(text: &str) -> Result<Tree, SexprError> {
         let tree =
             match c {
                 c if c.is_whitespace() => continue,
-                _ if done.is_some() => return Err(wrong("text behind the expression")),
+                _ if done.is_some() => return Err(wrong("text after the expression")),
                 '(' => {
                     if open.len() == DEPTH {
-                        return Err(wrong("too many lists within lists"));
+                        return Err(wrong("too many nested lists"));
                     }
                     open.push((Vec::new(), at));
                     continue;
                 }
                 ')' => {
-                    let (list, at) = open.pop().ok_or_else(|| wrong("`)` closes nothing"))?;
+                    let (list, at) = open.pop().ok_or_else(|| wrong("`)` without `(`"))?;
                     Tree::List(list, at)
                 }
                 _ => {
                     let mut end = start + c.len_utf8();
-                    // A text in quotes may hold blanks and parentheses.
+                    // A quoted text may contain blanks and parentheses.
                     let mut quoted = c == '"';
                     while let Some((_, (next, c))) = chars.peek().copied().filter(|(_, (_, c))| {
                         quoted || !c.is_whitespace() && !matches!(c, '(' | ')')
@@ -64,7 +72,7 @@ pub(super) fn parse(text: &str) -> Result<Tree, SexprError> {
                         chars.next();
                     }
                     if quoted {
-                        return Err(wrong("a text in quotes has no end"));
+                        return Err(wrong("a quoted text does not end"));
                     }
                     Tree::Word(text[start..end].to_owned(), at)
                 }

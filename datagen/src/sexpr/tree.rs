@@ -1,15 +1,16 @@
-//! From trees to patterns: `(AND a b)`, `(JOIN r a)`, `(JOIN (R r) a)`, `(ARGMAX a r)`, `(ARGMIN a r)`, `(COUNT a)`, `(lt r v)` and its like.
+//! From trees to logical forms: `(AND a b)`, `(JOIN r a)`, `(JOIN (R r) a)`, `(ARGMAX a r)`,
+//! `(ARGMIN a r)`, `(COUNT a)`, `(lt r v)` and the like.
 
 use kg::value::{Extreme, Op};
 
-use super::parse::Tree;
-use super::{Function, Node, Pattern, SexprError, literal_of};
+use super::logical_form::{FormNode, LogicalForm, NodeFunction, literal_of};
+use super::parse::{SexprError, Tree};
 
-/// The pattern of a whole expression; its first node is the answer.
-pub(super) fn pattern(tree: &Tree) -> Result<Pattern, SexprError> {
-    let mut pattern = Pattern {
-        nodes: vec![Node::Any(Vec::new())],
-        ..Pattern::default()
+/// The logical form of a whole expression; its first node is the answer.
+pub(super) fn pattern(tree: &Tree) -> Result<LogicalForm, SexprError> {
+    let mut pattern = LogicalForm {
+        nodes: vec![FormNode::Any(Vec::new())],
+        ..LogicalForm::default()
     };
     match call(tree) {
         Some(("COUNT", [set])) => {
@@ -32,11 +33,11 @@ fn call(tree: &Tree) -> Option<(&str, &[Tree])> {
     }
 }
 
-/// Holds a node to what an expression says.
-fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprError> {
+/// Adds the conditions of an expression to a node.
+fn fill(pattern: &mut LogicalForm, node: usize, tree: &Tree) -> Result<(), SexprError> {
     if let Tree::Word(word, _) = tree {
         return atom(pattern, node, word)
-            .ok_or_else(|| tree.wrong(format!("`{word}` cannot stand here")));
+            .ok_or_else(|| tree.wrong(format!("`{word}` is not allowed here")));
     }
     match call(tree) {
         Some(("AND", [left, right])) => {
@@ -56,7 +57,7 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
                 Extreme::Min
             };
             let value = walk(pattern, node, path)?;
-            pattern.nodes[value] = Node::Value(None, Function::Extreme(extreme));
+            pattern.nodes[value] = FormNode::Value(None, NodeFunction::Extreme(extreme));
             Ok(())
         }
         Some((name @ ("lt" | "le" | "gt" | "ge"), [path, Tree::Word(value, _)])) => {
@@ -67,47 +68,48 @@ fn fill(pattern: &mut Pattern, node: usize, tree: &Tree) -> Result<(), SexprErro
                 _ => Op::Ge,
             };
             let other = walk(pattern, node, path)?;
-            pattern.nodes[other] = Node::Value(Some(literal_of(value)), Function::Compare(op));
+            pattern.nodes[other] =
+                FormNode::Value(Some(literal_of(value)), NodeFunction::Compare(op));
             Ok(())
         }
         Some((name, arguments)) => Err(tree.wrong(format!(
-            "`{name}` with {} arguments is no function of these expressions",
+            "`{name}` with {} arguments is not a function",
             arguments.len()
         ))),
-        None => Err(tree.wrong("a list begins with a function")),
+        None => Err(tree.wrong("a list must begin with a function")),
     }
 }
 
 /// A constant or a class.
-fn atom(pattern: &mut Pattern, node: usize, word: &str) -> Option<()> {
+fn atom(pattern: &mut LogicalForm, node: usize, word: &str) -> Option<()> {
     let entity = (word.starts_with("m.") || word.starts_with("g.")) && !word.contains("^^");
     let class = word.starts_with(|c: char| c.is_ascii_lowercase())
         && word.contains('.')
         && !word.contains("^^");
     match &mut pattern.nodes[node] {
-        Node::Any(classes) if entity && classes.is_empty() => {
-            pattern.nodes[node] = Node::Entity(word.to_owned())
+        FormNode::Any(classes) if entity && classes.is_empty() => {
+            pattern.nodes[node] = FormNode::Entity(word.to_owned());
         }
-        Node::Any(classes) if class && !entity => classes.push(word.to_owned()),
-        Node::Any(classes) if classes.is_empty() && !entity => {
-            pattern.nodes[node] = Node::Value(Some(literal_of(word)), Function::None)
+        FormNode::Any(classes) if class && !entity => classes.push(word.to_owned()),
+        FormNode::Any(classes) if classes.is_empty() && !entity => {
+            pattern.nodes[node] = FormNode::Value(Some(literal_of(word)), NodeFunction::None);
         }
         _ => return None,
     }
     Some(())
 }
 
-/// A relation, and whether it leads away from what it is applied to.
+/// A relation, and whether it points away from its argument.
 fn step(tree: &Tree) -> Result<(&str, bool), SexprError> {
     match (tree, call(tree)) {
         (Tree::Word(relation, _), _) => Ok((relation, true)),
         (_, Some(("R", [Tree::Word(relation, _)]))) => Ok((relation, false)),
-        _ => Err(tree.wrong("a relation, or `(R relation)`, is expected")),
+        _ => Err(tree.wrong("expected a relation or `(R relation)`")),
     }
 }
 
 /// The node at the end of a relation or of `(JOIN relation path)`.
-fn walk(pattern: &mut Pattern, node: usize, path: &Tree) -> Result<usize, SexprError> {
+fn walk(pattern: &mut LogicalForm, node: usize, path: &Tree) -> Result<usize, SexprError> {
     match call(path) {
         Some(("JOIN", [first, rest])) => {
             let (relation, forward) = step(first)?;
@@ -122,9 +124,9 @@ fn walk(pattern: &mut Pattern, node: usize, path: &Tree) -> Result<usize, SexprE
 }
 
 /// A new node at the other end of an edge.
-fn add(pattern: &mut Pattern, node: usize, relation: &str, forward: bool) -> usize {
+fn add(pattern: &mut LogicalForm, node: usize, relation: &str, forward: bool) -> usize {
     let other = pattern.nodes.len();
-    pattern.nodes.push(Node::Any(Vec::new()));
+    pattern.nodes.push(FormNode::Any(Vec::new()));
     let (from, to) = if forward {
         (node, other)
     } else {

@@ -1,4 +1,4 @@
-//! Examples of giving up: what to do where the graph holds no answer.
+//! Examples of giving up: the right behaviour if the graph has no answer.
 
 use std::collections::BTreeSet;
 
@@ -8,13 +8,13 @@ use kg::term::{NodeId, RelId};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Observation, Relation, Session, Shown, ToolError, run_program};
 
-use super::gold::Gold;
-use super::{Verified, VerifyOptions, convert_query, link, relation_name, walked};
+use super::gold::GoldAnswer;
+use super::linked::{Verified, VerifyOptions, link, relation_name, walked};
 use crate::convert::GoldProgram;
 use crate::limits;
 use crate::question::GoldQuestion;
 
-/// The calls up to and including the relation list on which the first call that cannot be made rests, and then the end.
+/// The calls up to the relation list for the call `broken`, then the end.
 fn cut(calls: &[Call], broken: usize) -> Option<Vec<Call>> {
     let set = calls.get(broken)?.args.first()?;
     let list = calls[..broken]
@@ -25,7 +25,19 @@ fn cut(calls: &[Call], broken: usize) -> Option<Vec<Call>> {
     Some(kept)
 }
 
-/// For a question without an answer: the program up to the first relation list that lacks what the program needs, then the end.
+/// Whether a call follows a relation that its relation list does not show.
+fn is_unlisted(kg: &dyn Kg, session: &Session<'_>, call: &Call) -> bool {
+    let relation = walked(kg, call);
+    let shown = call.args.first().and_then(|set| listed(session, set));
+    relation_name(call).is_some()
+        && shown.is_some_and(|shown| {
+            let mut all = shown.out.iter().chain(&shown.incoming);
+            !all.any(|listed| Some(*listed) == relation)
+        })
+}
+
+/// For a question without an answer: the program up to the first relation list that lacks what the
+/// program needs, then the end.
 pub(super) fn give_up(
     kg: &dyn Kg,
     question: &GoldQuestion,
@@ -39,53 +51,38 @@ pub(super) fn give_up(
     {
         return None;
     }
-    let mut verified = link(kg, question, program.clone()).ok()?;
-    let mut session = verified.session(kg, question, options);
-    let broken = program.calls.iter().enumerate().find_map(|(i, call)| {
-        let relation = walked(kg, call);
-        let lacks = relation_name(call).is_some() && {
-            let input = call.args.first().and_then(|set| listed(&session, set));
-            input.is_some_and(|shown| {
-                !shown
-                    .out
-                    .iter()
-                    .chain(&shown.incoming)
-                    .any(|r| Some(*r) == relation)
-            })
-        };
-        (lacks || session.run(call).is_err()).then_some(i)
-    })?;
-    verified.gold.calls = cut(&program.calls, broken)?;
-    verified.abstain = true;
-    verified.value = verified.run(kg, question, options).ok()?;
-    Some(verified)
+    let linked = link(kg, question, program.clone()).ok()?;
+    let mut session = linked.session(kg, question, options);
+    let broken = program
+        .calls
+        .iter()
+        .position(|call| is_unlisted(kg, &session, call) || session.run(call).is_err())?;
+    let linked = linked.with_calls(cut(&program.calls, broken)?);
+    let value = linked.run(kg, question, options).ok()?;
+    Some(Verified::abstention(linked, value))
 }
 
-/// For a question about what the graph has no relation for: the entities are there, the gold query gives nothing, and a relation list shows why.
+/// For a question about a relation that the graph does not have: its entities exist, the gold query
+/// has no answer, and a relation list shows why. `program` was converted without the graph.
 pub(super) fn absent(
     kg: &dyn Kg,
     question: &GoldQuestion,
     query: &Query,
+    mut program: GoldProgram,
     options: &VerifyOptions,
 ) -> Option<Verified> {
     let answer = kg.query(query, options.limits).ok()?;
-    if !Gold::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
+    if !GoldAnswer::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
         return None;
     }
-    let mut program = convert_query(query, question, None).ok()?;
-    // Without a graph, names come from IRIs: those that the graph knows are written as it writes them.
-    let rename = |arg: &mut Arg| {
+    // Without a graph, names come from IRIs. Names that the graph knows get its spelling.
+    for arg in program.calls.iter_mut().flat_map(|call| &mut call.args) {
         if let Arg::Name(name) = arg
             && let Some(node) = kg.by_name(name)
         {
             *name = kg.name(node);
         }
-    };
-    program
-        .calls
-        .iter_mut()
-        .flat_map(|call| &mut call.args)
-        .for_each(rename);
+    }
     give_up(kg, question, &program, options)
 }
 
@@ -101,8 +98,9 @@ fn listed<'s>(session: &'s Session<'_>, set: &Arg) -> Option<&'s Shown> {
         })
 }
 
-/// Takes one relation that a verified program needs out of the session's view: the right thing to do is then to stop at the list that lacks
-/// it. `choice` picks among the relations. `None` where the program is no chain, or where another relation leads to the same place.
+/// Removes one relation that a verified program needs from the session's view. The right behaviour
+/// is then to stop at the list that lacks it. `choice` picks among the relations. `None` if the
+/// program is not a chain, or if another relation leads to the same nodes.
 #[must_use]
 pub fn abstention(
     kg: &dyn Kg,
@@ -112,7 +110,7 @@ pub fn abstention(
     choice: u64,
 ) -> Option<Verified> {
     let calls = &verified.gold.calls;
-    let chain = |call: &Call| {
+    let is_chain = calls.iter().all(|call| {
         !matches!(
             call.tool,
             Tool::Count
@@ -121,69 +119,50 @@ pub fn abstention(
                 | Tool::GetCandidateEntity
                 | Tool::DisambiguateEntity
         )
-    };
-    let plain = verified
+    });
+    let mut relations: Vec<RelId> = verified
         .must_show
         .iter()
-        .all(|relation| matches!(relation, Relation::Plain(_)));
-    if verified.abstain || !plain || !calls.iter().all(chain) {
+        .map(|relation| match relation {
+            Relation::Plain(relation) => Some(*relation),
+            Relation::Interval(_) => None,
+        })
+        .collect::<Option<_>>()?;
+    if verified.abstain || !is_chain {
         return None;
     }
-    let mut relations = verified.must_show.clone();
     relations.sort_unstable();
     relations.dedup();
-    let Relation::Plain(taken) =
-        *relations.get(usize::try_from(choice % relations.len().max(1) as u64).ok()?)?
-    else {
-        return None;
-    };
+    let taken = *relations.get(usize::try_from(choice % relations.len().max(1) as u64).ok()?)?;
+    let is_taken = |relation: &Relation| *relation == Relation::Plain(taken);
     let broken = calls
         .iter()
-        .position(|call| walked(kg, call) == Some(Relation::Plain(taken)))?;
-    let mut given_up = verified.clone();
-    given_up.without = vec![taken];
-    given_up
-        .must_show
-        .retain(|relation| *relation != Relation::Plain(taken));
-    // What is left of the view must give the whole program nothing.
-    match given_up.run(kg, question, options) {
+        .position(|call| walked(kg, call).is_some_and(|relation| is_taken(&relation)))?;
+    let mut narrowed = verified.program.clone();
+    narrowed.without = vec![taken];
+    narrowed.must_show.retain(|relation| !is_taken(relation));
+    // The whole program must have no answer in the narrowed view.
+    match narrowed.run(kg, question, options) {
         Err((step, ToolError::UnknownRelation { .. } | ToolError::WrongDirection { .. }))
             if step == broken => {}
         Ok(value) if value.is_empty() => {}
         _ => return None,
     }
-    given_up.gold.calls = cut(calls, broken)?;
-    given_up.abstain = true;
-    let mut session = given_up.session(kg, question, options);
-    given_up.value = run_program(&mut session, &given_up.gold.calls).ok()?;
-    let input = session
-        .steps()
-        .iter()
-        .rev()
-        .find(|step| step.call.tool == Tool::GetRelation)?
-        .inputs
-        .first()?
-        .clone();
-    let shown = listed(&session, calls[broken].args.first()?)?;
-    let along = calls[broken].tool != Tool::GetHeadEntity
-        && !matches!(calls[broken].args.get(1), Some(Arg::Inverse(_)));
-    let others = shown
-        .out
-        .iter()
-        .map(|&r| (r, true))
-        .chain(shown.incoming.iter().map(|&r| (r, false)));
-    (input.len() <= limits::ABSTAIN_SET && !has_twin(kg, &input, taken, along, others))
-        .then_some(given_up)
+    let narrowed = narrowed.with_calls(cut(calls, broken)?);
+    let mut session = narrowed.session(kg, question, options);
+    let value = run_program(&mut session, &narrowed.gold.calls).ok()?;
+    (!has_twin(kg, &session, &calls[broken], taken)?).then(|| Verified::abstention(narrowed, value))
 }
 
-/// Whether one of the other relations leads from the set exactly where the one taken out leads.
-fn has_twin(
-    kg: &dyn Kg,
-    set: &[NodeId],
-    taken: RelId,
-    along: bool,
-    mut others: impl Iterator<Item = (Relation, bool)>,
-) -> bool {
+/// Whether a relation of the last list leads from its set exactly where the removed relation leads.
+/// `None` if the set is too large to check.
+fn has_twin(kg: &dyn Kg, session: &Session<'_>, broken: &Call, taken: RelId) -> Option<bool> {
+    let mut steps = session.steps().iter().rev();
+    let last_list = steps.find(|step| step.call.tool == Tool::GetRelation)?;
+    let set = last_list.inputs.first()?;
+    if set.len() > limits::ABSTAIN_SET {
+        return None;
+    }
     let reached = |relation: RelId, forward: bool| -> BTreeSet<NodeId> {
         set.iter()
             .flat_map(|&node| {
@@ -196,6 +175,16 @@ fn has_twin(
             })
             .collect()
     };
-    let wanted = reached(taken, along);
-    others.any(|(relation, forward)| matches!(relation, Relation::Plain(id) if reached(id, forward) == wanted))
+    let forward =
+        broken.tool != Tool::GetHeadEntity && !matches!(broken.args.get(1), Some(Arg::Inverse(_)));
+    let wanted = reached(taken, forward);
+    let is_twin = |relation: &Relation, forward| matches!(relation, Relation::Plain(id) if reached(*id, forward) == wanted);
+    let shown = listed(session, broken.args.first()?)?;
+    Some(
+        shown.out.iter().any(|relation| is_twin(relation, true))
+            || shown
+                .incoming
+                .iter()
+                .any(|relation| is_twin(relation, false)),
+    )
 }

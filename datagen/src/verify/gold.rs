@@ -6,25 +6,27 @@ use kg::term::{NodeId, Term};
 use kg::{Kg, QueryAnswer};
 use toolbox::exec::Value;
 
-/// The gold query's answer by ids.
-pub(super) enum Gold {
-    /// Nodes of the graph; where it is one, `only` is its term: a computed number may happen to be a literal of the graph.
+/// The gold query's answer as node ids.
+pub(super) enum GoldAnswer {
+    /// Nodes of the graph. `only` is the term of a single node: a computed number may also be a
+    /// literal of the graph.
     Set {
         nodes: Vec<NodeId>,
         only: Option<Term>,
     },
-    /// A single value that the query computed and the graph does not hold, such as a count.
+    /// A single computed value that the graph does not contain, such as a count.
     Computed(Term),
     Bool(bool),
 }
 
-pub(super) enum Fit {
+/// How a program's answer compares with the gold answer; `Part` is a superset of it.
+pub(super) enum AnswerFit {
     Equal,
     Part,
     Differs,
 }
 
-impl Gold {
+impl GoldAnswer {
     pub(super) fn of(kg: &dyn Kg, answer: &QueryAnswer) -> Result<Self, String> {
         let rows = match answer {
             QueryAnswer::Bool(truth) => return Ok(Self::Bool(*truth)),
@@ -56,7 +58,7 @@ impl Gold {
             }
             (Some(term), true) => Ok(Self::Computed(term.clone())),
             (Some(term), false) => Err(format!(
-                "the gold query computes terms that the graph does not hold, such as {term}"
+                "the gold query computes terms that the graph does not contain, such as {term}"
             )),
         }
     }
@@ -72,14 +74,22 @@ impl Gold {
         }
     }
 
-    pub(super) fn compare(&self, value: &Value) -> Fit {
-        let equal = |holds: bool| if holds { Fit::Equal } else { Fit::Differs };
+    pub(super) fn compare(&self, value: &Value) -> AnswerFit {
+        let equal = |holds: bool| {
+            if holds {
+                AnswerFit::Equal
+            } else {
+                AnswerFit::Differs
+            }
+        };
         match (self, value) {
-            (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold[..] == ours[..] => Fit::Equal,
+            (Self::Set { nodes: gold, .. }, Value::Set(ours)) if gold[..] == ours[..] => {
+                AnswerFit::Equal
+            }
             (Self::Set { nodes: gold, .. }, Value::Set(ours))
                 if gold.iter().all(|node| ours.binary_search(node).is_ok()) =>
             {
-                Fit::Part
+                AnswerFit::Part
             }
             (
                 Self::Computed(term)
@@ -89,7 +99,7 @@ impl Gold {
                 Value::Int(number),
             ) => equal(number_of(term) == Some(*number)),
             (Self::Bool(gold), Value::Bool(ours)) => equal(gold == ours),
-            _ => Fit::Differs,
+            _ => AnswerFit::Differs,
         }
     }
 
@@ -125,7 +135,7 @@ pub(super) fn describe(kg: &dyn Kg, value: &Value) -> String {
     }
 }
 
-/// A set in a few words.
+/// The size and the first names of a set.
 fn describe_set(kg: &dyn Kg, nodes: &[NodeId]) -> String {
     const SHOWN: usize = 5;
     let names: Vec<String> = nodes

@@ -1,4 +1,4 @@
-//! The answers that a data set lists, against a program's.
+//! Compares a program's answer with the answers that a data set lists.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use toolbox::exec::Value;
 
 use super::gold::describe;
 
-/// Whether the answer is the published one, by label or name, without regard to case and underscores.
+/// Requires the answer to be the published one by label or name, ignoring case and underscores.
 pub(super) fn compare_published(
     kg: &dyn Kg,
     value: &Value,
@@ -26,7 +26,7 @@ pub(super) fn compare_published(
         }
     };
     let mut met: BTreeSet<String> = BTreeSet::new();
-    let mut foreign = None;
+    let mut unpublished = None;
     for &node in nodes.iter() {
         let name = kg.name(node);
         let texts = [
@@ -44,11 +44,11 @@ pub(super) fn compare_published(
             met.insert(text);
         }
         if !known && met.len() == before {
-            foreign = Some(name);
+            unpublished = Some(name);
         }
     }
     let missing = wanted.iter().find(|text| !met.contains(*text));
-    match (foreign, missing) {
+    match (unpublished, missing) {
         (None, None) => Ok(()),
         (Some(name), _) => Err(format!(
             "{} answers, {} published; `{name}` is not among them",

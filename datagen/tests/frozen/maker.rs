@@ -1,4 +1,5 @@
-//! Graphs of a frozen query: copies of its patterns with fresh and shared nodes, values near its constants, and near misses.
+//! Graphs of a query: copies of its patterns with fresh and shared nodes, values near its
+//! constants, and near misses.
 
 use std::collections::BTreeMap;
 
@@ -33,13 +34,13 @@ impl Frozen {
 struct Maker<'f> {
     frozen: &'f Frozen,
     dice: Dice,
-    /// What the variables of each copy are.
+    /// The values of the variables of each copy.
     copies: Vec<BTreeMap<String, Term>>,
     triples: Vec<[Term; 3]>,
     fresh: usize,
-    /// Values given before, for ties.
+    /// Values given before, to produce ties.
     seen: BTreeMap<String, Vec<Term>>,
-    /// Whether attributes of the query's own constants have one value.
+    /// Whether attributes of the query's own constants have one value each.
     steady: bool,
 }
 
@@ -47,7 +48,7 @@ impl Maker<'_> {
     fn copy(&mut self, copy: usize) {
         let frozen = self.frozen;
         let mut bound: BTreeMap<String, Term> = BTreeMap::new();
-        // The first copy is the query as it stands; later ones may miss something.
+        // The first copy is complete; later ones may lack something.
         let whole = copy == 0 || self.dice.percent(40);
         let missing = if whole {
             usize::MAX
@@ -197,7 +198,7 @@ impl Maker<'_> {
         }
     }
 
-    /// A value near the constants that the variable is compared with, or of some kind that sorts.
+    /// A value near the constants that the variable is compared with, or of some sortable kind.
     fn literal(&mut self, comparisons: &[(char, Literal)], whole: bool) -> Literal {
         let Some((op, constant)) = self.dice.pick(comparisons).cloned() else {
             let n = self.dice.below(6) as i64;
@@ -274,7 +275,7 @@ impl Maker<'_> {
                 self.path(subject, side, object);
             }
             P::ZeroOrMore(inner) | P::OneOrMore(inner) | P::ZeroOrOne(inner) => {
-                self.path(subject, inner, object)
+                self.path(subject, inner, object);
             }
             P::NegatedPropertySet(_) => self.triples.push([
                 subject.clone(),
@@ -284,7 +285,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Near misses: triples of the copies with one end from elsewhere.
+    /// Near misses: triples of the copies with one end replaced.
     fn noise(&mut self) {
         let made = self.triples.clone();
         for _ in 0..self.dice.below(made.len() + 1) {

@@ -1,5 +1,5 @@
-//! Random graphs made from a query: its own patterns frozen into triples several times, with noise. Nothing here knows how the query is
-//! converted; it is read off the algebra.
+//! Random graphs generated from a query: its own patterns are instantiated as triples several
+//! times, with noise. This code reads the algebra and does not depend on the conversion.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod maker;
@@ -16,7 +16,7 @@ use kg::spargebra::term::{
 };
 use kg::term::{Literal, Term, XSD};
 
-/// A small generator, so that failures repeat.
+/// A small generator, so that failures are reproducible.
 pub(crate) struct Dice(pub u64);
 
 impl Dice {
@@ -42,31 +42,31 @@ impl Dice {
     }
 }
 
-/// A triple pattern and how it is needed.
+/// A triple pattern, and whether it is required.
 #[derive(Clone)]
 struct Fact {
     subject: TermPattern,
     path: PropertyPathExpression,
     object: TermPattern,
-    /// Inside OPTIONAL, EXISTS, NOT EXISTS or MINUS: there in some copies only.
+    /// Inside OPTIONAL, EXISTS, NOT EXISTS or MINUS: present in some copies only.
     maybe: bool,
     /// The union branches that it belongs to.
     branches: Vec<(usize, usize)>,
 }
 
-/// What a query says of its variables.
+/// What a query requires of its variables.
 #[derive(Default)]
 pub(crate) struct Frozen {
     facts: Vec<Fact>,
     /// Constants that a variable is compared with.
     compared: BTreeMap<String, Vec<(char, Literal)>>,
-    /// Terms that a variable may be.
+    /// Terms that a variable may equal.
     values: BTreeMap<String, Vec<Term>>,
-    /// Constants that a variable is not.
+    /// Constants that a variable must not equal.
     differ: BTreeMap<String, Vec<Term>>,
     /// Variables that are sorted, aggregated or compared with each other: literals.
     literal: BTreeSet<String>,
-    /// Variables that stand as a subject: no literals.
+    /// Variables that are a subject: no literals.
     subjects: BTreeSet<String>,
     same: Vec<(String, String)>,
     /// Variables of which the first is less than the second.
@@ -242,7 +242,7 @@ impl Frozen {
         });
     }
 
-    /// Notes the variables that some triple of a path has as its subject.
+    /// Records the variables that some triple of a path has as its subject.
     fn ends(&mut self, subject: &TermPattern, path: &PropertyPathExpression, object: &TermPattern) {
         let mut note = |node: &TermPattern| self.subjects.extend(name(node));
         match path {
@@ -262,7 +262,7 @@ impl Frozen {
                 self.literal.insert(variable.as_str().to_owned());
             }
             Expression::FunctionCall(_, arguments) => {
-                arguments.iter().for_each(|argument| self.value(argument))
+                arguments.iter().for_each(|argument| self.value(argument));
             }
             Expression::UnaryMinus(inner) | Expression::UnaryPlus(inner) => self.value(inner),
             _ => {}
@@ -279,7 +279,7 @@ impl Frozen {
             E::Not(inner) => self.expression(inner, !negated, branches),
             E::Exists(pattern) => self.pattern(pattern, true, branches),
             E::Equal(a, b) | E::SameTerm(a, b) => {
-                self.compare(a, if negated { '!' } else { '=' }, b)
+                self.compare(a, if negated { '!' } else { '=' }, b);
             }
             E::Greater(a, b) | E::GreaterOrEqual(a, b) => self.compare(a, '>', b),
             E::Less(a, b) | E::LessOrEqual(a, b) => self.compare(a, '<', b),
@@ -308,7 +308,7 @@ impl Frozen {
                         self.compared.entry(variable).or_default().push((op, date));
                     }
                     (Term::Literal(value), _) => {
-                        self.compared.entry(variable).or_default().push((op, value))
+                        self.compared.entry(variable).or_default().push((op, value));
                     }
                     (term, '!') => self.differ.entry(variable).or_default().push(term),
                     (term, _) => self.values.entry(variable).or_default().push(term),

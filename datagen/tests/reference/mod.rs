@@ -1,10 +1,10 @@
-//! What a query's answer is, ties included, and how a program's answer compares with it.
+//! The answers of a query, ties included, and how a program's answer compares with them.
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 
 use std::collections::BTreeSet;
 
 use datagen::convert::{Context, GoldProgram, convert};
-use datagen::to_sparql::back;
+use datagen::to_sparql::program_to_query;
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{Expression, GraphPattern, OrderExpression};
 use kg::spargebra::term::Variable;
@@ -17,9 +17,10 @@ use toolbox::link::Linked;
 
 /// Answers of a query.
 pub(crate) struct Reference {
-    /// What the query gives.
+    /// The query's result.
     pub(crate) given: BTreeSet<Term>,
-    /// With LIMIT: what it could give as well, had ties or the lack of an order been decided otherwise.
+    /// With LIMIT: further answers that are possible if ties, or rows without an order, are decided
+    /// differently.
     pub(crate) tied: BTreeSet<Term>,
 }
 
@@ -38,7 +39,7 @@ impl Reference {
     }
 }
 
-/// The first column of a query's rows; `true` or `false` of ASK.
+/// The first column of a query's rows, or `true` or `false` for ASK.
 pub(crate) fn answers(kg: &FrozenKg, query: &Query) -> Option<BTreeSet<Term>> {
     match kg.query(query, QueryLimits::default()) {
         Ok(QueryAnswer::Rows { rows, .. }) => Some(
@@ -53,7 +54,7 @@ pub(crate) fn answers(kg: &FrozenKg, query: &Query) -> Option<BTreeSet<Term>> {
     }
 }
 
-/// All answers of `ORDER BY … LIMIT`, those included that the order puts beside the last one.
+/// All answers of `ORDER BY … LIMIT`, including ties with the last one.
 fn ties(kg: &FrozenKg, pattern: &GraphPattern) -> Option<BTreeSet<Term>> {
     let (mut at, mut slice, mut project) = (pattern, None, None);
     loop {
@@ -162,24 +163,24 @@ fn keyed(
     )
 }
 
-/// What a comparison came to.
+/// The result of a comparison.
 pub(crate) enum Outcome {
     Same {
         tied: bool,
-        back: WayBack,
+        trip: RoundTrip,
     },
     Refused(String),
-    /// The program cannot be run: a value to compare with is several.
+    /// The program fails because a value to compare with is not unique.
     Failed(String),
     Differs(String),
 }
 
-/// The program's answer, in the terms of the query's.
+/// The program's answer, as terms like those of the query.
 pub(crate) fn run(kg: &FrozenKg, program: &GoldProgram) -> Result<BTreeSet<Term>, String> {
     run_calls(kg, &program.calls, &program.exclude)
 }
 
-/// The answer of calls, relation lists skipped.
+/// The answer of calls, without relation lists.
 pub(crate) fn run_calls(
     kg: &FrozenKg,
     calls: &[Call],
@@ -214,26 +215,27 @@ pub(crate) fn run_calls(
     }
 }
 
-/// What the way back came to.
+/// The result of a round trip.
 #[derive(Default)]
-pub(crate) struct WayBack {
-    /// No query says the program.
-    pub(crate) unsayable: Option<String>,
+pub(crate) struct RoundTrip {
+    /// No query expresses the program.
+    pub(crate) inexpressible: Option<String>,
     /// The query converts again.
     pub(crate) converted: bool,
-    /// It does, and the program cannot be run.
-    pub(crate) stuck: bool,
-    /// What is wrong.
+    /// It converts, but the program fails.
+    pub(crate) fails: bool,
+    /// The difference.
     pub(crate) wrong: Option<String>,
 }
 
-/// The law of `back`: the query's answers are the program's, and so are those of the query's program where it converts.
-pub(crate) fn way_back(
+/// The law of `program_to_query`: the query has the program's answers, and so has the query's
+/// program if it converts.
+pub(crate) fn round_trip(
     kg: &FrozenKg,
     calls: &[Call],
     exclude: &[Term],
     answer: &BTreeSet<Term>,
-) -> WayBack {
+) -> RoundTrip {
     let calls: Vec<_> = calls
         .iter()
         .filter(|call| call.tool != Tool::GetRelation)
@@ -246,21 +248,21 @@ pub(crate) fn way_back(
             .collect::<Vec<_>>()
             .join("\n")
     };
-    let query = match back(kg, &calls, exclude) {
+    let query = match program_to_query(kg, &calls, exclude) {
         Ok(query) => query,
         Err(why) => {
-            return WayBack {
-                unsayable: Some(why.to_string()),
-                ..WayBack::default()
+            return RoundTrip {
+                inexpressible: Some(why.to_string()),
+                ..RoundTrip::default()
             };
         }
     };
     let given = answers(kg, &query);
     if given.as_ref() != Some(answer) {
         let wrong = format!("program {answer:?}\nquery {given:?}\n{}\n{query}", text());
-        return WayBack {
+        return RoundTrip {
             wrong: Some(wrong),
-            ..WayBack::default()
+            ..RoundTrip::default()
         };
     }
     let Ok(again) = convert(
@@ -270,15 +272,16 @@ pub(crate) fn way_back(
             ..Context::default()
         },
     ) else {
-        return WayBack::default();
+        return RoundTrip::default();
     };
     let wrong = match run(kg, &again) {
         Ok(got) if got == *answer => None,
-        // A set whose members have no such relation, or a value to compare with that is several: the program gives no answer at all.
+        // A set whose members lack the relation, or a value to compare with that is not unique: the
+        // program has no answer.
         Err(_) => {
-            return WayBack {
-                stuck: true,
-                ..WayBack::default()
+            return RoundTrip {
+                fails: true,
+                ..RoundTrip::default()
             };
         }
         got => {
@@ -294,10 +297,10 @@ pub(crate) fn way_back(
             ))
         }
     };
-    WayBack {
+    RoundTrip {
         converted: true,
         wrong,
-        ..WayBack::default()
+        ..RoundTrip::default()
     }
 }
 
@@ -327,10 +330,10 @@ pub(crate) fn compare(kg: &FrozenKg, query: &Query, reference: &Reference) -> Ou
         }
         Err(error) => Outcome::Failed(format!("{error}\n{}", calls())),
         Ok(got) if got == reference.tied => {
-            let back = way_back(kg, &program.calls, &program.exclude, &got);
+            let trip = round_trip(kg, &program.calls, &program.exclude, &got);
             Outcome::Same {
                 tied: reference.tied != reference.given,
-                back,
+                trip,
             }
         }
         Ok(got) => Outcome::Differs(format!(

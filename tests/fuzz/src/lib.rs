@@ -1,5 +1,6 @@
-//! What is fuzzed: each function takes any bytes and must return. A broken law is a panic, which both drivers report: `cargo fuzz` with
-//! coverage, and `datagen/tests/fuzz.rs` on a stable toolchain without.
+//! The fuzz targets: each function accepts any bytes and must return. A violated law is a panic,
+//! which both drivers report: `cargo fuzz` with coverage, and `datagen/tests/fuzz.rs` on a stable
+//! toolchain without.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::time::Duration;
 
 use common::acceptor::Acceptor;
 use datagen::convert::{Context, convert};
-use datagen::read::{ReadOptions, Source, readers};
+use datagen::read::{QuestionSource, ReadOptions, readers};
 use kg::term::{Literal, NodeId, Term};
 use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, QueryLimits, parse_query};
 use toolbox::call::{
@@ -16,13 +17,13 @@ use toolbox::call::{
     parse_program_lenient, print_program,
 };
 
-/// A function that is fuzzed.
+/// A fuzz target.
 pub type Target = fn(&[u8]);
 
-/// Inputs to begin with.
+/// Initial inputs.
 pub type Seeds = fn() -> Vec<Vec<u8>>;
 
-/// All of them, with inputs to begin with.
+/// All targets with their initial inputs.
 pub const TARGETS: &[(&str, Target, Seeds)] = &[
     ("call", call, calls),
     ("acceptor", acceptor, calls),
@@ -31,7 +32,7 @@ pub const TARGETS: &[(&str, Target, Seeds)] = &[
     ("graph", graph, || vec![GRAPH_FILE.clone()]),
 ];
 
-/// The call parsers: what parses prints, and what is printed parses to the same.
+/// The call parsers: anything that parses prints, and the printed text parses to the same.
 pub fn call(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -59,8 +60,8 @@ pub fn call(bytes: &[u8]) {
     );
 }
 
-/// The acceptor: whatever way the bytes choose through the language ends in a call that parses and prints the same; what the bytes say as
-/// they stand is accepted only if it parses.
+/// The acceptor: every path that the bytes choose through the language ends in a call that parses
+/// and prints the same. The bytes themselves are accepted only if they parse.
 pub fn acceptor(bytes: &[u8]) {
     let (head, rest) = bytes.split_at(bytes.len().min(6));
     let number = |i: usize| usize::from(head.get(i).copied().unwrap_or(0) % 5);
@@ -127,7 +128,7 @@ pub fn acceptor(bytes: &[u8]) {
     assert_eq!(call.to_string(), text);
 }
 
-/// A few films, of which queries may ask anything.
+/// A few films to query.
 static FILMS: LazyLock<FrozenKg> = LazyLock::new(|| {
     let iri = |name: &str| Term::Iri(format!("http://a.test/{name}"));
     let typed = |i: usize| {
@@ -178,7 +179,7 @@ pub fn conversion(bytes: &[u8]) {
     );
 }
 
-/// Question files of every format; the first byte says which.
+/// Question files of every format; the first byte selects the format.
 pub fn dataset(bytes: &[u8]) {
     let Some((&first, content)) = bytes.split_first() else {
         return;
@@ -187,13 +188,13 @@ pub fn dataset(bytes: &[u8]) {
     let format = all[usize::from(first) % all.len()].format().name;
     let file = scratch().join(format!("{format}.json"));
     if fs::write(&file, content).is_ok()
-        && let Ok(source) = format!("{format}={}", file.display()).parse::<Source>()
+        && let Ok(source) = format!("{format}={}", file.display()).parse::<QuestionSource>()
     {
         let _ = source.read(Some(&*FILMS as &dyn Kg), &ReadOptions::default());
     }
 }
 
-/// A folder of this process.
+/// A folder for this process.
 fn scratch() -> &'static PathBuf {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         tempfile::Builder::new()
@@ -204,14 +205,14 @@ fn scratch() -> &'static PathBuf {
     &FOLDER
 }
 
-/// A graph folder whose graph file is replaced, and its own graph file.
+/// A graph folder whose graph file is replaced, and its original graph file.
 static GRAPH_FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     let folder = scratch().join("graph");
     GraphFolder::write(&folder, &FILMS, &[]).unwrap_or_else(|error| panic!("{error}"));
     fs::read(folder.join("graph.kgf")).unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// Graph files, and graph texts: bytes that pass the checks at opening may say anything.
+/// Graph files and graph texts. Bytes that pass the checks when opening may contain anything.
 pub fn graph(bytes: &[u8]) {
     let _ = &*GRAPH_FILE;
     let folder = scratch().join("graph");

@@ -10,7 +10,7 @@ use toolbox::triad::{
     AnswerType, End, Filter, IS, IS_A, Link, MAX_TRIPLES, Operand, QueryTemplate, Triple,
 };
 
-use crate::graph::{Edge, Form, Group, Node, QueryGraph, Step, Var};
+use crate::graph::{Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, Var};
 
 /// Gold of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,9 +42,9 @@ impl Gold {
             .map(|group| maker.branch(group))
             .collect::<Option<Vec<_>>>()?;
         let (kind, answer) = match graph.form {
-            Form::Select(var) => (AnswerType::Select, Some(var)),
-            Form::Count(var) => (AnswerType::Count, Some(var)),
-            Form::Ask => (AnswerType::Ask, None),
+            QueryForm::Select(var) => (AnswerType::Select, Some(var)),
+            QueryForm::Count(var) => (AnswerType::Count, Some(var)),
+            QueryForm::Ask => (AnswerType::Ask, None),
         };
         let extreme = match graph.extreme {
             Some((var, extreme)) => Some((maker.names.get(&var)?.clone(), extreme)),
@@ -74,20 +74,20 @@ impl Gold {
 }
 
 /// A group multiplied out into groups without alternatives.
-fn alternatives(group: &Group) -> Option<Vec<Group>> {
+fn alternatives(group: &PatternGroup) -> Option<Vec<PatternGroup>> {
     let beyond = !group.labels.is_empty() || !group.choices.is_empty();
-    if beyond || !group.halves.is_empty() || !group.blocks.is_empty() {
+    if beyond || !group.bounds.is_empty() || !group.blocks.is_empty() {
         return None;
     }
     let mut plain = group.clone();
     let unions = std::mem::take(&mut plain.unions);
     let values = std::mem::take(&mut plain.values);
-    let mut all = vec![Group {
+    let mut all = vec![PatternGroup {
         edges: Vec::new(),
         ..plain.clone()
     }];
     for (var, terms) in &values {
-        let with = |group: &Group, term: &Term| Group {
+        let with = |group: &PatternGroup, term: &Term| PatternGroup {
             values: [&group.values[..], &[(*var, vec![term.clone()])]].concat(),
             ..group.clone()
         };
@@ -100,8 +100,8 @@ fn alternatives(group: &Group) -> Option<Vec<Group>> {
         }
     }
     for edge in &plain.edges {
-        let steps: Vec<&Step> = edge.steps.iter().collect();
-        let with = |group: &Group, step: &Step| {
+        let steps: Vec<&PathStep> = edge.steps.iter().collect();
+        let with = |group: &PatternGroup, step: &PathStep| {
             let mut longer = group.clone();
             longer.edges.push(Edge {
                 steps: vec![step.clone()],
@@ -118,7 +118,7 @@ fn alternatives(group: &Group) -> Option<Vec<Group>> {
         }
     }
     for branches in &unions {
-        let inner: Vec<Group> = branches
+        let inner: Vec<PatternGroup> = branches
             .iter()
             .map(alternatives)
             .collect::<Option<Vec<_>>>()?
@@ -198,10 +198,10 @@ impl<'a, 'g> Maker<'a, 'g> {
         Some(name.to_owned())
     }
 
-    fn end(&mut self, node: &Node) -> Option<End> {
+    fn end(&mut self, node: &GraphNode) -> Option<End> {
         match node {
-            Node::Var(var) => self.name(*var).map(End::Var),
-            Node::Entity(iri) => {
+            GraphNode::Var(var) => self.name(*var).map(End::Var),
+            GraphNode::Entity(iri) => {
                 let id = self.session.kg().find(&Term::Iri(iri.clone()))?;
                 self.session
                     .linked()
@@ -210,7 +210,7 @@ impl<'a, 'g> Maker<'a, 'g> {
                     .position(|&entity| entity == id)
                     .map(End::Entity)
             }
-            Node::Literal(literal) => {
+            GraphNode::Literal(literal) => {
                 // A value is compared, not walked to.
                 self.fresh -= 1;
                 let var = self.fresh;
@@ -249,7 +249,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         })
     }
 
-    fn class(&mut self, at: &Node, class: &str) -> Option<Option<usize>> {
+    fn class(&mut self, at: &GraphNode, class: &str) -> Option<Option<usize>> {
         if !self.classes.iter().any(|known| known == class) {
             return Some(None);
         }
@@ -268,27 +268,28 @@ impl<'a, 'g> Maker<'a, 'g> {
     }
 
     /// The triples of one alternative, from what is known to what is not.
-    fn branch(&mut self, group: &Group) -> Option<Vec<usize>> {
+    fn branch(&mut self, group: &PatternGroup) -> Option<Vec<usize>> {
         let mut used = Vec::new();
-        let mut known: Vec<Node> = Vec::new();
-        let is_known =
-            |node: &Node, known: &[Node]| matches!(node, Node::Entity(_)) || known.contains(node);
+        let mut known: Vec<GraphNode> = Vec::new();
+        let is_known = |node: &GraphNode, known: &[GraphNode]| {
+            matches!(node, GraphNode::Entity(_)) || known.contains(node)
+        };
         let mut edges: Vec<&Edge> = group.edges.iter().collect();
         edges.sort_by_key(|edge| edge.order);
-        let mut classes: Vec<&(Node, String)> = group.classes.iter().collect();
+        let mut classes: Vec<&(GraphNode, String)> = group.classes.iter().collect();
         let mut intervals: Vec<_> = group.intervals.iter().collect();
         for (var, terms) in &group.values {
             let [Term::Iri(iri)] = &terms[..] else {
                 return None;
             };
-            let object = self.end(&Node::Entity(iri.clone()))?;
+            let object = self.end(&GraphNode::Entity(iri.clone()))?;
             let triple = Triple {
                 subject: End::Var(self.name(*var)?),
                 phrase: IS.to_owned(),
                 object,
             };
             used.push(self.push(triple, None));
-            known.push(Node::Var(*var));
+            known.push(GraphNode::Var(*var));
         }
         while !edges.is_empty() || !classes.is_empty() || !intervals.is_empty() {
             if let Some(at) = intervals
@@ -400,7 +401,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         ))
     }
 
-    fn interval(&mut self, interval: &crate::graph::Interval) -> Option<usize> {
+    fn interval(&mut self, interval: &crate::graph::TimeInterval) -> Option<usize> {
         let kg = self.session.kg();
         let id = |iri: &str| {
             kg.find(&Term::Iri(iri.to_owned()))

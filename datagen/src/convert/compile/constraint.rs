@@ -1,17 +1,22 @@
-//! What narrows a set where it stands: entities it must lead to, comparisons of its attributes.
+//! Constraints that narrow a set in place: entities that it must lead to, comparisons of its
+//! attributes.
 
 use kg::term::Term;
 use kg::value::Op;
 use toolbox::call::{Arg, Tool};
 
-use super::super::exact::{Check, Held};
-use super::super::view::{Entry, Start, View};
-use super::{BRANCH_SIZE, Compiler};
-use crate::graph::{Node, Step, Var, algebra, mirrored};
+use super::super::exact::{ComparisonCheck, ComparisonRequirement};
+use super::super::view::{Start, StartEntry, TreeView};
+use super::Compiler;
+use crate::graph::{GraphNode, PathStep, Var, algebra, mirrored};
 use crate::refusal::Refusal;
 
+/// With a graph, an entity constraint on the answer gets its own branch only up to this many
+/// members (rule R14: never all males).
+const BRANCH_SIZE: usize = 1_000;
+
 impl Compiler<'_> {
-    pub(super) fn is_compared(&self, view: &View<'_>, var: Var) -> bool {
+    pub(super) fn is_compared(&self, view: &TreeView<'_>, var: Var) -> bool {
         view.group
             .comparisons
             .iter()
@@ -20,29 +25,27 @@ impl Compiler<'_> {
             || view.group.differ.iter().any(|(known, term)| {
                 *known == var && self.answer != Some(var) && self.is_known(term)
             })
-            || view
-                .group
-                .ordered
-                .iter()
-                .any(|ordered| ordered.left == var || ordered.right == var)
+            || view.group.ordered.iter().any(|pair| pair.involves(var))
     }
 
-    /// Whether the graph, if there is one, holds a term: what it does not hold, everything differs from.
+    /// Whether the graph, if there is one, contains a term. Everything differs from a term that it
+    /// does not contain.
     fn is_known(&self, term: &Term) -> bool {
         self.names.kg.is_none_or(|kg| kg.find(term).is_some())
     }
 
-    /// A branch that ends in an entity: a semi-join where it is one edge on an inner node (rule R14), else compiled from the entity
-    /// towards the node and intersected. On the answer the entity starts a branch of its own: the planner meets the second topic there.
+    /// A branch that ends in an entity. A single edge on an inner node becomes a semi-join (rule
+    /// R14); any other branch is compiled from the entity towards the node and intersected. On the
+    /// answer the entity starts its own branch, because the planner meets the second topic there.
     pub(super) fn entity_constraint(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         set: Arg,
         start: &Start,
     ) -> Result<Arg, Refusal> {
-        if let Entry::Edge(edge) = start.entry
-            && let (Node::Entity(iri), [step]) =
+        if let StartEntry::Edge(edge) = start.entry
+            && let (GraphNode::Entity(iri), [step]) =
                 (view.far(edge, node), view.edge(edge).steps.as_slice())
             && step.forward == view.is_subject(edge, node)
             && (self.answer != Some(node) || self.is_wide(iri, &step.relation))
@@ -71,10 +74,11 @@ impl Compiler<'_> {
         }
     }
 
-    /// Comparisons of one attribute; of alternatives, each is compared and what any of them keeps is kept.
+    /// Comparisons of one attribute. If it has alternatives, each is compared and the results are
+    /// united.
     pub(super) fn attribute(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         set: &Arg,
         edge: usize,
@@ -91,100 +95,102 @@ impl Compiler<'_> {
         Ok(self.combine(Tool::Union, kept))
     }
 
-    /// Comparisons of what one step leads to.
+    /// Comparisons of the tails of one step.
     fn compared(
         &mut self,
-        view: &View<'_>,
-        mut set: Arg,
+        view: &TreeView<'_>,
+        set: Arg,
         edge: usize,
         node: Var,
-        step: &Step,
+        step: &PathStep,
     ) -> Result<Arg, Refusal> {
         let relation = self.names.relation(&step.relation)?;
-        let reached = set.clone();
-        let mut wanted = Vec::new();
-        let mut held = Held::Tests {
-            tests: Vec::new(),
-            others: Vec::new(),
+        let mut kept = set.clone();
+        let mut constraints = Vec::new();
+        let requirement = match view.far(edge, node) {
+            GraphNode::Entity(_) => return Ok(set),
+            GraphNode::Literal(literal) => {
+                constraints.push((Op::Eq, self.literal(literal)));
+                ComparisonRequirement::Term(Term::Literal(literal.clone()))
+            }
+            GraphNode::Var(var) => {
+                kept = self.either(view, *var, kept, &relation);
+                self.value_constraints(view, *var, &mut constraints)?
+            }
         };
-        match view.far(edge, node) {
-            Node::Literal(literal) => {
-                wanted.push((Op::Eq, self.literal(literal)));
-                held = Held::Term(Term::Literal(literal.clone()));
-            }
-            Node::Entity(_) => {}
-            Node::Var(var) => {
-                let (mut tests, mut others) = (Vec::new(), Vec::new());
-                for comparison in view
-                    .group
-                    .comparisons
-                    .iter()
-                    .filter(|comparison| comparison.var == *var)
-                {
-                    wanted.push((comparison.op, self.literal(&comparison.value)));
-                    tests.push(algebra::of_tail(&comparison.test, *var));
-                }
-                for (_, either) in view.group.choices.iter().filter(|(known, _)| known == var) {
-                    let sets = either.iter().map(|comparison| {
-                        let rest = vec![
-                            Arg::name(&relation),
-                            Arg::Op(comparison.op),
-                            self.literal(&comparison.value),
-                        ];
-                        self.along(Tool::GetEntityByConstraint, &set, rest)
-                    });
-                    let sets: Vec<Arg> = sets.collect();
-                    set = self.combine(Tool::Union, sets);
-                    tests.push(algebra::of_tail(&algebra::any(either), *var));
-                }
-                for (_, term) in view
-                    .group
-                    .differ
-                    .iter()
-                    .filter(|(known, term)| known == var && self.is_known(term))
-                {
-                    // Literals that attributes must not be are comparisons already.
-                    let value = self.names.node(term)?;
-                    wanted.push((Op::Ne, Arg::Name(value)));
-                    let constant = algebra::constant(term).ok_or(Refusal::OddTerm)?;
-                    tests.push(algebra::differs(algebra::tail().into(), constant));
-                }
-                for ordered in &view.group.ordered {
-                    let (op, other) = match (ordered.left == *var, ordered.right == *var) {
-                        (true, _) => (ordered.op, ordered.right),
-                        (_, true) => (mirrored(ordered.op), ordered.left),
-                        _ => continue,
-                    };
-                    // The other side is an attribute of its own entities; the tool refuses it where it is more than one value.
-                    if std::mem::replace(&mut self.comparing, true) {
-                        return Err(Refusal::VariableComparison);
-                    }
-                    let value = self.set(view, other, None)?;
-                    self.comparing = false;
-                    wanted.push((op, value.clone()));
-                    tests.push(algebra::of_tail(&ordered.test, *var));
-                    others.push((other, value));
-                }
-                if !tests.is_empty() {
-                    held = Held::Tests { tests, others };
-                }
-            }
+        for (op, value) in constraints {
+            kept = self.constrain(&kept, &relation, op, value);
         }
-        for (op, value) in wanted {
-            set = self.along(
-                Tool::GetEntityByConstraint,
-                &set,
-                vec![Arg::name(&relation), Arg::Op(op), value],
-            );
-        }
-        if set != reached {
-            self.checks.push(Check {
-                input: reached,
-                output: set.clone(),
+        if kept != set {
+            self.checks.push(ComparisonCheck {
+                input: set,
+                output: kept.clone(),
                 relation: step.relation.clone(),
-                held,
+                requirement,
             });
         }
-        Ok(set)
+        Ok(kept)
+    }
+
+    fn constrain(&mut self, set: &Arg, relation: &str, op: Op, value: Arg) -> Arg {
+        let rest = vec![Arg::name(relation), Arg::Op(op), value];
+        self.along(Tool::GetEntityByConstraint, set, rest)
+    }
+
+    /// Narrows a set by the choices of a variable: the union of what each comparison keeps.
+    fn either(&mut self, view: &TreeView<'_>, var: Var, mut set: Arg, relation: &str) -> Arg {
+        for (_, either) in view.group.choices.iter().filter(|(known, _)| *known == var) {
+            let sets = either.iter().map(|comparison| {
+                let value = self.literal(&comparison.value);
+                self.constrain(&set, relation, comparison.op, value)
+            });
+            let sets: Vec<Arg> = sets.collect();
+            set = self.combine(Tool::Union, sets);
+        }
+        set
+    }
+
+    /// The operators and values that a variable is compared with, and what the query requires.
+    fn value_constraints(
+        &mut self,
+        view: &TreeView<'_>,
+        var: Var,
+        constraints: &mut Vec<(Op, Arg)>,
+    ) -> Result<ComparisonRequirement, Refusal> {
+        let group = view.group;
+        let (mut tests, mut others) = (Vec::new(), Vec::new());
+        for comparison in group.comparisons.iter().filter(|known| known.var == var) {
+            constraints.push((comparison.op, self.literal(&comparison.value)));
+            tests.push(algebra::of_tail(&comparison.test, var));
+        }
+        for (_, either) in group.choices.iter().filter(|(known, _)| *known == var) {
+            tests.push(algebra::of_tail(&algebra::any(either), var));
+        }
+        for (known, term) in &group.differ {
+            // Literals that attributes must not equal have become comparisons.
+            if *known == var && self.is_known(term) {
+                constraints.push((Op::Ne, Arg::Name(self.names.node(term)?)));
+                let constant = algebra::constant(term).ok_or(Refusal::OddTerm)?;
+                tests.push(algebra::differs(algebra::tail().into(), constant));
+            }
+        }
+        for pair in &group.ordered {
+            let (op, other) = match (pair.left == var, pair.right == var) {
+                (true, _) => (pair.op, pair.right),
+                (_, true) => (mirrored(pair.op), pair.left),
+                _ => continue,
+            };
+            // The right side is an attribute of other entities. The tool rejects it if it has more
+            // than one value.
+            if std::mem::replace(&mut self.comparing, true) {
+                return Err(Refusal::VariableComparison);
+            }
+            let value = self.set(view, other, None)?;
+            self.comparing = false;
+            constraints.push((op, value.clone()));
+            tests.push(algebra::of_tail(&pair.test, var));
+            others.push((other, value));
+        }
+        Ok(ComparisonRequirement::Tests { tests, others })
     }
 }

@@ -1,15 +1,17 @@
-//! What hangs off a node without an entity behind it: paths out and back, mere existence, edges that close a cycle.
+//! Edges that lead away from a node to no entity: paths out and back, mere existence, edges that
+//! close a cycle.
 
 use toolbox::call::Arg;
 
-use super::super::view::View;
-use super::{Compiler, Spare};
-use crate::graph::{Node, Var};
+use super::super::view::TreeView;
+use super::{Compiler, OptionalConstraint};
+use crate::graph::{GraphNode, Var};
 use crate::refusal::Refusal;
 
 impl Compiler<'_> {
-    /// Whether an edge away from a node without an entity behind it constrains the node; notes what may be left out.
-    pub(super) fn counts(&mut self, view: &View<'_>, node: Var, edge: usize) -> bool {
+    /// Whether an edge that leads to no entity constrains the node. Records the edge if it may be
+    /// left out.
+    pub(super) fn counts(&mut self, view: &TreeView<'_>, node: Var, edge: usize) -> bool {
         let Some(far) = view.far(edge, node).var() else {
             return true;
         };
@@ -25,17 +27,17 @@ impl Compiler<'_> {
             return false;
         }
         if self.is_bare(view, far, edge) || self.leads_to_answer(view, far, edge) {
-            let spare = Spare::Exists(view.edge(edge).order);
-            let out = self.without.contains(&spare);
-            self.spares.push(spare);
+            let constraint = OptionalConstraint::Exists(view.edge(edge).order);
+            let out = self.without.contains(&constraint);
+            self.optional.push(constraint);
             return !out;
         }
         true
     }
 
     /// Whether only the existence of a sub-tree matters.
-    fn is_bare(&self, view: &View<'_>, var: Var, via: usize) -> bool {
-        let plain = |node: &Node| node.var() != Some(var);
+    fn is_bare(&self, view: &TreeView<'_>, var: Var, via: usize) -> bool {
+        let plain = |node: &GraphNode| node.var() != Some(var);
         let bare = view.group.classes.iter().all(|(node, _)| plain(node))
             && view
                 .group
@@ -53,8 +55,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// With an extreme, the answer's side is walked again behind it.
-    fn leads_to_answer(&self, view: &View<'_>, var: Var, via: usize) -> bool {
+    /// Whether an edge leads to the answer. With an extreme, that side is walked again afterwards.
+    fn leads_to_answer(&self, view: &TreeView<'_>, var: Var, via: usize) -> bool {
         let (Some(_), Some(answer)) = (self.extreme, self.answer) else {
             return false;
         };
@@ -66,16 +68,17 @@ impl Compiler<'_> {
             })
     }
 
-    /// Out along an edge, narrow there, back, and intersect with where it began (rule R16).
+    /// Walks out along an edge, narrows there, walks back, and intersects with the start set (rule
+    /// R16).
     pub(super) fn out_and_back(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         set: Arg,
         edge: usize,
         close: bool,
     ) -> Result<Arg, Refusal> {
-        let Node::Var(far) = view.far(edge, node) else {
+        let GraphNode::Var(far) = view.far(edge, node) else {
             return Err(Refusal::Filter);
         };
         let (steps, subject) = (&view.edge(edge).steps, view.is_subject(edge, node));
@@ -90,10 +93,11 @@ impl Compiler<'_> {
         })
     }
 
-    /// Edges that close a cycle, as intersections: with a graph only, whose verification sees whether the sets said enough.
+    /// Compiles edges that close a cycle as intersections. This needs a graph, where a check
+    /// decides whether the sets were exact.
     pub(super) fn close(
         &mut self,
-        view: &View<'_>,
+        view: &TreeView<'_>,
         node: Var,
         mut set: Arg,
     ) -> Result<Arg, Refusal> {

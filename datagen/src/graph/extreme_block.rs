@@ -1,14 +1,17 @@
-//! Recognising that an inner `SELECT (MAX(?b) …)` repeats the outer pattern (GrailQA's way to write an extreme, spec A.2.2).
+//! Recognises an inner `SELECT (MAX(?b) …)` that repeats the outer pattern, which is how GrailQA
+//! writes an extreme (rules A.2.2).
 
 use std::collections::HashMap;
 
-use super::{Group, Node, Var};
+use super::query_graph::{GraphNode, PatternGroup, Var};
 
-/// Edges of a block: trying every renaming of more would take for ever, and published blocks have four.
+/// Maximum number of edges of a block. Published blocks have four; trying every renaming of many
+/// more would take too long.
 const MAX_EDGES: usize = 10;
 
-/// Whether the block's group is the outer group under a renaming of variables that takes `from` to `to`.
-pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool {
+/// Whether the block's group equals the outer group under a renaming of variables that maps `from`
+/// to `to`.
+pub(super) fn repeats(inner: &PatternGroup, outer: &PatternGroup, from: Var, to: Var) -> bool {
     let same_sizes = inner.edges.len() <= MAX_EDGES
         && inner.edges.len() == outer.edges.len()
         && inner.classes.len() == outer.classes.len()
@@ -16,13 +19,15 @@ pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool 
         && inner.intervals.len() == outer.intervals.len()
         && inner.values.len() == outer.values.len()
         && inner.labels.len() == outer.labels.len();
-    // Anything else in either group is beyond a plain repetition.
-    let plain = |group: &Group| {
-        group.unions.is_empty() && group.ordered.is_empty() && group.halves.is_empty()
+    // A plain repetition contains none of these.
+    let plain = |group: &PatternGroup| {
+        group.unions.is_empty() && group.ordered.is_empty() && group.bounds.is_empty()
     };
-    // What no tool says has to be said of both or of the outer one only, where a graph shows that it takes nothing away.
-    let said = |group: &Group| group.tests.len() + group.unequal.len() + group.differ.len();
-    let same_sizes = same_sizes && (said(inner) == 0 || said(inner) == said(outer));
+    // Conditions that no tool expresses must be in both groups, or only in the outer one.
+    let conditions =
+        |group: &PatternGroup| group.tests.len() + group.unequal.len() + group.differ.len();
+    let same_sizes =
+        same_sizes && (conditions(inner) == 0 || conditions(inner) == conditions(outer));
     same_sizes
         && plain(inner)
         && plain(outer)
@@ -36,8 +41,8 @@ pub(super) fn repeats(inner: &Group, outer: &Group, from: Var, to: Var) -> bool 
 }
 
 fn edges(
-    inner: &Group,
-    outer: &Group,
+    inner: &PatternGroup,
+    outer: &PatternGroup,
     at: usize,
     used: &mut Vec<bool>,
     map: &HashMap<Var, Var>,
@@ -68,10 +73,10 @@ fn edges(
     false
 }
 
-/// Matches two nodes, extending the renaming; it stays one-to-one.
-fn node(a: &Node, b: &Node, map: &mut HashMap<Var, Var>) -> bool {
+/// Matches two nodes and extends the renaming, which stays one-to-one.
+fn node(a: &GraphNode, b: &GraphNode, map: &mut HashMap<Var, Var>) -> bool {
     match (a, b) {
-        (Node::Var(a), Node::Var(b)) => match map.get(a) {
+        (GraphNode::Var(a), GraphNode::Var(b)) => match map.get(a) {
             Some(known) => known == b,
             None if map.values().any(|taken| taken == b) => false,
             None => {
@@ -83,10 +88,10 @@ fn node(a: &Node, b: &Node, map: &mut HashMap<Var, Var>) -> bool {
     }
 }
 
-fn annotations(inner: &Group, outer: &Group, map: &HashMap<Var, Var>) -> bool {
+fn annotations(inner: &PatternGroup, outer: &PatternGroup, map: &HashMap<Var, Var>) -> bool {
     let renamed = |var: Var| map.get(&var).copied();
-    let renamed_node = |node: &Node| match node {
-        Node::Var(var) => renamed(*var).map(Node::Var),
+    let renamed_node = |node: &GraphNode| match node {
+        GraphNode::Var(var) => renamed(*var).map(GraphNode::Var),
         other => Some(other.clone()),
     };
     inner.classes.iter().all(|(at, class)| {

@@ -1,0 +1,62 @@
+//! The sides of a comparison in SPARQL's algebra.
+
+use kg::spargebra::algebra::{Expression, Function};
+use kg::spargebra::term::{Literal as RdfLiteral, Variable};
+use kg::term::{Literal, XSD};
+
+use crate::refusal::Refusal;
+
+/// One side of a comparison, without casts and `str`.
+pub(super) enum Operand<'e> {
+    Var(&'e Variable),
+    Year(&'e Variable),
+    Iri(String),
+    Literal(Literal),
+}
+
+/// Reads one side of a comparison.
+pub(super) fn operand(expression: &Expression) -> Result<Operand<'_>, Refusal> {
+    match expression {
+        Expression::Variable(variable) => Ok(Operand::Var(variable)),
+        Expression::NamedNode(iri) => Ok(Operand::Iri(iri.as_str().to_owned())),
+        Expression::Literal(literal) => Ok(Operand::Literal(term_literal(literal))),
+        Expression::UnaryPlus(inner) => operand(inner),
+        Expression::UnaryMinus(inner) => match operand(inner)? {
+            Operand::Literal(literal) => Ok(Operand::Literal(Literal {
+                lexical: format!("-{}", literal.lexical),
+                ..literal
+            })),
+            _ => Err(Refusal::Filter),
+        },
+        Expression::FunctionCall(function, arguments) => match (function, arguments.as_slice()) {
+            (Function::Str, [inner]) => operand(inner),
+            (Function::Custom(iri), [inner]) if iri.as_str().starts_with(XSD) => operand(inner),
+            (Function::Year, [inner]) => match operand(inner)? {
+                Operand::Var(variable) => Ok(Operand::Year(variable)),
+                _ => Err(Refusal::Filter),
+            },
+            _ => Err(Refusal::Filter),
+        },
+        _ => Err(Refusal::Filter),
+    }
+}
+
+/// A literal of the algebra as a literal of the graph.
+pub(crate) fn term_literal(literal: &RdfLiteral) -> Literal {
+    let lexical = literal.value().to_owned();
+    match literal.language() {
+        Some(lang) => Literal {
+            lexical,
+            datatype: None,
+            lang: Some(lang.to_ascii_lowercase()),
+        },
+        None => match literal.datatype().as_str() {
+            iri if iri.strip_prefix(XSD) == Some("string") => Literal::plain(lexical),
+            iri => Literal {
+                lexical,
+                datatype: Some(iri.to_owned()),
+                lang: None,
+            },
+        },
+    }
+}
