@@ -1,4 +1,5 @@
 //! `docs/rules.md` and the code agree: every rule that the code cites has a heading there, and a test cites every rule.
+//! The files that the documents name exist.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -216,6 +217,29 @@ fn every_rule_is_cited_by_a_test() {
         "no test cites {}; name the rule in a comment above the test that holds it",
         missing.join(", ")
     );
+}
+
+/// Files that ARCHITECTURE.md and CONTRIBUTING.md name in backticks, by their path from the root.
+#[test]
+fn paths_in_the_documents_exist() {
+    let mut named = 0;
+    let mut missing = Vec::new();
+    for page in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        for path in text.split('`').skip(1).step_by(2) {
+            let first = path.split('/').next().unwrap();
+            if path.contains(['*', ' ', '<']) || !path.contains('/') || !root().join(first).is_dir()
+            {
+                continue;
+            }
+            named += 1;
+            if !root().join(path).exists() {
+                missing.push(format!("{page}: {path}"));
+            }
+        }
+    }
+    assert!(named >= 40, "only {named} paths");
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
 #[test]
