@@ -228,7 +228,10 @@ fn paths_in_the_documents_exist() {
         let text = fs::read_to_string(root().join(page)).unwrap();
         for path in text.split('`').skip(1).step_by(2) {
             let first = path.split('/').next().unwrap();
-            if path.contains(['*', ' ', '<']) || !path.contains('/') || !root().join(first).is_dir()
+            if path.contains(['*', ' ', '<'])
+                || path.starts_with(['.', '/'])
+                || !path.contains('/')
+                || !root().join(first).is_dir()
             {
                 continue;
             }
