@@ -1,6 +1,6 @@
 //! The term dictionary of a graph: every term once, sorted, so that an id is a rank and sets of ids compare like sets of terms.
 //!
-//! A term is kept as one *key* string: a tag byte that puts IRIs before blank nodes before literals, then the text. Keys stand in blocks of
+//! A term is kept as one *key* string: a tag byte that puts IRIs before blank nodes before literals, then the text. TermKeys stand in blocks of
 //! [`BLOCK`]: the first one whole, each other one as the number of bytes it shares with the one before and its own rest (front coding).
 //! The bytes may come from a file that anybody could have changed: whatever they are, reading ends and stays inside them.
 
@@ -15,7 +15,7 @@ pub(crate) const LITERAL: char = '3';
 /// Separates lexical form, datatype and language; neither of the last two can hold it, so splitting from the right is exact.
 const SEPARATOR: char = '\0';
 
-/// Keys of one block: a look-up decodes half of them on average, and each block costs eight bytes and one whole key.
+/// TermKeys of one block: a look-up decodes half of them on average, and each block costs eight bytes and one whole key.
 const BLOCK: u32 = 16;
 
 /// Bytes that most keys have room in.
@@ -63,7 +63,7 @@ pub(crate) fn term_key(out: &mut String, term: &Term) {
 
 /// A key seen as the parts of a term, without copying.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parts<'a> {
+pub(crate) enum TermParts<'a> {
     /// The text of an IRI.
     Iri(&'a str),
     /// The label of a blank node.
@@ -72,7 +72,7 @@ pub(crate) enum Parts<'a> {
     Literal(&'a str, &'a str, &'a str),
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TermParts<'a> {
     pub(crate) fn of(key: &'a str) -> Self {
         let (tag, text) = key.split_at(key.chars().next().map_or(0, char::len_utf8));
         match tag.chars().next() {
@@ -103,19 +103,19 @@ impl<'a> Parts<'a> {
 
 /// The key of one term, decoded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Key(String);
+pub(crate) struct TermKey(String);
 
-impl Key {
+impl TermKey {
     /// The term in parts.
-    pub(crate) fn parts(&self) -> Parts<'_> {
-        Parts::of(&self.0)
+    pub(crate) fn parts(&self) -> TermParts<'_> {
+        TermParts::of(&self.0)
     }
 
     /// The text of an IRI; `None` for every other term.
     pub(crate) fn iri(&self) -> Option<&str> {
         match self.parts() {
-            Parts::Iri(iri) => Some(iri),
-            Parts::Blank(_) | Parts::Literal(..) => None,
+            TermParts::Iri(iri) => Some(iri),
+            TermParts::Blank(_) | TermParts::Literal(..) => None,
         }
     }
 }
@@ -167,17 +167,19 @@ impl<'a> Dictionary<'a> {
     }
 
     /// The key of a term; empty for an id that is none.
-    pub(crate) fn key(self, id: u32) -> Key {
-        let mut keys = Keys::at(self, id / BLOCK);
+    pub(crate) fn key(self, id: u32) -> TermKey {
+        let mut keys = TermKeys::at(self, id / BLOCK);
         for _ in 0..id % BLOCK {
             keys.next();
         }
         if keys.next().is_none() {
-            return Key::default();
+            return TermKey::default();
         }
         let key = std::mem::take(&mut keys.key);
-        Key(String::from_utf8(key)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        TermKey(
+            String::from_utf8(key)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        )
     }
 
     /// The first block whose first key is greater.
@@ -204,7 +206,7 @@ impl<'a> Dictionary<'a> {
         let Some(block) = behind.checked_sub(1) else {
             return false;
         };
-        let mut keys = Keys::at(self, block);
+        let mut keys = TermKeys::at(self, block);
         for _ in 0..BLOCK {
             let Some((_, found)) = keys.next() else {
                 return false;
@@ -256,21 +258,21 @@ impl<'a> Dictionary<'a> {
     }
 
     /// All keys in order.
-    pub(crate) fn keys(self) -> Keys<'a> {
-        Keys::at(self, 0)
+    pub(crate) fn keys(self) -> TermKeys<'a> {
+        TermKeys::at(self, 0)
     }
 }
 
 /// Walks a dictionary, decoding each key once.
 #[derive(Debug)]
-pub(crate) struct Keys<'a> {
+pub(crate) struct TermKeys<'a> {
     dictionary: Dictionary<'a>,
     next: u32,
     rest: &'a [u8],
     key: Vec<u8>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> TermKeys<'a> {
     fn at(dictionary: Dictionary<'a>, block: u32) -> Self {
         Self {
             dictionary,
@@ -307,14 +309,14 @@ impl<'a> Keys<'a> {
 
 /// Codes sorted keys, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Coder {
+pub(crate) struct DictionaryEncoder {
     len: u32,
     resources: u32,
     last: Vec<u8>,
     at: u64,
 }
 
-impl Coder {
+impl DictionaryEncoder {
     /// Appends the code of the next key to `text`, and to `blocks` where it begins a block. Gives its id.
     pub(crate) fn push(&mut self, key: &[u8], text: &mut Vec<u8>, blocks: &mut Vec<u64>) -> u32 {
         let begun = text.len();

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Kg;
+use crate::graph::Kg;
 use crate::term::{NodeId, RelId};
 
 /// The given classes and all wider ones, sorted. Circles in the hierarchy are walked once.

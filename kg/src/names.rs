@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::dictionary::{Dictionary, Parts};
-use super::label::{percent_decode, percent_encode};
+use crate::dictionary::{self, Dictionary, TermParts};
+use crate::label::{percent_decode, percent_encode};
 use crate::term::{Literal, Term, XSD};
 
 /// The namespace of nodes that come from plain text formats (TSV, MetaQA): the text follows, percent-encoded.
@@ -101,7 +101,7 @@ fn is_reserved(name: &str) -> bool {
 
 /// How the nodes of one graph are named.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Names {
+pub(crate) struct ShortNames {
     /// Namespaces whose local names stand alone, most frequent first.
     bare: Vec<String>,
     /// Set where no node comes from a plain text format: names need not be looked up as such.
@@ -109,7 +109,7 @@ pub(crate) struct Names {
     no_texts: bool,
 }
 
-impl Names {
+impl ShortNames {
     pub(crate) fn new(dictionary: Dictionary<'_>) -> Self {
         let mut counts: FxHashMap<String, usize> = FxHashMap::default();
         let mut keys = dictionary.keys();
@@ -118,7 +118,7 @@ impl Names {
                 break;
             }
             if let Ok(key) = std::str::from_utf8(key)
-                && let Parts::Iri(iri) = Parts::of(key)
+                && let TermParts::Iri(iri) = TermParts::of(key)
             {
                 let (namespace, local) = split(iri);
                 if !local.is_empty()
@@ -146,8 +146,7 @@ impl Names {
 
     /// Notes what is looked up with every name and depends on the graph only.
     pub(crate) fn prepare(&mut self, dictionary: Dictionary<'_>) {
-        self.no_texts =
-            !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", super::dictionary::IRI));
+        self.no_texts = !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", dictionary::IRI));
     }
 
     /// Whether some node may come from a plain text format.
@@ -159,9 +158,9 @@ impl Names {
     pub(crate) fn name(&self, dictionary: Dictionary<'_>, id: u32) -> String {
         let key = dictionary.key(id);
         let iri = match key.parts() {
-            Parts::Iri(iri) => iri,
-            Parts::Blank(label) => return format!("_:{label}"),
-            literal @ Parts::Literal(..) => return literal.to_term().to_string(),
+            TermParts::Iri(iri) => iri,
+            TermParts::Blank(label) => return format!("_:{label}"),
+            literal @ TermParts::Literal(..) => return literal.to_term().to_string(),
         };
         let leads_back = |name: &String| self.find(dictionary, name) == Some(id);
         self.short(iri)
@@ -198,13 +197,13 @@ impl Names {
         }
         let mut key = String::new();
         if let Some(label) = name.strip_prefix("_:") {
-            super::dictionary::node_key(&mut key, super::dictionary::BLANK, label);
+            dictionary::node_key(&mut key, dictionary::BLANK, label);
             return dictionary.find(&key);
         }
         if name.starts_with('"')
             && let Some(literal) = parse_literal(name)
         {
-            super::dictionary::term_key(&mut key, &Term::Literal(literal));
+            dictionary::term_key(&mut key, &Term::Literal(literal));
             return dictionary.find(&key);
         }
         if !self.no_texts

@@ -8,20 +8,20 @@ use memmap2::{Mmap, MmapOptions};
 
 /// The bytes, aligned for eight-byte numbers either way.
 #[derive(Debug)]
-pub(super) enum Bytes {
+pub(super) enum ImageBytes {
     /// A file, of which only what is touched is in memory.
     Mapped(Mmap),
     /// Whole words.
     Owned(Vec<u64>),
 }
 
-impl Default for Bytes {
+impl Default for ImageBytes {
     fn default() -> Self {
         Self::Owned(Vec::new())
     }
 }
 
-impl Bytes {
+impl ImageBytes {
     /// Maps a file for reading.
     pub(super) fn map(path: &Path) -> io::Result<Self> {
         let file = File::open(path)?;

@@ -7,8 +7,8 @@ use std::path::Path;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-use super::assemble::{Spool, SpoolReader};
 use super::rows::Row;
+use super::spool::{Spool, SpoolReader};
 use crate::dictionary::{push_varint, varint};
 
 /// Memory of one term beside its text: its end, its place in the table, and in the order when it is sealed.
@@ -27,7 +27,7 @@ pub(crate) struct Chunk {
 
 /// A chunk with its terms in order, in memory or on disk.
 #[derive(Debug)]
-pub(crate) struct Sealed {
+pub(crate) struct SealedChunk {
     /// The keys in order, front-coded.
     pub(super) keys: SpoolReader,
     pub(super) terms: usize,
@@ -92,7 +92,7 @@ impl Chunk {
     }
 
     /// Sorts the terms and renumbers the triples; writes both to files in `work`, if there is such a folder.
-    pub(crate) fn seal(self, work: Option<&Path>) -> io::Result<Sealed> {
+    pub(crate) fn seal(self, work: Option<&Path>) -> io::Result<SealedChunk> {
         let Self {
             text,
             ends,
@@ -129,7 +129,7 @@ impl Chunk {
             keys.write_all(&code)?;
             last = key;
         }
-        Ok(Sealed {
+        Ok(SealedChunk {
             keys: keys.reader()?,
             terms,
             rows: spool.reader()?,

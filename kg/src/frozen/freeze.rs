@@ -8,12 +8,14 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::assemble::{Assembly, Part, Spool, Target};
-use super::chunk::{KeyReader, Sealed};
+use super::assemble::{ImageTarget, ImageWriter, SectionWriter};
+use super::chunk::{KeyReader, SealedChunk};
 use super::derive;
-use super::image::{Header, Image, Section};
-use super::rows::{Run, merge};
-use crate::dictionary::Coder;
+use super::image::Image;
+use super::layout::{ImageHeader, Section};
+use super::rows::{RowRun, merge};
+use super::spool::{Spool, SpoolReader};
+use crate::dictionary::DictionaryEncoder;
 
 /// Code of keys that is gathered before it is written.
 const GATHER: usize = 1 << 16;
@@ -34,24 +36,24 @@ pub enum FreezeError {
 
 /// The chunks of a whole input.
 #[derive(Debug, Default)]
-pub(crate) struct Input {
-    pub chunks: Vec<Sealed>,
+pub(crate) struct FreezeInput {
+    pub chunks: Vec<SealedChunk>,
     /// Names of the graphs that rows name by number; the default graph is the empty name.
     pub graphs: Vec<String>,
 }
 
 /// Writes a frozen graph. With a folder to work in, what is sorted lies there instead of in memory.
 pub(super) fn freeze(
-    input: Input,
-    target: &Target,
+    input: FreezeInput,
+    target: &ImageTarget,
     work: Option<&Path>,
 ) -> Result<Image, FreezeError> {
-    let Input { chunks, graphs } = input;
-    let mut base = Base {
+    let FreezeInput { chunks, graphs } = input;
+    let mut base = BaseSections {
         work,
         parts: Vec::new(),
         hasher: Sha256::new(),
-        header: Header::default(),
+        header: ImageHeader::default(),
     };
     let mut runs = base.terms(chunks)?;
     let mut names = graphs.clone();
@@ -66,41 +68,41 @@ pub(super) fn freeze(
     base.ops(&mut runs)?;
     drop(runs);
     base.header.content_hash = base.hasher.finalize().into();
-    let mut assembly = Assembly::new(target, base.header)?;
+    let mut assembly = ImageWriter::new(target, base.header)?;
     for part in base.parts {
         assembly.add(part)?;
     }
     let image = assembly.finish(false)?;
     let parts = derive::derive(&image, &names, &members)?;
     let path = match target {
-        Target::Memory => None,
-        Target::File(path) => Some(path.clone()),
+        ImageTarget::Memory => None,
+        ImageTarget::File(path) => Some(path.clone()),
     };
-    let mut assembly = Assembly::resume(image, path)?;
+    let mut assembly = ImageWriter::resume(image, path)?;
     for part in parts {
         assembly.add(part)?;
     }
     Ok(assembly.finish(true)?)
 }
 
-struct Base<'a> {
+struct BaseSections<'a> {
     work: Option<&'a Path>,
-    parts: Vec<Part>,
+    parts: Vec<SectionWriter>,
     hasher: Sha256,
-    header: Header,
+    header: ImageHeader,
 }
 
 /// The least key of a chunk, in a heap whose top is the least of all.
-struct Head {
+struct ChunkHead {
     keys: KeyReader,
     ids: Spool,
-    rows: super::assemble::SpoolReader,
+    rows: SpoolReader,
     count: usize,
     terms: usize,
     chunk: usize,
 }
 
-impl Ord for Head {
+impl Ord for ChunkHead {
     fn cmp(&self, other: &Self) -> Ordering {
         other
             .keys
@@ -109,25 +111,25 @@ impl Ord for Head {
             .then(other.chunk.cmp(&self.chunk))
     }
 }
-impl PartialOrd for Head {
+impl PartialOrd for ChunkHead {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl PartialEq for Head {
+impl PartialEq for ChunkHead {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
-impl Eq for Head {}
+impl Eq for ChunkHead {}
 
-impl Base<'_> {
-    fn part(&self, section: Section) -> io::Result<Part> {
-        Part::new(section, self.work)
+impl BaseSections<'_> {
+    fn part(&self, section: Section) -> io::Result<SectionWriter> {
+        SectionWriter::new(section, self.work)
     }
 
     /// Merges the terms of all chunks into the dictionary.
-    fn terms(&mut self, chunks: Vec<Sealed>) -> Result<Vec<Run>, FreezeError> {
+    fn terms(&mut self, chunks: Vec<SealedChunk>) -> Result<Vec<RowRun>, FreezeError> {
         let (mut text_part, mut block_part) = (
             self.part(Section::TermText)?,
             self.part(Section::TermBlocks)?,
@@ -135,7 +137,7 @@ impl Base<'_> {
         let mut heap = BinaryHeap::new();
         let mut done = Vec::new();
         for (chunk, sealed) in chunks.into_iter().enumerate() {
-            let mut head = Head {
+            let mut head = ChunkHead {
                 keys: KeyReader::new(sealed.keys, sealed.terms),
                 ids: Spool::new(self.work)?,
                 rows: sealed.rows,
@@ -149,7 +151,7 @@ impl Base<'_> {
                 done.push(head)
             }
         }
-        let mut coder = Coder::default();
+        let mut coder = DictionaryEncoder::default();
         let (mut text, mut blocks) = (Vec::new(), Vec::new());
         let (mut last, mut id): (Option<Vec<u8>>, u32) = (None, 0);
         while let Some(mut top) = heap.peek_mut() {
@@ -180,8 +182,8 @@ impl Base<'_> {
         block_part.bytes(bytemuck::cast_slice(&blocks))?;
         self.parts.extend([block_part, text_part]);
         (self.header.terms, self.header.resources) = coder.counts();
-        let run = |head: Head| {
-            Ok(Run {
+        let run = |head: ChunkHead| {
+            Ok(RowRun {
                 rows: head.rows,
                 count: head.count,
                 ids: head.ids.reader()?,
@@ -194,11 +196,11 @@ impl Base<'_> {
     /// Writes the triples by subject; gives the rows of each named graph.
     fn spo(
         &mut self,
-        runs: &mut [Run],
+        runs: &mut [RowRun],
         graphs: &[u32],
         names: usize,
     ) -> Result<Vec<Vec<u32>>, FreezeError> {
-        let mut starts = Starts::new(self.part(Section::SpoStarts)?);
+        let mut starts = StartsWriter::new(self.part(Section::SpoStarts)?);
         let (mut relations, mut objects) = (self.part(Section::SpoP)?, self.part(Section::SpoO)?);
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); if names > 1 { names } else { 0 }];
         let mut last = None;
@@ -233,7 +235,7 @@ impl Base<'_> {
         Ok(members)
     }
 
-    fn pos(&mut self, runs: &mut [Run]) -> Result<(), FreezeError> {
+    fn pos(&mut self, runs: &mut [RowRun]) -> Result<(), FreezeError> {
         let (mut relations, mut starts) = (
             self.part(Section::Relations)?,
             self.part(Section::PosStarts)?,
@@ -257,8 +259,8 @@ impl Base<'_> {
         Ok(())
     }
 
-    fn ops(&mut self, runs: &mut [Run]) -> Result<(), FreezeError> {
-        let mut starts = Starts::new(self.part(Section::OpsStarts)?);
+    fn ops(&mut self, runs: &mut [RowRun]) -> Result<(), FreezeError> {
+        let mut starts = StartsWriter::new(self.part(Section::OpsStarts)?);
         let (mut relations, mut subjects) = (self.part(Section::OpsP)?, self.part(Section::OpsS)?);
         let mut count = 0;
         merge(runs, [2, 1, 0], &[], self.work, |[o, p, s, _]| {
@@ -275,13 +277,13 @@ impl Base<'_> {
 }
 
 /// The first row of every id, also of those that have none.
-struct Starts {
-    part: Part,
+struct StartsWriter {
+    part: SectionWriter,
     next: u32,
 }
 
-impl Starts {
-    fn new(part: Part) -> Self {
+impl StartsWriter {
+    fn new(part: SectionWriter) -> Self {
         Self { part, next: 0 }
     }
 

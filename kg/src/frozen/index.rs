@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::image::{Image, Section};
+use super::image::Image;
+use super::layout::Section;
 
 /// Runs shorter than this are walked before they are halved.
 const WALK: usize = 8;

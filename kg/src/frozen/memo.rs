@@ -11,9 +11,9 @@ const ENTRIES: usize = 1 << 14;
 
 /// Which graph is meant: no two of a process share it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity(u64);
+pub(super) struct GraphIdentity(u64);
 
-impl Identity {
+impl GraphIdentity {
     /// One that nothing has had before.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
@@ -22,7 +22,7 @@ impl Identity {
 }
 
 #[derive(Default)]
-struct Tables {
+struct MemoTables {
     of: u64,
     names: FxHashMap<u32, Box<str>>,
     labels: FxHashMap<u32, Option<Box<str>>>,
@@ -31,13 +31,13 @@ struct Tables {
 }
 
 thread_local! {
-    static TABLES: RefCell<Tables> = RefCell::default();
+    static TABLES: RefCell<MemoTables> = RefCell::default();
 }
 
 /// Looks into one table of a graph, and puts in what it lacks. `make` may come back here: no table is held meanwhile.
 fn remembered<K, Q, V: Clone>(
-    graph: Identity,
-    table: fn(&mut Tables) -> &mut FxHashMap<K, V>,
+    graph: GraphIdentity,
+    table: fn(&mut MemoTables) -> &mut FxHashMap<K, V>,
     key: &Q,
     own: impl FnOnce(&Q) -> K,
     make: impl FnOnce() -> V,
@@ -48,9 +48,9 @@ where
 {
     let found = TABLES.with_borrow_mut(|tables| {
         if tables.of != graph.0 {
-            *tables = Tables {
+            *tables = MemoTables {
                 of: graph.0,
-                ..Tables::default()
+                ..MemoTables::default()
             };
         }
         table(tables).get(key).cloned()
@@ -71,7 +71,7 @@ where
 }
 
 /// The name of a node.
-pub(super) fn name(graph: Identity, node: u32, make: impl FnOnce() -> String) -> String {
+pub(super) fn name(graph: GraphIdentity, node: u32, make: impl FnOnce() -> String) -> String {
     remembered(
         graph,
         |tables| &mut tables.names,
@@ -84,7 +84,7 @@ pub(super) fn name(graph: Identity, node: u32, make: impl FnOnce() -> String) ->
 
 /// The label of a node.
 pub(super) fn label(
-    graph: Identity,
+    graph: GraphIdentity,
     node: u32,
     make: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
@@ -99,7 +99,11 @@ pub(super) fn label(
 }
 
 /// The node of a name.
-pub(super) fn node(graph: Identity, name: &str, make: impl FnOnce() -> Option<u32>) -> Option<u32> {
+pub(super) fn node(
+    graph: GraphIdentity,
+    name: &str,
+    make: impl FnOnce() -> Option<u32>,
+) -> Option<u32> {
     remembered(
         graph,
         |tables| &mut tables.nodes,
@@ -110,7 +114,7 @@ pub(super) fn node(graph: Identity, name: &str, make: impl FnOnce() -> Option<u3
 }
 
 /// Whether some literal begins so.
-pub(super) fn begins(graph: Identity, text: &str, make: impl FnOnce() -> bool) -> bool {
+pub(super) fn begins(graph: GraphIdentity, text: &str, make: impl FnOnce() -> bool) -> bool {
     remembered(
         graph,
         |tables| &mut tables.beginnings,

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Schema;
-use crate::names::Names;
+use crate::names::ShortNames;
+use crate::schema::Schema;
 
 /// The section `Meta`, as JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Meta {
+pub(super) struct GraphMeta {
     /// Number of nodes that are no literals and stand in some triple as its head or tail.
     pub entities: usize,
     /// Languages of labels, sorted; the empty string is untagged.
@@ -15,7 +15,7 @@ pub(super) struct Meta {
     /// Which relations say what; its `hidden` is what is hidden without a deny list of the user's.
     pub schema: Schema,
     /// How nodes are named.
-    pub names: Names,
+    pub names: ShortNames,
     /// The graphs in which triples came, sorted by name; empty where all came in the default graph.
     pub graphs: Vec<NamedGraph>,
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::assemble::{Spool, SpoolReader};
+use super::spool::{Spool, SpoolReader};
 
 /// Subject, relation, object and graph; the three may stand in another order.
 pub(crate) type Row = [u32; 4];
@@ -15,7 +15,7 @@ const BATCH: usize = 1 << 12;
 
 /// What one chunk of the input gave: its triples in ids of its own, and what these ids are in the whole graph.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct RowRun {
     pub rows: SpoolReader,
     pub count: usize,
     /// The id in the graph of each id of the run, as bytes of `u32`.
@@ -67,7 +67,7 @@ impl RowReader {
     }
 }
 
-impl Run {
+impl RowRun {
     /// The rows with the graph's ids, columns in `order`, sorted and without repetition.
     fn sorted(
         &mut self,
@@ -105,7 +105,7 @@ impl Run {
 
 /// Gives every row of all runs, columns in `order`, sorted, each once. `graphs` renumbers the graphs.
 pub(super) fn merge(
-    runs: &mut [Run],
+    runs: &mut [RowRun],
     order: [usize; 3],
     graphs: &[u32],
     work: Option<&Path>,

@@ -2,8 +2,9 @@
 
 use sha2::{Digest, Sha256};
 
-use super::FrozenKg;
-use super::image::{Damage, Section};
+use super::image::Damage;
+use super::kg::FrozenKg;
+use super::layout::Section;
 
 impl FrozenKg {
     /// Checks every section's hash, that terms and triples are in order and name each other, that the three orders hold the same triples,

@@ -4,8 +4,8 @@ use std::io::{self, BufRead};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::Progress;
-use super::sink::{Halt, Place, Shared, Sink, Worker};
+use super::options::LoadProgress;
+use super::sink::{FileContext, LoadState, ReadStop, Sink, SinkFactory};
 
 /// Bytes of a block: some thousand lines, and little beside the memory of the chunks.
 const BLOCK: usize = 1 << 20;
@@ -14,28 +14,28 @@ const BLOCK: usize = 1 << 20;
 const LINE: usize = 1 << 24;
 
 /// Whole lines and the number of the first one.
-struct Block {
+struct LineBlock {
     bytes: Vec<u8>,
     line: u64,
 }
 
 /// Reads a file by blocks; `parse` puts the lines of a block, the first of which has the given number, into a sink.
 pub(super) fn read(
-    shared: &Shared<'_>,
-    place: Place<'_>,
+    shared: &LoadState<'_>,
+    place: FileContext<'_>,
     reader: &mut dyn BufRead,
-    parse: impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), Halt> + Sync,
-) -> Result<(), Halt> {
+    parse: impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), ReadStop> + Sync,
+) -> Result<(), ReadStop> {
     let threads = shared.threads().max(1);
-    let (send, receive) = sync_channel::<Block>(threads * 2);
+    let (send, receive) = sync_channel::<LineBlock>(threads * 2);
     let receive = Mutex::new(receive);
-    let worker = Worker::new(shared, &place);
+    let worker = SinkFactory::new(shared, &place);
     let (parse, receive) = (&parse, &receive);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
             .map(|_| scope.spawn(move || work(worker.sink(), receive, parse)))
             .collect();
-        let mut blocks = Blocks {
+        let mut blocks = BlockReader {
             reader,
             rest: Vec::new(),
             line: 1,
@@ -47,7 +47,7 @@ pub(super) fn read(
                     if send.send(block).is_err() {
                         break Ok(());
                     }
-                    (place.progress)(Progress::Read(shared.read()));
+                    (place.progress)(LoadProgress::Read(shared.read()));
                 }
                 Ok(_) => break Ok(()),
                 Err(error) => break Err(error.into()),
@@ -69,9 +69,9 @@ pub(super) fn read(
 /// others have begun before it are parsed to their ends, so that the first fault of the file is among those found.
 fn work(
     mut sink: Sink<'_>,
-    blocks: &Mutex<Receiver<Block>>,
-    parse: &(impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), Halt> + Sync),
-) -> Result<(), Halt> {
+    blocks: &Mutex<Receiver<LineBlock>>,
+    parse: &(impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), ReadStop> + Sync),
+) -> Result<(), ReadStop> {
     let mut result = Ok(());
     loop {
         let block = blocks
@@ -87,14 +87,14 @@ fn work(
     result
 }
 
-struct Blocks<'a> {
+struct BlockReader<'a> {
     reader: &'a mut dyn BufRead,
     rest: Vec<u8>,
     line: u64,
 }
 
-impl Blocks<'_> {
-    fn next(&mut self) -> io::Result<Option<Block>> {
+impl BlockReader<'_> {
+    fn next(&mut self) -> io::Result<Option<LineBlock>> {
         let mut bytes = std::mem::take(&mut self.rest);
         bytes.reserve(BLOCK);
         let end = loop {
@@ -123,6 +123,6 @@ impl Blocks<'_> {
         }
         let line = self.line;
         self.line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
-        Ok(Some(Block { bytes, line }))
+        Ok(Some(LineBlock { bytes, line }))
     }
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use oxigraph::io::{RdfFormat, RdfParseError, RdfParser};
 use oxigraph::model::{GraphName, NamedOrBlankNode, Quad, Term as OxTerm};
 
-use super::sink::{Halt, Sink};
+use super::sink::{ReadStop, Sink};
 
 /// What relative IRIs of a file without a base are relative to.
 const BASE: &str = "http://example.org/";
@@ -25,7 +25,7 @@ pub(super) fn block(
     format: RdfFormat,
     block: &[u8],
     first: u64,
-) -> Result<(), Halt> {
+) -> Result<(), ReadStop> {
     for quad in parser(format, sink.any_iri()).for_slice(block) {
         match quad {
             Ok(quad) => put(sink, &quad, Sink::blank)?,
@@ -43,7 +43,7 @@ pub(super) fn stream(
     sink: &mut Sink<'_>,
     format: RdfFormat,
     reader: &mut dyn BufRead,
-) -> Result<(), Halt> {
+) -> Result<(), ReadStop> {
     let reader: &mut dyn Read = &mut { reader };
     for quad in parser(format, sink.any_iri()).for_reader(reader) {
         match quad {
@@ -62,7 +62,7 @@ fn put<'a>(
     sink: &mut Sink<'a>,
     quad: &Quad,
     blank: impl Fn(&mut Sink<'a>, &str) -> u32,
-) -> Result<(), Halt> {
+) -> Result<(), ReadStop> {
     match &quad.graph_name {
         GraphName::NamedNode(node) => sink.enter(node.as_str()),
         GraphName::BlankNode(node) => sink.enter_blank(node.as_str()),

@@ -7,9 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::{LoadOptions, Progress};
+use super::options::{LoadOptions, LoadProgress};
 use crate::dictionary::{BLANK, IRI, literal_key, node_key};
-use crate::frozen::{Chunk, Input, Sealed};
+use crate::frozen::{Chunk, FreezeInput, SealedChunk};
 use crate::names::text_iri;
 use crate::term::{Term, XSD};
 
@@ -18,8 +18,8 @@ const PROGRESS_EVERY: u64 = 65_536;
 
 /// Why a reader stopped.
 #[derive(Debug)]
-pub(crate) enum Halt {
-    /// More faults than are tolerated; [`Shared`] has them.
+pub(crate) enum ReadStop {
+    /// More faults than are tolerated; [`LoadState`] has them.
     Faults,
     /// Loading was told to stop.
     Stopped,
@@ -27,7 +27,7 @@ pub(crate) enum Halt {
     Io(io::Error),
 }
 
-impl From<io::Error> for Halt {
+impl From<io::Error> for ReadStop {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -35,7 +35,7 @@ impl From<io::Error> for Halt {
 
 /// A faulty statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Fault {
+pub(crate) struct LoadFault {
     pub file: usize,
     pub line: u64,
     pub message: String,
@@ -43,16 +43,16 @@ pub(crate) struct Fault {
 
 /// Which file is read.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct FileContext<'a> {
     /// Its number on the command line.
     pub file: usize,
     /// Its rank among the files by content.
     pub rank: usize,
-    pub progress: &'a dyn Fn(Progress),
+    pub progress: &'a dyn Fn(LoadProgress),
 }
 
 /// What the threads of one load share.
-pub(crate) struct Shared<'a> {
+pub(crate) struct LoadState<'a> {
     pub options: &'a LoadOptions,
     work: Option<&'a Path>,
     stop: &'a AtomicBool,
@@ -60,9 +60,9 @@ pub(crate) struct Shared<'a> {
     spilled: AtomicBool,
     /// Chunks that no thread is filling now.
     idle: Mutex<Vec<Chunk>>,
-    sealed: Mutex<Vec<Sealed>>,
+    sealed: Mutex<Vec<SealedChunk>>,
     graphs: Mutex<FxHashMap<String, u32>>,
-    faults: Mutex<Vec<Fault>>,
+    faults: Mutex<Vec<LoadFault>>,
 }
 
 /// A thread that panicked while it held the lock has left nothing half done here.
@@ -70,7 +70,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Shared<'a> {
+impl<'a> LoadState<'a> {
     pub(super) fn new(
         options: &'a LoadOptions,
         work: Option<&'a Path>,
@@ -109,14 +109,14 @@ impl<'a> Shared<'a> {
     }
 
     /// The fault that is one too many, counted in the order of files and lines.
-    pub(super) fn worst_fault(&self) -> Option<Fault> {
+    pub(super) fn worst_fault(&self) -> Option<LoadFault> {
         let mut faults = lock(&self.faults);
         faults.sort_unstable();
         faults.get(self.options.max_faults).cloned()
     }
 
     /// Everything that was read, and whether it lies on disk.
-    pub(super) fn finish(&mut self) -> io::Result<(Input, bool)> {
+    pub(super) fn finish(&mut self) -> io::Result<(FreezeInput, bool)> {
         use rayon::prelude::*;
         let spilled = self.spilled.load(Ordering::Relaxed);
         let work = self.work.filter(|_| spilled);
@@ -134,7 +134,7 @@ impl<'a> Shared<'a> {
             .collect();
         graphs.sort_by_key(|(_, number)| *number);
         Ok((
-            Input {
+            FreezeInput {
                 chunks,
                 graphs: graphs.into_iter().map(|(name, _)| name).collect(),
             },
@@ -145,8 +145,8 @@ impl<'a> Shared<'a> {
 
 /// Takes the triples of one file on one thread. Ids are those of the sink's chunk: use them for the next [`Sink::triple`] only.
 pub(crate) struct Sink<'a> {
-    shared: &'a Shared<'a>,
-    place: Place<'a>,
+    shared: &'a LoadState<'a>,
+    place: FileContext<'a>,
     chunk: Chunk,
     key: String,
     /// The graph last named, and its number.
@@ -160,7 +160,7 @@ pub(crate) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     /// A sink on the thread that reads the file.
-    pub(super) fn new(shared: &'a Shared<'a>, place: Place<'a>) -> Self {
+    pub(super) fn new(shared: &'a LoadState<'a>, place: FileContext<'a>) -> Self {
         let chunk = lock(&shared.idle).pop().unwrap_or_default();
         let (key, graph) = (String::new(), (String::new(), 0));
         Self {
@@ -194,15 +194,15 @@ impl<'a> Sink<'a> {
     /// Notes a faulty statement.
     ///
     /// # Errors
-    /// [`Halt::Faults`] when it is one too many.
-    pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), Halt> {
-        lock(&self.shared.faults).push(Fault {
+    /// [`ReadStop::Faults`] when it is one too many.
+    pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), ReadStop> {
+        lock(&self.shared.faults).push(LoadFault {
             file: self.place.file,
             line,
             message,
         });
         if self.shared.halted() {
-            Err(Halt::Faults)
+            Err(ReadStop::Faults)
         } else {
             Ok(())
         }
@@ -286,16 +286,16 @@ impl<'a> Sink<'a> {
     ///
     /// # Errors
     /// When memory is full and the disk too.
-    pub(crate) fn triple(&mut self, s: u32, p: u32, o: u32) -> Result<(), Halt> {
+    pub(crate) fn triple(&mut self, s: u32, p: u32, o: u32) -> Result<(), ReadStop> {
         self.chunk.push([s, p, o, self.graph.1]);
         self.read += 1;
         if self.read == PROGRESS_EVERY {
             self.count();
             if self.shared.stop.load(Ordering::Relaxed) {
-                return Err(Halt::Stopped);
+                return Err(ReadStop::Stopped);
             }
             if self.tells {
-                (self.place.progress)(Progress::Read(self.shared.read()));
+                (self.place.progress)(LoadProgress::Read(self.shared.read()));
             }
         }
         let budget = self.shared.options.memory / self.shared.threads().max(1);
@@ -311,16 +311,16 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// What a worker thread needs to make its own sink: everything of a [`Place`] but the progress, which is told on one thread only.
+/// What a worker thread needs to make its own sink: everything of a [`FileContext`] but the progress, which is told on one thread only.
 #[derive(Clone, Copy)]
-pub(super) struct Worker<'a> {
-    shared: &'a Shared<'a>,
+pub(super) struct SinkFactory<'a> {
+    shared: &'a LoadState<'a>,
     file: usize,
     rank: usize,
 }
 
-impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a Shared<'a>, place: &Place<'_>) -> Self {
+impl<'a> SinkFactory<'a> {
+    pub(super) fn new(shared: &'a LoadState<'a>, place: &FileContext<'_>) -> Self {
         Self {
             shared,
             file: place.file,
@@ -329,7 +329,7 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn sink(self) -> Sink<'a> {
-        let place = Place {
+        let place = FileContext {
             file: self.file,
             rank: self.rank,
             progress: &|_| {},

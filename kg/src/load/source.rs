@@ -4,14 +4,15 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use common::fs::FsError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::LoadError;
+use super::options::LoadError;
 
 /// A file that a graph was loaded from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct GraphSource {
     /// The name as given when it was loaded.
     pub path: String,
     /// Size in bytes.
@@ -20,16 +21,13 @@ pub struct Source {
     pub sha256: String,
 }
 
-impl Source {
+impl GraphSource {
     /// Hashes a file.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn of(path: &Path) -> Result<Self, LoadError> {
-        let io = |source| LoadError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |source| LoadError::from(FsError::at(path)(source));
         let mut file = File::open(path).map_err(io)?;
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 1 << 16];

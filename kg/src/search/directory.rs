@@ -11,7 +11,7 @@ use tantivy::directory::{
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub(super) struct ReadOnly(pub(super) MmapDirectory);
+pub(super) struct ReadOnlyDirectory(pub(super) MmapDirectory);
 
 fn refused() -> Arc<io::Error> {
     Arc::new(io::Error::new(
@@ -20,7 +20,7 @@ fn refused() -> Arc<io::Error> {
     ))
 }
 
-impl Directory for ReadOnly {
+impl Directory for ReadOnlyDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         self.0.get_file_handle(path)
     }

@@ -2,14 +2,15 @@
 
 use rustc_hash::FxHashMap;
 use tantivy::collector::{DocSetCollector, TopDocs};
-use tantivy::columnar::Column;
 use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, Query, TermQuery};
 use tantivy::schema::{IndexRecordOption, Value};
-use tantivy::{DocAddress, DocSet, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
+use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term};
 
-use super::build::{DEGREE, Fields, NODE, WHAT, guarded, unpack};
-use super::text::{allowed_edits, edits, normalise, similarity, variants};
-use super::{Candidate, How, LabelIndex, NameKind, Role, SearchError};
+use super::fields::unpack;
+use super::index::LabelIndex;
+use super::open::guarded;
+use super::text::{allowed_edits, edits, normalise, similarity, undistinguished, variants};
+use super::types::{LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
 use crate::term::NodeId;
 
 /// Names looked at for a partial match, best by BM25.
@@ -22,28 +23,6 @@ const SIMILAR: f32 = 0.5;
 const WEAKER: f32 = 0.9;
 const ALIAS: f32 = 0.95;
 const SHORT: f32 = 0.8;
-
-/// A segment with its columns.
-pub(super) struct Segment {
-    node: Column<u64>,
-    degree: Column<u64>,
-    what: Column<u64>,
-}
-
-impl Segment {
-    pub(super) fn all(reader: &IndexReader, _fields: &Fields) -> Result<Vec<Self>, SearchError> {
-        let searcher = reader.searcher();
-        let columns = searcher.segment_readers().iter().map(|segment| {
-            let fast = segment.fast_fields();
-            Ok(Self {
-                node: fast.u64(NODE)?,
-                degree: fast.u64(DEGREE)?,
-                what: fast.u64(WHAT)?,
-            })
-        });
-        columns.collect()
-    }
-}
 
 /// A document found, before its text is read.
 struct Hit {
@@ -60,8 +39,8 @@ impl LabelIndex {
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn candidates(&self, mention: &str, k: usize) -> Result<Vec<Candidate>, SearchError> {
-        for role in [Role::Entity, Role::Class] {
+    pub fn candidates(&self, mention: &str, k: usize) -> Result<Vec<LabelMatch>, SearchError> {
+        for role in [NodeRole::Entity, NodeRole::Class] {
             let found = self.search(mention, k, role)?;
             if !found.is_empty() {
                 return Ok(found);
@@ -78,8 +57,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         let found = self.named(mention, k, role)?;
         if !found.is_empty() {
             return Ok(found);
@@ -99,8 +78,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         guarded(|| {
             let searcher = self.reader.searcher();
             let normal = normalise(mention);
@@ -116,7 +95,11 @@ impl LabelIndex {
                 let form = if exact { 1.0 } else { WEAKER * hit.form };
                 Some((
                     form * of_kind(hit.kind),
-                    if exact { How::Exact } else { How::Normalised },
+                    if exact {
+                        MatchKind::Exact
+                    } else {
+                        MatchKind::Normalised
+                    },
                 ))
             };
             self.best(&searcher, hits, k, score)
@@ -124,7 +107,7 @@ impl LabelIndex {
     }
 
     /// Whether some entity bears this name in normal form; cheaper than [`LabelIndex::named`].
-    pub fn knows(&self, normal: &str, role: Role) -> Result<bool, SearchError> {
+    pub fn knows(&self, normal: &str, role: NodeRole) -> Result<bool, SearchError> {
         guarded(|| {
             let mut hits = Vec::new();
             self.term(&self.reader.searcher(), normal, 1.0, role, &mut hits)?;
@@ -140,8 +123,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         guarded(|| {
             let normal = normalise(mention);
             let chars = normal.chars().count();
@@ -163,7 +146,7 @@ impl LabelIndex {
             hits.truncate(FUZZY);
             let score = |hit: &Hit, text: &str| {
                 // The name may be a shorter form of the text; the nearer of the two is the one that matched.
-                let forms = [Some(text), super::text::undistinguished(text)];
+                let forms = [Some(text), undistinguished(text)];
                 let away = forms
                     .iter()
                     .flatten()
@@ -172,7 +155,7 @@ impl LabelIndex {
                 (away <= usize::from(allowed)).then(|| {
                     (
                         (1.0 - away as f32 / chars.max(1) as f32) * of_kind(hit.kind),
-                        How::Fuzzy,
+                        MatchKind::Fuzzy,
                     )
                 })
             };
@@ -188,8 +171,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         guarded(|| {
             let normal = normalise(mention);
             let words: Vec<&str> = normal.split(' ').filter(|word| !word.is_empty()).collect();
@@ -233,7 +216,7 @@ impl LabelIndex {
                 let whole = words.iter().all(|word| have.contains(word));
                 let similar = similarity(&name, &normal);
                 let score = if whole { similar.max(SIMILAR) } else { similar };
-                (score >= SIMILAR).then(|| (score * of_kind(hit.kind), How::Partial))
+                (score >= SIMILAR).then(|| (score * of_kind(hit.kind), MatchKind::Partial))
             };
             self.best(&searcher, hits, k, score)
         })
@@ -245,7 +228,7 @@ impl LabelIndex {
         searcher: &Searcher,
         normal: &str,
         form: f32,
-        role: Role,
+        role: NodeRole,
         hits: &mut Vec<Hit>,
     ) -> Result<(), SearchError> {
         if normal.is_empty() {
@@ -273,7 +256,7 @@ impl LabelIndex {
         Ok(())
     }
 
-    fn hit(&self, at: DocAddress, form: f32, role: Role) -> Option<Hit> {
+    fn hit(&self, at: DocAddress, form: f32, role: NodeRole) -> Option<Hit> {
         let segment = self.segments.get(at.segment_ord as usize)?;
         let (is, kind) = unpack(segment.what.first(at.doc_id)?);
         let node = NodeId(u32::try_from(segment.node.first(at.doc_id)?).ok()?);
@@ -292,9 +275,9 @@ impl LabelIndex {
         searcher: &Searcher,
         hits: Vec<Hit>,
         k: usize,
-        score: impl Fn(&Hit, &str) -> Option<(f32, How)>,
-    ) -> Result<Vec<Candidate>, SearchError> {
-        let mut best: FxHashMap<NodeId, Candidate> = FxHashMap::default();
+        score: impl Fn(&Hit, &str) -> Option<(f32, MatchKind)>,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
+        let mut best: FxHashMap<NodeId, LabelMatch> = FxHashMap::default();
         for hit in hits {
             let document: TantivyDocument = searcher.doc(hit.at)?;
             let text = document
@@ -304,7 +287,7 @@ impl LabelIndex {
             let Some((score, how)) = score(&hit, &text) else {
                 continue;
             };
-            let fresh = Candidate {
+            let fresh = LabelMatch {
                 node: hit.node,
                 label: text,
                 score,
@@ -319,7 +302,7 @@ impl LabelIndex {
                 }
             }
         }
-        let mut candidates: Vec<Candidate> = best.into_values().collect();
+        let mut candidates: Vec<LabelMatch> = best.into_values().collect();
         candidates.sort_by(|a, b| {
             b.score
                 .total_cmp(&a.score)

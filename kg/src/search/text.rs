@@ -5,7 +5,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 /// Characters of a name that are compared; the longest title of the published sets has fewer.
-pub(super) const NAME_CHARS: usize = 200;
+pub(crate) const NAME_CHARS: usize = 200;
 
 /// Shortest text in which one edit is forgiven, and shortest in which two are: below that every other word is a neighbour.
 const ONE_EDIT: usize = 4;
@@ -18,7 +18,7 @@ const FUZZY_CHARS: usize = 40;
 /// and the dots of initials dropped (`O'Neill`, `U.S.`), initials joined, `&` as `and`, single spaces. Empty where a text has no letter or digit.
 ///
 /// ```
-/// use toolbox::search::normalise;
+/// use kg::search::normalise;
 /// assert_eq!(normalise("  Musée_d’Orsay (Paris) "), "musee dorsay paris");
 /// assert_eq!(normalise("Simon & Garfunkel"), "simon and garfunkel");
 /// assert_eq!(normalise("U.S. Open – Ødegård"), "us open odegard");
@@ -134,7 +134,7 @@ fn ascii(text: &str) -> String {
 
 /// What is left of a name without what tells it from others of the same name: `Titanic (1997 film)`, `Paris, Texas`. `None` where nothing
 /// was taken off.
-pub(super) fn undistinguished(text: &str) -> Option<&str> {
+pub(crate) fn undistinguished(text: &str) -> Option<&str> {
     let text = text.trim();
     let cut = match text.strip_suffix(')').and_then(|rest| rest.rfind('(')) {
         Some(open) => &text[..open],
@@ -148,7 +148,7 @@ pub(super) fn undistinguished(text: &str) -> Option<&str> {
 }
 
 /// Other normal forms under which a mention may stand in the index: with and without an article, without the ending of a plural.
-pub(super) fn variants(normal: &str) -> Vec<String> {
+pub(crate) fn variants(normal: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for article in ["the ", "a ", "an "] {
         if let Some(rest) = normal.strip_prefix(article).filter(|rest| !rest.is_empty()) {
@@ -232,6 +232,21 @@ pub(super) fn edits(a: &str, b: &str) -> usize {
         above = row;
     }
     above[b.len()]
+}
+
+/// Whether a normal form is few enough edits from that of a name to be taken for it.
+pub fn nearly(text: &str, name: &str) -> bool {
+    let allowed = edits_of(name);
+    let length = || text.chars().count().abs_diff(name.chars().count());
+    allowed > 0
+        && length() <= allowed
+        && fewest_edits(text, name) <= allowed
+        && edits(text, name) <= allowed
+}
+
+/// Edits by which a text may differ from a normal form and still be taken for it.
+pub fn edits_of(name: &str) -> usize {
+    usize::from(allowed_edits(name.chars().count()))
 }
 
 /// Shared share of two texts' character trigrams (Dice), in `[0, 1]`.

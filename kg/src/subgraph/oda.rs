@@ -11,7 +11,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-use super::super::names::{expand, text_iri};
+use crate::names::{expand, text_iri};
 use crate::term::{Literal, RDFS_LABEL, Term};
 
 const FREEBASE: &str = "http://rdf.freebase.com/ns/";
@@ -30,7 +30,7 @@ pub enum OdaKind {
 /// Why a file in ODA's layout cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {message}")]
-pub struct OdaError {
+pub struct OdaLayoutError {
     /// The line, from 1; many files have only one.
     pub line: usize,
     /// What is wrong there, and what would be right.
@@ -126,16 +126,16 @@ impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> OdaReader<F> {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// [`OdaError`] with the line: no JSON, none of the two layouts, or what the sink says.
-    pub fn read(mut self, reader: impl Read) -> Result<OdaKind, OdaError> {
+    /// [`OdaLayoutError`] with the line: no JSON, none of the two layouts, or what the sink says.
+    pub fn read(mut self, reader: impl Read) -> Result<OdaKind, OdaLayoutError> {
         let mut json = serde_json::Deserializer::from_reader(reader);
-        let wrong = |error: serde_json::Error| OdaError {
+        let wrong = |error: serde_json::Error| OdaLayoutError {
             line: error.line(),
             message: error.to_string(),
         };
         (&mut self).deserialize(&mut json).map_err(wrong)?;
         json.end().map_err(wrong)?;
-        self.kind.ok_or_else(|| OdaError {
+        self.kind.ok_or_else(|| OdaLayoutError {
             line: 1,
             message: "an empty object: there is nothing in it".to_owned(),
         })
@@ -164,7 +164,7 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de>
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            map.next_value_seed(Entry {
+            map.next_value_seed(OdaEntry {
                 reader: self,
                 key: &key,
             })?;
@@ -174,12 +174,12 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de>
 }
 
 /// The value of one key: a list of triples or a label.
-struct Entry<'a, F> {
+struct OdaEntry<'a, F> {
     reader: &'a mut OdaReader<F>,
     key: &'a str,
 }
 
-impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Entry<'_, F> {
+impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> OdaEntry<'_, F> {
     fn is<X: serde::de::Error>(&mut self, kind: OdaKind) -> Result<(), X> {
         match self.reader.kind.replace(kind) {
             Some(before) if before != kind => Err(X::custom(format!(
@@ -192,7 +192,7 @@ impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Entry<'_, F> {
 }
 
 impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed<'de>
-    for Entry<'_, F>
+    for OdaEntry<'_, F>
 {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -200,7 +200,7 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed
     }
 }
 
-impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> for Entry<'_, F> {
+impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> for OdaEntry<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -231,8 +231,13 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         self.is(OdaKind::Triples)?;
-        while let Some(triple) = list.next_element::<Vec<Value>>()? {
-            let [Value(Some(head)), Value(Some(relation)), Value(Some(far))] = &triple[..] else {
+        while let Some(triple) = list.next_element::<Vec<OdaText>>()? {
+            let [
+                OdaText(Some(head)),
+                OdaText(Some(relation)),
+                OdaText(Some(far)),
+            ] = &triple[..]
+            else {
                 return Err(A::Error::custom(format!(
                     "`{}` has a triple that is not three texts",
                     self.key
@@ -246,41 +251,41 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
 }
 
 /// A text or a number as text; anything else is none.
-struct Value(Option<String>);
+struct OdaText(Option<String>);
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for OdaText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl<'de> Visitor<'de> for Text {
-            type Value = Value;
+            type Value = OdaText;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text")
             }
-            fn visit_str<X>(self, text: &str) -> Result<Value, X> {
-                Ok(Value(Some(text.to_owned())))
+            fn visit_str<X>(self, text: &str) -> Result<OdaText, X> {
+                Ok(OdaText(Some(text.to_owned())))
             }
-            fn visit_u64<X>(self, number: u64) -> Result<Value, X> {
-                Ok(Value(Some(number.to_string())))
+            fn visit_u64<X>(self, number: u64) -> Result<OdaText, X> {
+                Ok(OdaText(Some(number.to_string())))
             }
-            fn visit_i64<X>(self, number: i64) -> Result<Value, X> {
-                Ok(Value(Some(number.to_string())))
+            fn visit_i64<X>(self, number: i64) -> Result<OdaText, X> {
+                Ok(OdaText(Some(number.to_string())))
             }
-            fn visit_f64<X>(self, number: f64) -> Result<Value, X> {
-                Ok(Value(Some(number.to_string())))
+            fn visit_f64<X>(self, number: f64) -> Result<OdaText, X> {
+                Ok(OdaText(Some(number.to_string())))
             }
-            fn visit_unit<X>(self) -> Result<Value, X> {
-                Ok(Value(None))
+            fn visit_unit<X>(self) -> Result<OdaText, X> {
+                Ok(OdaText(None))
             }
-            fn visit_bool<X>(self, _: bool) -> Result<Value, X> {
-                Ok(Value(None))
+            fn visit_bool<X>(self, _: bool) -> Result<OdaText, X> {
+                Ok(OdaText(None))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OdaText, A::Error> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Value(None))
+                Ok(OdaText(None))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OdaText, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Value(None))
+                Ok(OdaText(None))
             }
         }
         deserializer.deserialize_any(Text)

@@ -1,26 +1,28 @@
 //! Subgraphs as files: N-Triples, or ODA's JSON layouts.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use serde_json::{Value, to_writer};
+use serde_json::to_writer;
 
+use super::neighbourhood::{Neighbourhood, SubgraphOptions, Triple, triples_of};
 use super::oda::write_name;
-use super::{Kg, Neighbourhood, SubgraphOptions, Triple, triples_of};
+use crate::graph::Kg;
 use crate::term::{NodeId, RelId};
 
 /// Lines that are rendered as one piece of work.
 const LINES: usize = 1 << 12;
 
+/// Pieces of a thread that are made before they are written: enough that no thread waits long for the others, and few enough to hold.
+const PIECES: usize = 4;
+
 /// The neighbourhoods of a list of entities. All threads of the pool that it is written from work on it.
 pub struct Subgraph<'a> {
     kg: &'a dyn Kg,
-    options: SubgraphOptions,
+    pub(super) options: SubgraphOptions,
     around: Vec<Neighbourhood>,
     triples: OnceLock<Vec<Triple>>,
     /// Every node as it is written in JSON.
@@ -223,7 +225,7 @@ impl<'a> Subgraph<'a> {
             let name = |&node: &NodeId| {
                 (
                     node,
-                    Value::String(write_name(&self.kg.term(node)))
+                    serde_json::Value::String(write_name(&self.kg.term(node)))
                         .to_string()
                         .into_bytes()
                         .into(),
@@ -298,93 +300,4 @@ fn in_order<T: Sync>(
         ready = made?;
     }
     write(ready)
-}
-
-/// Pieces of a thread that are made before they are written: enough that no thread waits long for the others, and few enough to hold.
-const PIECES: usize = 4;
-
-/// The last hop that ODA's folder layout keeps under the entity; later ones go by node.
-const TOGETHER: u32 = 2;
-
-/// Writes a subgraph: `FILE.nt` as N-Triples; `FILE.json` in ODA's layout with `FILE.labels.json` beside it; anything else is a folder with
-/// ODA's `2-hop.json` (by entity), a `3-hop-only.json` and so on (by the node whose triples they are) and `labels.json`. Each appears whole or
-/// not at all. Gives the files with the number of triples in each.
-///
-/// # Errors
-/// Those of the disk, with the path in the message.
-pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> io::Result<Vec<(PathBuf, usize)>> {
-    let hops = subgraph.options.hops;
-    let labels = |out: &mut BufWriter<File>| subgraph.write_labels(out).map(|()| 0);
-    match out.extension().and_then(|extension| extension.to_str()) {
-        Some("nt") => Ok(vec![whole(out, |out| subgraph.write_ntriples(out))?]),
-        Some("json") => Ok(vec![
-            whole(out, |out| subgraph.write_oda(hops, out))?,
-            whole(&out.with_extension("labels.json"), labels)?,
-        ]),
-        _ => {
-            check_target(out)?;
-            let temp = tempfile::Builder::new()
-                .prefix(".partial-")
-                .tempdir_in(parent(out)?)?;
-            let fresh = temp.path().join("new");
-            fs::create_dir(&fresh)?;
-            let together = hops.min(TOGETHER);
-            let mut written = vec![whole(&fresh.join(format!("{together}-hop.json")), |out| {
-                subgraph.write_oda(together, out)
-            })?];
-            for hop in together + 1..=hops {
-                written.push(whole(&fresh.join(format!("{hop}-hop-only.json")), |out| {
-                    subgraph.write_oda_hop(hop, out)
-                })?);
-            }
-            written.push(whole(&fresh.join("labels.json"), labels)?);
-            common::fs::put(&fresh, out, &temp.path().join("old"))?;
-            let name = |path: PathBuf| path.file_name().map_or(path.clone(), |name| out.join(name));
-            Ok(written
-                .into_iter()
-                .map(|(path, count)| (name(path), count))
-                .collect())
-        }
-    }
-}
-
-/// Refuses a folder that [`write_files`] did not write; a single file is replaced, as every file is that is named for output.
-///
-/// # Errors
-/// Says why, with the path.
-pub fn check_target(out: &Path) -> io::Result<()> {
-    let first = |folder: &Path| {
-        (1..=TOGETHER).any(|hops| folder.join(format!("{hops}-hop.json")).is_file())
-    };
-    let ours = |folder: &Path| first(folder) && common::fs::has(folder, &["labels.json"]);
-    match out.extension().and_then(|extension| extension.to_str()) {
-        Some("nt" | "json") if !out.is_dir() => Ok(()),
-        _ => common::fs::check(out, ours)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", out.display()))),
-    }
-}
-
-fn parent(path: &Path) -> io::Result<PathBuf> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(parent)?;
-    Ok(parent.to_owned())
-}
-
-/// Writes a file beside its place and moves it there.
-fn whole(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<usize>,
-) -> io::Result<(PathBuf, usize)> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let temp = common::fs::temporary(&parent(path)?).map_err(named)?;
-    let mut out = BufWriter::with_capacity(1 << 20, temp.reopen().map_err(named)?);
-    let count = write(&mut out).map_err(named)?;
-    out.flush().map_err(named)?;
-    out.get_ref().sync_all().map_err(named)?;
-    temp.persist(path).map_err(|error| named(error.error))?;
-    Ok((path.to_owned(), count))
 }

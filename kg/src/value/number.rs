@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 /// An exact decimal number: `sign × 0.d₁d₂d₃… × 10^exponent`. Infinity has the greatest exponent and no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Number {
+pub(super) struct Decimal {
     sign: i8,
     exponent: i64,
     /// Without leading or trailing zeros.
     digits: Vec<u8>,
 }
 
-impl Number {
+impl Decimal {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (sign, rest) = match text.strip_prefix(['-', '+']) {
@@ -87,7 +87,7 @@ impl Number {
     }
 }
 
-impl Ord for Number {
+impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
         self.sign.cmp(&other.sign).then_with(|| {
             let magnitude = (self.exponent, &self.digits).cmp(&(other.exponent, &other.digits));
@@ -100,7 +100,7 @@ impl Ord for Number {
     }
 }
 
-impl PartialOrd for Number {
+impl PartialOrd for Decimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -112,8 +112,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn n(text: &str) -> Number {
-        Number::parse(text).unwrap()
+    fn n(text: &str) -> Decimal {
+        Decimal::parse(text).unwrap()
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
             "1e99999999999999999999",
             "٣",
         ] {
-            assert_eq!(Number::parse(bad), None, "{bad}");
+            assert_eq!(Decimal::parse(bad), None, "{bad}");
         }
     }
 
@@ -171,7 +171,7 @@ mod tests {
 
         #[test]
         fn any_text_is_harmless(text in "\\PC*") {
-            let _ = Number::parse(&text);
+            let _ = Decimal::parse(&text);
         }
     }
 }

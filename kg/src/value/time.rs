@@ -11,14 +11,14 @@ pub(super) const EPOCH_SHIFT: i128 = 100_000_000_000_000_000_000_000_000;
 /// A span of time: first and last nanosecond since 1970-01-01, both inside. Years are astronomical as in XML Schema 1.1; under 1.0, where
 /// there is no year 0, BCE years keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Span {
+pub struct TimeSpan {
     /// First nanosecond.
     pub lo: i128,
     /// Last nanosecond.
     pub hi: i128,
 }
 
-impl Span {
+impl TimeSpan {
     /// Reads a year, year-month, date or date-time, BCE ones with a leading `-`, each with or without a zone; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
@@ -93,7 +93,7 @@ impl Span {
     }
 }
 
-impl Span {
+impl TimeSpan {
     /// The first moment as the lexical form of an `xsd:dateTime` without zone.
     #[must_use]
     pub fn start_date_time(self) -> String {
@@ -225,31 +225,31 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn span(text: &str) -> Span {
-        Span::parse(text).unwrap_or_else(|| panic!("{text}"))
+    fn span(text: &str) -> TimeSpan {
+        TimeSpan::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
     #[test]
     fn partial_dates_are_spans() {
         assert_eq!(
             span("1970"),
-            Span {
+            TimeSpan {
                 lo: 0,
                 hi: 365 * DAY - 1
             }
         );
-        assert_eq!(span("1970-01-01"), Span { lo: 0, hi: DAY - 1 });
+        assert_eq!(span("1970-01-01"), TimeSpan { lo: 0, hi: DAY - 1 });
         assert_eq!(span("2012-02").hi - span("2012-02").lo + 1, 29 * DAY);
         assert_eq!(
             span("1970-01-01T00:00:01"),
-            Span {
+            TimeSpan {
                 lo: SECOND,
                 hi: SECOND
             }
         );
         assert_eq!(
             span("1970-01-01T00:01"),
-            Span {
+            TimeSpan {
                 lo: 60 * SECOND,
                 hi: 120 * SECOND - 1
             }
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(span("2011-05-01T"), span("2011-05-01"));
         assert_eq!(span("2018-03-15 19:10:02"), span("2018-03-15T19:10:02"));
         for no_time in ["2011 BC", "1999 people", "2011-05 08:00", "2011-05-01 soon"] {
-            assert_eq!(Span::parse(no_time), None, "{no_time}");
+            assert_eq!(TimeSpan::parse(no_time), None, "{no_time}");
         }
     }
 
@@ -317,12 +317,12 @@ mod tests {
             "T",
             "2011-05-01T10:00:00.x",
         ] {
-            assert_eq!(Span::parse(bad), None, "{bad}");
+            assert_eq!(TimeSpan::parse(bad), None, "{bad}");
         }
         assert!(
-            Span::parse("2012-02-29").is_some()
-                && Span::parse("1900-02-29").is_none()
-                && Span::parse("2000-02-29").is_some()
+            TimeSpan::parse("2012-02-29").is_some()
+                && TimeSpan::parse("1900-02-29").is_none()
+                && TimeSpan::parse("2000-02-29").is_some()
         );
     }
 
@@ -334,8 +334,8 @@ mod tests {
 
         #[test]
         fn a_moment_prints_and_parses(lo in -10_i128.pow(20)..10_i128.pow(20)) {
-            let printed = Span { lo, hi: lo }.start_date_time();
-            prop_assert_eq!(Span::parse(&printed), Some(Span { lo, hi: lo }), "{}", printed);
+            let printed = TimeSpan { lo, hi: lo }.start_date_time();
+            prop_assert_eq!(TimeSpan::parse(&printed), Some(TimeSpan { lo, hi: lo }), "{}", printed);
         }
 
         #[test]
@@ -352,7 +352,7 @@ mod tests {
 
         #[test]
         fn any_text_is_harmless(text in "\\PC*", date in "-?[0-9]{1,10}-[0-9]{0,3}-?[0-9]{0,3}T?[0-9:.Z+-]{0,12}") {
-            let _ = (Span::parse(&text), Span::parse(&date));
+            let _ = (TimeSpan::parse(&text), TimeSpan::parse(&date));
         }
     }
 }

@@ -7,8 +7,10 @@
 
 use rustc_hash::FxHashSet;
 
-use super::Kg;
-use super::names::{local_name, split};
+use crate::graph::Kg;
+use crate::label::words;
+use crate::names::{local_name, split};
+use crate::schema::is_meta_relation;
 use crate::term::{Literal, NodeId, RelId, Term};
 use crate::value::Kind;
 
@@ -81,6 +83,22 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
         .collect()
 }
 
+/// Why a relation is hidden from planners, in a word; `None` where it is not.
+#[must_use]
+pub fn why_hidden(kg: &dyn Kg, relation: RelId) -> Option<&'static str> {
+    let schema = kg.schema();
+    if !schema.hidden.contains(&relation) {
+        return None;
+    }
+    let listed = matches!(kg.term(relation.node()), Term::Iri(iri) if is_meta_relation(&iri));
+    Some(match () {
+        () if schema.type_relations.contains(&relation) => "class",
+        () if schema.label_relations.contains(&relation) => "label",
+        () if listed => "about the graph",
+        () => "learned, or added by hand",
+    })
+}
+
 /// Whether the values of a relation are keys, links that nothing else is said about, or one value.
 fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
     let mut values = Vec::new();
@@ -96,7 +114,7 @@ fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
     distinct.dedup();
     let own = distinct.len() * 100 >= values.len() * 99;
     let key_name = match kg.term(relation.node()) {
-        Term::Iri(iri) => crate::label::words(&local_name(&iri))
+        Term::Iri(iri) => words(&local_name(&iri))
             .iter()
             .any(|word| KEY_WORDS.contains(&word.as_str())),
         Term::Blank(_) | Term::Literal(_) => false,

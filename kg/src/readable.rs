@@ -1,9 +1,7 @@
 //! Telling statements from things (rule R22): Freebase's CVT nodes, Wikidata's statements, blank nodes with facts of their own.
 
-use super::Kg;
-use super::label::{clean, percent_decode};
-use super::names::split;
-use crate::term::{NodeId, Term};
+use crate::label::{clean, percent_decode};
+use crate::names::split;
 
 /// Namespaces whose members are statements or values, whatever they look like.
 const STATEMENT_NAMESPACES: &[&str] = &[
@@ -12,35 +10,11 @@ const STATEMENT_NAMESPACES: &[&str] = &[
     "http://www.wikidata.org/reference/",
 ];
 
-/// See [`Kg::is_statement`].
-pub(super) fn is_statement<K: Kg + ?Sized>(kg: &K, node: NodeId) -> bool {
-    match kg.term(node) {
-        Term::Literal(_) => return false,
-        Term::Blank(_) => {}
-        Term::Iri(iri)
-            if STATEMENT_NAMESPACES
-                .iter()
-                .any(|namespace| iri.starts_with(namespace)) =>
-        {
-            return true;
-        }
-        Term::Iri(iri) if readable_name(&iri).is_some() => return false,
-        Term::Iri(_) => {}
-    }
-    if kg.label(node).is_some()
-        || kg.classes().binary_search(&node).is_ok()
-        || kg.uses(node.relation()) > 0
-    {
-        return false;
-    }
-    let mut leaving = 0;
-    for relation in kg.out_relations(node) {
-        leaving += kg.tails(node, relation).len();
-        if leaving >= 2 {
-            return true;
-        }
-    }
-    leaving == 1 && !kg.in_relations(node).is_empty()
+/// Whether an IRI is in a namespace of statements and values.
+pub(crate) fn is_statement_iri(iri: &str) -> bool {
+    STATEMENT_NAMESPACES
+        .iter()
+        .any(|namespace| iri.starts_with(namespace))
 }
 
 /// The words of an IRI's own name, if a person can read it: `Port_of_Spain` and not `m.02xt6q`, `Q42` or a hash.

@@ -1,0 +1,288 @@
+//! The frozen graph as a value: building, opening, settings, and what it offers beyond [`Kg`].
+
+use std::io;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::assemble::ImageTarget;
+use super::bytes::ImageBytes;
+use super::chunk::Chunk;
+use super::freeze::{self, FreezeError, FreezeInput};
+use super::image::{Damage, Image};
+use super::layout::Section;
+use super::memo::GraphIdentity;
+use super::meta::{GraphMeta, NamedGraph};
+use crate::dictionary::{Dictionary, TermKey, term_key};
+use crate::graph::Kg;
+use crate::hierarchy;
+use crate::schema::Settings;
+use crate::search::{LabelIndex, SearchError};
+use crate::term::{NodeId, RelId, Term};
+
+/// A graph that is read and never changed.
+#[derive(Debug)]
+pub struct FrozenKg {
+    pub(super) image: Image,
+    pub(super) meta: GraphMeta,
+    /// Relations that no planner sees, sorted.
+    pub(super) hidden: Vec<RelId>,
+    /// Whether labels are wanted in the languages for which the file has them.
+    pub(super) default_languages: bool,
+    /// The classes and all wider ones, where they count.
+    pub(super) wider: Option<Vec<NodeId>>,
+    pub(super) label_index: OnceLock<Result<LabelIndex, SearchError>>,
+    pub(super) hash: String,
+    pub(super) identity: GraphIdentity,
+}
+
+impl FrozenKg {
+    /// Builds a graph from triples in any order; repeated ones count once. A triple whose subject is a literal or whose relation is no
+    /// IRI is not RDF and is left out, and so is what comes after 2³² − 1 triples or different terms.
+    #[must_use]
+    pub fn from_triples(triples: impl IntoIterator<Item = [Term; 3]>) -> Self {
+        let mut chunk = Chunk::default();
+        let mut key = String::new();
+        for triple in triples {
+            if matches!(triple[0], Term::Literal(_)) || !matches!(triple[1], Term::Iri(_)) {
+                continue;
+            }
+            let [s, p, o] = triple.map(|term| {
+                term_key(&mut key, &term);
+                chunk.intern(&key)
+            });
+            chunk.push([s, p, o, 0]);
+            if chunk.is_full() {
+                break;
+            }
+        }
+        let frozen = chunk
+            .seal(None)
+            .map_err(FreezeError::from)
+            .and_then(|sealed| {
+                Self::freeze(
+                    FreezeInput {
+                        chunks: vec![sealed],
+                        graphs: vec![String::new()],
+                    },
+                    None,
+                    None,
+                )
+            });
+        // Writing into memory cannot fail, and a full chunk is no longer filled.
+        frozen.unwrap_or_else(|error| unreachable!("{error}"))
+    }
+
+    /// Freezes what a loader has gathered, into a file or into memory. With a folder to work in, sorting happens on disk.
+    pub(crate) fn freeze(
+        input: FreezeInput,
+        file: Option<&Path>,
+        work: Option<&Path>,
+    ) -> Result<Self, FreezeError> {
+        let target = file.map_or(ImageTarget::Memory, |path| {
+            ImageTarget::File(path.to_owned())
+        });
+        let image = freeze::freeze(input, &target, work)?;
+        Self::of(image).map_err(|damage| io::Error::other(damage).into())
+    }
+
+    /// Maps a file. Reads the header and the small sections only.
+    pub(crate) fn open(path: &Path) -> io::Result<Result<Self, Damage>> {
+        let bytes = ImageBytes::map(path)?;
+        Ok(Image::open(bytes, Section::ALL).and_then(Self::of))
+    }
+
+    fn of(image: Image) -> Result<Self, Damage> {
+        let meta: GraphMeta = serde_json::from_slice(image.section(Section::Meta))
+            .map_err(|error| Damage::Section(format!("section Meta ({error})")))?;
+        let hash = image
+            .header
+            .content_hash
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let mut kg = Self {
+            image,
+            meta,
+            hidden: Vec::new(),
+            default_languages: true,
+            wider: None,
+            label_index: OnceLock::new(),
+            hash,
+            identity: GraphIdentity::new(),
+        };
+        kg.meta.names.prepare(kg.image.dictionary());
+        kg.default_languages = kg.meta.schema.settings.languages == Settings::default().languages;
+        kg.hidden.clone_from(&kg.meta.schema.hidden);
+        kg.hidden.sort_unstable();
+        Ok(kg)
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        self.image.as_slice()
+    }
+
+    pub(super) fn dictionary(&self) -> Dictionary<'_> {
+        self.image.dictionary()
+    }
+
+    pub(super) fn key(&self, id: u32) -> TermKey {
+        self.image.dictionary().key(id)
+    }
+
+    /// Sets what the graph's owner wants: label languages, the value of NOW, and so on.
+    #[must_use]
+    pub fn with_settings(mut self, settings: Settings) -> Self {
+        self.default_languages = settings.languages == Settings::default().languages;
+        self.meta.schema.settings = settings;
+        // Labels may be others now.
+        self.identity = GraphIdentity::new();
+        self.wider = self
+            .meta
+            .schema
+            .settings
+            .subclasses
+            .then(|| hierarchy::wider(&self, self.direct_classes()));
+        self
+    }
+
+    /// Sets the index of names that lies beside the graph.
+    pub(crate) fn set_label_index(&mut self, index: LabelIndex) {
+        self.label_index = Ok(index).into();
+    }
+
+    /// Sets the graph's own deny list (rule R4): what is hidden from planners besides type and label relations, which always are.
+    #[must_use]
+    pub fn with_hidden(mut self, iris: &[String]) -> Self {
+        let listed = iris
+            .iter()
+            .filter_map(|iri| self.dictionary().find_iri(iri))
+            .map(RelId);
+        let always = self
+            .meta
+            .schema
+            .type_relations
+            .iter()
+            .chain(&self.meta.schema.label_relations)
+            .copied();
+        let mut hidden: Vec<RelId> = listed
+            .chain(always)
+            .filter(|r| self.relations().binary_search(r).is_ok())
+            .collect();
+        hidden.sort_unstable();
+        hidden.dedup();
+        self.meta.schema.hidden.clone_from(&hidden);
+        self.hidden = hidden;
+        self
+    }
+
+    /// The graph of the triples that came in one of these named graphs; the empty name is the default graph. It is a graph of its own, in
+    /// memory, with ids of its own.
+    ///
+    /// # Errors
+    /// The first name that is no graph of this one.
+    pub fn restricted(&self, graphs: &[String]) -> Result<Self, String> {
+        let places: Vec<usize> = graphs
+            .iter()
+            .map(|name| {
+                self.meta
+                    .graphs
+                    .iter()
+                    .position(|graph| graph.name == *name)
+                    .ok_or_else(|| name.clone())
+            })
+            .collect::<Result<_, _>>()?;
+        let rows = self.image.ids(Section::GraphRows);
+        let mut wanted = vec![false; self.len()];
+        for place in places {
+            for &row in rows
+                .get(self.image.range(Section::GraphStarts, place))
+                .unwrap_or(&[])
+            {
+                if let Some(wanted) = wanted.get_mut(row as usize) {
+                    *wanted = true;
+                }
+            }
+        }
+        let kept = self
+            .triples()
+            .zip(wanted)
+            .filter(|(_, wanted)| *wanted)
+            .map(|(triple, _)| triple);
+        Ok(Self::from_triples(kept.map(|(s, r, o)| {
+            [self.term(s), self.term(r.node()), self.term(o)]
+        })))
+    }
+
+    /// The graphs in which the triples came; empty where all of them came in the default graph.
+    #[must_use]
+    pub fn graphs(&self) -> &[NamedGraph] {
+        &self.meta.graphs
+    }
+
+    /// The triples in order of their terms.
+    pub fn triples(&self) -> impl Iterator<Item = (NodeId, RelId, NodeId)> + '_ {
+        self.image
+            .triples()
+            .map(|[s, p, o]| (NodeId(s), RelId(p), NodeId(o)))
+    }
+
+    /// Subject and object of every triple of a relation, in order of object and subject.
+    pub fn pairs(&self, relation: RelId) -> impl ExactSizeIterator<Item = (NodeId, NodeId)> + '_ {
+        let [objects, subjects] = self.image.pairs(relation.0);
+        objects
+            .iter()
+            .zip(subjects)
+            .map(|(&o, &s)| (NodeId(s), NodeId(o)))
+    }
+
+    /// Relation and object of every triple of a subject, in order; the hidden ones too.
+    pub fn outgoing(&self, subject: NodeId) -> impl ExactSizeIterator<Item = (RelId, NodeId)> + '_ {
+        let [relations, objects] = self.image.out_edges(subject.0);
+        relations
+            .iter()
+            .zip(objects)
+            .map(|(&p, &o)| (RelId(p), NodeId(o)))
+    }
+
+    /// Relation and subject of every triple of an object, in order; the hidden ones too.
+    pub fn incoming(&self, object: NodeId) -> impl ExactSizeIterator<Item = (RelId, NodeId)> + '_ {
+        let [relations, subjects] = self.image.in_edges(object.0);
+        relations
+            .iter()
+            .zip(subjects)
+            .map(|(&p, &s)| (RelId(p), NodeId(s)))
+    }
+
+    /// Number of terms: nodes, relations and literals.
+    #[must_use]
+    pub fn term_count(&self) -> usize {
+        self.dictionary().len()
+    }
+
+    /// Number of nodes that are an IRI or a blank node and stand as the head or tail of some triple.
+    #[must_use]
+    pub fn entity_count(&self) -> usize {
+        self.meta.entities
+    }
+
+    /// Every node that is an IRI or a blank node and stands as the head or tail of some triple.
+    pub fn entities(&self) -> impl Iterator<Item = NodeId> + '_ {
+        self.dictionary()
+            .resources()
+            .map(NodeId)
+            .filter(|&node| self.degree(node) > 0)
+    }
+
+    /// Number of distinct literals.
+    #[must_use]
+    pub fn literal_count(&self) -> usize {
+        self.dictionary().len() - self.dictionary().resources().len()
+    }
+
+    /// Languages in which nodes have labels, sorted; the empty string stands for untagged ones.
+    #[must_use]
+    pub fn label_languages(&self) -> &[String] {
+        &self.meta.label_languages
+    }
+}

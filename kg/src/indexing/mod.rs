@@ -1,0 +1,152 @@
+//! Building the label index of a graph: one document per name.
+
+mod names;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
+use tantivy::{Index, IndexBuilder, TantivyDocument};
+
+pub use names::normal_names;
+use names::{names_of, role};
+
+use crate::graph::Kg;
+use crate::search::{
+    IndexFields, IndexPayload, LabelIndex, SearchError, VERSION, pack, schema, tokenizers,
+};
+use crate::term::NodeId;
+
+/// The one segment of a written index. tantivy draws it at random; equal graphs shall give equal bytes.
+const SEGMENT: &str = "00000000000000000000000000000001";
+
+/// Memory that the tables of a writer begin with; they grow with what they hold.
+const TABLES: usize = 1 << 22;
+
+impl LabelIndex {
+    /// Builds the index of a graph in memory.
+    pub(crate) fn in_memory(kg: &dyn Kg) -> Result<Self, SearchError> {
+        Self::of(&write(kg, Box::new(RamDirectory::create()))?)
+    }
+
+    /// Builds the index of a graph in a folder, which must be absent or empty. Equal graphs give
+    /// equal bytes.
+    ///
+    /// # Errors
+    /// [`SearchError`] if the folder cannot be written.
+    pub fn build(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
+        write_folder(kg, dir)
+    }
+}
+
+/// Writes every name of a graph as one segment.
+fn write(kg: &dyn Kg, directory: Box<dyn Directory>) -> Result<Index, SearchError> {
+    let schema = schema();
+    let fields = IndexFields::of(&schema)?;
+    let builder = IndexBuilder::new().schema(schema).tokenizers(tokenizers()?);
+    let mut writer = builder.single_segment_index_writer(directory, TABLES)?;
+    for id in kg.resources() {
+        let node = NodeId(id);
+        let found = names_of(kg, node);
+        if found.is_empty() {
+            continue;
+        }
+        let role = role(kg, node);
+        let degree = kg.degree(node);
+        for (normal, (kind, text)) in found {
+            let mut document = TantivyDocument::new();
+            document.add_text(fields.name, &normal);
+            document.add_text(fields.words, &normal);
+            document.add_text(fields.grams, &normal);
+            document.add_text(fields.text, text);
+            document.add_u64(fields.node, u64::from(id));
+            document.add_u64(fields.degree, degree as u64);
+            document.add_u64(fields.what, pack(role, kind));
+            writer.add_document(document)?;
+        }
+    }
+    Ok(writer.finalize()?)
+}
+
+fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
+    let io = |error: std::io::Error| SearchError::Io {
+        path: dir.to_owned(),
+        why: error.to_string(),
+    };
+    fs::create_dir_all(dir).map_err(io)?;
+    if fs::read_dir(dir).map_err(io)?.next().is_some() {
+        return Err(SearchError::Io {
+            path: dir.to_owned(),
+            why: "the folder is not empty".to_owned(),
+        });
+    }
+    let directory = MmapDirectory::open(dir).map_err(|error| SearchError::Io {
+        path: dir.to_owned(),
+        why: error.to_string(),
+    })?;
+    drop(write(kg, Box::new(directory))?);
+
+    // NodeNames that depend on the graph only, and no list of files to be managed: nobody will write here again.
+    let mut files = BTreeMap::new();
+    let mut drawn = None;
+    for entry in fs::read_dir(dir).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        if name == "meta.json" {
+            continue;
+        }
+        match name.split_once('.') {
+            Some((segment, ending)) if segment.len() == SEGMENT.len() => {
+                let fresh = dir.join(format!("{SEGMENT}.{ending}"));
+                fs::rename(&path, &fresh).map_err(io)?;
+                files.insert(
+                    format!("{SEGMENT}.{ending}"),
+                    fs::metadata(&fresh).map_err(io)?.len(),
+                );
+                drawn = Some(segment.to_owned());
+            }
+            _ => fs::remove_file(&path).map_err(io)?,
+        }
+    }
+    let meta = dir.join("meta.json");
+    let mut text = fs::read_to_string(&meta).map_err(io)?;
+    if let Some(drawn) = drawn {
+        text = text
+            .replace(&drawn, SEGMENT)
+            .replace(&dashed(&drawn), &dashed(SEGMENT));
+    }
+    let mut value: serde_json::Value =
+        serde_json::from_str(&text).map_err(|error| SearchError::Damaged(error.to_string()))?;
+    let payload = IndexPayload {
+        version: VERSION,
+        content_hash: kg.content_hash().to_owned(),
+        files,
+    };
+    value["payload"] = serde_json::to_string(&payload)
+        .map_err(|error| SearchError::Damaged(error.to_string()))?
+        .into();
+    let text = serde_json::to_vec_pretty(&value)
+        .map_err(|error| SearchError::Damaged(error.to_string()))?;
+    // tantivy's own file is its owner's alone to read; a new one has the mode of all others.
+    fs::remove_file(&meta)
+        .and_then(|()| fs::write(&meta, text))
+        .map_err(io)?;
+    Ok(())
+}
+
+/// A segment's name as it stands in `meta.json`.
+fn dashed(uuid: &str) -> String {
+    let part = |range: std::ops::Range<usize>| uuid.get(range).unwrap_or_default();
+    [
+        part(0..8),
+        part(8..12),
+        part(12..16),
+        part(16..20),
+        part(20..32),
+    ]
+    .join("-")
+}

@@ -1,0 +1,82 @@
+//! The syntaxes of graph files.
+
+use std::path::Path;
+
+/// The syntax of a graph file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// Turtle (`.ttl`).
+    Turtle,
+    /// N-Triples (`.nt`).
+    NTriples,
+    /// N-Quads (`.nq`).
+    NQuads,
+    /// TriG (`.trig`).
+    TriG,
+    /// RDF/XML (`.rdf`, `.xml`, `.owl`).
+    RdfXml,
+    /// JSON-LD (`.jsonld`) without remote contexts.
+    JsonLd,
+    /// Lines of `head <TAB> relation <TAB> tail` (`.tsv`).
+    Tsv,
+    /// Lines of `subject|relation|object`, as MetaQA's `kb.txt`.
+    MetaQa,
+    /// KQA Pro's graph ([`super::kqapro`]), known by its name `kb.json`; it is read whole.
+    KqaPro,
+    /// ODA's subgraphs (`.json`): `{entity: [[head, relation, tail], …]}`, or `{id: label}` for the labels, which come in a file of their own.
+    Oda,
+}
+
+impl GraphFormat {
+    /// Every format with its name, which is also its file extension where it has one.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("ttl", Self::Turtle),
+        ("nt", Self::NTriples),
+        ("nq", Self::NQuads),
+        ("trig", Self::TriG),
+        ("rdf", Self::RdfXml),
+        ("jsonld", Self::JsonLd),
+        ("tsv", Self::Tsv),
+        ("metaqa", Self::MetaQa),
+        ("kqapro", Self::KqaPro),
+        ("oda", Self::Oda),
+    ];
+
+    /// The format of a name in [`GraphFormat::NAMES`].
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, format)| *format)
+    }
+
+    /// The format of a file name, `.gz` ignored; `None` where the extension says nothing, as `.txt` does.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        if name == "kb.json" {
+            return Some(Self::KqaPro);
+        }
+        match name.rsplit_once('.')?.1 {
+            "turtle" => Some(Self::Turtle),
+            "ntriples" => Some(Self::NTriples),
+            "nquads" => Some(Self::NQuads),
+            "xml" | "owl" => Some(Self::RdfXml),
+            "json" => Some(Self::Oda),
+            extension => Self::named(extension),
+        }
+    }
+
+    /// The format of a file's first line, if it has exactly three fields of one kind.
+    pub(super) fn guess(line: &[u8]) -> Option<Self> {
+        let line = std::str::from_utf8(line).ok()?;
+        let fields = |separator| line.split(separator).count();
+        match (fields('|'), fields('\t')) {
+            (3, 1) => Some(Self::MetaQa),
+            (_, 3) => Some(Self::Tsv),
+            _ => None,
+        }
+    }
+}

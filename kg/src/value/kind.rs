@@ -1,0 +1,105 @@
+//! The kind of a value, which determines how it compares (rules R8 and R13).
+
+use serde::{Deserialize, Serialize};
+
+use super::number::Decimal;
+use super::time::TimeSpan;
+use crate::term::{Literal, QUANTITY, XSD};
+
+/// How the values of a relation compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Whole numbers.
+    Int,
+    /// Numbers with a fraction or an exponent.
+    Float,
+    /// Dates, date-times, years, year-months.
+    Time,
+    /// Everything else.
+    Text,
+    /// Numbers with a unit; only those of one unit compare.
+    Quantity,
+}
+
+impl Kind {
+    /// The kind of one literal, by its datatype alone.
+    #[must_use]
+    pub fn of(literal: &Literal) -> Self {
+        if literal.datatype.as_deref() == Some(QUANTITY) {
+            return Self::Quantity;
+        }
+        let Some(local) = literal
+            .datatype
+            .as_deref()
+            .and_then(|iri| iri.strip_prefix(XSD))
+        else {
+            return Self::Text;
+        };
+        match local {
+            "integer" | "int" | "long" | "short" | "byte" | "nonNegativeInteger"
+            | "positiveInteger" | "nonPositiveInteger" | "negativeInteger" | "unsignedInt"
+            | "unsignedLong" | "unsignedShort" | "unsignedByte" => Self::Int,
+            "decimal" | "double" | "float" => Self::Float,
+            "date" | "dateTime" | "dateTimeStamp" | "gYear" | "gYearMonth" | "datetime" => {
+                Self::Time
+            }
+            _ => Self::Text,
+        }
+    }
+
+    /// The kind of most tails (rule R8); a tie goes to the more general number, then to time, then to text. Untyped tails that are all
+    /// numbers count as numbers (rule R13). No tails at all are [`Kind::Text`].
+    #[must_use]
+    pub fn majority<'a>(tails: impl IntoIterator<Item = &'a Literal>) -> Self {
+        let mut counts = [
+            (0usize, Self::Int),
+            (0, Self::Float),
+            (0, Self::Time),
+            (0, Self::Text),
+            (0, Self::Quantity),
+        ];
+        let (mut numeric, mut whole) = (true, true);
+        for tail in tails {
+            let kind = Self::of(tail);
+            counts[kind as usize].0 += 1;
+            if kind == Self::Text {
+                let plain = tail.datatype.is_none() && tail.lang.is_none();
+                match Decimal::parse(&tail.lexical).filter(|_| plain) {
+                    Some(number) => whole &= number.is_whole(),
+                    None => numeric = false,
+                }
+            }
+        }
+        // `max_by_key` takes the last of equals, so the order of `counts` is the order of ties, reversed: text gives way to all others.
+        let order = [
+            Self::Text,
+            Self::Time,
+            Self::Int,
+            Self::Float,
+            Self::Quantity,
+        ];
+        let most = order
+            .into_iter()
+            .max_by_key(|kind| counts[*kind as usize].0)
+            .unwrap_or(Self::Text);
+        match most {
+            Self::Text if numeric && counts[Self::Text as usize].0 > 0 => {
+                if whole && counts[Self::Float as usize].0 == 0 {
+                    Self::Int
+                } else {
+                    Self::Float
+                }
+            }
+            _ if counts.iter().all(|(count, _)| *count == 0) => Self::Text,
+            kind => kind,
+        }
+    }
+}
+
+/// Whether a literal reads as a time: by its datatype, or as a year of four digits or a date.
+pub(crate) fn is_time(literal: &Literal) -> bool {
+    let shape = literal.lexical.len() == 4 && literal.lexical.bytes().all(|b| b.is_ascii_digit())
+        || literal.lexical.contains('-');
+    TimeSpan::parse(&literal.lexical).is_some() && (shape || Kind::of(literal) == Kind::Time)
+}

@@ -1,0 +1,37 @@
+//! Texts and quantities in the form in which they compare.
+
+use super::kind::Kind;
+use super::number::Decimal;
+use crate::term::Literal;
+
+/// A text as it compares (rule R8): without quotes and language tag, lower case, underscores as spaces, white space collapsed.
+#[must_use]
+pub fn normalise(text: &str) -> String {
+    let text = text.trim();
+    let inner = text.strip_prefix('"').and_then(|rest| {
+        let (inside, after) = rest.rsplit_once('"')?;
+        (after.is_empty() || after.starts_with('@') || after.starts_with("^^")).then_some(inside)
+    });
+    let lowered = inner.unwrap_or(text).to_lowercase().replace('_', " ");
+    lowered.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A number and its unit, which is empty where there is none.
+pub(super) fn quantity(text: &str) -> Option<(Decimal, String)> {
+    let (number, unit) = text
+        .trim()
+        .split_once(char::is_whitespace)
+        .unwrap_or((text.trim(), ""));
+    Some((Decimal::parse(number)?, normalise(unit)))
+}
+
+/// The number of a quantity, if it is in this unit; for evaluators that know no units.
+#[must_use]
+pub fn amount_in<'q>(literal: &'q Literal, unit: &str) -> Option<&'q str> {
+    let (number, own) = literal
+        .lexical
+        .trim()
+        .split_once(char::is_whitespace)
+        .unwrap_or((literal.lexical.trim(), ""));
+    (Kind::of(literal) == Kind::Quantity && normalise(own) == normalise(unit)).then_some(number)
+}
