@@ -46,7 +46,7 @@ pub enum JournalError {
 
 /// Where the record of one piece of work lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct JournalEntry {
     /// The piece of work.
     pub piece: u64,
     at: u64,
@@ -72,7 +72,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Busy`].
-    pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<Entry>), JournalError> {
+    pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<JournalEntry>), JournalError> {
         let io = |source| JournalError::Io {
             path: path.to_owned(),
             source,
@@ -120,7 +120,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`JournalError::Io`].
-    pub fn append(&self, piece: u64, payload: &[u8]) -> Result<Entry, JournalError> {
+    pub fn append(&self, piece: u64, payload: &[u8]) -> Result<JournalEntry, JournalError> {
         let io = |source| JournalError::Io {
             path: self.path.clone(),
             source,
@@ -141,14 +141,14 @@ impl Journal {
             .and_then(|_| inner.file.write_all(&record))
             .map_err(io)?;
         inner.end += record.len() as u64;
-        Ok(Entry { piece, at, length })
+        Ok(JournalEntry { piece, at, length })
     }
 
     /// Reads a record.
     ///
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Damaged`].
-    pub fn read(&self, entry: &Entry) -> Result<Vec<u8>, JournalError> {
+    pub fn read(&self, entry: &JournalEntry) -> Result<Vec<u8>, JournalError> {
         let io = |source| JournalError::Io {
             path: self.path.clone(),
             source,
@@ -193,7 +193,7 @@ fn starts_with(file: &mut File, head: &str) -> std::io::Result<bool> {
 }
 
 /// The whole records behind the head, and where they end.
-fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<Entry>, u64)> {
+fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<JournalEntry>, u64)> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(begin))?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
@@ -217,7 +217,7 @@ fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<Entry>, u64)> {
         if checksum(piece, &payload) != u32::from_le_bytes([s0, s1, s2, s3]) {
             break;
         }
-        entries.push(Entry { piece, at, length });
+        entries.push(JournalEntry { piece, at, length });
         end = at + u64::from(length);
     }
     Ok((entries, end))
@@ -228,7 +228,7 @@ fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<Entry>, u64)> {
 mod tests {
     use super::*;
 
-    fn pieces(entries: &[Entry]) -> Vec<u64> {
+    fn pieces(entries: &[JournalEntry]) -> Vec<u64> {
         entries.iter().map(|entry| entry.piece).collect()
     }
 

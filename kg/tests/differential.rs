@@ -18,7 +18,7 @@ use std::time::Duration;
 use kg::spargebra::Query;
 use kg::spargebra::algebra::GraphPattern;
 use kg::term::{NodeId, RelId, Term};
-use kg::{self, Evaluated, FrozenKg, Kg, LoadOptions, QueryAnswer, QueryError, QueryLimits};
+use kg::{FrozenKg, Kg, LoadOptions, QueryAnswer, QueryError, QueryLimits, RewrittenQuery};
 use oxigraph::model::{
     BlankNode, GraphName, Literal as OxLiteral, NamedNode, NamedOrBlankNode, Quad, Term as OxTerm,
 };
@@ -90,7 +90,7 @@ impl Both {
     }
 
     fn theirs(&self, query: &Query) -> Rows {
-        let Evaluated { query, functions } = Evaluated::of(query).unwrap();
+        let RewrittenQuery { query, functions } = RewrittenQuery::of(query).unwrap();
         let evaluator = functions
             .into_iter()
             .fold(SparqlEvaluator::new(), |e, (name, function)| {

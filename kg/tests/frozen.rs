@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use kg::term::{Literal, NodeId, RelId, Term};
-use kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Progress, QueryLimits, parse_query};
+use kg::{
+    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, LoadProgress, QueryLimits, parse_query,
+};
 use proptest::prelude::*;
 
 fn load(dir: &Path, files: &[PathBuf], options: &LoadOptions) -> Result<FrozenKg, FolderError> {
@@ -547,7 +549,7 @@ fn progress_ends_with_all_triples_and_the_sorting() {
     .unwrap();
     assert!(
         told.borrow()
-            .ends_with(&[Progress::Read(4), Progress::Sort]),
+            .ends_with(&[LoadProgress::Read(4), LoadProgress::Sort]),
         "{told:?}"
     );
 }

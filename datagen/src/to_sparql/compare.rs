@@ -9,7 +9,7 @@ use kg::spargebra::algebra::{
 };
 use kg::spargebra::term::{Literal as RdfLiteral, NamedNode, Variable};
 use kg::term::{Literal, NodeId, RelId, Term, XSD};
-use kg::value::{Extreme, Op, Span, normalise};
+use kg::value::{Extreme, Op, TimeSpan, normalise};
 use kg::{QueryAnswer, QueryLimits};
 use toolbox::call::{Arg, Call};
 use toolbox::exec::EntSet;
@@ -88,10 +88,10 @@ fn spellings(op: Op, value: &Literal) -> Vec<Expression> {
         all.push(compare(cast("decimal", tail()), op, typed(lexical, local)));
         all.push(compare(number(&tail()), op, typed(lexical, local)));
     }
-    if let Some(span) = Span::parse(lexical) {
+    if let Some(span) = TimeSpan::parse(lexical) {
         let (first, last) = (
             span.start_date_time(),
-            Span {
+            TimeSpan {
                 lo: span.hi,
                 hi: span.hi,
             }
@@ -287,10 +287,10 @@ impl Back<'_> {
         out: &Variable,
         same: &impl Fn(&[NodeId]) -> bool,
     ) -> Option<Expression> {
-        let span = Span::parse(value.lexical.trim().trim_matches('"'))?;
+        let span = TimeSpan::parse(value.lexical.trim().trim_matches('"'))?;
         let (first, last) = (
             span.start_date_time(),
-            Span {
+            TimeSpan {
                 lo: span.hi,
                 hi: span.hi,
             }

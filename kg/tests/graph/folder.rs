@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use kg::term::{Literal, Term};
 use kg::{
-    FolderError, FrozenKg, GraphFolder, Kg, LoadError, LoadOptions, Progress, Settings, Source,
+    FolderError, FrozenKg, GraphFolder, GraphSource, Kg, LoadError, LoadOptions, LoadProgress,
+    Settings,
 };
 
 use crate::support::*;
@@ -21,7 +22,7 @@ fn a_graph_folder_gives_the_graph_back() {
     )
     .unwrap();
     let out = dir.path().join("graph");
-    let manifest = GraphFolder::write(&out, &kg, &[Source::of(&source).unwrap()]).unwrap();
+    let manifest = GraphFolder::write(&out, &kg, &[GraphSource::of(&source).unwrap()]).unwrap();
     assert_eq!(
         (manifest.triples, manifest.sources[0].bytes),
         (kg.len(), CITIES.len() as u64)
@@ -180,8 +181,12 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
     };
     for at_sorting in [false, true] {
         let stop = AtomicBool::new(!at_sorting);
-        let progress =
-            |progress| stop.store(!at_sorting || progress == Progress::Sort, Ordering::Relaxed);
+        let progress = |progress| {
+            stop.store(
+                !at_sorting || progress == LoadProgress::Sort,
+                Ordering::Relaxed,
+            )
+        };
         let result = GraphFolder::load_with(
             &out,
             std::slice::from_ref(&source),
@@ -199,8 +204,8 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
 
     // What a killed load leaves: its folder, and a lock that nobody holds. That of a load that still runs stays.
     let (killed, alive) = (
-        dir.path().join(".kgagent-graph-killed"),
-        dir.path().join(".kgagent-graph-alive"),
+        dir.path().join(".partial-graph-killed"),
+        dir.path().join(".partial-graph-alive"),
     );
     for folder in [&killed, &alive] {
         std::fs::create_dir(folder).unwrap();
@@ -209,5 +214,5 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
     let held = std::fs::File::open(alive.join("lock")).unwrap();
     held.lock().unwrap();
     GraphFolder::load(&out, &[source], &options, &|_| {}).unwrap();
-    assert_eq!(left(), [".kgagent-graph-alive", "graph", "kb.txt"]);
+    assert_eq!(left(), [".partial-graph-alive", "graph", "kb.txt"]);
 }

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use kg::term::Term;
-use kg::{Format, FrozenKg, Kg, LoadError, LoadOptions};
+use kg::{FrozenKg, GraphFormat, Kg, LoadError, LoadOptions};
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -63,7 +63,7 @@ fn kqa_pros_graph_loads_by_its_name() {
         node(&kg, "wd:Q5")
     ));
     let forced = LoadOptions {
-        format: Some(Format::KqaPro),
+        format: Some(GraphFormat::KqaPro),
         ..LoadOptions::default()
     };
     assert_eq!(
@@ -175,7 +175,7 @@ fn faulty_files_are_errors_with_file_and_line() {
         2
     );
     let forced = LoadOptions {
-        format: Some(Format::Tsv),
+        format: Some(GraphFormat::Tsv),
         ..none
     };
     assert_eq!(try_load("odd.dat", "a\tr\tb\n", &forced).unwrap().len(), 1);
