@@ -1,5 +1,5 @@
-//! An append-only file of what long work has done so far, so that a killed run goes on where it was: one record a piece of work, in whatever
-//! order the pieces get done, each written at once and checked when read.
+//! An append-only journal of completed work, so that a killed run can resume: one record per piece
+//! of work, in any order. Each record is written at once and carries a checksum.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -8,27 +8,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::Crc;
 
-/// First line of every journal, before the fingerprint; a change of the layout changes the number.
+/// The start of every journal, followed by the fingerprint. A change of the layout changes the
+/// number.
 const MAGIC: &str = "kgagent journal 1 ";
 
-/// Bytes before a payload: its piece (8), its length (4) and its checksum (4).
+/// Bytes before a payload: piece (8), length (4) and checksum (4).
 const HEAD: usize = 16;
 
-/// Longest fingerprint line that is read: a file that is no journal is noticed before it fills the memory.
+/// Upper bound for the fingerprint line, so that a file that is not a journal does not fill the
+/// memory.
 const LINE_BYTES: u64 = 4096;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be read or written.
+    /// I/O error.
     #[error("{}: {source}", path.display())]
     Io {
         /// The journal.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Another run holds it.
+    /// Another run has locked it.
     #[error("{}: another run is writing here; wait for it, or name another output", path.display())]
     Busy {
         /// The journal.
@@ -39,21 +41,22 @@ pub enum JournalError {
     Damaged {
         /// The journal.
         path: PathBuf,
-        /// The piece of work.
+        /// The number of the piece of work.
         piece: u64,
     },
 }
 
-/// Where the record of one piece of work lies.
+/// The position of the record of one piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
-    /// The piece of work.
+    /// The number of the piece of work.
     pub piece: u64,
     at: u64,
     length: u32,
 }
 
-/// A journal, open for appending and reading by any number of threads and locked against other processes.
+/// A journal, open for appending and reading by any number of threads, and locked against other
+/// processes.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -67,8 +70,9 @@ struct Inner {
 }
 
 impl Journal {
-    /// Opens the journal of the work that `fingerprint` names (one line) and gives the records that are there. A journal of other work is
-    /// begun anew; a record that was cut off or damaged ends what is there.
+    /// Opens the journal of the work with this `fingerprint` (one line) and returns the records in
+    /// it. A journal of different work is emptied; the first truncated or damaged record ends the
+    /// journal.
     ///
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Busy`].
@@ -116,7 +120,8 @@ impl Journal {
         ))
     }
 
-    /// Writes the record of a piece of work; when this returns, a killed process does not lose it.
+    /// Appends the record of a piece of work. When this returns, killing the process does not lose
+    /// it.
     ///
     /// # Errors
     /// [`JournalError::Io`].
@@ -173,7 +178,7 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A writer that panicked left at worst a record that the next reader drops.
+        // A writer that panicked leaves at worst a partial record, which the next reader drops.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,7 +197,7 @@ fn starts_with(file: &mut File, head: &str) -> std::io::Result<bool> {
     Ok(found == head.as_bytes())
 }
 
-/// The whole records behind the head, and where they end.
+/// The intact records after the first line, and the end of the last one.
 fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<JournalEntry>, u64)> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(begin))?;
@@ -252,7 +257,8 @@ mod tests {
         drop(journal);
 
         let whole = std::fs::read(&path).unwrap();
-        // Wherever a kill cuts the file, the records before the cut are there and the next ones can be appended.
+        // Wherever a kill cuts the file, the records before the cut survive and more can be
+        // appended.
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let (journal, entries) = Journal::open(&path, "work a").unwrap();

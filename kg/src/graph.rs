@@ -1,4 +1,4 @@
-//! The interface to a graph: everything that the rest of the program may ask of it.
+//! The interface to a graph.
 
 use std::borrow::Cow;
 
@@ -10,32 +10,38 @@ use crate::search::{LabelIndex, SearchError};
 use crate::sparql::{QueryAnswer, QueryError, QueryLimits};
 use crate::term::{NodeId, RelId, Term};
 
-/// What a graph answers. Node and relation ids are dense, stable for the life of the value, and ordered by term, so that sorting by id is
-/// deterministic whatever the load order was. All sets come back sorted and without duplicates.
+/// Read access to a graph. Node and relation ids are dense, stable for the life of the value, and
+/// ordered by term, so sorting by id is deterministic whatever the load order was. All sets are
+/// sorted and free of duplicates.
 pub trait Kg: Send + Sync {
     /// Number of triples.
     fn len(&self) -> usize;
-    /// Whether there is no triple at all.
+    /// Whether the graph has no triples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// SHA-256 (hex) over the sorted terms and triples of the graph: equal graphs have equal hashes.
+    /// SHA-256 (hex) over the sorted terms and triples of the graph: equal graphs have equal
+    /// hashes.
     fn content_hash(&self) -> &str;
     /// The term behind an id.
     fn term(&self, node: NodeId) -> Term;
-    /// The id of a term, if the graph holds it.
+    /// The id of a term; `None` if the graph does not contain it.
     fn find(&self, term: &Term) -> Option<NodeId>;
-    /// Whether the text of some literal begins so; true where it would cost more to know than to look the whole text up.
+    /// Whether the text of some literal starts with `text`. May return true without knowing, if the
+    /// answer would cost more than a full lookup.
     fn begins_literal(&self, text: &str) -> bool;
-    /// Whether nodes may come from plain text formats, where names stand for numbers and dates too.
+    /// Whether nodes may come from plain text formats, where a name may also be a number or a date.
     fn has_texts(&self) -> bool {
         true
     }
-    /// The short unique name of a node in calls and prompts (`m.02xt6q`, `dbr:Lisbon`); for a literal its N-Triples form.
+    /// The short unique name of a node in calls and prompts (`m.02xt6q`, `dbr:Lisbon`); for a
+    /// literal, its N-Triples form.
     fn name(&self, node: NodeId) -> String;
-    /// The node of a name as [`Kg::name`] prints it, or of a full IRI with or without angle brackets.
+    /// The node with this name, as printed by [`Kg::name`], or with this full IRI, with or without
+    /// angle brackets.
     fn by_name(&self, name: &str) -> Option<NodeId>;
-    /// The display label, one clean line; `None` for nodes without one (a CVT node, rule R22). For a literal its lexical form.
+    /// The display label on one clean line; `None` if there is no label (a CVT node, rule R22). For
+    /// a literal, its lexical form.
     fn label(&self, node: NodeId) -> Option<String>;
     /// Whether a node has a [`Kg::label`].
     fn has_label(&self, node: NodeId) -> bool {
@@ -51,21 +57,23 @@ pub trait Kg: Send + Sync {
     fn out_relations(&self, node: NodeId) -> Vec<RelId>;
     /// Relations entering `node`, without the schema's hidden ones (rule R4).
     fn in_relations(&self, node: NodeId) -> Vec<RelId>;
-    /// Relations leaving and relations entering any of the nodes, sorted, without the schema's hidden ones (rule R4), each with the first of
-    /// the nodes that has it.
+    /// Outgoing and incoming relations of a set of nodes, sorted, without the schema's hidden ones
+    /// (rule R4). Each relation comes with the first of the nodes that has it.
     fn relations_of(&self, nodes: &[NodeId]) -> [Vec<(RelId, NodeId)>; 2];
-    /// Every relation of the graph, the hidden ones too, sorted.
+    /// Every relation of the graph, including hidden ones, sorted.
     fn relations(&self) -> &[RelId];
-    /// Ids of all IRIs and blank nodes; literals have higher ones.
+    /// The ids of all IRIs and blank nodes. Literals have higher ids.
     fn resources(&self) -> std::ops::Range<u32>;
-    /// Number of triples in which the node stands as head or tail: how popular it is.
+    /// Number of triples with the node as head or tail: a measure of popularity.
     fn degree(&self, node: NodeId) -> usize;
     /// Number of triples of a relation.
     fn uses(&self, r: RelId) -> usize;
-    /// Calls `visit` with head and tail of each triple of a relation, in order of tail and head, while it returns true.
+    /// Calls `visit` with the head and tail of each triple of a relation, ordered by tail, then
+    /// head, until it returns false.
     fn each_pair(&self, r: RelId, visit: &mut dyn FnMut(NodeId, NodeId) -> bool);
-    /// Whether a node stands for a statement and not for a thing: a Freebase CVT node, a Wikidata statement, a blank node with facts of its
-    /// own (rule R22). Such a node has no name and at least two edges, one of them leaving it.
+    /// Whether a node is a statement rather than a thing: a Freebase CVT node, a Wikidata
+    /// statement, a blank node with facts (rule R22). Such a node has no name, at least two edges,
+    /// and at least one outgoing edge.
     fn is_statement(&self, node: NodeId) -> bool {
         match self.term(node) {
             Term::Literal(_) => return false,
@@ -88,26 +96,28 @@ pub trait Kg: Send + Sync {
         }
         leaving == 1 && !self.in_relations(node).is_empty()
     }
-    /// The names of the graph's nodes. Read from the graph's folder, or made in memory when it is first asked for.
+    /// The index of the graph's names, from the graph folder or built in memory at the first call.
     ///
     /// # Errors
-    /// When the index is damaged.
+    /// If the index is damaged.
     fn label_index(&self) -> Result<&LabelIndex, SearchError>;
-    /// Every class that some node is an instance of; with [`Settings::subclasses`] their wider classes too.
+    /// Every class that has an instance; with [`crate::Settings::subclasses`], also their
+    /// superclasses.
     fn classes(&self) -> &[NodeId];
-    /// Every class that some node is directly an instance of.
+    /// Every class that has a direct instance.
     fn direct_classes(&self) -> &[NodeId];
-    /// Instances of a class, through any of the schema's type relations; with [`Settings::subclasses`] those of narrower classes too.
+    /// Instances of a class through any of the schema's type relations; with
+    /// [`crate::Settings::subclasses`], also those of its subclasses.
     fn instances(&self, class: NodeId) -> Cow<'_, [NodeId]>;
-    /// Classes of a node; with [`Settings::subclasses`] the wider ones too.
+    /// Classes of a node; with [`crate::Settings::subclasses`], also their superclasses.
     fn types(&self, node: NodeId) -> Vec<NodeId>;
-    /// Every node that has this label (exact match first, else case-insensitive), for [`crate::link`].
+    /// Every node with this label: exact matches if there are any, else case-insensitive ones.
     fn by_label(&self, label: &str) -> Vec<NodeId>;
-    /// What is known about the graph's vocabulary.
+    /// The schema of the graph.
     fn schema(&self) -> &Schema;
-    /// Runs a gold query under a deadline and a row limit; never panics, never runs on.
+    /// Runs a gold query with a deadline and a row limit; never panics.
     ///
     /// # Errors
-    /// [`QueryError`] says whether the query is wrong, uses what is refused, or ran out of time or rows.
+    /// [`QueryError`] if the query is invalid, not allowed, or exceeds a limit.
     fn query(&self, query: &Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError>;
 }

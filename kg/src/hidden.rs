@@ -1,9 +1,9 @@
-//! Relations that describe the graph and not the world, learned from how they are used (rule R4): record keys, links to pages, flags that
-//! every entity carries.
+//! Relations that describe the graph rather than the world (rule R4): record keys, links to pages,
+//! flags that every entity carries. They are learned from how the graph uses them.
 //!
-//! The rule is conservative, since a relation hidden in error can no longer be asked about: nearly every entity of nearly every class has the
-//! relation, and its values are keys or links that nothing else is said about, or one and the same value. What people call a thing, how many
-//! there are, where and when are none of these.
+//! The rule is conservative, because a relation hidden by mistake can no longer be asked about.
+//! Nearly every entity of nearly every class must have the relation, and its values must be keys,
+//! links without further facts, or a single value. Names, counts, places and times never qualify.
 
 use rustc_hash::FxHashSet;
 
@@ -14,17 +14,17 @@ use crate::schema::is_meta_relation;
 use crate::term::{Literal, NodeId, RelId, Term};
 use crate::value::Kind;
 
-/// Entities below which nothing is learned: a small graph about one kind of thing looks the same everywhere.
+/// Minimum number of entities: a small graph about one kind of thing looks uniform anyway.
 const ENTITIES: usize = 200;
-/// Classes that must have the relation, and members of a class below which it does not count.
+/// Minimum number of classes that have the relation, and of members for a class to count.
 const CLASSES: usize = 3;
 const MEMBERS: usize = 10;
-/// Share of entities, of all and of each class, that must have it, in per cent.
+/// Percentage of all entities, and of the entities of each class, that must have the relation.
 const SHARE: usize = 95;
-/// Values that are looked at.
+/// Number of values that are examined.
 const LOOKED_AT: usize = 1000;
 
-/// Words in the name of a relation to a key.
+/// Words in the name of a relation that mark its values as keys.
 const KEY_WORDS: &[&str] = &[
     "id",
     "ids",
@@ -39,7 +39,8 @@ const KEY_WORDS: &[&str] = &[
     "etag",
 ];
 
-/// The relations of a graph that the rule hides, besides those its schema hides already; sorted. Reads every triple of the candidates.
+/// The relations that the rule hides, in addition to the schema's hidden ones; sorted. Reads every
+/// triple of the candidates.
 #[must_use]
 pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
     let schema = kg.schema();
@@ -50,7 +51,7 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
             && relations.binary_search(&node.relation()).is_err()
             && !kg.out_relations(node).is_empty()
     };
-    // Cheap first: a relation with fewer triples than the graph has entities of three classes is no candidate.
+    // Cheap test first: a candidate needs at least this many triples.
     let floor = ENTITIES * SHARE / 100;
     let named = schema
         .alias_relations
@@ -83,7 +84,7 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
         .collect()
 }
 
-/// Why a relation is hidden from planners, in a word; `None` where it is not.
+/// Why a relation is hidden from planners, in a few words; `None` if it is visible.
 #[must_use]
 pub fn why_hidden(kg: &dyn Kg, relation: RelId) -> Option<&'static str> {
     let schema = kg.schema();
@@ -99,7 +100,7 @@ pub fn why_hidden(kg: &dyn Kg, relation: RelId) -> Option<&'static str> {
     })
 }
 
-/// Whether the values of a relation are keys, links that nothing else is said about, or one value.
+/// Whether the values of a relation are keys, links without further facts, or a single value.
 fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
     let mut values = Vec::new();
     kg.each_pair(relation, &mut |_, tail| {
@@ -124,7 +125,7 @@ fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
     if own && (all(&key) || all(&page) && values.iter().all(|&value| unknown(value))) {
         return true;
     }
-    // One value for all that is no thing of the graph's world.
+    // A single value that is not an entity of the graph.
     distinct.len() == 1 && {
         let mut first = None;
         let mut same = true;
@@ -149,7 +150,8 @@ fn is_flag(literal: &Literal) -> bool {
         .is_some_and(|datatype| datatype.ends_with("#boolean"))
 }
 
-/// Whether a literal is a key: a long hexadecimal run, a link, or, where the relation is called one, a word with digits.
+/// Whether a literal is a key: a long hexadecimal number, a link, or, if the relation's name says
+/// so, a word with digits.
 fn is_key(literal: &Literal, key_name: bool) -> bool {
     let text = literal.lexical.as_str();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -165,7 +167,8 @@ fn is_key(literal: &Literal, key_name: bool) -> bool {
         && (hex || link || key_name && digits > 0 && !text.contains('.'))
 }
 
-/// Whether nearly every entity has the relation, and nearly every one of each class, of which there are several.
+/// Whether nearly all entities, and nearly all members of each of several classes, have the
+/// relation.
 fn nearly_all(kg: &dyn Kg, relation: RelId, entities: &[u32]) -> bool {
     let range = kg.resources();
     let mut has = vec![false; range.len()];

@@ -1,4 +1,5 @@
-//! KQA Pro's `kb.json` as triples (spec A.2.5): concepts and entities with attributes, relations and their qualifiers.
+//! KQA Pro's `kb.json` as triples (rules A.2.5): concepts and entities with attributes, relations
+//! and their qualifiers.
 //!
 //! | in kb.json | triples |
 //! |---|---|
@@ -27,22 +28,23 @@ pub const STATEMENT_VALUE: &str = "http://www.wikidata.org/prop/statement/";
 pub const QUALIFIER: &str = "http://www.wikidata.org/prop/qualifier/";
 /// From an entity or concept to each of its concepts.
 pub const INSTANCE_OF: &str = "http://www.wikidata.org/prop/direct/instance_of";
-/// The unit of quantities that have none.
+/// The unit of quantities without a unit.
 const NO_UNIT: &str = "1";
 
-/// What is wrong with a `kb.json`, and where.
+/// An error in a `kb.json`, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct KbError {
     /// `line 3`, or the entity and field.
     pub place: String,
-    /// What is wrong there.
+    /// The error.
     pub message: String,
-    /// The line, where it is the JSON that is broken; else 1.
+    /// The line of a JSON error; else 1.
     pub line: u64,
 }
 
-/// The IRI of a relation, attribute or qualifier in a namespace: blanks are underscores, as in KQA Pro's own SPARQL.
+/// The IRI of a relation, attribute or qualifier in a namespace. Spaces become underscores, as in
+/// KQA Pro's SPARQL.
 #[must_use]
 pub fn relation(namespace: &str, name: &str) -> String {
     let mut iri = namespace.to_owned();
@@ -51,7 +53,7 @@ pub fn relation(namespace: &str, name: &str) -> String {
             ' ' => iri.push('_'),
             '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`' | '\\' | '%' => {
                 let mut bytes = [0; 4];
-                // What no IRI holds is percent-encoded.
+                // Characters that an IRI must not contain are percent-encoded.
                 c.encode_utf8(&mut bytes)
                     .bytes()
                     .for_each(|byte| iri.push_str(&format!("%{byte:02X}")));
@@ -63,7 +65,8 @@ pub fn relation(namespace: &str, name: &str) -> String {
     iri
 }
 
-/// A number in its one spelling: `100`, `1.7`, `-0.25`; very large and very small ones with an exponent.
+/// The canonical spelling of a number: `100`, `1.7`, `-0.25`; very large and very small numbers
+/// have an exponent.
 #[must_use]
 pub fn number(value: f64) -> String {
     if value == 0.0 {
@@ -75,7 +78,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A quantity as a literal: a number alone without a unit (`1` means none).
+/// A quantity as a literal; a plain number if it has no unit (`1` means no unit).
 #[must_use]
 pub fn quantity(value: f64, unit: &str) -> Literal {
     let text = number(value);
@@ -101,7 +104,7 @@ pub fn quantity(value: f64, unit: &str) -> Literal {
     }
 }
 
-/// A year as a literal, four digits at least.
+/// A year as a literal with at least four digits.
 #[must_use]
 pub fn year(value: i64) -> Literal {
     Literal::xsd(
@@ -133,16 +136,16 @@ pub fn date(text: &str) -> Option<Literal> {
     ))
 }
 
-/// A text with its white space collapsed, as KQA Pro compares names.
+/// A text with collapsed white space, as KQA Pro compares names.
 #[must_use]
 pub fn text(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Hands over the triples of a `kb.json`, entity by entity in the file's order.
+/// Calls `each` with the triples of a `kb.json`, entity by entity in file order.
 ///
 /// # Errors
-/// [`KbError`] names the line that is no JSON, or the entity and field that are odd.
+/// [`KbError`] with the line of invalid JSON, or the entity and field of an invalid value.
 pub fn each_triple(kb: &str, each: &mut dyn FnMut([Term; 3])) -> Result<(), KbError> {
     let whole: Value = serde_json::from_str(kb).map_err(|error| KbError {
         place: format!("line {}", error.line()),
@@ -185,7 +188,7 @@ fn wrong(id: &str, field: &str, message: &str) -> KbError {
     }
 }
 
-/// A list that may be missing.
+/// A list; empty if it is missing.
 fn list<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v [Value], KbError> {
     match of.get(field) {
         None | Some(Value::Null) => Ok(&[]),
@@ -200,7 +203,7 @@ fn string<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v str, KbError> 
         .ok_or_else(|| wrong(id, field, "missing, or no text"))
 }
 
-/// Direct parents: `instanceOf`, or `subclassOf` as later files have it for concepts.
+/// Direct parents: `instanceOf`, or `subclassOf`, which later files use for concepts.
 fn parents<'v>(id: &str, of: &'v Value) -> Result<Vec<&'v str>, KbError> {
     let mut found = Vec::new();
     for field in ["instanceOf", "subclassOf"] {
@@ -285,7 +288,7 @@ impl Kb<'_> {
                 let name = string(id, fact, "predicate")?;
                 match string(id, fact, "direction")? {
                     "forward" => self.statement(id, &subject, name, &object, fact)?,
-                    // An entity at the other end says it itself, forward; a concept has no facts of its own.
+                    // An entity states the fact itself, with "forward"; a concept has no facts.
                     "backward" if self.concepts.contains_key(object_id) => {
                         self.statement(id, &object, name, &subject, fact)?
                     }
@@ -303,7 +306,7 @@ impl Kb<'_> {
         Ok(())
     }
 
-    /// All concepts of a node, upward.
+    /// All ancestors of a node among the concepts.
     fn ancestors(&self, id: &str, node: &Value) -> Result<BTreeSet<String>, KbError> {
         let mut found = BTreeSet::new();
         let mut open = parents(id, node)?;

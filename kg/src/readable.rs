@@ -1,9 +1,9 @@
-//! Telling statements from things (rule R22): Freebase's CVT nodes, Wikidata's statements, blank nodes with facts of their own.
+//! Tells readable IRIs from opaque keys, and recognises statement nodes by namespace (rule R22).
 
 use crate::label::{clean, percent_decode};
 use crate::names::split;
 
-/// Namespaces whose members are statements or values, whatever they look like.
+/// Namespaces of statements and values.
 const STATEMENT_NAMESPACES: &[&str] = &[
     "http://www.wikidata.org/entity/statement/",
     "http://www.wikidata.org/value/",
@@ -17,7 +17,8 @@ pub(crate) fn is_statement_iri(iri: &str) -> bool {
         .any(|namespace| iri.starts_with(namespace))
 }
 
-/// The words of an IRI's own name, if a person can read it: `Port_of_Spain` and not `m.02xt6q`, `Q42` or a hash.
+/// The words of an IRI's local name if a person can read it: `Port_of_Spain`, but not `m.02xt6q`,
+/// `Q42` or a hash.
 pub fn readable_name(iri: &str) -> Option<String> {
     let local = percent_decode(split(iri).1);
     (!is_opaque(&local))
@@ -25,11 +26,12 @@ pub fn readable_name(iri: &str) -> Option<String> {
         .filter(|text| !text.is_empty())
 }
 
-/// Whether a local name is a key and not a word: no three letters in a row, more digits than letters, or a run of hexadecimal digits.
+/// Whether a local name is a key, not words: no three letters in a row, more digits than letters,
+/// or a hexadecimal number.
 fn is_opaque(local: &str) -> bool {
     let digits = local.chars().filter(char::is_ascii_digit).count();
     let letters = local.chars().filter(|c| c.is_alphabetic()).count();
-    // Machine identifiers of Freebase: `m.` or `g.` and digits and consonants.
+    // Machine ids of Freebase: `m.` or `g.`, then digits and consonants.
     let machine = |rest: &str| {
         !rest.is_empty()
             && rest

@@ -1,4 +1,4 @@
-//! Why a graph folder cannot be written or opened.
+//! Errors of graph folders.
 
 use std::path::PathBuf;
 
@@ -8,25 +8,25 @@ use crate::frozen::{Damage, VERSION};
 use crate::load::LoadError;
 use crate::search::SearchError;
 
-/// Why a graph folder could not be written or opened.
+/// A graph folder could not be written or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// A file cannot be read or written.
+    /// I/O error.
     #[error(transparent)]
     Io(#[from] FsError),
-    /// Something else lies where the folder should go.
+    /// The target exists and is not a graph folder.
     #[error("{} exists and is no graph folder; remove it or choose another name", path.display())]
     Occupied {
-        /// The path asked for.
+        /// The target.
         path: PathBuf,
     },
-    /// The path has no name of its own, such as `.` or `/`.
+    /// The path has no file name, such as `.` or `/`.
     #[error("{} cannot be a graph folder; give it a name of its own", path.display())]
     Unnamed {
-        /// The path asked for.
+        /// The path.
         path: PathBuf,
     },
-    /// There is no manifest, or it is not one of ours.
+    /// The manifest is missing or was not written by this program.
     #[error("{} is no graph folder ({why}); `kg load` writes one", path.display())]
     NotAGraph {
         /// The folder.
@@ -34,7 +34,7 @@ pub enum FolderError {
         /// What is missing or wrong.
         why: String,
     },
-    /// Written by another version.
+    /// The folder has another format version.
     #[error("{} has graph format version {found}, this program reads version {VERSION}; load its sources again", path.display())]
     Version {
         /// The folder.
@@ -42,7 +42,7 @@ pub enum FolderError {
         /// Its version.
         found: u32,
     },
-    /// The graph is not the one the manifest describes.
+    /// The manifest describes another graph.
     #[error("{}: the graph's content hash is {found}, the manifest says {expected}; the folder was changed or damaged", path.display())]
     Hash {
         /// The folder.
@@ -52,7 +52,7 @@ pub enum FolderError {
         /// The graph's hash.
         found: String,
     },
-    /// The graph file is of another version, cut off or changed.
+    /// The graph file has another version, is truncated or was changed.
     #[error("{}: {damage}", path.display())]
     Damage {
         /// The file.
@@ -60,13 +60,13 @@ pub enum FolderError {
         /// What is wrong with it.
         damage: Damage,
     },
-    /// A file is not the one that the manifest describes, or the manifest itself is not as it was written.
+    /// A file does not match its hash in the manifest, or the manifest does not match its own hash.
     #[error("{} was changed or damaged: it is not what the manifest has the hash of; load the sources again", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
     },
-    /// The graph is whole; the rest has nothing to be checked by.
+    /// The graph is intact, but the folder has no hashes to check the rest.
     #[error(
         "{}: the graph is whole, but it was loaded by a version that kept no hashes of manifest and label index, so these cannot be checked; \
          load the sources again",
@@ -76,17 +76,17 @@ pub enum FolderError {
         /// The folder.
         path: PathBuf,
     },
-    /// No graph of that name is in the folder.
+    /// The folder has no graph of this name.
     #[error("{} has no graph `{given}`; {}", path.display(), if known.is_empty() { "it has no named graphs".to_owned() } else { format!("it has {}", known.join(", ")) })]
     NoSuchGraph {
         /// The folder.
         path: PathBuf,
-        /// The name asked for.
+        /// The requested name.
         given: String,
-        /// The names there are.
+        /// The available names.
         known: Vec<String>,
     },
-    /// A setting of the manifest makes no sense.
+    /// A setting in the manifest is invalid.
     #[error("{}: settings: {why}", path.display())]
     Settings {
         /// The manifest.
@@ -97,7 +97,7 @@ pub enum FolderError {
     /// The label index cannot be written or opened.
     #[error(transparent)]
     Search(#[from] SearchError),
-    /// The files to load cannot be read.
+    /// The source files cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
 }

@@ -31,7 +31,7 @@ pub struct Manifest {
     pub version: u32,
     /// Number of triples.
     pub triples: usize,
-    /// Number of nodes that are no literals.
+    /// Number of nodes that are not literals.
     pub entities: usize,
     /// Number of relations.
     pub relations: usize,
@@ -39,27 +39,30 @@ pub struct Manifest {
     pub literals: usize,
     /// [`Kg::content_hash`].
     pub content_hash: String,
-    /// What it was loaded from.
+    /// The source files.
     pub sources: Vec<GraphSource>,
-    /// Languages of labels; the empty string is untagged.
+    /// Languages of the labels; the empty string means untagged.
     pub label_languages: Vec<String>,
-    /// Graphs in which the triples came; empty where all came in the default graph.
+    /// Graphs of the triples; empty if all triples are in the default graph.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub graphs: Vec<NamedGraph>,
-    /// What the graph's owner wants; may be edited.
+    /// Settings of the graph's owner; may be edited.
     #[serde(default)]
     pub settings: Settings,
-    /// IRIs of the relations hidden from planners (rule R4), those that were learned among them; may be edited, type and label relations stay hidden anyway.
+    /// IRIs of the relations that are hidden from planners (rule R4), including the learned ones.
+    /// May be edited; type and label relations are always hidden.
     pub deny: Vec<String>,
-    /// The files of the label index, by which `kg check` finds what was changed in them; none in folders of earlier versions.
+    /// The files of the label index with their hashes, for `kg check`; empty in folders of earlier
+    /// versions.
     #[serde(default)]
     pub labels: Vec<GraphSource>,
-    /// SHA-256 of the manifest without [`EDITABLE`] and this, hex; empty in folders of earlier versions.
+    /// SHA-256 (hex) of the manifest without [`EDITABLE`] and this field; empty in folders of
+    /// earlier versions.
     #[serde(default)]
     pub sha256: String,
 }
 
-/// What every version's manifest has.
+/// The fields that the manifest of every version has.
 #[derive(Deserialize)]
 struct ManifestVersion {
     format: String,
@@ -67,7 +70,7 @@ struct ManifestVersion {
 }
 
 impl Manifest {
-    /// The manifest, and its text.
+    /// Reads the manifest; returns its text too.
     pub(super) fn read(dir: &Path) -> Result<(Self, String), FolderError> {
         let not = |why: String| FolderError::NotAGraph {
             path: dir.to_owned(),
@@ -79,7 +82,7 @@ impl Manifest {
         file.take(MANIFEST_BYTES)
             .read_to_string(&mut text)
             .map_err(|error| not(format!("manifest.json: {error}")))?;
-        // The version is looked at first: a newer manifest may have other fields.
+        // The version comes first: a newer manifest may have other fields.
         let head: ManifestVersion =
             serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
         if head.format != FORMAT {
@@ -99,7 +102,7 @@ impl Manifest {
         }
     }
 
-    /// The manifest of a graph whose files stand in `dir`.
+    /// The manifest of a graph whose files are in `dir`.
     pub(super) fn describe(
         kg: &FrozenKg,
         sources: &[GraphSource],
@@ -168,16 +171,16 @@ fn json_error(path: &Path) -> impl FnOnce(serde_json::Error) -> FsError {
     |error| at(error.into())
 }
 
-/// What of a manifest is its owner's, so that no hash covers it.
+/// The fields that the owner may edit; no hash covers them.
 const EDITABLE: [&str; 2] = ["settings", "deny"];
 
-/// The hash of what nobody edits in a manifest. It is taken of the fields that are there, so that one that a later version adds does not
-/// change the hash of an older manifest.
+/// The hash of the fields that nobody may edit. It covers the fields in the file, so a field added
+/// in a later version does not change the hash of an older manifest.
 fn manifest_hash(mut manifest: serde_json::Value) -> String {
     if let Some(fields) = manifest.as_object_mut() {
         fields.retain(|name, _| name != "sha256" && !EDITABLE.contains(&name.as_str()));
     }
-    // An editor may put fields in another order.
+    // An editor may reorder the fields.
     manifest.sort_all_objects();
     Sha256::digest(manifest.to_string())
         .iter()
@@ -185,7 +188,7 @@ fn manifest_hash(mut manifest: serde_json::Value) -> String {
         .collect()
 }
 
-/// The files of the label index by name, as a manifest lists them: relative to the graph folder `dir`.
+/// The files of the label index, sorted by name, with paths relative to the graph folder `dir`.
 fn label_files(dir: &Path) -> Result<Vec<GraphSource>, FolderError> {
     let folder = dir.join(LABELS);
     let io = |error| FsError::at(&folder)(error);

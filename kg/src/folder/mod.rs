@@ -1,4 +1,4 @@
-//! The graph folder that `kg load` writes: a manifest and the frozen graph, whole or not at all.
+//! The graph folder that `kg load` writes: a manifest, the frozen graph and its label index.
 //!
 //! ```text
 //! DIR/manifest.json   what it is, counts, content hash, sources, label languages, named graphs, deny list, hashes of the index and of itself
@@ -24,16 +24,17 @@ use crate::load::{self, GraphSource, LoadError, LoadOptions, LoadProgress};
 use crate::schema::Settings;
 use crate::search::LabelIndex;
 
-/// Writing and opening graph folders.
+/// Writes and opens graph folders.
 #[derive(Clone, Copy, Debug)]
 pub struct GraphFolder;
 
 impl GraphFolder {
-    /// Loads files into a graph folder, replacing an older graph folder of that name. What does not fit into the memory of `options` is
-    /// sorted beside the folder. At every moment `dir` is absent, the old or the new graph.
+    /// Loads files into a graph folder and replaces an existing graph folder. Data that exceed the
+    /// memory limit of `options` are sorted on disk, next to the folder. At every moment `dir` is
+    /// absent, the old graph or the new graph.
     ///
     /// # Errors
-    /// [`FolderError`]; nothing is left behind then, and what was there stays.
+    /// [`FolderError`]; `dir` is then unchanged.
     pub fn load(
         dir: &Path,
         files: &[PathBuf],
@@ -50,10 +51,11 @@ impl GraphFolder {
         )
     }
 
-    /// [`GraphFolder::load`] with settings of the graph's owner. Raising `stop` ends it at the next step, with [`LoadError::Stopped`].
+    /// [`GraphFolder::load`] with the owner's settings. If `stop` becomes true, loading ends at the
+    /// next step with [`LoadError::Stopped`].
     ///
     /// # Errors
-    /// [`FolderError`]; nothing is left behind then, and what was there stays.
+    /// [`FolderError`]; `dir` is then unchanged.
     pub fn load_with(
         dir: &Path,
         files: &[PathBuf],
@@ -93,10 +95,10 @@ impl GraphFolder {
         Ok((Self::open(dir)?, manifest))
     }
 
-    /// Writes a graph that is there already, as [`GraphFolder::load`] does.
+    /// Writes a graph from memory, with the guarantees of [`GraphFolder::load`].
     ///
     /// # Errors
-    /// [`FolderError`]; nothing is left behind then, and what was there stays.
+    /// [`FolderError`]; `dir` is then unchanged.
     pub fn write(
         dir: &Path,
         kg: &FrozenKg,
@@ -108,18 +110,19 @@ impl GraphFolder {
         commit(staged, kg, sources)
     }
 
-    /// Reads the manifest alone, without the graph.
+    /// Reads only the manifest.
     ///
     /// # Errors
-    /// When `dir` is no graph folder of this version.
+    /// If `dir` is not a graph folder of this version.
     pub fn manifest(dir: &Path) -> Result<Manifest, FolderError> {
         Manifest::read(dir).map(|(manifest, _)| manifest)
     }
 
-    /// Opens a graph folder: the frozen graph is mapped, its header and small parts are checked, and that it is the one of the manifest.
+    /// Opens a graph folder: maps the frozen graph, checks its header and small sections, and
+    /// compares its content hash with the manifest.
     ///
     /// # Errors
-    /// [`FolderError`] says whether it is no graph folder, of another version, damaged or unreadable.
+    /// [`FolderError`] if it is not a graph folder, has another version, is damaged or unreadable.
     pub fn open(dir: &Path) -> Result<FrozenKg, FolderError> {
         let manifest = Self::manifest(dir)?;
         let path = dir.join(GRAPH);
@@ -139,10 +142,11 @@ impl GraphFolder {
         Ok(kg)
     }
 
-    /// Opens the part of a graph folder that came in these named graphs (the empty name is the default graph); all of it without a name.
+    /// Opens the union of these named graphs (the empty name is the default graph), or the whole
+    /// graph without a name.
     ///
     /// # Errors
-    /// Those of [`GraphFolder::open`], or a graph that is not there.
+    /// Those of [`GraphFolder::open`], or an unknown graph name.
     pub fn open_graphs(dir: &Path, graphs: &[String]) -> Result<FrozenKg, FolderError> {
         let kg = Self::open(dir)?;
         if graphs.is_empty() {
@@ -165,11 +169,13 @@ impl GraphFolder {
             .with_hidden(&manifest.deny))
     }
 
-    /// Opens a graph folder and checks every byte of the graph and of its label index, and all of the manifest that is not the owner's to
-    /// edit. What reads the index trusts it, so that its bytes are checked first.
+    /// Opens a graph folder after checking every byte of the graph, the label index, and the part
+    /// of the manifest that the owner may not edit. The index is checked before it is opened,
+    /// because its reader trusts the bytes.
     ///
     /// # Errors
-    /// Those of [`GraphFolder::open`], damage anywhere, and [`FolderError::NoHashes`] for a folder of an earlier version whose graph is whole.
+    /// Those of [`GraphFolder::open`], damage anywhere, and [`FolderError::NoHashes`] for a folder
+    /// of an earlier version whose graph is intact.
     pub fn verify(dir: &Path) -> Result<FrozenKg, FolderError> {
         let (manifest, text) = Manifest::read(dir)?;
         let hashed = manifest.check_hashes(&text, dir)?;
@@ -188,7 +194,7 @@ impl GraphFolder {
     }
 }
 
-/// Starts writing a graph folder, after a check that it may replace what is at `dir`.
+/// Starts writing a graph folder, after checking that it may replace `dir`.
 fn stage(dir: &Path) -> Result<StagedFolder, FolderError> {
     if dir.file_name().is_none() {
         return Err(FolderError::Unnamed {
@@ -211,7 +217,7 @@ fn commit(
     Ok(manifest)
 }
 
-/// Only nothing, an empty folder or a graph folder (of any version) may be replaced.
+/// Only a free name, an empty folder or a graph folder (of any version) may be replaced.
 fn check_target(dir: &Path) -> Result<(), FolderError> {
     let ours = |dir: &Path| {
         matches!(
@@ -219,7 +225,7 @@ fn check_target(dir: &Path) -> Result<(), FolderError> {
             Ok(_) | Err(FolderError::Version { .. })
         )
     };
-    // What a link leads to is not what would be replaced.
+    // The rename would replace the link, not its target.
     if dir.is_symlink() || common::fs::check(dir, ours).is_err() {
         return Err(FolderError::Occupied {
             path: dir.to_owned(),

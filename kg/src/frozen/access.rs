@@ -1,4 +1,4 @@
-//! The frozen graph as a [`Kg`]: every question is a look into its columns.
+//! The frozen graph as a [`Kg`]: every method is a lookup in its columns.
 
 use std::borrow::Cow;
 
@@ -80,7 +80,7 @@ impl Kg for FrozenKg {
 
     fn has_label(&self, node: NodeId) -> bool {
         let usable = |&id: &u32| id != NONE;
-        // A label in one language is one in any: languages only say which comes first.
+        // The setting only orders languages; a node with a label in any language has a label.
         self.image
             .ids(Section::Labels)
             .get(node.0 as usize)

@@ -1,4 +1,4 @@
-//! Writing the sections of a frozen graph, into memory or into a file.
+//! Writes the sections of a frozen graph into memory or a file.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,7 +13,7 @@ use super::layout::{
 };
 use super::spool::Spool;
 
-/// Numbers that are gathered before they are hashed and written.
+/// Number of ids that are buffered before they are hashed and written.
 const GATHER: usize = 1 << 14;
 
 /// A section being written.
@@ -37,7 +37,7 @@ impl SectionWriter {
         })
     }
 
-    /// A section that is there already.
+    /// A section with these bytes.
     pub(super) fn of(section: Section, bytes: &[u8]) -> io::Result<Self> {
         let mut part = Self::new(section, None)?;
         part.bytes(bytes)?;
@@ -68,7 +68,7 @@ impl SectionWriter {
     }
 }
 
-/// Where a frozen graph is written to.
+/// The destination of a frozen graph.
 #[derive(Clone, Debug)]
 pub(super) enum ImageTarget {
     Memory,
@@ -80,7 +80,7 @@ enum ImageOutput {
     File(File),
 }
 
-/// Puts sections together.
+/// Writes sections one after the other.
 pub(super) struct ImageWriter {
     out: ImageOutput,
     end: usize,
@@ -112,7 +112,7 @@ impl ImageWriter {
         })
     }
 
-    /// Goes on with a graph that has only its base sections yet.
+    /// Continues with a graph that has only its base sections.
     pub(super) fn resume(image: Image, path: Option<PathBuf>) -> io::Result<Self> {
         let end = image.as_slice().len();
         let (header, table, bytes) = image.into_parts();
@@ -162,7 +162,7 @@ impl ImageWriter {
         Ok(())
     }
 
-    /// Writes the header and opens what was written.
+    /// Writes the header and opens the result.
     pub(super) fn finish(self, complete: bool) -> io::Result<Image> {
         let header = header_bytes(&self.header, self.end, &self.table);
         let bytes = match (self.out, self.path) {

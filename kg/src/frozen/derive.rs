@@ -1,4 +1,5 @@
-//! What is worked out once when a graph is frozen, so that opening it does no work that grows with it: schema, labels, classes, names.
+//! Sections that are derived once when a graph is frozen, so that the time to open it does not
+//! depend on its size: schema, labels, classes, names.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +15,8 @@ use crate::names::{ShortNames, TEXT_NAMESPACE, split};
 use crate::schema::{self, Schema};
 use crate::term::{NodeId, RelId, Term};
 
-/// The sections that follow from the base ones. `members` are the rows of each graph of `graphs`.
+/// The sections derived from the base sections. `members` are the rows of each named graph in
+/// `graphs`.
 pub(super) fn derive(
     image: &Image,
     graphs: &[String],
@@ -92,7 +94,7 @@ pub(super) fn derive(
     Ok(parts)
 }
 
-/// A graph whose triples are there and nothing else yet.
+/// A graph that has only its triples so far.
 struct RawGraph<'a> {
     image: &'a Image,
     names: &'a ShortNames,
@@ -131,7 +133,7 @@ impl schema::Vocabulary for RawGraph<'_> {
     }
 }
 
-/// The literal that is the label of each resource: the best language wins, then the better relation, then the smaller text.
+/// The label literal of each resource: best language first, then best relation, then smallest text.
 fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
     let dictionary = image.dictionary();
     let mut best = vec![NONE; dictionary.resources().len()];
@@ -164,7 +166,7 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
     best
 }
 
-/// How good a literal is as a label, smaller is better: its language, its relation's place among the label relations, its text.
+/// The rank of a literal as a label, smaller is better: language, position of its relation, text.
 pub(super) fn label_rank<'k>(
     key: &'k TermKey,
     relation: usize,
@@ -178,7 +180,7 @@ pub(super) fn label_rank<'k>(
     }
 }
 
-/// Hash of each folded label and the node that has it, sorted by both.
+/// Hash of each folded label and the node with that label, sorted.
 fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut pairs = Vec::new();
     for relation in &schema.label_relations {
@@ -215,7 +217,7 @@ fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<
     )
 }
 
-/// The hash by which folded labels are found: FNV-1a, its two halves joined.
+/// The hash under which folded labels are stored: FNV-1a, both halves combined.
 pub(super) fn fold_hash(text: &str) -> u32 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -223,7 +225,8 @@ pub(super) fn fold_hash(text: &str) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// The label that an IRI's own text gives: that of a plain text format, a title, or any name in a graph that has no labels at all.
+/// The label in an IRI's own text: the text of a plain text format, a title, or, if the graph has
+/// no labels at all, the local name.
 pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
     let local = if let Some(text) = iri.strip_prefix(TEXT_NAMESPACE) {
         text
@@ -238,7 +241,6 @@ pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
             None => return None,
         }
     };
-    // Percent-decoded, underscores as spaces.
     let text = label::clean(&label::percent_decode(local).replace('_', " "));
     (!text.is_empty()).then_some(text)
 }
@@ -255,7 +257,7 @@ fn find_classes(image: &Image, schema: &Schema) -> Vec<u32> {
     classes
 }
 
-/// Whether an object of a type relation is a class of things.
+/// Whether an object of a type relation is a class of things, not of the modelling language.
 pub(super) fn is_class(dictionary: Dictionary<'_>, id: u32) -> bool {
     match dictionary.key(id).parts() {
         TermParts::Iri(iri) => !schema::is_meta_class(iri),

@@ -1,9 +1,11 @@
-//! SPARQL over the sorted columns of a [`FrozenKg`]: oxigraph's evaluator reads them through its dataset trait, so no second copy of the
-//! graph is made, and it is stopped when its time is over.
+//! SPARQL evaluation over the sorted columns of an [`Image`]. oxigraph's evaluator reads them
+//! through its dataset trait, so the graph is not copied. A deadline stops it.
 //!
-//! The evaluator has no time limit of its own and some of its loops (joins, sorts, groups) do not look at its cancellation token. All of
-//! them handle terms, though. So each copy of a term and each row read counts a tick, and the tick that finds the deadline passed unwinds
-//! to [`evaluate`] by [`resume_unwind`], which runs no panic hook and prints nothing. A real panic of the evaluator is caught there too.
+//! The evaluator has no time limit, and some of its loops (joins, sorts, groups) ignore its
+//! cancellation token. But all of them handle terms. So every copy of a term and every row read
+//! counts as a tick. The tick that notices the passed deadline unwinds to [`evaluate`] with
+//! [`resume_unwind`], which runs no panic hook and prints nothing. A real panic of the evaluator is
+//! also caught there.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -24,7 +26,7 @@ use crate::limits::QUERY_TEXT;
 use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, to_literal};
 use crate::term::Term;
 
-/// Ticks between two looks at the clock: some 10 microseconds of work.
+/// Ticks between two reads of the clock, about 10 microseconds of work.
 const TICKS: u32 = 1024;
 
 /// Why an evaluation was unwound.
@@ -56,7 +58,7 @@ fn tick() {
 }
 
 fn stop(why: StopReason) -> ! {
-    // What is dropped while unwinding must not stop a second time.
+    // Destructors that run while unwinding must not stop a second time.
     DEADLINE.set(None);
     resume_unwind(Box::new(why))
 }
@@ -155,7 +157,8 @@ fn from_parts(parts: TermParts<'_>) -> OxTerm {
     }
 }
 
-/// A term during evaluation: one of the graph's, or one that the query makes. Never both, so equality is equality of terms.
+/// A term during evaluation: either a term of the graph or one that the query created, never both.
+/// So equal values are equal terms.
 #[derive(Debug)]
 enum EvalTerm {
     Id(u32),
@@ -193,7 +196,7 @@ impl Hash for EvalTerm {
     }
 }
 
-/// The graph as the evaluator's dataset: everything is in the default graph.
+/// The graph as a dataset whose default graph contains everything.
 struct Dataset<'a>(&'a Image);
 
 impl<'a> QueryableDataset<'a> for Dataset<'a> {
@@ -209,7 +212,7 @@ impl<'a> QueryableDataset<'a> for Dataset<'a> {
     ) -> impl Iterator<Item = Result<InternalQuad<EvalTerm>, Infallible>> + use<'a> {
         tick();
         let image: &'a Image = self.0;
-        // A term that the graph does not hold matches nothing.
+        // A term that is not in the graph matches nothing.
         let mut unknown = matches!(graph_name, Some(Some(_)));
         let mut id = |value: Option<&EvalTerm>| match value {
             Some(EvalTerm::Id(id)) => Some(*id),

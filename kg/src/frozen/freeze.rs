@@ -1,5 +1,5 @@
-//! From chunks of the input to the sections of a frozen graph. The result depends on the triples alone: not on how they were cut into
-//! chunks, nor on their order.
+//! Merges the chunks of the input into the sections of a frozen graph. The result depends only on
+//! the triples: not on their order or on the chunk boundaries.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -17,16 +17,16 @@ use super::rows::{RowRun, merge};
 use super::spool::{Spool, SpoolReader};
 use crate::dictionary::DictionaryEncoder;
 
-/// Code of keys that is gathered before it is written.
+/// Size of a buffer before it is written.
 const GATHER: usize = 1 << 16;
 
-/// Why triples could not be frozen.
+/// The triples could not be frozen.
 #[derive(Debug, thiserror::Error)]
 pub enum FreezeError {
-    /// The files on the way, or the graph's own, cannot be written or read.
+    /// Temporary files or the graph file cannot be written or read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// More different terms than ids.
+    /// More distinct terms than ids.
     #[error("the graph has more than 4,294,967,294 different terms; load a part of it")]
     Terms,
     /// More triples than row numbers.
@@ -34,15 +34,15 @@ pub enum FreezeError {
     Triples,
 }
 
-/// The chunks of a whole input.
+/// All chunks of an input.
 #[derive(Debug, Default)]
 pub(crate) struct FreezeInput {
     pub chunks: Vec<SealedChunk>,
-    /// Names of the graphs that rows name by number; the default graph is the empty name.
+    /// The names of the graphs that rows refer to by number. The default graph has the empty name.
     pub graphs: Vec<String>,
 }
 
-/// Writes a frozen graph. With a folder to work in, what is sorted lies there instead of in memory.
+/// Writes a frozen graph. With a `work` folder, data are sorted there instead of in memory.
 pub(super) fn freeze(
     input: FreezeInput,
     target: &ImageTarget,
@@ -92,7 +92,7 @@ struct BaseSections<'a> {
     header: ImageHeader,
 }
 
-/// The least key of a chunk, in a heap whose top is the least of all.
+/// The current key of a chunk, ordered so that the heap returns the smallest key.
 struct ChunkHead {
     keys: KeyReader,
     ids: Spool,
@@ -193,7 +193,7 @@ impl BaseSections<'_> {
         done.into_iter().map(run).collect()
     }
 
-    /// Writes the triples by subject; gives the rows of each named graph.
+    /// Writes the triples ordered by subject; returns the rows of each named graph.
     fn spo(
         &mut self,
         runs: &mut [RowRun],
@@ -276,7 +276,7 @@ impl BaseSections<'_> {
     }
 }
 
-/// The first row of every id, also of those that have none.
+/// Writes the first row of every id, including ids without rows.
 struct StartsWriter {
     part: SectionWriter,
     next: u32,
@@ -287,7 +287,7 @@ impl StartsWriter {
         Self { part, next: 0 }
     }
 
-    /// Says that the rows of `id` begin at `row`, and so does whatever was left out before it.
+    /// Records that the rows of `id`, and of all skipped ids before it, start at `row`.
     fn reach(&mut self, id: u32, row: u64) -> io::Result<()> {
         while self.next <= id {
             self.part.id(row as u32)?;

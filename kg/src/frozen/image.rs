@@ -1,4 +1,4 @@
-//! The bytes of a frozen graph, cut into sections.
+//! The bytes of a frozen graph, divided into sections.
 //!
 //! Opening reads the header and the small sections and checks their hashes; only [`Image::verify`]
 //! checks the large ones. Later reads are bounds-checked at every use, so damaged bytes give wrong
@@ -15,37 +15,37 @@ use super::layout::{
 };
 use crate::dictionary::Dictionary;
 
-/// Sections up to this size are hashed when a graph is opened: some 50 microseconds each.
+/// Sections up to this size are hashed on opening, about 50 microseconds each.
 const SMALL: usize = 1 << 16;
 
-/// What is wrong with the bytes of a frozen graph.
+/// A frozen graph is damaged or unreadable.
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
-    /// The file does not begin as one of ours.
+    /// The file does not start with the magic bytes.
     #[error("it is no frozen graph")]
     Magic,
-    /// Written by another version.
+    /// The file has another layout version.
     #[error(
         "it has layout version {0}, this program reads version {VERSION}; load the sources again"
     )]
     Version(u32),
-    /// Shorter or longer than it was written.
+    /// The file was truncated or extended.
     #[error("it has {found} bytes and was written with {written}; it is cut off or was changed")]
     Length {
-        /// ImageBytes there are.
+        /// Bytes now.
         found: u64,
-        /// ImageBytes there were.
+        /// Bytes when it was written.
         written: u64,
     },
-    /// ImageHeader or section do not match their hash or each other.
+    /// A header or section does not match its hash or the other sections.
     #[error("its {0} is damaged; load the sources again")]
     Section(String),
-    /// Only little-endian machines can map the numbers.
+    /// Numbers can only be mapped on little-endian machines.
     #[error("frozen graphs can only be read on little-endian machines")]
     Endian,
 }
 
-/// The bytes of a frozen graph and where its sections are.
+/// The bytes and the positions of the sections.
 #[derive(Debug, Default)]
 pub(super) struct Image {
     bytes: ImageBytes,
@@ -68,7 +68,7 @@ fn long(head: &[u8], at: usize) -> Result<u64, Damage> {
         .ok_or_else(|| damaged("header"))
 }
 
-/// The header of a file of this version with the right length, its hash checked and then zeroed.
+/// Checks the header of a file and returns it with the hash set to zero.
 fn checked_header(all: &[u8]) -> Result<Vec<u8>, Damage> {
     if cfg!(target_endian = "big") {
         return Err(Damage::Endian);
@@ -155,7 +155,7 @@ impl Image {
         Ok(image)
     }
 
-    /// Whether the sections are as long as the header's counts want them.
+    /// Whether the section lengths match the counts in the header.
     fn check_lengths(&self) -> Result<(), Damage> {
         let triples = usize::try_from(self.header.triples)
             .map_err(|_| Damage::Section("header".to_owned()))?;
@@ -203,7 +203,7 @@ impl Image {
                     .map(Sha256::digest)
                     != Some(entry.hash.into())
         };
-        // Few sections are large; the small ones are not worth a thread.
+        // A thread is only worthwhile for large sections, which are few.
         let found = if self
             .table
             .iter()
@@ -218,7 +218,7 @@ impl Image {
         })
     }
 
-    /// Checks the hash of every section, large ones too, and that there is nothing between them.
+    /// Checks the hash of every section, and that the gaps between sections are zero.
     pub(super) fn verify(&self) -> Result<(), Damage> {
         let length = self.as_slice().len();
         let mut ranges: Vec<Range<usize>> =
@@ -239,7 +239,7 @@ impl Image {
         self.check_hashes(|_| true)
     }
 
-    /// All bytes, as they are written to a file.
+    /// All bytes, as written to a file.
     pub(super) fn as_slice(&self) -> &[u8] {
         self.bytes.as_slice()
     }
@@ -249,13 +249,13 @@ impl Image {
         (self.header, self.table, self.bytes)
     }
 
-    /// The bytes of a section; none where it is missing.
+    /// The bytes of a section; empty if it is missing.
     pub(super) fn section(&self, section: Section) -> &[u8] {
         let range = self.at.get(section as usize).cloned().unwrap_or(0..0);
         self.bytes.as_slice().get(range).unwrap_or(&[])
     }
 
-    /// A section as numbers; none where its length is no multiple of theirs.
+    /// A section as numbers; empty if its length does not fit.
     pub(super) fn numbers<T: Pod>(&self, section: Section) -> &[T] {
         bytemuck::try_cast_slice(self.section(section)).unwrap_or(&[])
     }

@@ -1,4 +1,4 @@
-//! The frozen graph as a value: building, opening, settings, and what it offers beyond [`Kg`].
+//! The frozen graph: construction, settings, and accessors beyond [`Kg`].
 
 use std::io;
 use std::path::Path;
@@ -19,16 +19,16 @@ use crate::schema::Settings;
 use crate::search::{LabelIndex, SearchError};
 use crate::term::{NodeId, RelId, Term};
 
-/// A graph that is read and never changed.
+/// An immutable graph.
 #[derive(Debug)]
 pub struct FrozenKg {
     pub(super) image: Image,
     pub(super) meta: GraphMeta,
-    /// Relations that no planner sees, sorted.
+    /// Relations that planners do not see, sorted.
     pub(super) hidden: Vec<RelId>,
-    /// Whether labels are wanted in the languages for which the file has them.
+    /// Whether labels are wanted in the languages of the stored labels.
     pub(super) default_languages: bool,
-    /// The classes and all wider ones, where they count.
+    /// The classes and their superclasses, if the settings include subclasses.
     pub(super) wider: Option<Vec<NodeId>>,
     pub(super) label_index: OnceLock<Result<LabelIndex, SearchError>>,
     pub(super) hash: String,
@@ -36,8 +36,9 @@ pub struct FrozenKg {
 }
 
 impl FrozenKg {
-    /// Builds a graph from triples in any order; repeated ones count once. A triple whose subject is a literal or whose relation is no
-    /// IRI is not RDF and is left out, and so is what comes after 2³² − 1 triples or different terms.
+    /// Builds a graph from triples in any order, without duplicates. Triples that are not RDF (a
+    /// literal as subject, a relation that is not an IRI) are dropped, and so is everything after
+    /// 2³² − 1 triples or distinct terms.
     #[must_use]
     pub fn from_triples(triples: impl IntoIterator<Item = [Term; 3]>) -> Self {
         let mut chunk = Chunk::default();
@@ -68,11 +69,12 @@ impl FrozenKg {
                     None,
                 )
             });
-        // Writing into memory cannot fail, and a full chunk is no longer filled.
+        // Writing to memory cannot fail, and the loop above stops at a full chunk.
         frozen.unwrap_or_else(|error| unreachable!("{error}"))
     }
 
-    /// Freezes what a loader has gathered, into a file or into memory. With a folder to work in, sorting happens on disk.
+    /// Freezes the input of a loader into a file or into memory. With a `work` folder, data are
+    /// sorted on disk.
     pub(crate) fn freeze(
         input: FreezeInput,
         file: Option<&Path>,
@@ -85,7 +87,7 @@ impl FrozenKg {
         Self::of(image).map_err(|damage| io::Error::other(damage).into())
     }
 
-    /// Maps a file. Reads the header and the small sections only.
+    /// Maps a file. Reads only the header and the small sections.
     pub(crate) fn open(path: &Path) -> io::Result<Result<Self, Damage>> {
         let bytes = ImageBytes::map(path)?;
         Ok(Image::open(bytes, Section::ALL).and_then(Self::of))
@@ -117,7 +119,7 @@ impl FrozenKg {
         Ok(kg)
     }
 
-    /// The bytes of the file.
+    /// The bytes, as written to a file.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.image.as_slice()
     }
@@ -130,12 +132,12 @@ impl FrozenKg {
         self.image.dictionary().key(id)
     }
 
-    /// Sets what the graph's owner wants: label languages, the value of NOW, and so on.
+    /// Applies the owner's settings: label languages, the value of NOW, and so on.
     #[must_use]
     pub fn with_settings(mut self, settings: Settings) -> Self {
         self.default_languages = settings.languages == Settings::default().languages;
         self.meta.schema.settings = settings;
-        // Labels may be others now.
+        // The memo may contain labels in other languages.
         self.identity = GraphIdentity::new();
         self.wider = self
             .meta
@@ -146,12 +148,13 @@ impl FrozenKg {
         self
     }
 
-    /// Sets the index of names that lies beside the graph.
+    /// Sets the label index from the graph folder.
     pub(crate) fn set_label_index(&mut self, index: LabelIndex) {
         self.label_index = Ok(index).into();
     }
 
-    /// Sets the graph's own deny list (rule R4): what is hidden from planners besides type and label relations, which always are.
+    /// Sets the deny list (rule R4): relations that are hidden from planners in addition to type
+    /// and label relations, which are always hidden.
     #[must_use]
     pub fn with_hidden(mut self, iris: &[String]) -> Self {
         let listed = iris
@@ -176,11 +179,11 @@ impl FrozenKg {
         self
     }
 
-    /// The graph of the triples that came in one of these named graphs; the empty name is the default graph. It is a graph of its own, in
-    /// memory, with ids of its own.
+    /// A new graph in memory, with its own ids, that contains the union of these named graphs. The
+    /// empty name is the default graph.
     ///
     /// # Errors
-    /// The first name that is no graph of this one.
+    /// The first unknown name.
     pub fn restricted(&self, graphs: &[String]) -> Result<Self, String> {
         let places: Vec<usize> = graphs
             .iter()
@@ -214,20 +217,20 @@ impl FrozenKg {
         })))
     }
 
-    /// The graphs in which the triples came; empty where all of them came in the default graph.
+    /// The named graphs of the triples; empty if all triples are in the default graph.
     #[must_use]
     pub fn graphs(&self) -> &[NamedGraph] {
         &self.meta.graphs
     }
 
-    /// The triples in order of their terms.
+    /// The triples, ordered by their terms.
     pub fn triples(&self) -> impl Iterator<Item = (NodeId, RelId, NodeId)> + '_ {
         self.image
             .triples()
             .map(|[s, p, o]| (NodeId(s), RelId(p), NodeId(o)))
     }
 
-    /// Subject and object of every triple of a relation, in order of object and subject.
+    /// Subject and object of every triple of a relation, ordered by object, then subject.
     pub fn pairs(&self, relation: RelId) -> impl ExactSizeIterator<Item = (NodeId, NodeId)> + '_ {
         let [objects, subjects] = self.image.pairs(relation.0);
         objects
@@ -236,7 +239,7 @@ impl FrozenKg {
             .map(|(&o, &s)| (NodeId(s), NodeId(o)))
     }
 
-    /// Relation and object of every triple of a subject, in order; the hidden ones too.
+    /// Relation and object of every triple of a subject, sorted, including hidden relations.
     pub fn outgoing(&self, subject: NodeId) -> impl ExactSizeIterator<Item = (RelId, NodeId)> + '_ {
         let [relations, objects] = self.image.out_edges(subject.0);
         relations
@@ -245,7 +248,7 @@ impl FrozenKg {
             .map(|(&p, &o)| (RelId(p), NodeId(o)))
     }
 
-    /// Relation and subject of every triple of an object, in order; the hidden ones too.
+    /// Relation and subject of every triple of an object, sorted, including hidden relations.
     pub fn incoming(&self, object: NodeId) -> impl ExactSizeIterator<Item = (RelId, NodeId)> + '_ {
         let [relations, subjects] = self.image.in_edges(object.0);
         relations
@@ -254,19 +257,19 @@ impl FrozenKg {
             .map(|(&p, &s)| (RelId(p), NodeId(s)))
     }
 
-    /// Number of terms: nodes, relations and literals.
+    /// Number of terms: IRIs, blank nodes and literals.
     #[must_use]
     pub fn term_count(&self) -> usize {
         self.dictionary().len()
     }
 
-    /// Number of nodes that are an IRI or a blank node and stand as the head or tail of some triple.
+    /// Number of IRIs and blank nodes that are the head or tail of a triple.
     #[must_use]
     pub fn entity_count(&self) -> usize {
         self.meta.entities
     }
 
-    /// Every node that is an IRI or a blank node and stands as the head or tail of some triple.
+    /// Every IRI and blank node that is the head or tail of a triple.
     pub fn entities(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.dictionary()
             .resources()
@@ -280,7 +283,7 @@ impl FrozenKg {
         self.dictionary().len() - self.dictionary().resources().len()
     }
 
-    /// Languages in which nodes have labels, sorted; the empty string stands for untagged ones.
+    /// Languages of the labels, sorted; the empty string means untagged.
     #[must_use]
     pub fn label_languages(&self) -> &[String] {
         &self.meta.label_languages

@@ -1,4 +1,4 @@
-//! Labels of nodes: the best one, and all of them.
+//! Labels of nodes.
 
 use super::derive;
 use super::kg::FrozenKg;
@@ -9,10 +9,10 @@ use crate::label;
 use crate::term::NodeId;
 
 impl FrozenKg {
-    /// The label, looked up.
+    /// The label, without the memo.
     pub(super) fn own_label(&self, node: NodeId) -> Option<String> {
         let settings = &self.meta.schema.settings;
-        // The file has the label in the languages of the default; others are looked up.
+        // The file stores labels in the default languages; others are looked up.
         let known = if self.default_languages {
             self.image
                 .ids(Section::Labels)
@@ -30,7 +30,7 @@ impl FrozenKg {
         }
     }
 
-    /// The texts of all labels of a node, as written.
+    /// All labels of a node, as written in the graph.
     fn label_texts(&self, node: NodeId) -> impl Iterator<Item = TermKey> + '_ {
         let literals = self
             .meta
@@ -41,7 +41,7 @@ impl FrozenKg {
         literals.map(|&id| self.key(id))
     }
 
-    /// The best label in these languages.
+    /// The best label for these languages.
     fn label_in(&self, node: NodeId, languages: &[String]) -> Option<u32> {
         let mut best: Option<(u32, usize, TermKey)> = None;
         for (at, relation) in self.meta.schema.label_relations.iter().enumerate() {

@@ -1,4 +1,5 @@
-//! The file of a frozen graph: a header with a table of sections, then the sections, each on a 64-byte boundary, numbers little-endian.
+//! The file of a frozen graph: a header with a table of sections, then the sections, each aligned
+//! to 64 bytes. Numbers are little-endian.
 //!
 //! ```text
 //! 0     magic "kgagent\x1a" · version u32 · sections u32 · file length u64 · triples u64 · terms u64 · resources u64
@@ -13,16 +14,16 @@ use std::ops::Range;
 use sha2::{Digest, Sha256};
 
 pub(super) const MAGIC: &[u8; 8] = b"kgagent\x1a";
-/// The version of the layout that this program writes and reads.
+/// The layout version that this program writes and reads.
 pub(crate) const VERSION: u32 = 2;
 pub(super) const HEADER: usize = 4096;
-/// Sections begin on cache lines.
+/// Sections are aligned to cache lines.
 pub(super) const ALIGN: usize = 64;
 pub(super) const TABLE: usize = 112;
 pub(super) const ENTRY: usize = 56;
 macro_rules! sections {
     ($($(#[$doc:meta])* $name:ident = $id:literal,)*) => {
-        /// A part of the file.
+        /// A section of the file.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u32)]
         pub(super) enum Section {
@@ -30,14 +31,14 @@ macro_rules! sections {
         }
 
         impl Section {
-            /// All of them; the id of each is its place here.
+            /// All sections; the id of a section is its index.
             pub(super) const ALL: &[Self] = &[$(Self::$name,)*];
         }
     };
 }
 
 sections! {
-    /// What is small and has a shape of its own, as JSON ([`super::meta::Meta`]).
+    /// Small data of any shape, as JSON ([`super::meta::GraphMeta`]).
     Meta = 0,
     /// Start of each block of the dictionary, u64.
     TermBlocks = 1,
@@ -63,33 +64,34 @@ sections! {
     OpsP = 11,
     /// Subject of each row.
     OpsS = 12,
-    /// The literal that is the label of each resource, [`NONE`] where there is none.
+    /// The label literal of each resource, or [`NONE`].
     Labels = 13,
     /// Hash of each folded label, sorted.
     FoldHashes = 14,
-    /// The node that has it.
+    /// The node with that label.
     FoldNodes = 15,
-    /// Every class that some node is an instance of.
+    /// Every class that has an instance.
     Classes = 16,
     /// Relations and classes, sorted.
     NameIds = 17,
-    /// End of the short name of each in `NameText`.
+    /// End of the short name of each of them in `NameText`.
     NameEnds = 18,
     /// The names.
     NameText = 19,
-    /// First row of each named graph in `GraphRows`, and the end; empty where every triple is in the default graph alone.
+    /// First row of each named graph in `GraphRows`, and the end; empty if every triple is only in
+    /// the default graph.
     GraphStarts = 20,
-    /// Rows of SPO that are in the graph, sorted.
+    /// The rows of each named graph in SPO order, sorted.
     GraphRows = 21,
 }
 
-/// How many of [`Section::ALL`] are written before the others are derived from them.
+/// The sections that are written first; the others are derived from them.
 pub(super) const BASE_SECTIONS: Range<usize> = 1..13;
 
-/// No id.
+/// The absence of an id.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The counts and the hash in the header.
+/// Counts and content hash from the header.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ImageHeader {
     pub triples: u64,
@@ -106,7 +108,7 @@ pub(super) struct SectionEntry {
     pub hash: [u8; 32],
 }
 
-/// The header's bytes.
+/// Encodes the header.
 pub(super) fn header_bytes(header: &ImageHeader, length: usize, table: &[SectionEntry]) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER);
     out.extend_from_slice(MAGIC);

@@ -1,20 +1,21 @@
-//! What was last looked up in a graph, by thread: names, labels and the beginnings of literals come up again and again while one question
-//! is worked on and from question to question, and each costs a search of the dictionary. A graph never changes, so nothing here goes stale.
+//! A cache of recent lookups, per thread. The same names, labels and literal prefixes are needed
+//! again and again while a question is answered, and each costs a binary search of the dictionary.
+//! Graphs are immutable, so entries never become stale.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
-/// Entries of one table: some megabytes a thread at most.
+/// Entries per table, a few megabytes per thread.
 const ENTRIES: usize = 1 << 14;
 
-/// Which graph is meant: no two of a process share it.
+/// Identifies a graph within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GraphIdentity(u64);
 
 impl GraphIdentity {
-    /// One that nothing has had before.
+    /// A new identity.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -34,7 +35,8 @@ thread_local! {
     static TABLES: RefCell<MemoTables> = RefCell::default();
 }
 
-/// Looks into one table of a graph, and puts in what it lacks. `make` may come back here: no table is held meanwhile.
+/// Returns the cached value, or computes and caches it. `make` may call this function: no table is
+/// borrowed meanwhile.
 fn remembered<K, Q, V: Clone>(
     graph: GraphIdentity,
     table: fn(&mut MemoTables) -> &mut FxHashMap<K, V>,
@@ -70,7 +72,7 @@ where
     })
 }
 
-/// The name of a node.
+/// The cached name of a node.
 pub(super) fn name(graph: GraphIdentity, node: u32, make: impl FnOnce() -> String) -> String {
     remembered(
         graph,
@@ -82,7 +84,7 @@ pub(super) fn name(graph: GraphIdentity, node: u32, make: impl FnOnce() -> Strin
     .into_string()
 }
 
-/// The label of a node.
+/// The cached label of a node.
 pub(super) fn label(
     graph: GraphIdentity,
     node: u32,
@@ -98,7 +100,7 @@ pub(super) fn label(
     .map(str::into_string)
 }
 
-/// The node of a name.
+/// The cached node of a name.
 pub(super) fn node(
     graph: GraphIdentity,
     name: &str,
@@ -113,7 +115,7 @@ pub(super) fn node(
     )
 }
 
-/// Whether some literal begins so.
+/// The cached answer whether some literal starts with `text`.
 pub(super) fn begins(graph: GraphIdentity, text: &str, make: impl FnOnce() -> bool) -> bool {
     remembered(
         graph,

@@ -1,12 +1,14 @@
-//! The frozen graph: a term dictionary and the triples in three orders, read-only, as one run of bytes that lies in a mapped file or in a
-//! buffer. Opening it does no work that grows with the graph, and only what is touched is in memory.
+//! The frozen graph: a read-only term dictionary and the triples in three orders, as one block of
+//! bytes in a mapped file or in memory. The time to open it does not depend on its size, and only
+//! pages that are read take memory.
 //!
 //! ```text
 //! chunk ──▶ freeze (dictionary, rows) ──▶ derive (labels, classes, names) ──▶ image ──▶ index ──▶ FrozenKg
 //! ```
 //!
-//! The orders are SPO, POS and OPS: with the object's relations beside each other, heads and incoming relations of a node are found as
-//! quickly as its tails, and the relations between two nodes by walking those of the first.
+//! The orders are SPO, POS and OPS. OPS keeps an object's relations together, so the heads and
+//! incoming relations of a node are found as fast as its tails, and the relations between two nodes
+//! by testing those of one of them.
 
 mod access;
 mod assemble;

@@ -6,10 +6,10 @@ use super::kg::FrozenKg;
 use crate::dictionary::TermParts;
 
 impl FrozenKg {
-    /// Writes the graph as N-Triples in order of its terms: equal graphs give equal bytes.
+    /// Writes the graph as N-Triples, ordered by term: equal graphs give equal bytes.
     ///
     /// # Errors
-    /// What the writer says.
+    /// Those of the writer.
     pub fn write_ntriples(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut head = String::new();
         let mut last = None;
@@ -33,7 +33,7 @@ impl FrozenKg {
     }
 }
 
-/// One term of N-Triples; characters that an IRI may not hold are escaped.
+/// One term; characters that an IRI must not contain are escaped.
 fn write_term(out: &mut String, parts: TermParts<'_>) {
     match parts {
         TermParts::Iri(iri) => {

@@ -1,9 +1,9 @@
-//! The triples that match a pattern, as an iterator over the columns of a [`FrozenKg`].
+//! Iterates over the triples that match a pattern, directly on the columns of an [`Image`].
 
 use super::image::Image;
 use super::index::distinct;
 
-/// One of the three places of a row.
+/// One of the three columns of the result.
 #[derive(Clone, Debug)]
 enum PatternColumn<'a> {
     Fixed(u32),
@@ -21,13 +21,13 @@ impl PatternColumn<'_> {
     }
 }
 
-/// PatternRows of subject, relation and object.
+/// Matching rows of subject, relation and object.
 #[derive(Clone, Debug)]
 pub(super) struct PatternRows<'a> {
     columns: [PatternColumn<'a>; 3],
     at: usize,
     end: usize,
-    /// The graph, and the next subject, where the pattern asks for everything.
+    /// If nothing is fixed: the graph and the next subject.
     all: Option<(&'a Image, u32)>,
 }
 
@@ -51,7 +51,7 @@ impl<'a> PatternRows<'a> {
         }
     }
 
-    /// The rows with these parts.
+    /// The rows with these terms.
     pub(super) fn matching(
         image: &'a Image,
         s: Option<u32>,
@@ -135,7 +135,7 @@ impl Iterator for PatternRows<'_> {
     }
 }
 
-/// Relations from a subject to an object: those of the node with fewer edges are tried.
+/// Relations from a subject to an object: tests those of the node with fewer edges.
 fn between(image: &Image, s: u32, o: u32) -> Vec<u32> {
     let ([leaving, _], [entering, _]) = (image.out_edges(s), image.in_edges(o));
     let relations = if leaving.len() <= entering.len() {

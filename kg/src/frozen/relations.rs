@@ -1,10 +1,11 @@
-//! The relations of one node or of many.
+//! The relations of a node or of a set of nodes.
 
 use super::index::distinct;
 use super::kg::FrozenKg;
 use crate::term::{NodeId, RelId};
 
-/// Sets of up to so many nodes have their relations sorted; for larger ones each relation is marked as seen, which costs a bit a term.
+/// The relations of sets up to this size are sorted. For larger sets they are marked in a bit set,
+/// which costs one bit per term.
 const FEW: usize = 32;
 
 impl FrozenKg {
@@ -15,7 +16,8 @@ impl FrozenKg {
             .collect()
     }
 
-    /// The relations of a column of many nodes, each with the first node that has it: each is marked once, and only what is found is sorted.
+    /// The relations in a column of many nodes, each with the first node that has it. For a large
+    /// set each relation is marked once, and only the result is sorted.
     pub(super) fn first_of<'a>(
         &'a self,
         nodes: &[NodeId],
@@ -27,7 +29,7 @@ impl FrozenKg {
                 distinct(column(node)).map(move |relation| (RelId(relation), node))
             }));
             found.retain(|(relation, _)| self.hidden.binary_search(relation).is_err());
-            // The first node in the order given, for each.
+            // The sort is stable, so the first node stays.
             found.sort_by_key(|(relation, _)| *relation);
             found.dedup_by_key(|(relation, _)| *relation);
             return found;

@@ -1,10 +1,10 @@
-//! Bytes on their way from one stage of freezing to the next, in memory or on disk.
+//! Temporary data between two stages of freezing, in memory or on disk.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Bytes on the way from one stage to the next: in memory, or in a file without a name.
+/// Writes temporary data to memory or to an unnamed file.
 #[derive(Debug)]
 pub(crate) enum Spool {
     Memory(Vec<u8>),
@@ -12,7 +12,7 @@ pub(crate) enum Spool {
 }
 
 impl Spool {
-    /// A file in a folder; memory without one.
+    /// A file in the folder `work`; memory without it.
     pub(crate) fn new(work: Option<&Path>) -> io::Result<Self> {
         Ok(match work {
             None => Self::Memory(Vec::new()),
@@ -23,7 +23,7 @@ impl Spool {
         })
     }
 
-    /// Reads from the beginning what was written.
+    /// Reads the data from the start.
     pub(crate) fn reader(self) -> io::Result<SpoolReader> {
         Ok(match self {
             Self::Memory(bytes) => SpoolReader::Memory(io::Cursor::new(bytes)),
@@ -52,7 +52,7 @@ impl Write for Spool {
     }
 }
 
-/// A [`Spool`] read back.
+/// Reads the data of a [`Spool`].
 #[derive(Debug)]
 pub(crate) enum SpoolReader {
     Memory(io::Cursor<Vec<u8>>),
@@ -60,7 +60,7 @@ pub(crate) enum SpoolReader {
 }
 
 impl SpoolReader {
-    /// Back to the beginning.
+    /// Returns to the start.
     pub(crate) fn rewind(&mut self) -> io::Result<()> {
         match self {
             Self::Memory(bytes) => bytes.rewind(),

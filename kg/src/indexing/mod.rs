@@ -18,10 +18,11 @@ use crate::search::{
 };
 use crate::term::NodeId;
 
-/// The one segment of a written index. tantivy draws it at random; equal graphs shall give equal bytes.
+/// The name of the only segment. tantivy chooses a random name, but equal graphs must give equal
+/// bytes.
 const SEGMENT: &str = "00000000000000000000000000000001";
 
-/// Memory that the tables of a writer begin with; they grow with what they hold.
+/// Initial memory of the writer's tables; they grow as needed.
 const TABLES: usize = 1 << 22;
 
 impl LabelIndex {
@@ -40,7 +41,7 @@ impl LabelIndex {
     }
 }
 
-/// Writes every name of a graph as one segment.
+/// Writes all names of a graph as one segment.
 fn write(kg: &dyn Kg, directory: Box<dyn Directory>) -> Result<Index, SearchError> {
     let schema = schema();
     let fields = IndexFields::of(&schema)?;
@@ -87,7 +88,8 @@ fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
     })?;
     drop(write(kg, Box::new(directory))?);
 
-    // NodeNames that depend on the graph only, and no list of files to be managed: nobody will write here again.
+    // Give the files names that depend only on the graph, and drop tantivy's list of managed files:
+    // nobody writes here again.
     let mut files = BTreeMap::new();
     let mut drawn = None;
     for entry in fs::read_dir(dir).map_err(io)? {
@@ -131,14 +133,14 @@ fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
         .into();
     let text = serde_json::to_vec_pretty(&value)
         .map_err(|error| SearchError::Damaged(error.to_string()))?;
-    // tantivy's own file is its owner's alone to read; a new one has the mode of all others.
+    // tantivy makes its file readable by the owner only; a new file has the usual mode.
     fs::remove_file(&meta)
         .and_then(|()| fs::write(&meta, text))
         .map_err(io)?;
     Ok(())
 }
 
-/// A segment's name as it stands in `meta.json`.
+/// A segment's name as written in `meta.json`.
 fn dashed(uuid: &str) -> String {
     let part = |range: std::ops::Range<usize>| uuid.get(range).unwrap_or_default();
     [

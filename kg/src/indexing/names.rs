@@ -1,4 +1,4 @@
-//! The names of a node, as they are indexed.
+//! The names of a node that are indexed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,10 @@ use crate::schema::is_meta_class;
 use crate::search::{NAME_CHARS, NameKind, NodeRole, normalise, undistinguished, variants};
 use crate::term::{NodeId, RelId, Term};
 
-/// Triples from which on a node that nothing is said about is more than a link to a page.
+/// A node with at least this many triples is more than a link target, even without other facts.
 const KNOWN: usize = 3;
 
-/// The names of a node in normal form, weaker ones too.
+/// The names of a node in normal form, with their [`variants`].
 pub fn normal_names(kg: &dyn Kg, node: NodeId) -> BTreeSet<String> {
     let names = names_of(kg, node).into_keys();
     names
@@ -20,8 +20,8 @@ pub fn normal_names(kg: &dyn Kg, node: NodeId) -> BTreeSet<String> {
         .collect()
 }
 
-/// All names of a node: normal form to the best kind and its text. A page that only redirects has no
-/// names: its titles are aliases of its target.
+/// All names of a node: normal form to the best kind and its text. A page that only redirects has
+/// no names: its title is an alias of its target.
 pub(super) fn names_of(kg: &dyn Kg, node: NodeId) -> BTreeMap<String, (NameKind, String)> {
     let schema = kg.schema();
     if schema
@@ -35,7 +35,7 @@ pub(super) fn names_of(kg: &dyn Kg, node: NodeId) -> BTreeMap<String, (NameKind,
     for &relation in &schema.label_relations {
         add_literals(kg, &mut found, node, relation, NameKind::Label);
     }
-    // The IRI's own words name the node too: its label may be in another language, or not be there at all.
+    // The words of the IRI are a name too: the label may be missing or in another language.
     let own = if found.is_empty() {
         kg.label(node)
     } else {
@@ -79,7 +79,7 @@ fn add_literals(
     }
 }
 
-/// The words of an IRI's own name; `None` for a page that the graph only links to.
+/// The words of the IRI; `None` for a page that the graph only links to.
 fn readable(kg: &dyn Kg, node: NodeId) -> Option<String> {
     let Term::Iri(iri) = kg.term(node) else {
         return None;
@@ -99,7 +99,8 @@ pub(super) fn role(kg: &dyn Kg, node: NodeId) -> NodeRole {
     if used && kg.out_relations(node).is_empty() && kg.in_relations(node).is_empty() {
         return NodeRole::Relation;
     }
-    // What the graph declares and does not use: a class without instances, a relation without triples, a datatype.
+    // A node that the graph declares but does not use: a class without instances, a relation
+    // without triples, a datatype.
     let declared = schema
         .type_relations
         .iter()
@@ -123,7 +124,8 @@ pub(super) fn role(kg: &dyn Kg, node: NodeId) -> NodeRole {
     }
 }
 
-/// Adds a name and what is left of it without its distinction; the better kind of an equal form stays.
+/// Adds a name, and its short form without the distinguishing part. Of equal normal forms, the
+/// better kind is kept.
 fn add(found: &mut BTreeMap<String, (NameKind, String)>, text: &str, kind: NameKind) {
     let text: String = one_line(text, NAME_CHARS);
     let mut put = |form: &str, kind: NameKind| {

@@ -21,14 +21,16 @@ pub enum GraphFormat {
     Tsv,
     /// Lines of `subject|relation|object`, as MetaQA's `kb.txt`.
     MetaQa,
-    /// KQA Pro's graph ([`super::kqapro`]), known by its name `kb.json`; it is read whole.
+    /// KQA Pro's graph ([`crate::kqapro`]), recognised by its name `kb.json`; it is read into
+    /// memory.
     KqaPro,
-    /// ODA's subgraphs (`.json`): `{entity: [[head, relation, tail], …]}`, or `{id: label}` for the labels, which come in a file of their own.
+    /// ODA's subgraphs (`.json`): `{entity: [[head, relation, tail], …]}`, and labels as `{id:
+    /// label}` in a separate file.
     Oda,
 }
 
 impl GraphFormat {
-    /// Every format with its name, which is also its file extension where it has one.
+    /// The name of every format; usually also its file extension.
     pub const NAMES: &[(&str, Self)] = &[
         ("ttl", Self::Turtle),
         ("nt", Self::NTriples),
@@ -51,7 +53,8 @@ impl GraphFormat {
             .map(|(_, format)| *format)
     }
 
-    /// The format of a file name, `.gz` ignored; `None` where the extension says nothing, as `.txt` does.
+    /// The format of a file name, ignoring `.gz`; `None` if the extension is ambiguous, such as
+    /// `.txt`.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
@@ -69,7 +72,7 @@ impl GraphFormat {
         }
     }
 
-    /// The format of a file's first line, if it has exactly three fields of one kind.
+    /// The format of a first line: MetaQA or TSV, if it has exactly three fields.
     pub(super) fn guess(line: &[u8]) -> Option<Self> {
         let line = std::str::from_utf8(line).ok()?;
         let fields = |separator| line.split(separator).count();

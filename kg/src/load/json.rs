@@ -1,4 +1,4 @@
-//! Graphs that data sets publish as JSON.
+//! Graphs in the JSON formats of published datasets.
 
 use std::io::BufRead;
 
@@ -25,7 +25,7 @@ pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<()
     }
 }
 
-/// ODA's subgraphs, or their labels. A file that is damaged somewhere is good for nothing behind it.
+/// ODA's subgraphs or their labels. The rest of the file after an error is not read.
 pub(super) fn oda(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
     let mut halted = None;
     let read = OdaReader::new(|triple: [Term; 3]| {

@@ -1,4 +1,5 @@
-//! Line-based formats: one thread reads and decompresses blocks of whole lines, the others parse them.
+//! Line-based formats: one thread reads and decompresses blocks of whole lines, the others parse
+//! them.
 
 use std::io::{self, BufRead};
 use std::sync::Mutex;
@@ -7,19 +8,20 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use super::options::LoadProgress;
 use super::sink::{FileContext, LoadState, ReadStop, Sink, SinkFactory};
 
-/// Bytes of a block: some thousand lines, and little beside the memory of the chunks.
+/// Bytes per block: a few thousand lines, small compared with the memory of the chunks.
 const BLOCK: usize = 1 << 20;
 
-/// Longest line: no real one comes near it, and a file that is no text at all is noticed before it fills the memory.
+/// Maximum length of a line, so that a binary file does not fill the memory.
 const LINE: usize = 1 << 24;
 
-/// Whole lines and the number of the first one.
+/// Whole lines, and the number of the first.
 struct LineBlock {
     bytes: Vec<u8>,
     line: u64,
 }
 
-/// Reads a file by blocks; `parse` puts the lines of a block, the first of which has the given number, into a sink.
+/// Reads a file in blocks. `parse` puts the lines of a block into a sink; its last argument is the
+/// number of the first line.
 pub(super) fn read(
     shared: &LoadState<'_>,
     place: FileContext<'_>,
@@ -43,7 +45,7 @@ pub(super) fn read(
         let read = loop {
             match blocks.next() {
                 Ok(Some(block)) if !shared.halted() => {
-                    // Nobody receives any more where every worker has panicked.
+                    // Sending fails only if every worker has panicked.
                     if send.send(block).is_err() {
                         break Ok(());
                     }
@@ -65,8 +67,9 @@ pub(super) fn read(
     })
 }
 
-/// Parses blocks until there are none. After a failure it only takes them, so that the reading thread does not wait for ever; blocks that
-/// others have begun before it are parsed to their ends, so that the first fault of the file is among those found.
+/// Parses blocks until the channel is closed. After a failure it only receives them, so that the
+/// reader never waits forever. Other workers finish their blocks, so the first fault of the file is
+/// among those found.
 fn work(
     mut sink: Sink<'_>,
     blocks: &Mutex<Receiver<LineBlock>>,

@@ -1,4 +1,5 @@
-//! Loading a graph from files: RDF in all its syntaxes, tab-separated triples, MetaQA's `subject|relation|object`; each may be gzipped.
+//! Loads a graph from files: all RDF syntaxes, tab-separated triples, MetaQA's
+//! `subject|relation|object`, KQA Pro's and ODA's JSON; each may be gzipped.
 //!
 //! ```text
 //! file ──▶ lines (blocks, one parser a thread) or stream ──▶ sink (chunks of interned triples, on disk when memory is full) ──▶ frozen
@@ -29,11 +30,11 @@ use self::sink::{FileContext, LoadState, ReadStop, Sink};
 pub use self::source::GraphSource;
 use crate::frozen::{FreezeError, FreezeInput, FrozenKg};
 
-/// Longest first line that is looked at to tell a format.
+/// Maximum length of the first line when the format is guessed.
 const FIRST_LINE: u64 = 1 << 20;
 
-/// Reads a file of this format. Line-based ones are cut into blocks that are parsed at the same time; of the others the sink gets one
-/// triple after the other.
+/// Reads a file of this format. Line-based formats are parsed in parallel, the others one triple at
+/// a time.
 fn read(
     format: GraphFormat,
     shared: &LoadState<'_>,
@@ -71,7 +72,7 @@ fn read(
     }
 }
 
-/// Runs a reader that gives one triple after the other on this thread.
+/// Runs a sequential reader on this thread.
 fn stream<'a>(
     shared: &'a LoadState<'a>,
     place: FileContext<'a>,
@@ -84,10 +85,10 @@ fn stream<'a>(
 }
 
 impl FrozenKg {
-    /// Loads and joins graph files into memory. `progress` hears now and then how far it is.
+    /// Loads the union of graph files into memory. `progress` is called from time to time.
     ///
     /// # Errors
-    /// [`LoadError`] with the file and, for faulty content, the line.
+    /// [`LoadError`] with the file and, for invalid content, the line.
     pub fn load(
         files: &[PathBuf],
         options: &LoadOptions,
@@ -99,15 +100,16 @@ impl FrozenKg {
     }
 }
 
-/// The triples of all files, sorted in pieces.
+/// The triples of all files, in sorted chunks.
 pub(crate) struct Gathered {
     pub input: FreezeInput,
     pub sources: Vec<GraphSource>,
-    /// Whether the pieces lie on disk because memory was full.
+    /// Whether the chunks are on disk because memory was full.
     pub spilled: bool,
 }
 
-/// Reads all files. With a folder to work in, chunks go there when memory is full. Raising `stop` ends it soon.
+/// Reads all files. With a `work` folder, chunks are written there when memory is full. If `stop`
+/// becomes true, loading ends soon.
 pub(crate) fn gather(
     files: &[PathBuf],
     options: &LoadOptions,
@@ -120,7 +122,8 @@ pub(crate) fn gather(
         .par_iter()
         .map(|path| GraphSource::of(path))
         .collect::<Result<Vec<_>, _>>()?;
-    // Blank nodes carry the rank of their file by content, so that the order in which files are named changes nothing.
+    // Blank node labels contain the rank of their file by content, so the order of the file names
+    // does not matter.
     let mut ranks: Vec<usize> = (0..files.len()).collect();
     ranks.sort_by_key(|&i| (&sources[i].sha256, i));
     let mut shared = LoadState::new(options, work, stop);
@@ -179,7 +182,7 @@ pub(crate) fn gather(
     })
 }
 
-/// Opens a file, decompressing it if it is gzipped (by its first bytes, whatever its name).
+/// Opens a file, and decompresses it if its first bytes are those of gzip.
 fn open(path: &Path) -> std::io::Result<Box<dyn BufRead>> {
     let mut reader = BufReader::with_capacity(1 << 16, std::fs::File::open(path)?);
     Ok(if reader.fill_buf()?.starts_with(&[0x1f, 0x8b]) {

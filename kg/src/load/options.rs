@@ -7,21 +7,23 @@ use common::fs::FsError;
 use super::format::GraphFormat;
 use crate::frozen::FreezeError;
 
-/// Memory for loading where nobody says otherwise.
+/// Default memory for loading.
 const MEMORY: usize = 1 << 30;
 
-/// How to read graph files.
+/// Options of loading.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
-    /// The syntax of every file, instead of guessing from names and first lines.
+    /// The syntax of every file; if `None`, it is guessed from the name or the first line.
     pub format: Option<GraphFormat>,
-    /// Takes IRIs as they stand instead of checking them against RFC 3987: dumps hold spaces and quotes in them.
+    /// Accepts IRIs without checking them against RFC 3987: dumps contain IRIs with spaces and
+    /// quotes.
     pub any_iri: bool,
-    /// Faulty statements that are passed over before loading fails; 0 makes the first one an error.
+    /// Number of invalid statements to skip; with 0 the first one is an error.
     pub max_faults: usize,
-    /// Bytes of memory for triples and terms on the way into a graph folder; what does not fit is sorted on disk.
+    /// Memory in bytes for triples and terms while loading into a graph folder; the rest is sorted
+    /// on disk.
     pub memory: usize,
-    /// Threads that parse; 0 takes all cores. The graph does not depend on it.
+    /// Number of parser threads; 0 means all cores. The result does not depend on it.
     pub threads: usize,
 }
 
@@ -37,32 +39,32 @@ impl Default for LoadOptions {
     }
 }
 
-/// What loading is doing.
+/// Progress of loading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadProgress {
-    /// So many triples have been read.
+    /// Number of triples read so far.
     Read(u64),
-    /// All are read; they are being sorted and written.
+    /// All triples are read; sorting and writing starts.
     Sort,
 }
 
-/// Why a graph could not be loaded. Every message names the file.
+/// A graph could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file cannot be opened or read.
+    /// I/O error.
     #[error(transparent)]
     Io(#[from] FsError),
-    /// A statement does not parse.
+    /// A statement is invalid.
     #[error("{}:{line}: {message}", path.display())]
     Syntax {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is wrong there and what would be right.
+        /// The error and, if possible, the correct form.
         message: String,
     },
-    /// Neither the name nor the first line tells the format.
+    /// Neither the file name nor the first line determines the format.
     #[error(
         "{}: unknown graph format; use one of .ttl .nt .nq .trig .rdf .jsonld .tsv .json (each also .gz), lines of \
          `subject|relation|object` or `head<TAB>relation<TAB>tail`, or say it with --format (kqapro for KQA Pro's kb.json, oda for \
@@ -73,10 +75,10 @@ pub enum LoadError {
         /// The file.
         path: PathBuf,
     },
-    /// Loading was told to stop.
+    /// Loading was interrupted.
     #[error("loading was interrupted; nothing was written")]
     Stopped,
-    /// The triples could not be brought into order.
+    /// The triples could not be frozen.
     #[error("after the files were read: {0}")]
     Freeze(#[from] FreezeError),
 }

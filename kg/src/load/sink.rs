@@ -1,4 +1,5 @@
-//! Where readers put triples: chunks of interned terms, sealed and put on disk when the memory for them is full.
+//! Collects triples from readers in chunks of interned terms. Full chunks are sealed, and written
+//! to disk if there is a work folder.
 
 use std::io;
 use std::path::Path;
@@ -13,17 +14,17 @@ use crate::frozen::{Chunk, FreezeInput, SealedChunk};
 use crate::names::text_iri;
 use crate::term::{Term, XSD};
 
-/// How often progress is told by a reader of one thread, in triples.
+/// Number of triples between two progress calls of a sequential reader.
 const PROGRESS_EVERY: u64 = 65_536;
 
-/// Why a reader stopped.
+/// A reader stopped early.
 #[derive(Debug)]
 pub(crate) enum ReadStop {
-    /// More faults than are tolerated; [`LoadState`] has them.
+    /// More faults than allowed; [`LoadState`] contains them.
     Faults,
-    /// Loading was told to stop.
+    /// Loading was interrupted.
     Stopped,
-    /// The file cannot be read, or a chunk not be written.
+    /// The file cannot be read, or a chunk cannot be written.
     Io(io::Error),
 }
 
@@ -33,7 +34,7 @@ impl From<io::Error> for ReadStop {
     }
 }
 
-/// A faulty statement.
+/// An invalid statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LoadFault {
     pub file: usize,
@@ -41,31 +42,31 @@ pub(crate) struct LoadFault {
     pub message: String,
 }
 
-/// Which file is read.
+/// The file being read.
 #[derive(Clone, Copy)]
 pub(crate) struct FileContext<'a> {
-    /// Its number on the command line.
+    /// Its index on the command line.
     pub file: usize,
-    /// Its rank among the files by content.
+    /// Its rank by content.
     pub rank: usize,
     pub progress: &'a dyn Fn(LoadProgress),
 }
 
-/// What the threads of one load share.
+/// State shared by the threads of one load.
 pub(crate) struct LoadState<'a> {
     pub options: &'a LoadOptions,
     work: Option<&'a Path>,
     stop: &'a AtomicBool,
     read: AtomicU64,
     spilled: AtomicBool,
-    /// Chunks that no thread is filling now.
+    /// Chunks that are not in use by any thread.
     idle: Mutex<Vec<Chunk>>,
     sealed: Mutex<Vec<SealedChunk>>,
     graphs: Mutex<FxHashMap<String, u32>>,
     faults: Mutex<Vec<LoadFault>>,
 }
 
-/// A thread that panicked while it held the lock has left nothing half done here.
+/// A panic while holding one of these locks leaves no half-finished state.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -94,7 +95,7 @@ impl<'a> LoadState<'a> {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Threads that parse.
+    /// Number of parser threads.
     pub(super) fn threads(&self) -> usize {
         if self.options.threads > 0 {
             self.options.threads
@@ -103,19 +104,19 @@ impl<'a> LoadState<'a> {
         }
     }
 
-    /// Whether more faults were found than are tolerated, or loading was told to stop.
+    /// Whether there are more faults than allowed, or loading was interrupted.
     pub(super) fn halted(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || lock(&self.faults).len() > self.options.max_faults
     }
 
-    /// The fault that is one too many, counted in the order of files and lines.
+    /// The first fault beyond the allowed number, ordered by file and line.
     pub(super) fn worst_fault(&self) -> Option<LoadFault> {
         let mut faults = lock(&self.faults);
         faults.sort_unstable();
         faults.get(self.options.max_faults).cloned()
     }
 
-    /// Everything that was read, and whether it lies on disk.
+    /// All chunks, and whether they are on disk.
     pub(super) fn finish(&mut self) -> io::Result<(FreezeInput, bool)> {
         use rayon::prelude::*;
         let spilled = self.spilled.load(Ordering::Relaxed);
@@ -143,17 +144,18 @@ impl<'a> LoadState<'a> {
     }
 }
 
-/// Takes the triples of one file on one thread. Ids are those of the sink's chunk: use them for the next [`Sink::triple`] only.
+/// Receives the triples of one file on one thread. Ids belong to the current chunk: use them only
+/// for the next [`Sink::triple`].
 pub(crate) struct Sink<'a> {
     shared: &'a LoadState<'a>,
     place: FileContext<'a>,
     chunk: Chunk,
     key: String,
-    /// The graph last named, and its number.
+    /// The current named graph and its number.
     graph: (String, u32),
-    /// Numbers of blank nodes that have no lasting label of their own.
+    /// Numbers of blank nodes whose labels are not stable.
     blanks: FxHashMap<String, usize>,
-    /// Whether this thread is the one that tells progress.
+    /// Whether this sink reports progress.
     tells: bool,
     read: u64,
 }
@@ -179,7 +181,7 @@ impl<'a> Sink<'a> {
         self.shared.options.any_iri
     }
 
-    /// Gives the chunk back for the next file.
+    /// Returns the chunk, for the next file.
     pub(super) fn finish(mut self) {
         self.count();
         lock(&self.shared.idle).push(self.chunk);
@@ -191,10 +193,10 @@ impl<'a> Sink<'a> {
             .fetch_add(std::mem::take(&mut self.read), Ordering::Relaxed);
     }
 
-    /// Notes a faulty statement.
+    /// Records an invalid statement.
     ///
     /// # Errors
-    /// [`ReadStop::Faults`] when it is one too many.
+    /// [`ReadStop::Faults`] if there are more than allowed.
     pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), ReadStop> {
         lock(&self.shared.faults).push(LoadFault {
             file: self.place.file,
@@ -213,12 +215,12 @@ impl<'a> Sink<'a> {
         self.chunk.intern(&self.key)
     }
 
-    /// A node that a plain text names.
+    /// A node named by a plain text.
     pub(crate) fn text(&mut self, text: &str) -> u32 {
         self.iri(&text_iri(text))
     }
 
-    /// A literal; an empty datatype or language is none.
+    /// A literal; datatype and language may be empty.
     pub(crate) fn literal(&mut self, lexical: &str, datatype: &str, lang: &str) -> u32 {
         let plain = !lang.is_empty() || datatype.strip_prefix(XSD) == Some("string");
         let lang = lang.to_ascii_lowercase();
@@ -231,7 +233,7 @@ impl<'a> Sink<'a> {
         self.chunk.intern(&self.key)
     }
 
-    /// A blank node by the label that it has in its file.
+    /// A blank node, by its label in the file.
     pub(crate) fn blank(&mut self, label: &str) -> u32 {
         node_key(
             &mut self.key,
@@ -241,7 +243,8 @@ impl<'a> Sink<'a> {
         self.chunk.intern(&self.key)
     }
 
-    /// A blank node whose label the parser may have made up: it is numbered in order of appearance.
+    /// A blank node whose label may be generated by the parser: it is numbered in order of
+    /// appearance.
     pub(crate) fn numbered_blank(&mut self, label: &str) -> u32 {
         let next = self.blanks.len();
         let number = match self.blanks.get(label) {
@@ -254,7 +257,7 @@ impl<'a> Sink<'a> {
         self.blank(&format!("b{number}"))
     }
 
-    /// Any term; a blank node by the label that it has in its file.
+    /// Any term; a blank node by its label in the file.
     pub(crate) fn term(&mut self, term: &Term) -> u32 {
         match term {
             Term::Iri(iri) => self.iri(iri),
@@ -267,7 +270,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Makes the named graph to which further triples belong; the empty name is the default graph.
+    /// Sets the named graph of the following triples; the empty name is the default graph.
     pub(crate) fn enter(&mut self, graph: &str) {
         if self.graph.0 != graph {
             let mut graphs = lock(&self.shared.graphs);
@@ -277,15 +280,15 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// The same for a graph that a blank node names.
+    /// [`Sink::enter`] for a graph named by a blank node.
     pub(crate) fn enter_blank(&mut self, label: &str) {
         self.enter(&format!("_:f{}_{label}", self.place.rank));
     }
 
-    /// Puts a triple of ids.
+    /// Adds a triple.
     ///
     /// # Errors
-    /// When memory is full and the disk too.
+    /// If memory and disk are full, or loading was interrupted.
     pub(crate) fn triple(&mut self, s: u32, p: u32, o: u32) -> Result<(), ReadStop> {
         self.chunk.push([s, p, o, self.graph.1]);
         self.read += 1;
@@ -311,7 +314,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// What a worker thread needs to make its own sink: everything of a [`FileContext`] but the progress, which is told on one thread only.
+/// Creates the sinks of worker threads. They do not report progress; only the reading thread does.
 #[derive(Clone, Copy)]
 pub(super) struct SinkFactory<'a> {
     shared: &'a LoadState<'a>,

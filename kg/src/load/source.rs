@@ -1,4 +1,4 @@
-//! The files that a graph came from, as a manifest names them.
+//! The files that a graph was loaded from.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,7 +13,7 @@ use super::options::LoadError;
 /// A file that a graph was loaded from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphSource {
-    /// The name as given when it was loaded.
+    /// The path as given when it was loaded.
     pub path: String,
     /// Size in bytes.
     pub bytes: u64,
@@ -25,7 +25,7 @@ impl GraphSource {
     /// Hashes a file.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn of(path: &Path) -> Result<Self, LoadError> {
         let io = |source| LoadError::from(FsError::at(path)(source));
         let mut file = File::open(path).map_err(io)?;

@@ -1,8 +1,8 @@
-//! Plain text formats: three fields a line, each the name of a node.
+//! Plain text formats: three fields per line, each the name of a node.
 
 use super::sink::{ReadStop, Sink};
 
-/// Lines whose fields stand between separators.
+/// Lines of fields between separators.
 pub(super) fn block(
     sink: &mut Sink<'_>,
     separator: char,

@@ -7,14 +7,16 @@ use super::types::IntervalRelation;
 use crate::term::RelId;
 use crate::value::is_time;
 
-/// Ends of the names of the two relations of an interval that are taken at their word (rule R11): Freebase's.
+/// Suffixes of the two relation names of an interval (rule R11): Freebase's, which need no further
+/// check.
 const INTERVAL_ENDS: &[(&str, &str)] = &[
     (".from", ".to"),
     (".from_date", ".to_date"),
     (".start_date", ".end_date"),
 ];
 
-/// Ends of such names elsewhere. They may mean places ("from Lisbon to Porto") or pages, so both relations must lead to times.
+/// Suffixes in other vocabularies. They may mean places ("from Lisbon to Porto") or pages, so the
+/// values of both relations must be times.
 const TIME_ENDS: &[(&str, &str)] = &[
     ("from", "to"),
     ("start", "end"),
@@ -34,10 +36,10 @@ const TIME_ENDS: &[(&str, &str)] = &[
     ("P580", "P582"),
 ];
 
-/// Values of a relation that are looked at to tell whether it leads to times.
+/// Number of values that are examined to decide whether a relation has times as values.
 const LOOKED_AT: usize = 20;
 
-/// The interval relations among `relations`, given as name and id.
+/// The interval relations among `relations`, given as names and ids.
 pub(super) fn intervals(
     graph: &dyn Vocabulary,
     relations: &[(String, RelId)],
@@ -56,7 +58,8 @@ pub(super) fn intervals(
                 let Some(&to) = ids.get(format!("{stem}{to_end}").as_str()) else {
                     continue;
                 };
-                // The ending is a word of its own: `valid_from`, `activeStartDate`, but not `inherit`.
+                // The suffix must be a separate word: `valid_from`, `activeStartDate`, but not
+                // `inherit`.
                 let parted = !stem.ends_with(char::is_alphanumeric)
                     || from_end.starts_with(['.'])
                     || from_end.starts_with(char::is_uppercase);
@@ -75,7 +78,8 @@ pub(super) fn intervals(
                     *from_end,
                 ) {
                     (true, "from") => format!("{stem}from_to"),
-                    // Without a stem the start gives the name: `startDate.from_to`, `pq:P580.from_to`.
+                    // Without a stem, the name of the start is used: `startDate.from_to`,
+                    // `pq:P580.from_to`.
                     (true, start) => format!("{stem}{start}.from_to"),
                     (false, _) => format!("{stem}.from_to"),
                 };

@@ -1,4 +1,4 @@
-//! Reading the schema from a graph, once, when it is frozen.
+//! Reads the schema from a graph, once, when it is frozen.
 
 use super::intervals::intervals;
 use super::source::Vocabulary;
@@ -9,7 +9,7 @@ use super::vocabulary::{
 };
 use crate::term::{NodeId, RelId, Term};
 
-/// Wikidata states facts about a property on `wd:P…` and uses it as `wdt:P…`.
+/// Wikidata describes a property as `wd:P…` and uses it as `wdt:P…`.
 const WIKIDATA_ENTITY: &str = "http://www.wikidata.org/entity/";
 const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 
@@ -59,7 +59,7 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
             .binary_search_by_key(&node.relation(), |relation| relation.0)
             .is_ok()
     };
-    // A reverse is a relation and holds both ways, whichever way it is stated.
+    // Only relations have reverses, and a statement of a reverse holds in both directions.
     schema.reverses.retain(|&(_, other)| known(other));
     let other_way: Vec<(RelId, NodeId)> = schema
         .reverses
@@ -78,7 +78,7 @@ pub(crate) fn read(graph: &dyn Vocabulary) -> Schema {
     schema
 }
 
-/// What `relation` states about relations of the graph.
+/// Adds what `relation` states about relations of the graph to `list`.
 fn stated(
     graph: &dyn Vocabulary,
     relation: RelId,

@@ -5,22 +5,24 @@ use serde::{Deserialize, Serialize};
 use crate::term::Literal;
 use crate::value::is_time;
 
-/// What NOW means without a setting (rule R12): the freeze of the Freebase dump that WebQSP was made on.
+/// The default value of NOW (rule R12): the date of the Freebase dump that WebQSP was built on.
 const NOW: &str = "2015-08-10";
 
-/// What a graph's owner may set; it stands in `manifest.json` and may be edited there.
+/// The owner's settings, stored in `manifest.json`, where they may be edited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Languages of labels, best first; a tag stands for its regions too, and the empty one for labels without a language. Where none of
-    /// them has a label, one without a language is taken, then the smallest tag.
+    /// Languages of labels, best first. A tag includes its regional variants; the empty tag means
+    /// labels without a language. If no listed language has a label, an untagged label is used,
+    /// then the smallest tag.
     pub languages: Vec<String>,
-    /// The date that NOW means in comparisons (rule R12).
+    /// The date of NOW in comparisons (rule R12).
     pub now: String,
-    /// Whether a class has the instances of its subclasses too. SPARQL does not reason, so gold queries that rely on direct types want this off.
+    /// Whether instances of subclasses are instances of the class. SPARQL does not reason, so leave
+    /// this off for gold queries about direct types.
     pub subclasses: bool,
-    /// Whether an in-relation is left out of a list that has its declared reverse as an out-relation (rule R3). Only right where both
-    /// directions are in the graph.
+    /// Whether to omit an incoming relation from a list that contains its declared reverse as an
+    /// outgoing relation (rule R3). Only correct if the graph contains both directions.
     pub unify_directions: bool,
 }
 
@@ -42,7 +44,7 @@ impl Settings {
         Literal::xsd(self.now.clone(), "date")
     }
 
-    /// What is wrong with the settings, if anything.
+    /// The first invalid setting, if any.
     #[must_use]
     pub fn fault(&self) -> Option<String> {
         if !is_time(&self.now()) {

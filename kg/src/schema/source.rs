@@ -1,12 +1,12 @@
-//! What the schema is read from.
+//! The access to a graph that reading its schema needs.
 
 use crate::term::{NodeId, RelId, Term};
 
-/// What the schema is read from: a graph, whole or still being made.
+/// A graph, complete or still being frozen.
 pub(crate) trait Vocabulary {
-    /// Every relation with its IRI and its printed name, in order of id.
+    /// Every relation with its IRI and its printed name, ordered by id.
     fn relations(&self) -> Vec<(RelId, String, String)>;
-    /// Heads and tails of the triples of a relation, at most `limit` of them.
+    /// Heads and tails of the first `limit` triples of a relation.
     fn pairs(&self, relation: RelId, limit: usize) -> Vec<(NodeId, NodeId)>;
     /// The term of an id.
     fn term(&self, node: NodeId) -> Term;

@@ -1,7 +1,5 @@
-//! What the vocabulary of a graph says (rules R3, R4, R11, R12; specification C.4, E4): which relations carry classes, names and aliases,
-//! which no planner should see, which are each other's reverse, and which two make an interval.
+//! Known relations and namespaces, with their roles.
 //!
-//! Relations are recognised by name. What is said about them in the graph itself (domains, ranges, reverses) is read from it once.
 
 use crate::names::{local_name, split};
 use crate::term::{RDF_TYPE, RDFS_LABEL};
@@ -13,21 +11,21 @@ const TYPE_IRIS: &[&str] = &[
     "http://www.wikidata.org/entity/P31",
     "urn:kgagent:P31",
 ];
-/// Relations to a class, by local name in any namespace: Freebase's two and KQA Pro's.
+/// Relations to a class, by local name in any namespace: two of Freebase, one of KQA Pro.
 const TYPE_LOCALS: &[&str] = &[
     "type.object.type",
     "common.topic.notable_types",
     "instance_of",
 ];
 
-/// Relations from a class to a wider one.
+/// Relations to a superclass, by full IRI.
 const SUPERCLASS_IRIS: &[&str] = &[
     "http://www.w3.org/2000/01/rdf-schema#subClassOf",
     "http://www.wikidata.org/prop/direct/P279",
     "http://www.wikidata.org/entity/P279",
     "urn:kgagent:P279",
 ];
-/// The same by local name: KQA Pro's concepts are instances of wider concepts.
+/// Relations to a superclass, by local name. In KQA Pro, concepts are instances of wider concepts.
 const SUPERCLASS_LOCALS: &[&str] = &[
     "subclass_of",
     "instance_of",
@@ -42,16 +40,18 @@ const LABEL_IRIS: &[&str] = &[
     "https://schema.org/name",
     "http://xmlns.com/foaf/0.1/name",
 ];
-/// Freebase's relation to a name, in any namespace; its rank is that of `rdfs:label`.
+/// Freebase's relation to a name, in any namespace. It has the rank of `rdfs:label`.
 const LABEL_LOCALS: &[&str] = &["type.object.name"];
 
-/// Relations to further names of a node, by full IRI. Unlike labels they stay visible: people ask for nicknames.
+/// Relations to further names of a node, by full IRI. Unlike labels they stay visible, because
+/// people ask for nicknames.
 const ALIAS_IRIS: &[&str] = &[
     "http://www.w3.org/2004/02/skos/core#altLabel",
     "http://www.w3.org/2004/02/skos/core#hiddenLabel",
 ];
-/// The same by local name in lower case without separators, in any namespace. A relation called `name` that no vocabulary defines is one of
-/// them: it may name a part of the thing only, so it is no label, but it is how people will refer to it.
+/// Relations to further names, by local name in lower case without separators, in any namespace. A
+/// `name` relation outside the known vocabularies is one of them: it may name only a part of the
+/// entity, so it is not a label, but people use it to refer to the entity.
 const ALIAS_LOCALS: &[&str] = &[
     "common.topic.alias",
     "alternatename",
@@ -70,10 +70,10 @@ const ALIAS_LOCALS: &[&str] = &[
     "title",
 ];
 
-/// Relations from a page that only leads elsewhere, whose title is an alias of where it leads.
+/// Relations from a redirecting page. Its title is an alias of its target.
 const REDIRECT_LOCALS: &[&str] = &["wikiPageRedirects", "wikiPageDisambiguates"];
 
-/// Relations that describe the graph and not the world, by local name.
+/// Relations that describe the graph rather than the world, by local name.
 const HIDDEN_LOCALS: &[&str] = &[
     // Freebase (rule R4)
     "common.topic.article",
@@ -97,7 +97,7 @@ const HIDDEN_LOCALS: &[&str] = &[
     "type.property.expected_type",
     "type.property.reverse_property",
     "type.property.unique",
-    // DBpedia (section C.4, and what else its pages say about themselves)
+    // DBpedia (rules C.4, and other relations of its pages about themselves)
     "wikiPageRedirects",
     "wikiPageRevisionID",
     "wikiPageID",
@@ -114,9 +114,9 @@ const HIDDEN_LOCALS: &[&str] = &[
     "wikiPageUsesTemplate",
     "wikiPageWikiLinkText",
 ];
-/// Relations hidden by the beginning of their local name.
+/// Hidden relations, by the start of the local name.
 const HIDDEN_LOCAL_STARTS: &[&str] = &["soft.isbn"];
-/// Relations hidden by full IRI.
+/// Hidden relations, by full IRI.
 const HIDDEN_IRIS: &[&str] = &[
     "http://www.w3.org/2000/01/rdf-schema#comment",
     "http://www.w3.org/2000/01/rdf-schema#domain",
@@ -133,7 +133,7 @@ const HIDDEN_IRIS: &[&str] = &[
     "http://www.w3.org/ns/prov#wasDerivedFrom",
     "http://xmlns.com/foaf/0.1/isPrimaryTopicOf",
     "http://xmlns.com/foaf/0.1/primaryTopic",
-    // Wikidata: what a page or a statement says about itself
+    // Wikidata: relations of pages and statements about themselves
     "http://schema.org/dateModified",
     "http://schema.org/description",
     "http://schema.org/isPartOf",
@@ -166,14 +166,15 @@ const HIDDEN_NAMESPACES: &[&str] = &[
     "http://www.w3.org/ns/shacl#",
 ];
 
-/// Namespaces whose members are the modelling language itself, not classes of things.
+/// Namespaces of the modelling language, whose members are not classes of things.
 const META_NAMESPACES: &[&str] = &[
     "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
     "http://www.w3.org/2000/01/rdf-schema#",
     "http://www.w3.org/2002/07/owl#",
 ];
 
-/// Relations that state the domain of a relation, its range, and its reverse: by full IRI or, in any namespace, by local name.
+/// Relations that state the domain, the range and the reverse of a relation, by full IRI or by
+/// local name in any namespace.
 pub(super) const DOMAIN: &[&str] = &[
     "http://www.w3.org/2000/01/rdf-schema#domain",
     "http://schema.org/domainIncludes",
@@ -194,7 +195,7 @@ pub(super) const REVERSE: &[&str] = &[
     "type.property.reverse_property",
 ];
 
-/// Namespaces whose local names are titles: a node without a label is still readable.
+/// Namespaces whose local names are titles, so that a node without a label is still readable.
 pub(crate) const TITLE_NAMESPACES: &[&str] = &[
     "http://dbpedia.org/resource/",
     "http://dbpedia.org/resource/Category:",
@@ -206,7 +207,7 @@ pub(super) fn is_type_relation(iri: &str) -> bool {
     TYPE_IRIS.contains(&iri) || TYPE_LOCALS.contains(&local_name(iri).as_str())
 }
 
-/// Rank of a label relation, smaller is better; `None` for every other relation.
+/// Rank of a label relation, smaller is better; `None` for any other relation.
 pub(super) fn label_rank(iri: &str) -> Option<usize> {
     let by_iri = LABEL_IRIS.iter().position(|known| *known == iri);
     by_iri.or_else(|| {
@@ -216,7 +217,8 @@ pub(super) fn label_rank(iri: &str) -> Option<usize> {
     })
 }
 
-/// Whether a relation is hidden from planners, types and labels apart.
+/// Whether a relation is hidden from planners for a reason other than being a type or label
+/// relation.
 pub(crate) fn is_meta_relation(iri: &str) -> bool {
     let local = local_name(iri);
     HIDDEN_IRIS.contains(&iri)
@@ -234,7 +236,7 @@ pub fn is_meta_class(iri: &str) -> bool {
 
 pub(super) fn is_alias(iri: &str) -> bool {
     let local = local_name(iri);
-    // `country#name` and `ceb:full_name` alike; Freebase's dotted names stand as they are.
+    // `country#name` and `ceb:full_name` both match; Freebase's dotted names are unchanged.
     let plain: String = local
         .to_lowercase()
         .chars()
@@ -248,12 +250,12 @@ pub(super) fn is_superclass(iri: &str) -> bool {
     SUPERCLASS_IRIS.contains(&iri) || SUPERCLASS_LOCALS.contains(&local_name(iri).as_str())
 }
 
-/// Whether a relation leads from a page without content to the page that has it.
+/// Whether a relation leads from a redirecting page to its target.
 pub(super) fn is_redirect(iri: &str) -> bool {
     REDIRECT_LOCALS.contains(&local_name(iri).as_str())
 }
 
-/// Whether a list names a relation, by full IRI or by local name.
+/// Whether a list contains a relation, by full IRI or by local name.
 pub(super) fn listed(iri: &str, known: &[&str]) -> bool {
     known.contains(&iri) || known.contains(&local_name(iri).as_str())
 }

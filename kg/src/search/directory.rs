@@ -1,4 +1,5 @@
-//! A folder that tantivy reads and never writes: no lock file, no temporary file, so that graph folders may be read-only and shared.
+//! A folder that tantivy only reads: no lock file and no temporary file, so that graph folders may
+//! be read-only and shared.
 
 use std::io;
 use std::path::Path;
@@ -9,7 +10,7 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
 };
 
-/// See the module.
+/// A read-only [`MmapDirectory`].
 #[derive(Clone, Debug)]
 pub(super) struct ReadOnlyDirectory(pub(super) MmapDirectory);
 
@@ -58,7 +59,7 @@ impl Directory for ReadOnlyDirectory {
         Ok(())
     }
 
-    /// Nobody writes, so there is nothing to lock.
+    /// There are no writers, so no lock is needed.
     fn acquire_lock(&self, _lock: &Lock) -> Result<DirectoryLock, LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }

@@ -17,7 +17,7 @@ pub(crate) struct IndexFields {
     pub words: Field,
     /// Its character trigrams.
     pub grams: Field,
-    /// The name as it stands in the graph.
+    /// The name as written in the graph.
     pub text: Field,
     pub node: Field,
     pub degree: Field,
@@ -72,7 +72,7 @@ pub(crate) fn tokenizers() -> Result<TokenizerManager, SearchError> {
     Ok(manager)
 }
 
-/// Role and kind as one number.
+/// Encodes role and kind as one number.
 pub(crate) fn pack(role: NodeRole, kind: NameKind) -> u64 {
     role as u64 * 4 + kind as u64
 }
@@ -91,7 +91,7 @@ pub(super) fn unpack(what: u64) -> (NodeRole, NameKind) {
     (role, kind)
 }
 
-/// A segment with its columns.
+/// The numeric columns of a segment.
 pub(super) struct SegmentColumns {
     pub node: Column<u64>,
     pub degree: Column<u64>,

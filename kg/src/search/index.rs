@@ -9,7 +9,7 @@ use super::fields::{IndexFields, SegmentColumns};
 use super::open::{guarded, open_folder};
 use super::types::SearchError;
 
-/// The names of a graph's nodes.
+/// An index of the names of a graph's nodes.
 pub struct LabelIndex {
     pub(super) reader: IndexReader,
     pub(super) segments: Vec<SegmentColumns>,
@@ -25,11 +25,12 @@ impl fmt::Debug for LabelIndex {
 }
 
 impl LabelIndex {
-    /// Opens the index that [`LabelIndex::build`] wrote for the graph with this content hash. Nothing is written and no lock is taken: the
-    /// folder may be read-only.
+    /// Opens the index that [`LabelIndex::build`] wrote for the graph with this content hash.
+    /// Writes nothing and takes no lock, so the folder may be read-only.
     ///
     /// # Errors
-    /// [`SearchError::Stale`] for an index of another version or graph, otherwise what cannot be read.
+    /// [`SearchError::Stale`] for an index of another version or graph, [`SearchError::Io`] for
+    /// unreadable files.
     pub fn open(dir: &Path, content_hash: &str) -> Result<Self, SearchError> {
         Self::of(&open_folder(dir, content_hash)?)
     }

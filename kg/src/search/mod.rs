@@ -1,8 +1,9 @@
-//! Label search: from a surface form to the nodes that bear it (specification E6, E22).
+//! Label search: from a surface form to the nodes with that name.
 //!
-//! One tantivy index per graph, over every name of every node: labels in all languages, aliases, and what an IRI's own text says where there
-//! is no label. It is memory-mapped from the graph folder, so that opening it does not depend on its size; a graph without a folder gets the
-//! same index in memory.
+//! One tantivy index per graph contains every name of every node: labels in all languages, aliases,
+//! and the words of the IRI if there is no label. It is memory-mapped from the graph folder, so the
+//! time to open it does not depend on its size. A graph without a folder gets the same index in
+//! memory.
 //!
 //! ```text
 //! exact       the name, letter for letter
@@ -11,8 +12,8 @@
 //! partial     shares words or most character trigrams
 //! ```
 //!
-//! A later kind is looked at only where the earlier ones found nothing. Within one, better matches come first, then better connected nodes,
-//! then lower ids.
+//! A kind of match is tried only if the earlier kinds find nothing. Within a kind, results are
+//! ordered by score, then degree (descending), then id.
 
 mod directory;
 mod fields;

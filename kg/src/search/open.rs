@@ -13,15 +13,15 @@ use super::directory::ReadOnlyDirectory;
 use super::fields::tokenizers;
 use super::types::SearchError;
 
-/// Version of the index: what is indexed and how it is normalised. A change of either is a new version.
+/// Version of the index. It changes with the indexed fields and the normal form.
 pub(crate) const VERSION: u32 = 1;
 
-/// What the folder says about itself, kept where tantivy keeps a commit's payload.
+/// Data about the index, stored in the payload of tantivy's commit.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct IndexPayload {
     pub version: u32,
     pub content_hash: String,
-    /// Bytes of each file, so that a cut one is noticed without reading it.
+    /// Size of each file, so that truncation is detected without reading it.
     pub files: BTreeMap<String, u64>,
 }
 
@@ -64,7 +64,8 @@ pub(super) fn open_folder(dir: &Path, content_hash: &str) -> Result<Index, Searc
     Ok(index)
 }
 
-/// Runs what opens or reads the index. tantivy trusts its files: on a damaged one it may panic, which must not take the process down.
+/// Runs code that opens or reads the index. tantivy trusts its files and may panic on damaged ones;
+/// that must not end the process.
 pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         Err(SearchError::Damaged(

@@ -1,4 +1,4 @@
-//! Looking names up, kind of match by kind of match.
+//! Searches, one kind of match after the other.
 
 use rustc_hash::FxHashMap;
 use tantivy::collector::{DocSetCollector, TopDocs};
@@ -13,29 +13,30 @@ use super::text::{allowed_edits, edits, normalise, similarity, undistinguished, 
 use super::types::{LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
 use crate::term::NodeId;
 
-/// Names looked at for a partial match, best by BM25.
+/// Number of names examined for a partial match, best BM25 score first.
 const PARTIAL: usize = 64;
-/// Names taken from a fuzzy match: more are equally far away only for very common short names.
+/// Maximum number of fuzzy matches: only very common short names have more.
 const FUZZY: usize = 256;
-/// Least similarity of a partial match that does not hold every word.
+/// Minimum similarity of a partial match that does not contain every word.
 const SIMILAR: f32 = 0.5;
-/// Factor of a name in a weaker form (article, plural) and of a name that is no label.
+/// Factors for a name in a weaker form (article, plural) and for a name that is not a label.
 const WEAKER: f32 = 0.9;
 const ALIAS: f32 = 0.95;
 const SHORT: f32 = 0.8;
 
-/// A document found, before its text is read.
+/// A matching document whose text is not read yet.
 struct Hit {
     at: DocAddress,
     node: NodeId,
     degree: u64,
     kind: NameKind,
-    /// Factor of the form of the mention under which it was found.
+    /// Factor of the form of the mention that matched.
     form: f32,
 }
 
 impl LabelIndex {
-    /// Entities that a mention may mean, at most `k`, best first; where no entity bears the name, classes that do.
+    /// Entities that a mention may refer to, at most `k`, best first; if no entity matches,
+    /// classes.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -49,7 +50,7 @@ impl LabelIndex {
         Ok(Vec::new())
     }
 
-    /// Nodes of one role that a text may name, at most `k`, best first.
+    /// Nodes of one role that a text may refer to, at most `k`, best first.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -70,7 +71,7 @@ impl LabelIndex {
         self.partial(mention, k, role)
     }
 
-    /// Nodes that bear this name: letter for letter or in normal form, then in a weaker form.
+    /// Nodes with this name: an exact or normalised match, else a match of a weaker form.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -106,7 +107,7 @@ impl LabelIndex {
         })
     }
 
-    /// Whether some entity bears this name in normal form; cheaper than [`LabelIndex::named`].
+    /// Whether some node of this role has this normalised name; cheaper than [`LabelIndex::named`].
     pub fn knows(&self, normal: &str, role: NodeRole) -> Result<bool, SearchError> {
         guarded(|| {
             let mut hits = Vec::new();
@@ -115,7 +116,7 @@ impl LabelIndex {
         })
     }
 
-    /// Nodes with a name that is a few edits away.
+    /// Nodes with a name within a few edits.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -145,7 +146,8 @@ impl LabelIndex {
             hits.sort_by_key(|hit| (std::cmp::Reverse(hit.degree), hit.node, hit.at));
             hits.truncate(FUZZY);
             let score = |hit: &Hit, text: &str| {
-                // The name may be a shorter form of the text; the nearer of the two is the one that matched.
+                // The indexed form may be the short form of the name; score the form that is
+                // nearer.
                 let forms = [Some(text), undistinguished(text)];
                 let away = forms
                     .iter()
@@ -163,7 +165,7 @@ impl LabelIndex {
         })
     }
 
-    /// Nodes with a name that shares the mention's words, or most of its trigrams.
+    /// Nodes with a name that contains the mention's words or most of its trigrams.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -222,7 +224,7 @@ impl LabelIndex {
         })
     }
 
-    /// Documents whose whole name is this term.
+    /// Documents whose complete normalised name is `normal`.
     fn term(
         &self,
         searcher: &Searcher,
@@ -269,7 +271,7 @@ impl LabelIndex {
         })
     }
 
-    /// The best `k` hits, one a node, in order of score, degree and id.
+    /// The best `k` hits, one per node, ordered by score, degree and id.
     fn best(
         &self,
         searcher: &Searcher,

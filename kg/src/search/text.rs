@@ -1,21 +1,25 @@
-//! How names are compared: one normal form, the weaker forms of a name, and edit distance.
+//! Comparison of names: the normal form, weaker forms, and edit distance.
 
 use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, TokenStream};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Characters of a name that are compared; the longest title of the published sets has fewer.
+/// Number of characters of a name that are compared; more than the longest title of the published
+/// sets has.
 pub(crate) const NAME_CHARS: usize = 200;
 
-/// Shortest text in which one edit is forgiven, and shortest in which two are: below that every other word is a neighbour.
+/// Minimum length of a text for one edit, and for two. In shorter texts nearly every word would
+/// match.
 const ONE_EDIT: usize = 4;
 const TWO_EDITS: usize = 8;
 
-/// Longest text that is looked up with edits: the automaton grows with it, and long names have words to match by.
+/// Maximum length of a text for fuzzy search: the automaton grows with it, and long names match by
+/// words.
 const FUZZY_CHARS: usize = 40;
 
-/// The normal form of a name: compatibility forms and diacritics folded, lower case, punctuation and underscores as spaces, apostrophes
-/// and the dots of initials dropped (`O'Neill`, `U.S.`), initials joined, `&` as `and`, single spaces. Empty where a text has no letter or digit.
+/// The normal form of a name: compatibility forms and diacritics folded, lower case, punctuation
+/// and underscores as spaces, apostrophes and the dots of initials removed (`O'Neill`, `U.S.`),
+/// initials joined, `&` as `and`, single spaces. Empty if the text has no letters or digits.
 ///
 /// ```
 /// use kg::search::normalise;
@@ -48,7 +52,8 @@ pub fn normalise(text: &str) -> String {
     if out.is_ascii() { out } else { ascii(&out) }
 }
 
-/// Letters and digits of a plain text in lower case, spaces in place of what parts them: what [`normalise`] does to any text, byte by byte.
+/// [`normalise`] for ASCII before spaces are collapsed: letters and digits in lower case,
+/// everything else as spaces.
 fn spaced_ascii(text: &[u8]) -> String {
     let text = &text[..text.len().min(NAME_CHARS)];
     let is =
@@ -70,12 +75,13 @@ fn spaced_ascii(text: &[u8]) -> String {
     spaced
 }
 
-/// Characters of a text but spaces.
+/// Number of characters of a text that are not spaces.
 pub fn letters(text: &str) -> usize {
     text.chars().filter(|&c| c != ' ').count()
 }
 
-/// How many [`letters`] the normal form of a text has; `None` where that is no easier to say than what it is.
+/// Number of [`letters`] in the normal form of a text; `None` if counting them is as expensive as
+/// normalising.
 pub fn normal_letters(text: &str) -> Option<usize> {
     let of = |byte: u8| {
         if byte == b'&' {
@@ -87,7 +93,7 @@ pub fn normal_letters(text: &str) -> Option<usize> {
     (text.is_ascii() && text.len() <= NAME_CHARS).then(|| text.bytes().map(of).sum())
 }
 
-/// Single spaces between words, and none between initials.
+/// Collapses spaces and joins initials.
 fn single_spaced(spaced: &str) -> String {
     let mut out = String::with_capacity(spaced.len());
     let mut single = false;
@@ -96,7 +102,7 @@ fn single_spaced(spaced: &str) -> String {
             &mut single,
             word.chars().nth(1).is_none() && word.chars().all(char::is_alphabetic),
         );
-        // Initials join, so that `J. R. R.` is `J.R.R.`.
+        // Adjacent initials join, so that `J. R. R.` equals `J.R.R.`.
         let joins = was && single;
         if !out.is_empty() && !joins {
             out.push(' ');
@@ -106,7 +112,7 @@ fn single_spaced(spaced: &str) -> String {
     out
 }
 
-/// Whether the dot at `i` follows a letter that stands alone, as in `U.S.` and `J. R. R.`.
+/// Whether the dot at `i` follows a single letter, as in `U.S.` and `J. R. R.`.
 fn ends_initial(chars: &[char], i: usize) -> bool {
     let letter = |at: Option<usize>| {
         at.and_then(|at| chars.get(at))
@@ -119,7 +125,7 @@ fn ends_initial(chars: &[char], i: usize) -> bool {
             .is_some_and(|c| c.is_alphanumeric())
 }
 
-/// Letters outside ASCII by their plain neighbours (`ø` as `o`, `ß` as `ss`), where there is one.
+/// Replaces non-ASCII letters by ASCII equivalents (`ø` by `o`, `ß` by `ss`) where possible.
 fn ascii(text: &str) -> String {
     let mut analyzer = TextAnalyzer::builder(RawTokenizer::default())
         .filter(AsciiFoldingFilter)
@@ -132,8 +138,8 @@ fn ascii(text: &str) -> String {
     }
 }
 
-/// What is left of a name without what tells it from others of the same name: `Titanic (1997 film)`, `Paris, Texas`. `None` where nothing
-/// was taken off.
+/// A name without the part that distinguishes it from equal names: `Titanic (1997 film)`, `Paris,
+/// Texas`. `None` if there is no such part.
 pub(crate) fn undistinguished(text: &str) -> Option<&str> {
     let text = text.trim();
     let cut = match text.strip_suffix(')').and_then(|rest| rest.rfind('(')) {
@@ -147,7 +153,7 @@ pub(crate) fn undistinguished(text: &str) -> Option<&str> {
     (!cut.is_empty()).then_some(cut)
 }
 
-/// Other normal forms under which a mention may stand in the index: with and without an article, without the ending of a plural.
+/// Other normal forms that may be indexed: with and without an article, and in the singular.
 pub(crate) fn variants(normal: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for article in ["the ", "a ", "an "] {
@@ -171,7 +177,7 @@ pub(crate) fn variants(normal: &str) -> Vec<String> {
     forms
 }
 
-/// A word without the ending of an English plural; `None` where it has none.
+/// The singular of an English plural; `None` if the word is not a plural.
 pub fn singular(word: &str) -> Option<String> {
     let long = |base: &str, least: usize| base.chars().count() >= least;
     if let Some(base) = word.strip_suffix("ies").filter(|base| long(base, 2)) {
@@ -188,7 +194,7 @@ pub fn singular(word: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Edits forgiven in a text of this many characters.
+/// Number of edits allowed in a text of this many characters.
 pub(super) fn allowed_edits(chars: usize) -> u8 {
     match chars {
         0..ONE_EDIT => 0,
@@ -198,7 +204,8 @@ pub(super) fn allowed_edits(chars: usize) -> u8 {
     }
 }
 
-/// No more than [`edits`], and quick to work out: how many characters of the one the other lacks.
+/// A lower bound of [`edits`] that is cheap to compute: the number of characters that one text has
+/// and the other lacks.
 pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
     if !a.is_ascii() || !b.is_ascii() {
         return 0;
@@ -214,7 +221,8 @@ pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
     lacking(1).max(lacking(-1))
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other (optimal string alignment).
+/// Number of insertions, deletions, substitutions and swaps of neighbours that turn one text into
+/// the other (optimal string alignment distance).
 pub(super) fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before = vec![0; b.len() + 1];
@@ -234,7 +242,7 @@ pub(super) fn edits(a: &str, b: &str) -> usize {
     above[b.len()]
 }
 
-/// Whether a normal form is few enough edits from that of a name to be taken for it.
+/// Whether a normalised text is within the allowed number of edits of a normalised name.
 pub fn nearly(text: &str, name: &str) -> bool {
     let allowed = edits_of(name);
     let length = || text.chars().count().abs_diff(name.chars().count());
@@ -244,12 +252,12 @@ pub fn nearly(text: &str, name: &str) -> bool {
         && edits(text, name) <= allowed
 }
 
-/// Edits by which a text may differ from a normal form and still be taken for it.
+/// Number of edits by which a text may differ from a normalised name and still match it.
 pub fn edits_of(name: &str) -> usize {
     usize::from(allowed_edits(name.chars().count()))
 }
 
-/// Shared share of two texts' character trigrams (Dice), in `[0, 1]`.
+/// Similarity of two texts in `[0, 1]`: the Dice coefficient of their character trigrams.
 pub(super) fn similarity(a: &str, b: &str) -> f32 {
     let grams = |text: &str| {
         let padded: Vec<char> = format!(" {text} ").chars().collect();

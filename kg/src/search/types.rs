@@ -1,24 +1,24 @@
-//! What a search returns, and why it fails.
+//! Results and errors of a search.
 
 use std::path::PathBuf;
 
 use crate::term::NodeId;
 
-/// How a candidate's name matches a mention, best first.
+/// How a name matches a mention, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MatchKind {
-    /// Letter for letter.
+    /// Identical text.
     Exact,
-    /// In normal form, or in a weaker form of it.
+    /// Identical normal form, or a weaker form of it.
     Normalised,
-    /// With a few edits.
+    /// Within a few edits.
     Fuzzy,
-    /// In some words or most trigrams.
+    /// Shared words or most trigrams.
     Partial,
 }
 
-/// What a name is of its node.
+/// The kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NameKind {
@@ -26,58 +26,58 @@ pub enum NameKind {
     Label,
     /// An alias.
     Alias,
-    /// A name without what distinguishes it from others: `Titanic` of `Titanic (1997 film)`.
+    /// A name without its distinguishing part: `Titanic` for `Titanic (1997 film)`.
     Short,
 }
 
-/// What a node is in its graph.
+/// The role of a node in its graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeRole {
-    /// Something that questions are about.
+    /// A node that questions may be about.
     Entity,
     /// A class of entities.
     Class,
-    /// A relation and nothing else.
+    /// A node that is only used as a relation.
     Relation,
 }
 
-/// A node that a mention may mean.
+/// A node that a mention may refer to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabelMatch {
     /// The node.
     pub node: NodeId,
     /// The name that matched.
     pub label: String,
-    /// How well it matches, in `(0, 1]`; comparable within a kind of match only.
+    /// Score in `(0, 1]`, comparable only within a kind of match.
     pub score: f32,
-    /// How it matches.
+    /// The kind of match.
     pub how: MatchKind,
-    /// What the name is.
+    /// The kind of name.
     pub kind: NameKind,
-    /// Triples that leave or enter the node: how well known it is.
+    /// Number of triples with the node as head or tail.
     pub degree: u64,
 }
 
-/// Why an index cannot be built, opened or read.
+/// The index cannot be built, opened or read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
-    /// A file cannot be read or written.
+    /// I/O error.
     #[error("label index {}: {why}", path.display())]
     Io {
         /// The folder.
         path: PathBuf,
-        /// What went wrong.
+        /// The error.
         why: String,
     },
-    /// Written by another version of this program, or for another graph.
+    /// The index belongs to another version of this program or to another graph.
     #[error("label index {}: {why}; load the sources again", path.display())]
     Stale {
         /// The folder.
         path: PathBuf,
-        /// What does not fit.
+        /// The mismatch.
         why: String,
     },
-    /// The index is damaged, or does not fit into memory.
+    /// The index is damaged, or memory is exhausted.
     #[error("the label index cannot be read: {0}")]
     Damaged(String),
 }
