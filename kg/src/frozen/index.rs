@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::image::Image;
 use super::layout::Section;
 
-/// Step of the first probe at the end of a run.
+/// First step of the galloping search.
 const WALK: usize = 8;
 
 /// The range of values equal to `value` in a sorted column.

@@ -1,7 +1,7 @@
-//! Reading the SPARQL of the published question sets, which is not quite SPARQL 1.1.
+//! Reads the SPARQL of the published question sets, which is not quite SPARQL 1.1.
 //!
-//! A tokenizer that knows IRIs, strings and comments cuts the query up, a few rules change single tokens, and spargebra parses the result.
-//! What the sets write and the standard does not:
+//! The query is cut into tokens, a few rules change single tokens, and spargebra parses the result.
+//! Deviations from the standard:
 //!
 //! | written | read as | where |
 //! |---|---|---|
@@ -24,10 +24,11 @@ use crate::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_JOINTS};
 use crate::names::expand;
 use crate::term::XSD;
 
-/// Parses a query in the dialects of the published sets.
+/// Parses a query in one of the dialects of the published sets.
 ///
 /// # Errors
-/// [`QueryError::Syntax`] with the parser's message, or that the query is longer or more deeply nested than any real one.
+/// [`QueryError::Syntax`] with the parser's message, or if the query is longer or nested more
+/// deeply than any real one.
 ///
 /// ```
 /// let query = kg::parse_query("SELECT DISTINCT COUNT(?x) WHERE { ?x ns:people.person.sibling_s ns:m.02xt6q . }")?;
@@ -41,7 +42,7 @@ pub fn parse_query(text: &str) -> Result<Query, QueryError> {
         .map_err(|error| QueryError::Syntax(format!("{error} in: {}", excerpt(&normal))))
 }
 
-/// The first part of a query on one line, for messages.
+/// The start of a query on one line, for messages.
 fn excerpt(text: &str) -> String {
     let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(300) {
@@ -50,10 +51,10 @@ fn excerpt(text: &str) -> String {
     }
 }
 
-/// Rewrites a query of the published sets as SPARQL 1.1; standard queries keep their meaning.
+/// Rewrites a query of the published sets as SPARQL 1.1. Standard queries keep their meaning.
 ///
 /// # Errors
-/// [`QueryError::Syntax`] when the query is too long or nested too deeply to be parsed safely.
+/// [`QueryError::Syntax`] if the query is too long or nested too deeply to be parsed safely.
 pub fn normalise(text: &str) -> Result<String, QueryError> {
     if text.len() > QUERY_BYTES {
         return Err(QueryError::Syntax(format!(
@@ -113,7 +114,7 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
     Ok(out)
 }
 
-/// Escapes what spargebra does not read in a local name.
+/// Escapes the characters that spargebra does not accept in a local name.
 fn escape(local: &str) -> String {
     let mut out = String::with_capacity(local.len());
     let mut chars = local.chars();
@@ -144,8 +145,8 @@ fn escape(local: &str) -> String {
     out
 }
 
-/// The parser is recursive and backtracks, and what it builds is nested once per operator: a query of brackets, signs or operators must
-/// not exhaust the stack or the day.
+/// Rejects queries that would exhaust the stack or take too long: the parser is recursive and
+/// backtracks, and its result is nested once per operator.
 fn check_size(tokens: &[QueryToken]) -> Result<(), QueryError> {
     let (mut depth, mut run, mut joints) = (0usize, 0usize, 0usize);
     for token in tokens.iter().filter(|token| token.kind != TokenKind::Space) {
@@ -174,13 +175,14 @@ fn check_size(tokens: &[QueryToken]) -> Result<(), QueryError> {
     Ok(())
 }
 
-/// Tokens that each nest the algebra once.
+/// Tokens that nest the algebra once.
 const JOINTS: &[&str] = &[
     "{", "|", "&", "or", "and", "+", "-", "*", "/", "^", "!", "union", "optional", "minus", "bind",
     "filter", "values", "exists",
 ];
 
-/// Removes `SPARQL` and `DEFINE name value` from the beginning, and stray full stops and semicolons from the end.
+/// Removes `SPARQL` and `DEFINE name value` from the start, and stray dots and semicolons from the
+/// end.
 fn drop_virtuoso(tokens: &mut Vec<QueryToken>) {
     loop {
         let mut solid = tokens

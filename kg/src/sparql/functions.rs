@@ -5,7 +5,7 @@ use oxigraph::model::{Literal as OxLiteral, NamedNode, Term as OxTerm, vocab::xs
 use crate::term::{Literal, XSD};
 use crate::value::{TimeSpan, amount_in, sort_key};
 
-/// A custom function: its IRI and its implementation, which returns `None` for an error.
+/// A custom function: its IRI and implementation, which returns `None` for an error.
 pub(super) type CustomFunction = (NamedNode, fn(&[OxTerm]) -> Option<OxTerm>);
 
 /// All functions.
@@ -17,14 +17,14 @@ pub(super) fn functions() -> [CustomFunction; 3] {
     ]
 }
 
-/// The function that makes a sort key of a term.
+/// Converts a term to its sort key.
 pub(super) const SORT: &str = "urn:kgagent:fn:sort";
-/// The function that gives the number of a quantity in a unit.
+/// Returns the number of a quantity in a unit.
 pub(super) const AMOUNT: &str = "urn:kgagent:fn:amount";
-/// The function that makes an `xsd:dateTime` of anything that names a time.
+/// Converts anything that denotes a time to `xsd:dateTime`.
 pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
 
-/// A literal of the evaluator as ours.
+/// Converts a literal of the evaluator.
 pub(crate) fn to_literal(literal: &OxLiteral) -> Literal {
     let lang = literal.language().map(str::to_ascii_lowercase);
     let datatype = literal.datatype().as_str();
@@ -36,7 +36,7 @@ pub(crate) fn to_literal(literal: &OxLiteral) -> Literal {
     }
 }
 
-/// The first moment of what a literal names, as a date-time without zone.
+/// The first moment of the time that a literal denotes, as a date-time without a zone.
 pub(super) fn date_time_start(literal: &OxLiteral) -> Option<OxLiteral> {
     Some(OxLiteral::new_typed_literal(
         TimeSpan::parse(literal.value())?.start_date_time(),
@@ -44,7 +44,7 @@ pub(super) fn date_time_start(literal: &OxLiteral) -> Option<OxLiteral> {
     ))
 }
 
-/// [`AMOUNT`] itself.
+/// Implements [`AMOUNT`].
 fn amount(arguments: &[OxTerm]) -> Option<OxTerm> {
     match arguments {
         [OxTerm::Literal(literal), OxTerm::Literal(unit)] => {
@@ -56,7 +56,7 @@ fn amount(arguments: &[OxTerm]) -> Option<OxTerm> {
     }
 }
 
-/// [`DATE_TIME`] itself.
+/// Implements [`DATE_TIME`].
 fn date_time(arguments: &[OxTerm]) -> Option<OxTerm> {
     match arguments {
         [OxTerm::Literal(literal)] => date_time_start(literal).map(OxTerm::Literal),
@@ -64,7 +64,8 @@ fn date_time(arguments: &[OxTerm]) -> Option<OxTerm> {
     }
 }
 
-/// [`SORT`] itself: blank nodes, IRIs, literals by [`sort_key`]; unbound values never get here and stay first.
+/// Implements [`SORT`]: blank nodes, then IRIs, then literals by [`sort_key`]. Unbound values never
+/// get here and come first.
 fn sort(arguments: &[OxTerm]) -> Option<OxTerm> {
     let key = match arguments {
         [OxTerm::BlankNode(node)] => format!("a{}", node.as_str()),

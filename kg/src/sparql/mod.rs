@@ -1,4 +1,4 @@
-//! SPARQL before it is evaluated: the dialects of the published question sets, and rewriting.
+//! SPARQL queries before evaluation: the dialects of the published question sets, and rewriting.
 
 mod dialect;
 mod functions;

@@ -1,4 +1,4 @@
-//! Projections of other dialects: aggregates without an alias and without GROUP BY.
+//! Nonstandard projections: aggregates without an alias or without GROUP BY.
 
 use super::tokens::{QueryToken, TokenKind, group_end, next_solid};
 
@@ -12,7 +12,8 @@ const AGGREGATES: &[&str] = &[
     "group_concat",
 ];
 
-/// Puts legacy projections right: aggregates without parentheses or alias, and variables in parentheses.
+/// Corrects legacy projections: aggregates without parentheses or alias, and variables in
+/// parentheses.
 pub(super) fn project(tokens: &mut Vec<QueryToken>) {
     let variables: Vec<String> = tokens
         .iter()
@@ -34,7 +35,7 @@ pub(super) fn project(tokens: &mut Vec<QueryToken>) {
     }
 }
 
-/// Rewrites one SELECT clause that begins at `at`; gives the index after it.
+/// Rewrites the SELECT clause that starts at `at`; returns the index after it.
 fn project_one(
     tokens: &mut Vec<QueryToken>,
     at: usize,
@@ -63,7 +64,7 @@ fn project_one(
                 Some(v) => tokens[v].text.clone(),
                 None => format!("?{}", fresh.next().unwrap_or_default()),
             };
-            // `COUNT(?x AS ?x)` names what it counts; the name is no use.
+            // In `COUNT(?x AS ?x)` the name refers to the argument; drop it.
             let inner = &inner[..inner.iter().position(|t| t.is("as")).unwrap_or(inner.len())];
             let argument: String = inner.iter().map(|t| t.text.as_str()).collect();
             let text = format!("({}({argument}) AS {name}) ", token.text);
@@ -79,7 +80,7 @@ fn project_one(
             out.extend(parenthesised(&tokens[i + 1..close], fresh));
             i = close + 1;
         } else {
-            // `SELECT ?x, ?y` is Virtuoso's.
+            // Virtuoso allows `SELECT ?x, ?y`.
             let comma = token.is(",");
             out.push(QueryToken {
                 kind: token.kind,
@@ -97,7 +98,8 @@ fn project_one(
     written
 }
 
-/// Virtuoso groups by the plain variables of a projection when something is aggregated and nothing says by what.
+/// Groups by the plain variables of a projection with aggregates but without GROUP BY, as Virtuoso
+/// does.
 pub(super) fn group(tokens: &mut Vec<QueryToken>) {
     let mut depth = 0usize;
     let mut select = None;
@@ -105,7 +107,7 @@ pub(super) fn group(tokens: &mut Vec<QueryToken>) {
     for (i, token) in tokens.iter().enumerate() {
         match token.text.as_str() {
             "{" => {
-                // A query that goes wrong may open a bracket before it selects.
+                // In an invalid query a bracket may come before SELECT.
                 body = body.or(select.map(|_| i));
                 depth += 1;
             }
@@ -134,7 +136,7 @@ pub(super) fn group(tokens: &mut Vec<QueryToken>) {
     if !head.iter().chain(&tokens[close..]).any(aggregates) {
         return;
     }
-    // After `project`, a whole `(… AS ?v)` is one token, so the variables that are left are plain.
+    // `project` has made each `(… AS ?v)` a single token, so the remaining variables are plain.
     let variables: Vec<String> = head
         .iter()
         .map(|t| t.text.trim())
@@ -152,7 +154,7 @@ pub(super) fn group(tokens: &mut Vec<QueryToken>) {
     }
 }
 
-/// `(expression AS ?v)` as it is, `(?x)` as `?x`, and `(COUNT(?x))` with an alias.
+/// Keeps `(expression AS ?v)`, turns `(?x)` into `?x`, and adds an alias to `(COUNT(?x))`.
 fn parenthesised(
     inner: &[QueryToken],
     fresh: &mut impl Iterator<Item = String>,

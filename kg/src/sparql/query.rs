@@ -10,7 +10,7 @@ use crate::term::Term;
 pub struct QueryLimits {
     /// Wall-clock limit.
     pub deadline: Duration,
-    /// Rows after which the query is given up.
+    /// Maximum number of rows.
     pub rows: usize,
 }
 
@@ -26,30 +26,31 @@ impl Default for QueryLimits {
 /// The answer of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub enum QueryAnswer {
-    /// A SELECT: variable names and rows; terms may be literals that the graph does not hold, such as a count.
+    /// The result of a SELECT. Terms may be literals that the graph does not contain, such as a
+    /// count.
     Rows {
         /// Projected variables, in order, without `?`.
         variables: Vec<String>,
-        /// One row a solution.
+        /// One row per solution.
         rows: Vec<Vec<Option<Term>>>,
     },
-    /// An ASK.
+    /// The result of an ASK.
     Bool(bool),
 }
 
-/// Why a query gave no answer.
+/// A query has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum QueryError {
     /// The query text does not parse.
     #[error("the query does not parse: {0}")]
     Syntax(String),
-    /// CONSTRUCT, DESCRIBE, SERVICE and the like.
+    /// The query contains something that is not allowed: CONSTRUCT, DESCRIBE, SERVICE and the like.
     #[error("{0} is refused here")]
     Refused(String),
-    /// It ran longer than its deadline.
+    /// The query exceeded its deadline.
     #[error("the query ran past its deadline of {0:?}")]
     Deadline(Duration),
-    /// It produced more rows than its limit.
+    /// The query exceeded its row limit.
     #[error("the query gives more than {0} rows")]
     Rows(usize),
     /// The evaluator failed.

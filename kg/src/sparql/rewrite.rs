@@ -1,10 +1,13 @@
-//! What is changed in a query's algebra before it is evaluated, so that it means here what it meant where it was written, cannot bring
-//! the evaluator down and gives the same answer tomorrow.
+//! Rewrites a query's algebra before evaluation, so that it keeps the meaning of its original
+//! endpoint, cannot crash the evaluator, and always gives the same answer.
 //!
-//! - SERVICE, RAND and UUID are refused; `GRAPH <g> { … }` and FROM are the one graph there is; NOW is a fixed day (rule R12).
-//! - A constant quantity (`"1.7 metre"`) compares with quantities of its unit, by number.
-//! - ORDER BY sorts by one text per term: the evaluator's own comparison of mixed datatypes is no total order, and Rust's sort panics on it.
-//! - `xsd:dateTime(…)` and `xsd:date(…)` also read partial dates (`2011`), as Virtuoso does, and so do constants of these datatypes.
+//! - SERVICE, RAND and UUID are rejected. `GRAPH <g> { … }` and FROM refer to the only graph. NOW
+//!   is a fixed day (rule R12).
+//! - A constant quantity (`"1.7 metre"`) compares by number with quantities of the same unit.
+//! - ORDER BY sorts by one text per term: the evaluator's comparison of mixed datatypes is not a
+//!   total order, and Rust's sort panics on it.
+//! - `xsd:dateTime(…)` and `xsd:date(…)` also accept partial dates (`2011`), as in Virtuoso, and so
+//!   do constants of these datatypes.
 
 use oxigraph::model::{Literal as OxLiteral, NamedNode, vocab::xsd};
 use spargebra::Query;
@@ -19,7 +22,7 @@ use crate::limits::QUERY_PATTERNS;
 use crate::term::{QUANTITY, XSD};
 use crate::value::{FREEBASE_NOW, TimeSpan};
 
-/// A query as it is evaluated: another evaluator gives the same answers for it.
+/// A query ready for evaluation; any evaluator gives the same answers for it.
 #[derive(Clone, Debug)]
 pub struct RewrittenQuery {
     /// The rewritten query.
@@ -34,7 +37,7 @@ impl RewrittenQuery {
     /// # Errors
     /// [`QueryError::Refused`] for a query that is not allowed, or too large to be planned in time:
     /// the evaluator's planner takes the fourth power of the number of triple patterns, and no
-    /// deadline reaches it.
+    /// deadline stops it.
     pub fn of(query: &Query) -> Result<Self, QueryError> {
         Ok(Self {
             query: rewrite(query)?,

@@ -1,21 +1,21 @@
 //! Tokens of a query: white space, IRIs, strings, names, variables, words, and everything else.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// White space and comments.
     Space,
     /// `<…>`.
     Iri,
-    /// A string in any of the four quotes.
+    /// A string with any of the four kinds of quotes.
     Text,
-    /// `prefix:local`, not a blank node.
+    /// `prefix:local`, except blank nodes.
     Name,
     /// `?x`, `$x`.
     Variable,
     /// A keyword or a bare word.
     Word,
-    /// Anything else, one character each, `_:b` and `@en` whole.
+    /// Anything else: `_:b` and `@en` as a whole, other characters one at a time.
     Other,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn tokens(text: &str) -> Vec<QueryToken> {
             .is_some_and(|token| token.is("prefix"));
         let (kind, len) = token_at(rest, first, in_prefix);
         let (token, after) = rest.split_at(len);
-        // A comment becomes a line end, so that what follows it stays where it was.
+        // The line end after a comment is a token of its own.
         let token = if first == '#' {
             String::new()
         } else {
@@ -59,7 +59,7 @@ pub(super) fn tokens(text: &str) -> Vec<QueryToken> {
     out
 }
 
-/// TokenKind and length in bytes of the token that `rest` begins with.
+/// Kind and length in bytes of the first token of `rest`.
 fn token_at(rest: &str, first: char, in_prefix: bool) -> (TokenKind, usize) {
     let while_chars = |from: usize, keep: &dyn Fn(char) -> bool| {
         from + rest[from..]
@@ -123,7 +123,7 @@ fn token_at(rest: &str, first: char, in_prefix: bool) -> (TokenKind, usize) {
     }
 }
 
-/// Length of a string with its quotes; an open one ends with the query.
+/// Length of a string with its quotes. An unterminated string extends to the end of the query.
 fn string_len(rest: &str, quote: char) -> usize {
     let triple = [quote; 3].iter().collect::<String>();
     let close = if rest.starts_with(&triple) {
@@ -144,7 +144,8 @@ fn string_len(rest: &str, quote: char) -> usize {
     rest.len()
 }
 
-/// Length of a local name, with what DBpedia titles hold and the grammar would want escaped: `_(…)`, `,_`, `&`, `'` and `/` between letters.
+/// Length of a local name, including characters of DBpedia titles that the grammar requires to be
+/// escaped: `_(…)`, `,_`, `&`, `'` and `!` between letters.
 fn local_len(rest: &str) -> usize {
     let mut at = 0;
     let mut open = 0usize;
@@ -154,7 +155,7 @@ fn local_len(rest: &str) -> usize {
         let next = chars.peek().map_or(' ', |&(_, c)| c);
         let inside = match c {
             '\\' => {
-                // The text may end with it.
+                // The backslash may be the last character.
                 at = index + 1 + chars.next().map_or(0, |(_, escaped)| escaped.len_utf8());
                 previous = next;
                 continue;
@@ -178,7 +179,7 @@ fn local_len(rest: &str) -> usize {
         if !inside {
             break;
         }
-        // A dot counts only when something follows it.
+        // A dot belongs to the name only if another character follows.
         if c != '.' {
             at = index + c.len_utf8();
         }
@@ -187,7 +188,7 @@ fn local_len(rest: &str) -> usize {
     at
 }
 
-/// The first token at or after `at` that is no space.
+/// The index of the first token at or after `at` that is not white space.
 pub(super) fn next_solid(tokens: &[QueryToken], at: usize) -> usize {
     tokens
         .iter()

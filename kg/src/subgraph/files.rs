@@ -12,8 +12,8 @@ const BY_ENTITY: u32 = 2;
 
 /// Writes a subgraph: `FILE.nt` as N-Triples; `FILE.json` in ODA's layout with `FILE.labels.json`
 /// next to it; any other name becomes a folder with ODA's `2-hop.json` (by entity),
-/// `3-hop-only.json` and so on (by the head of the hop's triples), and `labels.json`. Each output is
-/// complete or absent. Returns the files with the number of triples in each.
+/// `3-hop-only.json` and so on (by the node from which the hop starts), and `labels.json`. Each
+/// output is complete or absent. Returns the files with the number of triples in each.
 ///
 /// # Errors
 /// I/O errors, and those of [`check_target`] for a folder.

@@ -1,5 +1,5 @@
-//! Neighbourhoods of entities (ODA §3.2, spec B.5): every triple within some hops of a question set's entities, so that questions can be
-//! worked on without the whole graph. Layouts in and out are in [`oda`].
+//! Neighbourhoods of entities (ODA §3.2, rules B.5): every triple within some hops of a question
+//! set's entities, so that the whole graph is not needed to work on the questions.
 
 mod files;
 mod neighbourhood;

@@ -7,35 +7,36 @@ use rustc_hash::FxHashSet;
 use crate::graph::Kg;
 use crate::term::{NodeId, RelId};
 
-/// Which triples of a node belong to its neighbourhood.
+/// The triples of a node that belong to its neighbourhood.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Direction {
-    /// Those it is the head of.
+    /// Triples with the node as head.
     Out,
-    /// Those it is the tail of.
+    /// Triples with the node as tail.
     In,
     /// Both.
     #[default]
     Both,
 }
 
-/// How far a neighbourhood reaches.
+/// The extent of a neighbourhood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubgraphOptions {
-    /// Steps from an entity.
+    /// Maximum number of steps from an entity.
     pub hops: u32,
-    /// At most this many triples of a node in each direction, dealt round over its relations so that no relation is lost to a larger one.
+    /// Maximum number of triples of a node in each direction. They are taken from its relations in
+    /// turn, so that every relation is represented.
     pub fan_out: Option<usize>,
-    /// Which way triples are walked.
+    /// The direction in which triples are followed.
     pub direction: Direction,
 }
 
-/// A triple of a neighbourhood and how it was reached.
+/// A triple of a neighbourhood and its hop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reached {
     /// The hop, from 1.
     pub hop: u32,
-    /// The node whose triple it is: within `hop - 1` steps of the entity.
+    /// The node from which the triple was reached, at most `hop - 1` steps from the entity.
     pub from: NodeId,
     /// Head, relation, tail.
     pub triple: (NodeId, RelId, NodeId),
@@ -44,17 +45,19 @@ pub struct Reached {
 /// A head, a relation and a tail.
 pub(super) type Triple = (NodeId, RelId, NodeId);
 
-/// The neighbourhood of an entity: the nodes whose triples belong to it. The triples themselves are in the graph.
+/// The neighbourhood of an entity: the nodes whose triples belong to it. The triples are in the
+/// graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Neighbourhood {
     entity: NodeId,
-    /// The nodes at one step, at two steps and so on, each list sorted; those at the last step are left out, as nothing is walked from them.
+    /// The nodes at one step, at two steps and so on, each list sorted. Nodes at the last step are
+    /// omitted, because nothing is followed from them.
     steps: Vec<Vec<NodeId>>,
 }
 
 impl Neighbourhood {
-    /// Walks from an entity. Relations that planners never see (names, classes, meta relations: rule R4) are not walked, and literals are not
-    /// walked from.
+    /// Explores the graph from an entity. Relations hidden from planners (names, classes, meta
+    /// relations: rule R4) are not followed, and nothing is followed from literals.
     #[must_use]
     pub fn walk(kg: &dyn Kg, entity: NodeId, options: &SubgraphOptions) -> Self {
         let mut seen: FxHashSet<NodeId> = FxHashSet::from_iter([entity]);
@@ -76,13 +79,13 @@ impl Neighbourhood {
         around
     }
 
-    /// The entity walked from.
+    /// The start of the exploration.
     #[must_use]
     pub fn entity(&self) -> NodeId {
         self.entity
     }
 
-    /// The nodes whose triples a hop takes, from 1.
+    /// The nodes whose triples belong to this hop, counted from 1.
     pub(super) fn at(&self, hop: u32) -> &[NodeId] {
         match (hop as usize).checked_sub(2) {
             None => std::slice::from_ref(&self.entity),
@@ -90,7 +93,8 @@ impl Neighbourhood {
         }
     }
 
-    /// Every triple of the first `hops` hops, each once, at the first hop that reaches it; sorted. `options` are those of the walk.
+    /// Every triple of the first `hops` hops, once, with the first hop that reaches it; sorted.
+    /// `options` must be those of the exploration.
     #[must_use]
     pub fn triples(&self, kg: &dyn Kg, options: &SubgraphOptions, hops: u32) -> Vec<Reached> {
         let mut found = Vec::new();
@@ -105,7 +109,8 @@ impl Neighbourhood {
         found
     }
 
-    /// As a record of a [`common::journal::Journal`]: the entity, then the length of each list and its ids, which are those of one graph.
+    /// Encodes the neighbourhood for a [`common::journal::Journal`]: the entity, then the length of
+    /// each list and its ids. The ids are valid in one graph only.
     #[must_use]
     pub fn to_record(&self) -> Vec<u8> {
         let steps = self.steps.iter().flat_map(|nodes| {
@@ -117,7 +122,7 @@ impl Neighbourhood {
             .collect()
     }
 
-    /// Reads what [`Self::to_record`] wrote; `None` where it cannot have.
+    /// Decodes [`Self::to_record`]; `None` for invalid bytes.
     #[must_use]
     pub fn from_record(bytes: &[u8]) -> Option<Self> {
         let (numbers, []) = bytes.as_chunks::<4>() else {
@@ -140,7 +145,7 @@ impl Neighbourhood {
     }
 }
 
-/// The triples of a node that are walked, each with its other end.
+/// The triples of a node that are followed, each with its other end.
 pub(super) fn triples_of(
     kg: &dyn Kg,
     from: NodeId,
@@ -174,7 +179,8 @@ pub(super) fn triples_of(
     )
 }
 
-/// The neighbours of a node over its relations: the first of every relation, then the second of every relation, up to the cap.
+/// The neighbours of a node over its relations: the first of every relation, then the second of
+/// every relation, up to `cap`.
 fn dealt<'k>(
     relations: Vec<RelId>,
     far: impl Fn(RelId) -> Cow<'k, [NodeId]>,

@@ -1,4 +1,4 @@
-//! Subgraphs as files: N-Triples, or ODA's JSON layouts.
+//! Renders subgraphs as N-Triples or in ODA's JSON layouts.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -13,24 +13,25 @@ use super::oda::write_name;
 use crate::graph::Kg;
 use crate::term::{NodeId, RelId};
 
-/// Lines that are rendered as one piece of work.
+/// Lines per task.
 const LINES: usize = 1 << 12;
 
-/// Pieces of a thread that are made before they are written: enough that no thread waits long for the others, and few enough to hold.
+/// Tasks per thread between two writes: enough to keep all threads busy, and few enough to hold
+/// their output in memory.
 const PIECES: usize = 4;
 
-/// The neighbourhoods of a list of entities. All threads of the pool that it is written from work on it.
+/// The neighbourhoods of a list of entities. Rendering uses all threads of the current pool.
 pub struct Subgraph<'a> {
     kg: &'a dyn Kg,
     pub(super) options: SubgraphOptions,
     around: Vec<Neighbourhood>,
     triples: OnceLock<Vec<Triple>>,
-    /// Every node as it is written in JSON.
+    /// The JSON name of every node.
     names: OnceLock<FxHashMap<NodeId, Box<[u8]>>>,
 }
 
 impl<'a> Subgraph<'a> {
-    /// What was walked in a graph with these options.
+    /// The neighbourhoods explored with these options.
     #[must_use]
     pub fn new(kg: &'a dyn Kg, options: SubgraphOptions, around: Vec<Neighbourhood>) -> Self {
         Self {
@@ -42,7 +43,7 @@ impl<'a> Subgraph<'a> {
         }
     }
 
-    /// All triples, sorted, each once.
+    /// All triples, sorted, without duplicates.
     pub fn triples(&self) -> &[Triple] {
         self.triples.get_or_init(|| {
             let nodes = self.walked(1..=self.options.hops);
@@ -52,7 +53,7 @@ impl<'a> Subgraph<'a> {
         })
     }
 
-    /// The nodes whose triples some hop reaches, sorted.
+    /// The nodes from which these hops start, sorted.
     fn walked(&self, hops: std::ops::RangeInclusive<u32>) -> Vec<NodeId> {
         each_once(
             self.around
@@ -63,7 +64,7 @@ impl<'a> Subgraph<'a> {
         )
     }
 
-    /// Entities, heads and tails that are no literals, and relations; sorted.
+    /// Entities, relations, and heads and tails that are not literals; sorted.
     fn nodes(&self) -> Vec<NodeId> {
         let entities = self.around.iter().map(Neighbourhood::entity);
         let mut nodes: Vec<NodeId> = self
@@ -76,7 +77,7 @@ impl<'a> Subgraph<'a> {
         each_once(nodes)
     }
 
-    /// Names and classes of the nodes, which neighbourhoods do not walk.
+    /// Labels and classes of the nodes; neighbourhoods do not follow these relations.
     fn about(&self) -> Vec<Triple> {
         let schema = self.kg.schema();
         let relations: Vec<RelId> = each_once(
@@ -99,7 +100,7 @@ impl<'a> Subgraph<'a> {
         };
         let nodes = self.nodes();
         let mut found: Vec<Triple> = nodes.par_iter().flat_map_iter(of).collect();
-        // Classes have names too.
+        // Classes have labels too.
         let classes = each_once(
             found
                 .iter()
@@ -111,7 +112,7 @@ impl<'a> Subgraph<'a> {
         found
     }
 
-    /// As N-Triples: the triples with the names and classes of their nodes, sorted.
+    /// Writes N-Triples: the triples, and the labels and classes of their nodes, sorted.
     ///
     /// # Errors
     /// Those of the writer.
@@ -130,7 +131,7 @@ impl<'a> Subgraph<'a> {
         Ok(all.len())
     }
 
-    /// As `{entity: [[head, relation, tail], …]}` with the hops up to `last`.
+    /// Writes `{entity: [[head, relation, tail], …]}` with the hops up to `last`.
     ///
     /// # Errors
     /// Those of the writer.
@@ -146,8 +147,8 @@ impl<'a> Subgraph<'a> {
         self.write_map(&self.around, 1, out, within)
     }
 
-    /// As `{node: [[head, relation, tail], …]}` with one hop only: every triple that is walked of a node from which some entity's neighbourhood
-    /// takes this hop, once for all entities.
+    /// Writes `{node: [[head, relation, tail], …]}` with one hop: all followed triples of each node
+    /// from which the hop starts, once for all entities.
     ///
     /// # Errors
     /// Those of the writer.
@@ -162,7 +163,7 @@ impl<'a> Subgraph<'a> {
         })
     }
 
-    /// As `{id: label}` for every node and relation; those without a label have themselves.
+    /// Writes `{id: label}` for every node and relation; without a label, the id is its label.
     ///
     /// # Errors
     /// Those of the writer.
@@ -241,14 +242,14 @@ impl<'a> Subgraph<'a> {
     }
 }
 
-/// Sorted, without repetition.
+/// Sorted, without duplicates.
 fn each_once<T: Ord + Send>(mut items: Vec<T>) -> Vec<T> {
     items.par_sort_unstable();
     items.dedup();
     items
 }
 
-/// Writes an object of the entries that `render` makes, each on a line of its own.
+/// Writes a JSON object of the entries that `render` produces, one per line.
 fn object<T: Sync>(
     items: &[T],
     together: usize,
@@ -260,8 +261,8 @@ fn object<T: Sync>(
     out.write_all(b"\n}\n")
 }
 
-/// Writes what `render` makes of the items, in their order. `together` of them are a piece of work for one thread, and while some pieces are
-/// written the next ones are made.
+/// Writes the output of `render` for all items, in order. A task renders `together` items, and
+/// tasks are rendered while the output of earlier ones is written.
 fn in_order<T: Sync>(
     items: &[T],
     together: usize,

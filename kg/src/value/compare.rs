@@ -1,4 +1,4 @@
-//! Comparing two values, and a value with an interval (rules R8, R10 and R11).
+//! Comparison of two values, and of an interval with a value (rules R8, R10 and R11).
 
 use std::cmp::Ordering;
 
@@ -9,7 +9,8 @@ use super::quantity::{normalise, quantity};
 use super::time::TimeSpan;
 use crate::term::Literal;
 
-/// Whether `tail op value` holds under a kind. A side that does not parse as that kind makes every comparison false, `!=` too.
+/// Whether `tail op value` holds under `kind`. If a side does not parse as that kind, every
+/// comparison is false, even `!=`.
 #[must_use]
 pub fn compare(tail: &Literal, op: Op, value: &Literal, kind: Kind) -> bool {
     let holds = |ordering: Ordering| match op {
@@ -45,12 +46,12 @@ pub fn compare(tail: &Literal, op: Op, value: &Literal, kind: Kind) -> bool {
     }
 }
 
-/// A value as a model may write it: in quotes although it is a number or a date.
+/// The text of a value without quotes, which a model may put around a number or a date.
 fn unquote(value: &Literal) -> &str {
     value.lexical.trim().trim_matches('"')
 }
 
-/// Rule R10: equality is containment, order is that of the ends.
+/// Rule R10: equality is containment; order compares the ends.
 #[must_use]
 pub fn compare_spans(tail: TimeSpan, op: Op, value: TimeSpan) -> bool {
     let equal = (value.lo <= tail.lo && tail.hi <= value.hi)
@@ -65,8 +66,8 @@ pub fn compare_spans(tail: TimeSpan, op: Op, value: TimeSpan) -> bool {
     }
 }
 
-/// Rule R11 with `=`: whether the interval given by its start and end tails overlaps `value`. A bound without any tail is open; several
-/// tails count when one of them fits; tails that are no times do not fit.
+/// Rule R11 for `=`: whether the interval with these start and end tails overlaps `value`. A bound
+/// without tails is open; with several tails, one must fit; tails that are not times never fit.
 #[must_use]
 pub fn interval_contains<'a>(
     from: impl IntoIterator<Item = &'a Literal>,

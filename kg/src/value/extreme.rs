@@ -1,4 +1,4 @@
-//! The greatest and smallest of several values (rule R13), and a total order of all literals.
+//! The greatest and smallest of several values (rule R13), and sort keys for ORDER BY.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::quantity::{normalise, quantity};
 use super::time::{EPOCH_SHIFT, TimeSpan};
 use crate::term::Literal;
 
-/// Which end of an order is wanted.
+/// The wanted end of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Extreme {
@@ -21,8 +21,9 @@ pub enum Extreme {
     Min,
 }
 
-/// Rule R13: the indices of the tails that attain the extreme, ties included, under the tails' own [`Kind::majority`]. Times compare by
-/// their first moment. Tails that do not parse are ignored; `None` when none parses.
+/// Rule R13: the indices of the tails with the extreme value, including ties, under the tails'
+/// [`Kind::majority`]. Times compare by their first moment. Tails that do not parse are ignored;
+/// `None` if none parses.
 #[must_use]
 pub fn extreme(tails: &[&Literal], wanted: Extreme) -> Option<Vec<usize>> {
     match Kind::majority(tails.iter().copied()) {
@@ -31,7 +32,7 @@ pub fn extreme(tails: &[&Literal], wanted: Extreme) -> Option<Vec<usize>> {
             TimeSpan::parse(&tail.lexical).map(|span| span.lo)
         }),
         Kind::Quantity => {
-            // Of several units the most frequent counts, and of equally frequent ones the first by name.
+            // Only the most frequent unit counts; of several, the first in alphabetical order.
             let parsed: Vec<Option<(Decimal, String)>> =
                 tails.iter().map(|tail| quantity(&tail.lexical)).collect();
             let mut units: BTreeMap<&str, usize> = BTreeMap::new();
@@ -77,8 +78,8 @@ fn extreme_by<T: Ord>(
     )
 }
 
-/// A text that sorts as the literal does among literals of its own kind, kinds apart: the order that ORDER BY needs and that no datatype
-/// mixture can make inconsistent. Untyped numbers stay texts.
+/// A text whose order is that of the literals, for ORDER BY: kinds are separate, so mixed datatypes
+/// have a consistent order. Untyped numbers sort as texts.
 #[must_use]
 pub fn sort_key(literal: &Literal) -> String {
     match Kind::of(literal) {

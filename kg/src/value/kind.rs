@@ -1,4 +1,4 @@
-//! The kind of a value, which determines how it compares (rules R8 and R13).
+//! The kind of a value, which determines its comparison (rules R8 and R13).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use super::number::Decimal;
 use super::time::TimeSpan;
 use crate::term::{Literal, QUANTITY, XSD};
 
-/// How the values of a relation compare.
+/// The kind of a relation's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -18,12 +18,12 @@ pub enum Kind {
     Time,
     /// Everything else.
     Text,
-    /// Numbers with a unit; only those of one unit compare.
+    /// Numbers with a unit; they compare only if the units are equal.
     Quantity,
 }
 
 impl Kind {
-    /// The kind of one literal, by its datatype alone.
+    /// The kind of a single literal, by its datatype.
     #[must_use]
     pub fn of(literal: &Literal) -> Self {
         if literal.datatype.as_deref() == Some(QUANTITY) {
@@ -48,8 +48,9 @@ impl Kind {
         }
     }
 
-    /// The kind of most tails (rule R8); a tie goes to the more general number, then to time, then to text. Untyped tails that are all
-    /// numbers count as numbers (rule R13). No tails at all are [`Kind::Text`].
+    /// The kind of most tails (rule R8). In a tie, the more general number wins, then time, then
+    /// text. If all untyped tails are numbers, they count as numbers (rule R13). Without tails the
+    /// kind is [`Kind::Text`].
     #[must_use]
     pub fn majority<'a>(tails: impl IntoIterator<Item = &'a Literal>) -> Self {
         let mut counts = [
@@ -71,7 +72,7 @@ impl Kind {
                 }
             }
         }
-        // `max_by_key` takes the last of equals, so the order of `counts` is the order of ties, reversed: text gives way to all others.
+        // `max_by_key` returns the last maximum, so the weakest kind comes first.
         let order = [
             Self::Text,
             Self::Time,
@@ -97,7 +98,7 @@ impl Kind {
     }
 }
 
-/// Whether a literal reads as a time: by its datatype, or as a year of four digits or a date.
+/// Whether a literal denotes a time: by its datatype, or as a four-digit year or a date.
 pub(crate) fn is_time(literal: &Literal) -> bool {
     let shape = literal.lexical.len() == 4 && literal.lexical.bytes().all(|b| b.is_ascii_digit())
         || literal.lexical.contains('-');

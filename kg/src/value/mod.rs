@@ -1,7 +1,8 @@
-//! How values compare: rules R8–R13 of the specification.
+//! Comparison of values (rules R8 to R13).
 //!
-//! Numbers compare exactly, by their digits, whatever their size or datatype. Times are intervals: `2011` is the whole year, `2011-05-01`
-//! a day, a date-time the moment it names. A zone shifts a moment to UTC; a value without a time of day keeps the date as written.
+//! Numbers compare exactly, by their digits, whatever their size or datatype. Times are intervals:
+//! `2011` is the whole year, `2011-05-01` a day, a date-time a moment. A zone converts a moment to
+//! UTC; a value without a time of day keeps its date.
 
 mod compare;
 mod extreme;

@@ -1,8 +1,8 @@
-//! Numbers compared by their digits: no size and no datatype brings rounding.
+//! Exact decimal numbers, compared digit by digit without rounding.
 
 use std::cmp::Ordering;
 
-/// An exact decimal number: `sign × 0.d₁d₂d₃… × 10^exponent`. Infinity has the greatest exponent and no digits.
+/// The number `sign × 0.d₁d₂d₃… × 10^exponent`. Infinity has the maximum exponent and no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     sign: i8,
@@ -63,7 +63,7 @@ impl Decimal {
             && self.exponent != i64::MAX
     }
 
-    /// A text that sorts as the number does, for evaluators that can only sort texts.
+    /// A text whose order is that of the numbers.
     pub(super) fn sort_key(&self) -> String {
         let exponent = i128::from(self.exponent) - i128::from(i64::MIN);
         let complement = |text: String| {
@@ -80,7 +80,8 @@ impl Decimal {
         );
         match self.sign {
             0 => "1".to_owned(),
-            // A shorter run of digits is the smaller number, and so the greater negative one: `~` is greater than every digit.
+            // Fewer digits mean a smaller magnitude, so a greater negative number: `~` is greater
+            // than every digit.
             -1 => format!("0{}~", complement(magnitude)),
             _ => format!("2{magnitude}"),
         }
@@ -159,7 +160,7 @@ mod tests {
 
         #[test]
         fn decimals_order_by_value(a in -10_000i64..10_000, b in -10_000i64..10_000, places in 0usize..6) {
-            // a and b as thousandths, written with more or fewer zeros
+            // a and b in thousandths, written with trailing zeros
             let text = |v: i64, zeros: usize| format!("{}{}.{:03}{}", if v < 0 { "-" } else { "" }, v.abs() / 1000, v.abs() % 1000, "0".repeat(zeros));
             prop_assert_eq!(n(&text(a, places)).cmp(&n(&text(b, 0))), a.cmp(&b));
         }

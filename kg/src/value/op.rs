@@ -1,4 +1,4 @@
-//! Comparison operators as they are written in calls.
+//! Comparison operators.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,7 +32,7 @@ impl Op {
     /// Every comparison.
     pub const ALL: [Self; 6] = [Self::Eq, Self::Ne, Self::Lt, Self::Le, Self::Gt, Self::Ge];
 
-    /// As it is written.
+    /// The operator as written in calls.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// A text that is no comparison.
+/// A text is not a comparison operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no comparison; use one of = != < <= > >=")]
 pub struct UnknownOp(pub String);

@@ -1,10 +1,11 @@
-//! Texts and quantities in the form in which they compare.
+//! Texts and quantities in comparable form.
 
 use super::kind::Kind;
 use super::number::Decimal;
 use crate::term::Literal;
 
-/// A text as it compares (rule R8): without quotes and language tag, lower case, underscores as spaces, white space collapsed.
+/// The comparable form of a text (rule R8): without quotes and language tag, lower case,
+/// underscores as spaces, white space collapsed.
 #[must_use]
 pub fn normalise(text: &str) -> String {
     let text = text.trim();
@@ -16,7 +17,7 @@ pub fn normalise(text: &str) -> String {
     lowered.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A number and its unit, which is empty where there is none.
+/// A number and its unit, which may be empty.
 pub(super) fn quantity(text: &str) -> Option<(Decimal, String)> {
     let (number, unit) = text
         .trim()
@@ -25,7 +26,7 @@ pub(super) fn quantity(text: &str) -> Option<(Decimal, String)> {
     Some((Decimal::parse(number)?, normalise(unit)))
 }
 
-/// The number of a quantity, if it is in this unit; for evaluators that know no units.
+/// The number of a quantity if it has this unit, for evaluators without units.
 #[must_use]
 pub fn amount_in<'q>(literal: &'q Literal, unit: &str) -> Option<&'q str> {
     let (number, own) = literal
