@@ -1,8 +1,9 @@
 //! Files and folders that are replaced atomically: a reader sees the old version or the new one.
 //!
 //! Everything is written under a temporary name next to its target. Then every file is synced, the
-//! folder is synced, the result is renamed to the target, and the parent folder is synced. A command
-//! may replace nothing, an empty folder, or the output of an earlier run of the same command.
+//! folder is synced, the result is renamed to the target, and the parent folder is synced. A
+//! command may replace nothing, an empty folder, or the output of an earlier run of the same
+//! command.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -272,8 +273,8 @@ fn sync_tree(folder: &Path) -> Result<(), FsError> {
     Ok(())
 }
 
-/// Syncs the entries of a folder. Best effort: some file systems refuse, and then the rename is only
-/// as durable as they make it.
+/// Syncs the entries of a folder. Best effort: some file systems refuse, and then the rename is
+/// only as durable as they make it.
 pub fn sync_dir(path: &Path) {
     if let Ok(dir) = File::open(path) {
         let _ = dir.sync_all();

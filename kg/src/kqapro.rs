@@ -193,14 +193,14 @@ fn list<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v [Value], KbError
     match of.get(field) {
         None | Some(Value::Null) => Ok(&[]),
         Some(Value::Array(list)) => Ok(list),
-        Some(_) => Err(wrong(id, field, "no list")),
+        Some(_) => Err(wrong(id, field, "not a list")),
     }
 }
 
 fn string<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v str, KbError> {
     of.get(field)
         .and_then(Value::as_str)
-        .ok_or_else(|| wrong(id, field, "missing, or no text"))
+        .ok_or_else(|| wrong(id, field, "missing, or not a text"))
 }
 
 /// Direct parents: `instanceOf`, or `subclassOf`, which later files use for concepts.
@@ -211,7 +211,7 @@ fn parents<'v>(id: &str, of: &'v Value) -> Result<Vec<&'v str>, KbError> {
             found.push(
                 parent
                     .as_str()
-                    .ok_or_else(|| wrong(id, field, "an id that is no text"))?,
+                    .ok_or_else(|| wrong(id, field, "an id that is not a text"))?,
             );
         }
     }
@@ -223,7 +223,7 @@ fn literal(id: &str, value: &Value) -> Result<Literal, KbError> {
     let given = value
         .get("value")
         .ok_or_else(|| wrong(id, "value", "missing"))?;
-    let odd = |what: &str| wrong(id, "value", &format!("`{given}` is no {what}"));
+    let odd = |what: &str| wrong(id, "value", &format!("`{given}` is not a {what}"));
     match string(id, value, "type")? {
         "string" => given
             .as_str()
@@ -248,7 +248,7 @@ fn literal(id: &str, value: &Value) -> Result<Literal, KbError> {
         other => Err(wrong(
             id,
             "type",
-            &format!("`{other}` is none of string, quantity, year, date"),
+            &format!("`{other}` is not one of string, quantity, year, date"),
         )),
     }
 }
@@ -345,12 +345,12 @@ impl Kb<'_> {
             None | Some(Value::Null) => return Ok(()),
             Some(qualifiers) => qualifiers
                 .as_object()
-                .ok_or_else(|| wrong(id, "qualifiers", "no object"))?,
+                .ok_or_else(|| wrong(id, "qualifiers", "not an object"))?,
         };
         for (key, values) in qualifiers {
             for value in values
                 .as_array()
-                .ok_or_else(|| wrong(id, key, "no list of values"))?
+                .ok_or_else(|| wrong(id, key, "not a list of values"))?
             {
                 (self.each)([
                     statement.clone(),

@@ -253,7 +253,7 @@ fn every_changed_byte_and_every_cut_is_found() {
     fs::write(&path, [&whole[..], b"more"].concat()).unwrap();
     let error = GraphFolder::open(&kg).unwrap_err().to_string();
     assert!(
-        error.contains("graph.kgf") && error.contains("cut off or was changed"),
+        error.contains("graph.kgf") && error.contains("truncated or changed"),
         "{error}"
     );
     let mut newer = whole.clone();

@@ -15,19 +15,19 @@ pub enum FolderError {
     #[error(transparent)]
     Io(#[from] FsError),
     /// The target exists and is not a graph folder.
-    #[error("{} exists and is no graph folder; remove it or choose another name", path.display())]
+    #[error("{} exists and is not a graph folder; remove it or choose another name", path.display())]
     Occupied {
         /// The target.
         path: PathBuf,
     },
     /// The path has no file name, such as `.` or `/`.
-    #[error("{} cannot be a graph folder; give it a name of its own", path.display())]
+    #[error("{} cannot be a graph folder; name a new one", path.display())]
     Unnamed {
         /// The path.
         path: PathBuf,
     },
     /// The manifest is missing or was not written by this program.
-    #[error("{} is no graph folder ({why}); `kg load` writes one", path.display())]
+    #[error("{} is not a graph folder ({why}); `kg load` writes one", path.display())]
     NotAGraph {
         /// The folder.
         path: PathBuf,
@@ -61,7 +61,7 @@ pub enum FolderError {
         damage: Damage,
     },
     /// A file does not match its hash in the manifest, or the manifest does not match its own hash.
-    #[error("{} was changed or damaged: it is not what the manifest has the hash of; load the sources again", path.display())]
+    #[error("{} was changed or damaged: it does not match its hash in the manifest; load the sources again", path.display())]
     Changed {
         /// The file.
         path: PathBuf,

@@ -1,7 +1,7 @@
 //! The graph folder that `kg load` writes: a manifest, the frozen graph and its label index.
 //!
 //! ```text
-//! DIR/manifest.json   what it is, counts, content hash, sources, label languages, named graphs, deny list, hashes of the index and of itself
+//! DIR/manifest.json   counts, hashes, sources, label languages, named graphs, settings, deny list
 //! DIR/graph.kgf       the frozen graph: equal graphs give equal bytes
 //! DIR/labels/         the index of its names: equal graphs give equal bytes
 //! ```

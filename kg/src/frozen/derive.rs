@@ -145,7 +145,7 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
         for (&o, &s) in objects.iter().zip(subjects) {
             if known.as_ref().is_none_or(|(id, ..)| *id != o) {
                 let key = dictionary.key(o);
-                let usable = matches!(key.parts(), TermParts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
+                let usable = is_usable(&key);
                 known = Some((o, key, usable));
             }
             let Some((_, key, true)) = &known else {
@@ -164,6 +164,11 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
         }
     }
     best
+}
+
+/// Whether a key is a literal with visible text.
+pub(super) fn is_usable(key: &TermKey) -> bool {
+    matches!(key.parts(), TermParts::Literal(text, ..) if !label::clean(text).is_empty())
 }
 
 /// The rank of a literal as a label, smaller is better: language, position of its relation, text.

@@ -22,7 +22,7 @@ const SMALL: usize = 1 << 16;
 #[derive(Debug, thiserror::Error)]
 pub enum Damage {
     /// The file does not start with the magic bytes.
-    #[error("it is no frozen graph")]
+    #[error("it is not a frozen graph")]
     Magic,
     /// The file has another layout version.
     #[error(
@@ -30,7 +30,7 @@ pub enum Damage {
     )]
     Version(u32),
     /// The file was truncated or extended.
-    #[error("it has {found} bytes and was written with {written}; it is cut off or was changed")]
+    #[error("it has {found} bytes instead of {written}; it was truncated or changed")]
     Length {
         /// Bytes now.
         found: u64,
@@ -175,7 +175,7 @@ impl Image {
             let found = self.ids(section).len();
             if found != length {
                 return Err(Damage::Section(format!(
-                    "section {section:?} ({found} numbers where {length} belong)"
+                    "section {section:?} ({found} numbers instead of {length})"
                 )));
             }
         }

@@ -47,7 +47,7 @@ impl FrozenKg {
         for (at, relation) in self.meta.schema.label_relations.iter().enumerate() {
             for &id in self.image.tails(node.0, relation.0) {
                 let key = self.key(id);
-                let usable = matches!(key.parts(), TermParts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
+                let usable = derive::is_usable(&key);
                 let better = best.as_ref().is_none_or(|(_, old_at, old)| {
                     derive::label_rank(&key, at, languages)
                         < derive::label_rank(old, *old_at, languages)

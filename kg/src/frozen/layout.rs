@@ -3,9 +3,9 @@
 //!
 //! ```text
 //! 0     magic "kgagent\x1a" · version u32 · sections u32 · file length u64 · triples u64 · terms u64 · resources u64
-//! 48    content hash [32]  SHA-256 over the terms and the triples as ids: the same for equal graphs, whatever the layout
+//! 48    content hash [32]  SHA-256 over the terms and the triples as ids, independent of the layout
 //! 80    header hash [32]   SHA-256 over these 4096 bytes with this field zero
-//! 112   table              id u32 · 0 u32 · offset u64 · length u64 · SHA-256 [32]   for each section
+//! 112   table              per section: id u32 · 0 u32 · offset u64 · length u64 · SHA-256 [32]
 //! 4096  sections
 //! ```
 

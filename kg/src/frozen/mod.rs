@@ -3,7 +3,7 @@
 //! pages that are read take memory.
 //!
 //! ```text
-//! chunk ──▶ freeze (dictionary, rows) ──▶ derive (labels, classes, names) ──▶ image ──▶ index ──▶ FrozenKg
+//! chunk ──▶ freeze (dictionary, rows) ──▶ derive (labels, classes, names) ──▶ image ──▶ FrozenKg
 //! ```
 //!
 //! The orders are SPO, POS and OPS. OPS keeps an object's relations together, so the heads and

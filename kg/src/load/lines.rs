@@ -115,7 +115,7 @@ impl BlockReader<'_> {
             }
             if bytes.len() > LINE {
                 return Err(io::Error::other(format!(
-                    "line {} is longer than {LINE} bytes; this is no text file",
+                    "line {} is longer than {LINE} bytes; this is not a text file",
                     self.line
                 )));
             }

@@ -2,7 +2,7 @@
 //! `subject|relation|object`, KQA Pro's and ODA's JSON; each may be gzipped.
 //!
 //! ```text
-//! file ──▶ lines (blocks, one parser a thread) or stream ──▶ sink (chunks of interned triples, on disk when memory is full) ──▶ frozen
+//! file ──▶ lines (parsed in parallel) or stream ──▶ sink (chunks, on disk if memory is full) ──▶ frozen
 //! ```
 //!
 //! A format is a variant of [`GraphFormat`] and a function from a reader to a [`sink::Sink`].

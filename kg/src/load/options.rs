@@ -67,7 +67,7 @@ pub enum LoadError {
     /// Neither the file name nor the first line determines the format.
     #[error(
         "{}: unknown graph format; use one of .ttl .nt .nq .trig .rdf .jsonld .tsv .json (each also .gz), lines of \
-         `subject|relation|object` or `head<TAB>relation<TAB>tail`, or say it with --format (kqapro for KQA Pro's kb.json, oda for \
+         `subject|relation|object` or `head<TAB>relation<TAB>tail`, or name it with --format (kqapro for KQA Pro's kb.json, oda for \
          ODA's subgraphs)",
         path.display()
     )]
@@ -79,6 +79,6 @@ pub enum LoadError {
     #[error("loading was interrupted; nothing was written")]
     Stopped,
     /// The triples could not be frozen.
-    #[error("after the files were read: {0}")]
+    #[error("{0}")]
     Freeze(#[from] FreezeError),
 }

@@ -3,10 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::term::Literal;
-use crate::value::is_time;
-
-/// The default value of NOW (rule R12): the date of the Freebase dump that WebQSP was built on.
-const NOW: &str = "2015-08-10";
+use crate::value::{FREEBASE_NOW, is_time};
 
 /// The owner's settings, stored in `manifest.json`, where they may be edited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +27,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             languages: vec!["en".to_owned()],
-            now: NOW.to_owned(),
+            now: FREEBASE_NOW.to_owned(),
             subclasses: false,
             unify_directions: false,
         }
@@ -49,7 +46,7 @@ impl Settings {
     pub fn fault(&self) -> Option<String> {
         if !is_time(&self.now()) {
             return Some(format!(
-                "`now` is `{}`; write a date such as {NOW}",
+                "`now` is `{}`; write a date such as {FREEBASE_NOW}",
                 self.now
             ));
         }
@@ -57,6 +54,6 @@ impl Settings {
             .languages
             .iter()
             .find(|tag| !tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'));
-        bad.map(|tag| format!("`{tag}` is no language tag; write one such as `en` or `pt-br`"))
+        bad.map(|tag| format!("`{tag}` is not a language tag; write one such as `en` or `pt-br`"))
     }
 }
