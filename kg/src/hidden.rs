@@ -22,7 +22,7 @@ const MEMBERS: usize = 10;
 /// Percentage of all entities, and of the entities of each class, that must have the relation.
 const SHARE: usize = 95;
 /// Number of values that are examined.
-const LOOKED_AT: usize = 1000;
+const SAMPLED: usize = 1000;
 
 /// Words in the name of a relation that mark its values as keys.
 const KEY_WORDS: &[&str] = &[
@@ -69,7 +69,7 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
     }
     let candidates: Vec<RelId> = candidates
         .into_iter()
-        .filter(|&r| says_nothing(kg, r))
+        .filter(|&r| is_uninformative(kg, r))
         .collect();
     if candidates.is_empty() {
         return Vec::new();
@@ -101,11 +101,11 @@ pub fn why_hidden(kg: &dyn Kg, relation: RelId) -> Option<&'static str> {
 }
 
 /// Whether the values of a relation are keys, links without further facts, or a single value.
-fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
+fn is_uninformative(kg: &dyn Kg, relation: RelId) -> bool {
     let mut values = Vec::new();
     kg.each_pair(relation, &mut |_, tail| {
         values.push(tail);
-        values.len() < LOOKED_AT
+        values.len() < SAMPLED
     });
     let all = |fits: &dyn Fn(&Term) -> bool| values.iter().all(|&value| fits(&kg.term(value)));
     let unknown = |value: NodeId| {
@@ -113,7 +113,7 @@ fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
     };
     let mut distinct = values.clone();
     distinct.dedup();
-    let own = distinct.len() * 100 >= values.len() * 99;
+    let keyed = distinct.len() * 100 >= values.len() * 99;
     let key_name = match kg.term(relation.node()) {
         Term::Iri(iri) => words(&local_name(&iri))
             .iter()
@@ -122,7 +122,7 @@ fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
     };
     let key = |term: &Term| matches!(term, Term::Literal(literal) if is_key(literal, key_name));
     let page = |term: &Term| matches!(term, Term::Iri(iri) if iri.starts_with("http") && !split(iri).1.is_empty());
-    if own && (all(&key) || all(&page) && values.iter().all(|&value| unknown(value))) {
+    if keyed && (all(&key) || all(&page) && values.iter().all(|&value| unknown(value))) {
         return true;
     }
     // A single value that is not an entity of the graph.

@@ -74,19 +74,19 @@ impl Manifest {
     pub(super) fn read(dir: &Path) -> Result<(Self, String), FolderError> {
         let not = |why: String| FolderError::NotAGraph {
             path: dir.to_owned(),
-            why,
+            why: format!("manifest.json: {why}"),
         };
         let path = dir.join(MANIFEST);
-        let file = File::open(&path).map_err(|error| not(format!("manifest.json: {error}")))?;
+        let file = File::open(&path).map_err(|error| not(error.to_string()))?;
         let mut text = String::new();
         file.take(MANIFEST_BYTES)
             .read_to_string(&mut text)
-            .map_err(|error| not(format!("manifest.json: {error}")))?;
+            .map_err(|error| not(error.to_string()))?;
         // The version comes first: a newer manifest may have other fields.
         let head: ManifestVersion =
-            serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
+            serde_json::from_str(&text).map_err(|error| not(error.to_string()))?;
         if head.format != FORMAT {
-            return Err(not(format!("manifest.json says it is `{}`", head.format)));
+            return Err(not(format!("its format is `{}`", head.format)));
         }
         if head.version != VERSION {
             return Err(FolderError::Version {
@@ -94,8 +94,7 @@ impl Manifest {
                 found: head.version,
             });
         }
-        let manifest: Self =
-            serde_json::from_str(&text).map_err(|error| not(format!("manifest.json: {error}")))?;
+        let manifest: Self = serde_json::from_str(&text).map_err(|error| not(error.to_string()))?;
         match manifest.settings.fault() {
             Some(why) => Err(FolderError::Settings { path, why }),
             None => Ok((manifest, text)),

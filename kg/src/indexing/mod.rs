@@ -77,67 +77,52 @@ fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
     };
     fs::create_dir_all(dir).map_err(io)?;
     if fs::read_dir(dir).map_err(io)?.next().is_some() {
-        return Err(SearchError::Io {
-            path: dir.to_owned(),
-            why: "the folder is not empty".to_owned(),
-        });
+        return Err(io(std::io::Error::other("the folder is not empty")));
     }
-    let directory = MmapDirectory::open(dir).map_err(|error| SearchError::Io {
-        path: dir.to_owned(),
-        why: error.to_string(),
-    })?;
+    let directory =
+        MmapDirectory::open(dir).map_err(|error| io(std::io::Error::other(error.to_string())))?;
     drop(write(kg, Box::new(directory))?);
+    let (segment, files) = rename_segment(dir).map_err(io)?;
 
-    // Give the files names that depend only on the graph, and drop tantivy's list of managed files:
-    // nobody writes here again.
-    let mut files = BTreeMap::new();
-    let mut drawn = None;
-    for entry in fs::read_dir(dir).map_err(io)? {
-        let path = entry.map_err(io)?.path();
-        let name = path
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default();
-        if name == "meta.json" {
-            continue;
-        }
-        match name.split_once('.') {
-            Some((segment, ending)) if segment.len() == SEGMENT.len() => {
-                let fresh = dir.join(format!("{SEGMENT}.{ending}"));
-                fs::rename(&path, &fresh).map_err(io)?;
-                files.insert(
-                    format!("{SEGMENT}.{ending}"),
-                    fs::metadata(&fresh).map_err(io)?.len(),
-                );
-                drawn = Some(segment.to_owned());
-            }
-            _ => fs::remove_file(&path).map_err(io)?,
-        }
-    }
     let meta = dir.join("meta.json");
-    let mut text = fs::read_to_string(&meta).map_err(io)?;
-    if let Some(drawn) = drawn {
-        text = text
-            .replace(&drawn, SEGMENT)
-            .replace(&dashed(&drawn), &dashed(SEGMENT));
-    }
-    let mut value: serde_json::Value =
-        serde_json::from_str(&text).map_err(|error| SearchError::Damaged(error.to_string()))?;
+    let text = fs::read_to_string(&meta)
+        .map_err(io)?
+        .replace(&segment, SEGMENT)
+        .replace(&dashed(&segment), &dashed(SEGMENT));
+    let mut value: serde_json::Value = serde_json::from_str(&text)?;
     let payload = IndexPayload {
         version: VERSION,
         content_hash: kg.content_hash().to_owned(),
         files,
     };
-    value["payload"] = serde_json::to_string(&payload)
-        .map_err(|error| SearchError::Damaged(error.to_string()))?
-        .into();
-    let text = serde_json::to_vec_pretty(&value)
-        .map_err(|error| SearchError::Damaged(error.to_string()))?;
+    value["payload"] = serde_json::to_string(&payload)?.into();
+    let text = serde_json::to_vec_pretty(&value)?;
     // tantivy makes its file readable by the owner only; a new file has the usual mode.
     fs::remove_file(&meta)
         .and_then(|()| fs::write(&meta, text))
-        .map_err(io)?;
-    Ok(())
+        .map_err(io)
+}
+
+/// Renames the files of the segment so that their names depend only on the graph, and removes
+/// tantivy's list of managed files: nobody writes here again. Returns the old name of the segment
+/// (that of [`SEGMENT`] if it has no files) and the size of each file.
+fn rename_segment(dir: &Path) -> std::io::Result<(String, BTreeMap<String, u64>)> {
+    let (mut segment, mut files) = (SEGMENT.to_owned(), BTreeMap::new());
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match name.split_once('.') {
+            _ if name == "meta.json" => {}
+            Some((old, ending)) if old.len() == SEGMENT.len() => {
+                let name = format!("{SEGMENT}.{ending}");
+                fs::rename(entry.path(), dir.join(&name))?;
+                files.insert(name.clone(), fs::metadata(dir.join(name))?.len());
+                old.clone_into(&mut segment);
+            }
+            _ => fs::remove_file(entry.path())?,
+        }
+    }
+    Ok((segment, files))
 }
 
 /// A segment's name as written in `meta.json`.

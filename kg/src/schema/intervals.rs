@@ -37,7 +37,7 @@ const TIME_ENDS: &[(&str, &str)] = &[
 ];
 
 /// Number of values that are examined to decide whether a relation has times as values.
-const LOOKED_AT: usize = 20;
+const SAMPLED: usize = 20;
 
 /// The interval relations among `relations`, given as names and ids.
 pub(super) fn intervals(
@@ -101,7 +101,7 @@ pub(super) fn intervals(
 
 /// Whether the first values of a relation are all times.
 fn leads_to_times(graph: &dyn Vocabulary, relation: RelId) -> bool {
-    let values = graph.pairs(relation, LOOKED_AT);
+    let values = graph.pairs(relation, SAMPLED);
     !values.is_empty()
         && values
             .iter()

@@ -82,6 +82,12 @@ pub enum SearchError {
     Damaged(String),
 }
 
+impl From<serde_json::Error> for SearchError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Damaged(error.to_string())
+    }
+}
+
 impl From<tantivy::TantivyError> for SearchError {
     fn from(error: tantivy::TantivyError) -> Self {
         Self::Damaged(error.to_string())
