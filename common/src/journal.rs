@@ -8,6 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::Crc;
 
+use crate::fs::FsError;
+
 /// The start of every journal, followed by the fingerprint. A change of the layout changes the
 /// number.
 const MAGIC: &str = "kgagent journal 1 ";
@@ -23,13 +25,8 @@ const LINE_BYTES: u64 = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// I/O error.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The journal.
-        path: PathBuf,
-        /// The error of the operating system.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] FsError),
     /// Another run has locked it.
     #[error("{}: another run is writing here; wait for it, or name another output", path.display())]
     Busy {
@@ -77,10 +74,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Busy`].
     pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<JournalEntry>), JournalError> {
-        let io = |source| JournalError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let io = |error| FsError::at(path)(error);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -95,7 +89,7 @@ impl Journal {
                     path: path.to_owned(),
                 });
             }
-            Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
+            Err(std::fs::TryLockError::Error(source)) => return Err(io(source).into()),
         }
         let head = format!("{MAGIC}{fingerprint}\n");
         let (entries, end) = if starts_with(&mut file, &head).map_err(io)? {
@@ -126,10 +120,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`].
     pub fn append(&self, piece: u64, payload: &[u8]) -> Result<JournalEntry, JournalError> {
-        let io = |source| JournalError::Io {
-            path: self.path.clone(),
-            source,
-        };
+        let io = |error| FsError::at(&self.path)(error);
         let length = u32::try_from(payload.len())
             .map_err(|_| io(std::io::Error::other("a record of more than 4 GiB")))?;
         let mut record = Vec::with_capacity(HEAD + payload.len());
@@ -154,10 +145,7 @@ impl Journal {
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Damaged`].
     pub fn read(&self, entry: &JournalEntry) -> Result<Vec<u8>, JournalError> {
-        let io = |source| JournalError::Io {
-            path: self.path.clone(),
-            source,
-        };
+        let io = |error| FsError::at(&self.path)(error);
         let mut bytes = vec![0; HEAD + entry.length as usize];
         let mut inner = self.lock();
         inner

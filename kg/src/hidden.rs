@@ -170,38 +170,25 @@ fn is_key(literal: &Literal, key_name: bool) -> bool {
 /// Whether nearly all entities, and nearly all members of each of several classes, have the
 /// relation.
 fn nearly_all(kg: &dyn Kg, relation: RelId, entities: &[u32]) -> bool {
-    let range = kg.resources();
-    let mut has = vec![false; range.len()];
+    let mut heads = vec![false; kg.resources().end as usize];
     kg.each_pair(relation, &mut |head, _| {
-        if let Some(place) = head
-            .0
-            .checked_sub(range.start)
-            .and_then(|at| has.get_mut(at as usize))
-        {
-            *place = true;
+        if let Some(is_head) = heads.get_mut(head.0 as usize) {
+            *is_head = true;
         }
         true
     });
-    let has = |id: u32| {
-        has.get((id - range.start) as usize)
-            .copied()
-            .unwrap_or(false)
-    };
+    let has = |id: u32| heads.get(id as usize) == Some(&true);
     let enough = |having: usize, all: usize| having * 100 >= all * SHARE;
-    if !enough(
-        entities.iter().filter(|&&id| has(id)).count(),
-        entities.len(),
-    ) {
+    let having = entities.iter().filter(|&&id| has(id)).count();
+    if !enough(having, entities.len()) {
         return false;
     }
     let mut classes = 0;
     for &class in kg.classes() {
         let members = kg.instances(class);
         if members.len() >= MEMBERS {
-            if !enough(
-                members.iter().filter(|node| has(node.0)).count(),
-                members.len(),
-            ) {
+            let having = members.iter().filter(|node| has(node.0));
+            if !enough(having.count(), members.len()) {
                 return false;
             }
             classes += 1;

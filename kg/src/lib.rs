@@ -15,6 +15,7 @@ mod dictionary;
 mod folder;
 mod frozen;
 mod graph;
+mod hex;
 mod hidden;
 mod hierarchy;
 mod indexing;

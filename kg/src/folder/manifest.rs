@@ -12,6 +12,7 @@ use super::error::FolderError;
 use super::names::{LABELS, MANIFEST};
 use crate::frozen::{FrozenKg, NamedGraph, VERSION};
 use crate::graph::Kg;
+use crate::hex::hex;
 use crate::hidden::learned;
 use crate::load::GraphSource;
 use crate::schema::Settings;
@@ -181,10 +182,7 @@ fn manifest_hash(mut manifest: serde_json::Value) -> String {
     }
     // An editor may reorder the fields.
     manifest.sort_all_objects();
-    Sha256::digest(manifest.to_string())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex(&Sha256::digest(manifest.to_string()))
 }
 
 /// The files of the label index, sorted by name, with paths relative to the graph folder `dir`.

@@ -194,14 +194,23 @@ impl GraphFolder {
     }
 }
 
-/// Starts writing a graph folder, after checking that it may replace `dir`.
+/// Starts writing a graph folder. It may replace only an empty folder or a graph folder (of any
+/// version).
 fn stage(dir: &Path) -> Result<StagedFolder, FolderError> {
+    let path = dir.to_owned();
     if dir.file_name().is_none() {
-        return Err(FolderError::Unnamed {
-            path: dir.to_owned(),
-        });
+        return Err(FolderError::Unnamed { path });
     }
-    check_target(dir)?;
+    let ours = |dir: &Path| {
+        matches!(
+            GraphFolder::manifest(dir),
+            Ok(_) | Err(FolderError::Version { .. })
+        )
+    };
+    // The rename would replace a link, not its target.
+    if dir.is_symlink() || common::fs::check(dir, ours).is_err() {
+        return Err(FolderError::Occupied { path });
+    }
     Ok(StagedFolder::new(dir)?)
 }
 
@@ -215,21 +224,4 @@ fn commit(
     manifest.write(staged.path())?;
     staged.commit()?;
     Ok(manifest)
-}
-
-/// Only a free name, an empty folder or a graph folder (of any version) may be replaced.
-fn check_target(dir: &Path) -> Result<(), FolderError> {
-    let ours = |dir: &Path| {
-        matches!(
-            GraphFolder::manifest(dir),
-            Ok(_) | Err(FolderError::Version { .. })
-        )
-    };
-    // The rename would replace the link, not its target.
-    if dir.is_symlink() || common::fs::check(dir, ours).is_err() {
-        return Err(FolderError::Occupied {
-            path: dir.to_owned(),
-        });
-    }
-    Ok(())
 }

@@ -27,19 +27,19 @@ pub(super) struct SectionWriter {
 }
 
 impl SectionWriter {
-    pub(super) fn new(section: Section, work: Option<&Path>) -> io::Result<Self> {
-        Ok(Self {
+    pub(super) fn new(section: Section, work: Option<&Path>) -> Self {
+        Self {
             section,
-            spool: Spool::new(work)?,
+            spool: Spool::new(work),
             hasher: Sha256::new(),
             length: 0,
             gathered: Vec::new(),
-        })
+        }
     }
 
     /// A section with these bytes.
     pub(super) fn of(section: Section, bytes: &[u8]) -> io::Result<Self> {
-        let mut part = Self::new(section, None)?;
+        let mut part = Self::new(section, None);
         part.bytes(bytes)?;
         Ok(part)
     }
@@ -68,13 +68,6 @@ impl SectionWriter {
     }
 }
 
-/// The destination of a frozen graph.
-#[derive(Clone, Debug)]
-pub(super) enum ImageTarget {
-    Memory,
-    File(PathBuf),
-}
-
 enum ImageOutput {
     Memory(Vec<u64>),
     File(File),
@@ -90,17 +83,18 @@ pub(super) struct ImageWriter {
 }
 
 impl ImageWriter {
-    pub(super) fn new(target: &ImageTarget, header: ImageHeader) -> io::Result<Self> {
-        let (out, path) = match target {
-            ImageTarget::Memory => (ImageOutput::Memory(vec![0; HEADER / 8]), None),
-            ImageTarget::File(path) => {
+    /// Starts a graph in a new file, or in memory.
+    pub(super) fn new(path: Option<&Path>, header: ImageHeader) -> io::Result<Self> {
+        let out = match path {
+            None => ImageOutput::Memory(vec![0; HEADER / 8]),
+            Some(path) => {
                 let mut file = File::options()
                     .read(true)
                     .write(true)
                     .create_new(true)
                     .open(path)?;
                 file.seek(SeekFrom::Start(HEADER as u64))?;
-                (ImageOutput::File(file), Some(path.clone()))
+                ImageOutput::File(file)
             }
         };
         Ok(Self {
@@ -108,15 +102,15 @@ impl ImageWriter {
             end: HEADER,
             header,
             table: Vec::new(),
-            path,
+            path: path.map(Path::to_owned),
         })
     }
 
     /// Continues with a graph that has only its base sections.
-    pub(super) fn resume(image: Image, path: Option<PathBuf>) -> io::Result<Self> {
+    pub(super) fn resume(image: Image, path: Option<&Path>) -> io::Result<Self> {
         let end = image.as_slice().len();
         let (header, table, bytes) = image.into_parts();
-        let out = match (bytes, &path) {
+        let out = match (bytes, path) {
             (ImageBytes::Owned(words), _) => ImageOutput::Memory(words),
             (ImageBytes::Mapped(map), Some(path)) => {
                 drop(map);
@@ -133,7 +127,7 @@ impl ImageWriter {
             end,
             header,
             table,
-            path,
+            path: path.map(Path::to_owned),
         })
     }
 

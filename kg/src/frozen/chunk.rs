@@ -117,10 +117,10 @@ impl Chunk {
         }
         drop(rank);
         let (terms, count) = (order.len(), rows.len());
-        let mut spool = Spool::new(work)?;
+        let mut spool = Spool::new(work);
         spool.write_all(bytemuck::cast_slice(&rows))?;
         drop(rows);
-        let mut keys = Spool::new(work)?;
+        let mut keys = Spool::new(work);
         let (mut last, mut code): (&[u8], Vec<u8>) = (&[], Vec::new());
         for id in order {
             let key = slice(&text, &ends, id);

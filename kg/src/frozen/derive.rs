@@ -63,7 +63,7 @@ pub(super) fn derive(
         Section::Meta,
         &serde_json::to_vec(&meta)?,
     )?];
-    let (mut starts, mut rows) = (Vec::new(), SectionWriter::new(Section::GraphRows, None)?);
+    let (mut starts, mut rows) = (Vec::new(), SectionWriter::new(Section::GraphRows, None));
     let mut count = 0_u64;
     for member in members {
         starts.push(count as u32);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::assemble::{ImageTarget, ImageWriter, SectionWriter};
+use super::assemble::{ImageWriter, SectionWriter};
 use super::chunk::{KeyReader, SealedChunk};
 use super::derive;
 use super::image::Image;
@@ -45,7 +45,7 @@ pub(crate) struct FreezeInput {
 /// Writes a frozen graph. With a `work` folder, data are sorted there instead of in memory.
 pub(super) fn freeze(
     input: FreezeInput,
-    target: &ImageTarget,
+    path: Option<&Path>,
     work: Option<&Path>,
 ) -> Result<Image, FreezeError> {
     let FreezeInput { chunks, graphs } = input;
@@ -68,16 +68,12 @@ pub(super) fn freeze(
     base.ops(&mut runs)?;
     drop(runs);
     base.header.content_hash = base.hasher.finalize().into();
-    let mut assembly = ImageWriter::new(target, base.header)?;
+    let mut assembly = ImageWriter::new(path, base.header)?;
     for part in base.parts {
         assembly.add(part)?;
     }
     let image = assembly.finish(false)?;
     let parts = derive::derive(&image, &names, &members)?;
-    let path = match target {
-        ImageTarget::Memory => None,
-        ImageTarget::File(path) => Some(path.clone()),
-    };
     let mut assembly = ImageWriter::resume(image, path)?;
     for part in parts {
         assembly.add(part)?;
@@ -124,22 +120,20 @@ impl PartialEq for ChunkHead {
 impl Eq for ChunkHead {}
 
 impl BaseSections<'_> {
-    fn part(&self, section: Section) -> io::Result<SectionWriter> {
+    fn part(&self, section: Section) -> SectionWriter {
         SectionWriter::new(section, self.work)
     }
 
     /// Merges the terms of all chunks into the dictionary.
     fn terms(&mut self, chunks: Vec<SealedChunk>) -> Result<Vec<RowRun>, FreezeError> {
-        let (mut text_part, mut block_part) = (
-            self.part(Section::TermText)?,
-            self.part(Section::TermBlocks)?,
-        );
+        let (mut text_part, mut block_part) =
+            (self.part(Section::TermText), self.part(Section::TermBlocks));
         let mut heap = BinaryHeap::new();
         let mut done = Vec::new();
         for (chunk, sealed) in chunks.into_iter().enumerate() {
             let mut head = ChunkHead {
                 keys: KeyReader::new(sealed.keys, sealed.terms),
-                ids: Spool::new(self.work)?,
+                ids: Spool::new(self.work),
                 rows: sealed.rows,
                 count: sealed.count,
                 terms: sealed.terms,
@@ -200,8 +194,8 @@ impl BaseSections<'_> {
         graphs: &[u32],
         names: usize,
     ) -> Result<Vec<Vec<u32>>, FreezeError> {
-        let mut starts = StartsWriter::new(self.part(Section::SpoStarts)?);
-        let (mut relations, mut objects) = (self.part(Section::SpoP)?, self.part(Section::SpoO)?);
+        let mut starts = StartsWriter::new(self.part(Section::SpoStarts));
+        let (mut relations, mut objects) = (self.part(Section::SpoP), self.part(Section::SpoO));
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); if names > 1 { names } else { 0 }];
         let mut last = None;
         let mut count = 0_u64;
@@ -236,11 +230,9 @@ impl BaseSections<'_> {
     }
 
     fn pos(&mut self, runs: &mut [RowRun]) -> Result<(), FreezeError> {
-        let (mut relations, mut starts) = (
-            self.part(Section::Relations)?,
-            self.part(Section::PosStarts)?,
-        );
-        let (mut objects, mut subjects) = (self.part(Section::PosO)?, self.part(Section::PosS)?);
+        let (mut relations, mut starts) =
+            (self.part(Section::Relations), self.part(Section::PosStarts));
+        let (mut objects, mut subjects) = (self.part(Section::PosO), self.part(Section::PosS));
         let mut last = None;
         let mut count = 0;
         merge(runs, [1, 2, 0], &[], self.work, |[p, o, s, _]| {
@@ -260,8 +252,8 @@ impl BaseSections<'_> {
     }
 
     fn ops(&mut self, runs: &mut [RowRun]) -> Result<(), FreezeError> {
-        let mut starts = StartsWriter::new(self.part(Section::OpsStarts)?);
-        let (mut relations, mut subjects) = (self.part(Section::OpsP)?, self.part(Section::OpsS)?);
+        let mut starts = StartsWriter::new(self.part(Section::OpsStarts));
+        let (mut relations, mut subjects) = (self.part(Section::OpsP), self.part(Section::OpsS));
         let mut count = 0;
         merge(runs, [2, 1, 0], &[], self.work, |[o, p, s, _]| {
             starts.reach(o, count)?;

@@ -58,7 +58,7 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
 
-fn damaged(what: &str) -> Damage {
+pub(super) fn damaged(what: &str) -> Damage {
     Damage::Section(what.to_owned())
 }
 

@@ -4,7 +4,6 @@ use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::assemble::ImageTarget;
 use super::bytes::ImageBytes;
 use super::chunk::Chunk;
 use super::freeze::{self, FreezeError, FreezeInput};
@@ -14,6 +13,7 @@ use super::memo::GraphIdentity;
 use super::meta::{GraphMeta, NamedGraph};
 use crate::dictionary::{Dictionary, TermKey, term_key};
 use crate::graph::Kg;
+use crate::hex::hex;
 use crate::hierarchy;
 use crate::schema::Settings;
 use crate::search::{LabelIndex, SearchError};
@@ -80,10 +80,7 @@ impl FrozenKg {
         file: Option<&Path>,
         work: Option<&Path>,
     ) -> Result<Self, FreezeError> {
-        let target = file.map_or(ImageTarget::Memory, |path| {
-            ImageTarget::File(path.to_owned())
-        });
-        let image = freeze::freeze(input, &target, work)?;
+        let image = freeze::freeze(input, file, work)?;
         Self::of(image).map_err(|damage| io::Error::other(damage).into())
     }
 
@@ -96,12 +93,7 @@ impl FrozenKg {
     fn of(image: Image) -> Result<Self, Damage> {
         let meta: GraphMeta = serde_json::from_slice(image.section(Section::Meta))
             .map_err(|error| Damage::Section(format!("section Meta ({error})")))?;
-        let hash = image
-            .header
-            .content_hash
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let hash = hex(&image.header.content_hash);
         let mut kg = Self {
             image,
             meta,

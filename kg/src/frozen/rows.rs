@@ -1,7 +1,7 @@
 //! Runs of triples, sorted one at a time and then merged. With a `work` folder the runs are on
 //! disk.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -94,11 +94,7 @@ impl RowRun {
         rows.par_sort_unstable();
         rows.dedup();
         let count = rows.len();
-        let mut spool = match work {
-            // Read again from memory.
-            None => Spool::Memory(Vec::new()),
-            Some(_) => Spool::new(work)?,
-        };
+        let mut spool = Spool::new(work);
         spool.write_all(bytemuck::cast_slice(&rows))?;
         RowReader::new(spool.reader()?, count)
     }

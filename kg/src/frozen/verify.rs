@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::image::Damage;
+use super::image::{Damage, damaged};
 use super::kg::FrozenKg;
 use super::layout::Section;
 
@@ -15,7 +15,6 @@ impl FrozenKg {
     pub fn verify(&self) -> Result<(), Damage> {
         let image = &self.image;
         image.verify()?;
-        let damaged = |what: &str| Damage::Section(what.to_owned());
         let mut hasher = Sha256::new();
         let dictionary = image.dictionary();
         let mut keys = dictionary.keys();

@@ -37,7 +37,36 @@ impl LabelIndex {
     /// # Errors
     /// [`SearchError`] if the folder cannot be written.
     pub fn build(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
-        write_folder(kg, dir)
+        let io = |error: std::io::Error| SearchError::Io {
+            path: dir.to_owned(),
+            why: error.to_string(),
+        };
+        fs::create_dir_all(dir).map_err(io)?;
+        if fs::read_dir(dir).map_err(io)?.next().is_some() {
+            return Err(io(std::io::Error::other("the folder is not empty")));
+        }
+        let directory = MmapDirectory::open(dir)
+            .map_err(|error| io(std::io::Error::other(error.to_string())))?;
+        drop(write(kg, Box::new(directory))?);
+        let (segment, files) = rename_segment(dir).map_err(io)?;
+
+        let meta = dir.join("meta.json");
+        let text = fs::read_to_string(&meta)
+            .map_err(io)?
+            .replace(&segment, SEGMENT)
+            .replace(&dashed(&segment), &dashed(SEGMENT));
+        let mut value: serde_json::Value = serde_json::from_str(&text)?;
+        let payload = IndexPayload {
+            version: VERSION,
+            content_hash: kg.content_hash().to_owned(),
+            files,
+        };
+        value["payload"] = serde_json::to_string(&payload)?.into();
+        let text = serde_json::to_vec_pretty(&value)?;
+        // tantivy makes its file readable by the owner only; a new file has the usual mode.
+        fs::remove_file(&meta)
+            .and_then(|()| fs::write(&meta, text))
+            .map_err(io)
     }
 }
 
@@ -70,39 +99,6 @@ fn write(kg: &dyn Kg, directory: Box<dyn Directory>) -> Result<Index, SearchErro
     Ok(writer.finalize()?)
 }
 
-fn write_folder(kg: &dyn Kg, dir: &Path) -> Result<(), SearchError> {
-    let io = |error: std::io::Error| SearchError::Io {
-        path: dir.to_owned(),
-        why: error.to_string(),
-    };
-    fs::create_dir_all(dir).map_err(io)?;
-    if fs::read_dir(dir).map_err(io)?.next().is_some() {
-        return Err(io(std::io::Error::other("the folder is not empty")));
-    }
-    let directory =
-        MmapDirectory::open(dir).map_err(|error| io(std::io::Error::other(error.to_string())))?;
-    drop(write(kg, Box::new(directory))?);
-    let (segment, files) = rename_segment(dir).map_err(io)?;
-
-    let meta = dir.join("meta.json");
-    let text = fs::read_to_string(&meta)
-        .map_err(io)?
-        .replace(&segment, SEGMENT)
-        .replace(&dashed(&segment), &dashed(SEGMENT));
-    let mut value: serde_json::Value = serde_json::from_str(&text)?;
-    let payload = IndexPayload {
-        version: VERSION,
-        content_hash: kg.content_hash().to_owned(),
-        files,
-    };
-    value["payload"] = serde_json::to_string(&payload)?.into();
-    let text = serde_json::to_vec_pretty(&value)?;
-    // tantivy makes its file readable by the owner only; a new file has the usual mode.
-    fs::remove_file(&meta)
-        .and_then(|()| fs::write(&meta, text))
-        .map_err(io)
-}
-
 /// Renames the files of the segment so that their names depend only on the graph, and removes
 /// tantivy's list of managed files: nobody writes here again. Returns the old name of the segment
 /// (that of [`SEGMENT`] if it has no files) and the size of each file.
@@ -117,7 +113,9 @@ fn rename_segment(dir: &Path) -> std::io::Result<(String, BTreeMap<String, u64>)
                 let name = format!("{SEGMENT}.{ending}");
                 fs::rename(entry.path(), dir.join(&name))?;
                 files.insert(name.clone(), fs::metadata(dir.join(name))?.len());
-                old.clone_into(&mut segment);
+                if old != SEGMENT {
+                    old.clone_into(&mut segment);
+                }
             }
             _ => fs::remove_file(entry.path())?,
         }

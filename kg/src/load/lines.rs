@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
 use super::options::LoadProgress;
-use super::sink::{FileContext, LoadState, ReadStop, Sink, SinkFactory};
+use super::sink::{FileContext, LoadState, ReadStop, Sink};
 
 /// Bytes per block: a few thousand lines, small compared with the memory of the chunks.
 const BLOCK: usize = 1 << 20;
@@ -23,19 +23,19 @@ struct LineBlock {
 /// Reads a file in blocks. `parse` puts the lines of a block into a sink; its last argument is the
 /// number of the first line.
 pub(super) fn read(
-    shared: &LoadState<'_>,
-    place: FileContext<'_>,
+    state: &LoadState<'_>,
+    file: FileContext,
+    progress: &dyn Fn(LoadProgress),
     reader: &mut dyn BufRead,
     parse: impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), ReadStop> + Sync,
 ) -> Result<(), ReadStop> {
-    let threads = shared.threads().max(1);
+    let threads = state.threads().max(1);
     let (send, receive) = sync_channel::<LineBlock>(threads * 2);
     let receive = Mutex::new(receive);
-    let worker = SinkFactory::new(shared, &place);
     let (parse, receive) = (&parse, &receive);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(move || work(worker.sink(), receive, parse)))
+            .map(|_| scope.spawn(move || work(Sink::new(state, file, None), receive, parse)))
             .collect();
         let mut blocks = BlockReader {
             reader,
@@ -44,12 +44,12 @@ pub(super) fn read(
         };
         let read = loop {
             match blocks.next() {
-                Ok(Some(block)) if !shared.halted() => {
+                Ok(Some(block)) if !state.halted() => {
                     // Sending fails only if every worker has panicked.
                     if send.send(block).is_err() {
                         break Ok(());
                     }
-                    (place.progress)(LoadProgress::Read(shared.read()));
+                    progress(LoadProgress::Read(state.read()));
                 }
                 Ok(_) => break Ok(()),
                 Err(error) => break Err(error.into()),

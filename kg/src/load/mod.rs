@@ -37,51 +37,38 @@ const FIRST_LINE: u64 = 1 << 20;
 /// a time.
 fn read(
     format: GraphFormat,
-    shared: &LoadState<'_>,
-    place: FileContext<'_>,
+    state: &LoadState<'_>,
+    file: FileContext,
+    progress: &dyn Fn(LoadProgress),
     reader: &mut dyn BufRead,
 ) -> Result<(), ReadStop> {
-    let json_ld = RdfFormat::JsonLd {
-        profile: JsonLdProfileSet::empty(),
+    let separated = |reader, separator| {
+        lines::read(state, file, progress, reader, |sink, block, line| {
+            text::block(sink, separator, block, line)
+        })
     };
-    match format {
-        GraphFormat::NTriples => lines::read(shared, place, reader, |sink, block, line| {
-            rdf::block(sink, RdfFormat::NTriples, block, line)
-        }),
-        GraphFormat::NQuads => lines::read(shared, place, reader, |sink, block, line| {
-            rdf::block(sink, RdfFormat::NQuads, block, line)
-        }),
-        GraphFormat::Tsv => lines::read(shared, place, reader, |sink, block, line| {
-            text::block(sink, '\t', block, line)
-        }),
-        GraphFormat::MetaQa => lines::read(shared, place, reader, |sink, block, line| {
-            text::block(sink, '|', block, line)
-        }),
-        GraphFormat::Turtle => stream(shared, place, |sink| {
-            rdf::stream(sink, RdfFormat::Turtle, reader)
-        }),
-        GraphFormat::TriG => stream(shared, place, |sink| {
-            rdf::stream(sink, RdfFormat::TriG, reader)
-        }),
-        GraphFormat::RdfXml => stream(shared, place, |sink| {
-            rdf::stream(sink, RdfFormat::RdfXml, reader)
-        }),
-        GraphFormat::JsonLd => stream(shared, place, |sink| rdf::stream(sink, json_ld, reader)),
-        GraphFormat::KqaPro => stream(shared, place, |sink| json::kqapro(sink, reader)),
-        GraphFormat::Oda => stream(shared, place, |sink| json::oda(sink, reader)),
+    let sink = || Sink::new(state, file, Some(progress));
+    let rdf = match format {
+        GraphFormat::Tsv => return separated(reader, '\t'),
+        GraphFormat::MetaQa => return separated(reader, '|'),
+        GraphFormat::NTriples => RdfFormat::NTriples,
+        GraphFormat::NQuads => RdfFormat::NQuads,
+        GraphFormat::Turtle => RdfFormat::Turtle,
+        GraphFormat::TriG => RdfFormat::TriG,
+        GraphFormat::RdfXml => RdfFormat::RdfXml,
+        GraphFormat::JsonLd => RdfFormat::JsonLd {
+            profile: JsonLdProfileSet::empty(),
+        },
+        GraphFormat::KqaPro => return sink().fill(|sink| json::kqapro(sink, reader)),
+        GraphFormat::Oda => return sink().fill(|sink| json::oda(sink, reader)),
+    };
+    if matches!(rdf, RdfFormat::NTriples | RdfFormat::NQuads) {
+        lines::read(state, file, progress, reader, |sink, block, line| {
+            rdf::block(sink, rdf, block, line)
+        })
+    } else {
+        sink().fill(|sink| rdf::stream(sink, rdf, reader))
     }
-}
-
-/// Runs a sequential reader on this thread.
-fn stream<'a>(
-    shared: &'a LoadState<'a>,
-    place: FileContext<'a>,
-    read: impl FnOnce(&mut Sink<'a>) -> Result<(), ReadStop>,
-) -> Result<(), ReadStop> {
-    let mut sink = Sink::new(shared, place);
-    let result = read(&mut sink);
-    sink.finish();
-    result
 }
 
 impl FrozenKg {
@@ -126,7 +113,7 @@ pub(crate) fn gather(
     // does not matter.
     let mut ranks: Vec<usize> = (0..files.len()).collect();
     ranks.sort_by_key(|&i| (&sources[i].sha256, i));
-    let mut shared = LoadState::new(options, work, stop);
+    let mut state = LoadState::new(options, work, stop);
     for (i, path) in files.iter().enumerate() {
         let io = |source| LoadError::from(FsError::at(path)(source));
         let rank = ranks.iter().position(|&r| r == i).unwrap_or(i);
@@ -148,18 +135,15 @@ pub(crate) fn gather(
         let mut reader = std::io::Cursor::new(start).chain(reader);
         let result = read(
             format,
-            &shared,
-            FileContext {
-                file: i,
-                rank,
-                progress,
-            },
+            &state,
+            FileContext { index: i, rank },
+            progress,
             &mut reader,
         );
         if stop.load(Ordering::Relaxed) {
             return Err(LoadError::Stopped);
         }
-        if let Some(fault) = shared.worst_fault() {
+        if let Some(fault) = state.worst_fault() {
             return Err(LoadError::Syntax {
                 path: files[fault.file].clone(),
                 line: fault.line,
@@ -173,8 +157,8 @@ pub(crate) fn gather(
             Err(ReadStop::Stopped) => return Err(LoadError::Stopped),
         }
     }
-    progress(LoadProgress::Read(shared.read()));
-    let (input, spilled) = shared.finish().map_err(FreezeError::from)?;
+    progress(LoadProgress::Read(state.read()));
+    let (input, spilled) = state.finish().map_err(FreezeError::from)?;
     Ok(Gathered {
         input,
         sources,

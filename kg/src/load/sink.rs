@@ -44,12 +44,11 @@ pub(crate) struct LoadFault {
 
 /// The file being read.
 #[derive(Clone, Copy)]
-pub(crate) struct FileContext<'a> {
+pub(crate) struct FileContext {
     /// Its index on the command line.
-    pub file: usize,
+    pub index: usize,
     /// Its rank by content.
     pub rank: usize,
-    pub progress: &'a dyn Fn(LoadProgress),
 }
 
 /// State shared by the threads of one load.
@@ -147,48 +146,61 @@ impl<'a> LoadState<'a> {
 /// Receives the triples of one file on one thread. Ids belong to the current chunk: use them only
 /// for the next [`Sink::triple`].
 pub(crate) struct Sink<'a> {
-    shared: &'a LoadState<'a>,
-    place: FileContext<'a>,
+    state: &'a LoadState<'a>,
+    file: FileContext,
     chunk: Chunk,
     key: String,
     /// The current named graph and its number.
     graph: (String, u32),
     /// Numbers of blank nodes whose labels are not stable.
     blanks: FxHashMap<String, usize>,
-    /// Whether this sink reports progress.
-    tells: bool,
+    /// Set only for the thread that reads the file.
+    progress: Option<&'a dyn Fn(LoadProgress)>,
     read: u64,
 }
 
 impl<'a> Sink<'a> {
-    /// A sink on the thread that reads the file.
-    pub(super) fn new(shared: &'a LoadState<'a>, place: FileContext<'a>) -> Self {
-        let chunk = lock(&shared.idle).pop().unwrap_or_default();
+    pub(super) fn new(
+        state: &'a LoadState<'a>,
+        file: FileContext,
+        progress: Option<&'a dyn Fn(LoadProgress)>,
+    ) -> Self {
+        let chunk = lock(&state.idle).pop().unwrap_or_default();
         let (key, graph) = (String::new(), (String::new(), 0));
         Self {
-            shared,
-            place,
+            state,
+            file,
             chunk,
             key,
             graph,
             blanks: FxHashMap::default(),
-            tells: true,
+            progress,
             read: 0,
         }
     }
 
     pub(super) fn any_iri(&self) -> bool {
-        self.shared.options.any_iri
+        self.state.options.any_iri
+    }
+
+    /// Runs a sequential reader and returns the chunk.
+    pub(super) fn fill(
+        mut self,
+        read: impl FnOnce(&mut Self) -> Result<(), ReadStop>,
+    ) -> Result<(), ReadStop> {
+        let result = read(&mut self);
+        self.finish();
+        result
     }
 
     /// Returns the chunk, for the next file.
     pub(super) fn finish(mut self) {
         self.count();
-        lock(&self.shared.idle).push(self.chunk);
+        lock(&self.state.idle).push(self.chunk);
     }
 
     fn count(&mut self) {
-        self.shared
+        self.state
             .read
             .fetch_add(std::mem::take(&mut self.read), Ordering::Relaxed);
     }
@@ -198,12 +210,12 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// [`ReadStop::Faults`] if there are more than allowed.
     pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), ReadStop> {
-        lock(&self.shared.faults).push(LoadFault {
-            file: self.place.file,
+        lock(&self.state.faults).push(LoadFault {
+            file: self.file.index,
             line,
             message,
         });
-        if self.shared.halted() {
+        if self.state.halted() {
             Err(ReadStop::Faults)
         } else {
             Ok(())
@@ -238,7 +250,7 @@ impl<'a> Sink<'a> {
         node_key(
             &mut self.key,
             BLANK,
-            &format!("f{}_{label}", self.place.rank),
+            &format!("f{}_{label}", self.file.rank),
         );
         self.chunk.intern(&self.key)
     }
@@ -273,7 +285,7 @@ impl<'a> Sink<'a> {
     /// Sets the named graph of the following triples; the empty name is the default graph.
     pub(crate) fn enter(&mut self, graph: &str) {
         if self.graph.0 != graph {
-            let mut graphs = lock(&self.shared.graphs);
+            let mut graphs = lock(&self.state.graphs);
             let next = graphs.len() as u32;
             let number = *graphs.entry(graph.to_owned()).or_insert(next);
             self.graph = (graph.to_owned(), number);
@@ -282,7 +294,7 @@ impl<'a> Sink<'a> {
 
     /// [`Sink::enter`] for a graph named by a blank node.
     pub(crate) fn enter_blank(&mut self, label: &str) {
-        self.enter(&format!("_:f{}_{label}", self.place.rank));
+        self.enter(&format!("_:f{}_{label}", self.file.rank));
     }
 
     /// Adds a triple.
@@ -294,52 +306,22 @@ impl<'a> Sink<'a> {
         self.read += 1;
         if self.read == PROGRESS_EVERY {
             self.count();
-            if self.shared.stop.load(Ordering::Relaxed) {
+            if self.state.stop.load(Ordering::Relaxed) {
                 return Err(ReadStop::Stopped);
             }
-            if self.tells {
-                (self.place.progress)(LoadProgress::Read(self.shared.read()));
+            if let Some(progress) = self.progress {
+                progress(LoadProgress::Read(self.state.read()));
             }
         }
-        let budget = self.shared.options.memory / self.shared.threads().max(1);
-        if self.chunk.is_full() || (self.shared.work.is_some() && self.chunk.bytes() > budget) {
+        let budget = self.state.options.memory / self.state.threads().max(1);
+        if self.chunk.is_full() || (self.state.work.is_some() && self.chunk.bytes() > budget) {
             let full = std::mem::take(&mut self.chunk);
-            if self.shared.work.is_some() {
-                self.shared.spilled.store(true, Ordering::Relaxed);
+            if self.state.work.is_some() {
+                self.state.spilled.store(true, Ordering::Relaxed);
             }
-            let sealed = full.seal(self.shared.work)?;
-            lock(&self.shared.sealed).push(sealed);
+            let sealed = full.seal(self.state.work)?;
+            lock(&self.state.sealed).push(sealed);
         }
         Ok(())
-    }
-}
-
-/// Creates the sinks of worker threads. They do not report progress; only the reading thread does.
-#[derive(Clone, Copy)]
-pub(super) struct SinkFactory<'a> {
-    shared: &'a LoadState<'a>,
-    file: usize,
-    rank: usize,
-}
-
-impl<'a> SinkFactory<'a> {
-    pub(super) fn new(shared: &'a LoadState<'a>, place: &FileContext<'_>) -> Self {
-        Self {
-            shared,
-            file: place.file,
-            rank: place.rank,
-        }
-    }
-
-    pub(super) fn sink(self) -> Sink<'a> {
-        let place = FileContext {
-            file: self.file,
-            rank: self.rank,
-            progress: &|_| {},
-        };
-        Sink {
-            tells: false,
-            ..Sink::new(self.shared, place)
-        }
     }
 }

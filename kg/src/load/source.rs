@@ -1,7 +1,7 @@
 //! The files that a graph was loaded from.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, copy};
 use std::path::Path;
 
 use common::fs::FsError;
@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::options::LoadError;
+use crate::hex::hex;
+
+/// Bytes per read.
+const BUFFER: usize = 1 << 16;
 
 /// A file that a graph was loaded from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,27 +32,14 @@ impl GraphSource {
     /// If the file cannot be read.
     pub fn of(path: &Path) -> Result<Self, LoadError> {
         let io = |source| LoadError::from(FsError::at(path)(source));
-        let mut file = File::open(path).map_err(io)?;
+        let file = File::open(path).map_err(io)?;
         let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 1 << 16];
-        let mut bytes = 0;
-        loop {
-            let read = file.read(&mut buffer).map_err(io)?;
-            if read == 0 {
-                break;
-            }
-            hasher.update(&buffer[..read]);
-            bytes += read as u64;
-        }
-        let sha256 = hasher
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let mut file = BufReader::with_capacity(BUFFER, file);
+        let bytes = copy(&mut file, &mut hasher).map_err(io)?;
         Ok(Self {
             path: path.display().to_string(),
             bytes,
-            sha256,
+            sha256: hex(&hasher.finalize()),
         })
     }
 }

@@ -64,17 +64,19 @@ impl<'a> Subgraph<'a> {
         )
     }
 
-    /// Entities, relations, and heads and tails that are not literals; sorted.
-    fn nodes(&self) -> Vec<NodeId> {
+    /// Entities, relations, heads and tails; sorted.
+    fn terms(&self) -> Vec<NodeId> {
         let entities = self.around.iter().map(Neighbourhood::entity);
-        let mut nodes: Vec<NodeId> = self
-            .triples()
-            .iter()
-            .flat_map(|&(s, r, o)| [s, r.node(), o])
-            .chain(entities)
-            .collect();
+        let ends = self.triples().iter();
+        let ends = ends.flat_map(|&(s, r, o)| [s, r.node(), o]);
+        each_once(ends.chain(entities).collect())
+    }
+
+    /// [`Self::terms`] without literals.
+    fn nodes(&self) -> Vec<NodeId> {
+        let mut nodes = self.terms();
         nodes.retain(|node| self.kg.resources().contains(&node.0));
-        each_once(nodes)
+        nodes
     }
 
     /// Labels and classes of the nodes; neighbourhoods do not follow these relations.
@@ -215,29 +217,12 @@ impl<'a> Subgraph<'a> {
 
     fn names(&self) -> &FxHashMap<NodeId, Box<[u8]>> {
         self.names.get_or_init(|| {
-            let entities = self.around.iter().map(Neighbourhood::entity);
-            let nodes = each_once(
-                self.triples()
-                    .iter()
-                    .flat_map(|&(s, r, o)| [s, r.node(), o])
-                    .chain(entities)
-                    .collect(),
-            );
             let name = |&node: &NodeId| {
-                (
-                    node,
-                    serde_json::Value::String(write_name(&self.kg.term(node)))
-                        .to_string()
-                        .into_bytes()
-                        .into(),
-                )
+                let name = serde_json::Value::String(write_name(&self.kg.term(node)));
+                (node, name.to_string().into_bytes().into())
             };
-            nodes
-                .par_iter()
-                .map(name)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .collect()
+            let named: Vec<_> = self.terms().par_iter().map(name).collect();
+            named.into_iter().collect()
         })
     }
 }

@@ -53,17 +53,11 @@ impl Kind {
     /// kind is [`Kind::Text`].
     #[must_use]
     pub fn majority<'a>(tails: impl IntoIterator<Item = &'a Literal>) -> Self {
-        let mut counts = [
-            (0usize, Self::Int),
-            (0, Self::Float),
-            (0, Self::Time),
-            (0, Self::Text),
-            (0, Self::Quantity),
-        ];
+        let mut counts = [0_usize; 5];
         let (mut numeric, mut whole) = (true, true);
         for tail in tails {
             let kind = Self::of(tail);
-            counts[kind as usize].0 += 1;
+            counts[kind as usize] += 1;
             if kind == Self::Text {
                 let plain = tail.datatype.is_none() && tail.lang.is_none();
                 match Decimal::parse(&tail.lexical).filter(|_| plain) {
@@ -71,6 +65,9 @@ impl Kind {
                     None => numeric = false,
                 }
             }
+        }
+        if counts == [0; 5] {
+            return Self::Text;
         }
         // `max_by_key` returns the last maximum, so the weakest kind comes first.
         let order = [
@@ -82,18 +79,14 @@ impl Kind {
         ];
         let most = order
             .into_iter()
-            .max_by_key(|kind| counts[*kind as usize].0)
+            .max_by_key(|kind| counts[*kind as usize])
             .unwrap_or(Self::Text);
-        match most {
-            Self::Text if numeric && counts[Self::Text as usize].0 > 0 => {
-                if whole && counts[Self::Float as usize].0 == 0 {
-                    Self::Int
-                } else {
-                    Self::Float
-                }
-            }
-            _ if counts.iter().all(|(count, _)| *count == 0) => Self::Text,
-            kind => kind,
+        if most != Self::Text || !numeric {
+            most
+        } else if whole && counts[Self::Float as usize] == 0 {
+            Self::Int
+        } else {
+            Self::Float
         }
     }
 }

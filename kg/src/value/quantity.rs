@@ -17,22 +17,21 @@ pub fn normalise(text: &str) -> String {
     lowered.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// The two parts of `NUMBER UNIT`; the unit may be empty.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    text.split_once(char::is_whitespace).unwrap_or((text, ""))
+}
+
 /// A number and its unit, which may be empty.
 pub(super) fn quantity(text: &str) -> Option<(Decimal, String)> {
-    let (number, unit) = text
-        .trim()
-        .split_once(char::is_whitespace)
-        .unwrap_or((text.trim(), ""));
+    let (number, unit) = split(text);
     Some((Decimal::parse(number)?, normalise(unit)))
 }
 
 /// The number of a quantity if it has this unit, for evaluators without units.
 #[must_use]
 pub fn amount_in<'q>(literal: &'q Literal, unit: &str) -> Option<&'q str> {
-    let (number, own) = literal
-        .lexical
-        .trim()
-        .split_once(char::is_whitespace)
-        .unwrap_or((literal.lexical.trim(), ""));
+    let (number, own) = split(&literal.lexical);
     (Kind::of(literal) == Kind::Quantity && normalise(own) == normalise(unit)).then_some(number)
 }
