@@ -287,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_an_earlier_run_wrote_is_replaced() {
+    fn only_output_of_an_earlier_run_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("out");
         let ours = |folder: &Path| has(folder, &["a", "b"]);
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_folder_leaves_nothing_and_a_committed_one_replaces() {
+    fn dropping_leaves_nothing_and_committing_replaces() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("out");
         let staged = StagedFolder::new(&target).unwrap();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn work_folders_of_killed_processes_are_swept_and_locked_ones_stay() {
+    fn unlocked_work_folders_are_swept() {
         let dir = tempfile::tempdir().unwrap();
         let work = |name: &str| dir.path().join(name);
         for name in [

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_there_and_a_cut_record_is_not() {
+    fn complete_records_survive_and_truncated_ones_are_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (journal, entries) = Journal::open(&path, "work a").unwrap();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_ends_what_is_there_and_other_work_begins_anew() {
+    fn damage_truncates_the_journal_and_different_work_empties_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (journal, _) = Journal::open(&path, "a").unwrap();
@@ -278,7 +278,7 @@ mod tests {
         assert!(Journal::open(&path, "b").unwrap().1.is_empty());
         assert!(
             Journal::open(&path, "a").unwrap().1.is_empty(),
-            "what belonged to other work is gone"
+            "records of different work are removed"
         );
     }
 }

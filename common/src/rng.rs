@@ -71,7 +71,7 @@ mod tests {
 
     /// The published first outputs of SplitMix64 for seed 1234567.
     #[test]
-    fn the_sequence_is_the_published_one() {
+    fn the_sequence_matches_the_published_one() {
         let mut rng = Rng::new(1_234_567);
         let first = [rng.next(), rng.next(), rng.next()];
         assert_eq!(

@@ -197,7 +197,7 @@ fn frozen(dir: &Path, samples: &[[String; 3]]) {
     row(
         "all edges of a subject",
         each(&ids, |&(s, ..)| {
-            found += kg.outgoing(s).filter(|(_, o)| o.0 < u32::MAX).count()
+            found += kg.outgoing(s).filter(|(_, o)| o.0 < u32::MAX).count();
         }),
     );
     row("triples found by the lookups", found as f64);

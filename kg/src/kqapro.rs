@@ -290,7 +290,7 @@ impl Kb<'_> {
                     "forward" => self.statement(id, &subject, name, &object, fact)?,
                     // An entity states the fact itself, with "forward"; a concept has no facts.
                     "backward" if self.concepts.contains_key(object_id) => {
-                        self.statement(id, &object, name, &subject, fact)?
+                        self.statement(id, &object, name, &subject, fact)?;
                     }
                     "backward" => {}
                     other => {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_their_place() {
+    fn errors_name_their_place() {
         for (kb, place) in [
             ("{", "line 1"),
             ("{\"concepts\": {}}", "line 1"),

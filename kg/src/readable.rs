@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_from_keys() {
+    fn readable_names_differ_from_keys() {
         for (iri, name) in [
             ("http://a.example/Port_of_Spain", Some("Port of Spain")),
             ("http://a.example/S%C3%A3o_Paulo", Some("São Paulo")),

@@ -1,4 +1,4 @@
-//! How values compare: rules R8 to R13.
+//! Comparison of values (rules R8 to R13).
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use kg::term::{Literal, QUANTITY};
@@ -187,7 +187,7 @@ fn intervals_overlap_and_missing_bounds_are_open() {
 }
 
 #[test]
-fn now_is_what_the_caller_says() {
+fn now_is_resolved_by_the_caller() {
     let now = Literal::xsd(FREEBASE_NOW, "date");
     assert_eq!(resolve_now(&lit("NOW"), &now), &now);
     assert_eq!(resolve_now(&lit("now"), &now), &lit("now"));
@@ -237,7 +237,8 @@ proptest! {
         prop_assert!(!compare(&a, Op::Lt, &b, kind) || (compare(&a, Op::Le, &b, kind) && compare(&a, Op::Ne, &b, kind)));
         prop_assert!(!compare(&a, Op::Gt, &b, kind) || (compare(&a, Op::Ge, &b, kind) && compare(&a, Op::Ne, &b, kind)));
         prop_assert!(compare(&a, Op::Eq, &a, kind));
-        // at most one of before, equal, after: overlapping spans that contain each other are equal, no calendar spans overlap otherwise
+        // At most one of before, equal and after holds: calendar spans that overlap contain each
+        // other.
         let held = [Op::Lt, Op::Eq, Op::Gt].iter().filter(|op| compare(&a, **op, &b, kind)).count();
         prop_assert_eq!(held, 1);
     }
@@ -254,7 +255,7 @@ proptest! {
     }
 
     #[test]
-    fn an_extreme_is_one(tails in proptest::collection::vec(numbers(), 1..9)) {
+    fn extremes_are_extreme(tails in proptest::collection::vec(numbers(), 1..9)) {
         let refs: Vec<&Literal> = tails.iter().collect();
         for (wanted, op) in [(Extreme::Max, Op::Gt), (Extreme::Min, Op::Lt)] {
             let best = extreme(&refs, wanted).unwrap();

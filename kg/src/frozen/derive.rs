@@ -272,11 +272,11 @@ pub(super) fn is_class(dictionary: Dictionary<'_>, id: u32) -> bool {
 }
 
 fn count_entities(image: &Image) -> usize {
-    let stands = |id: &u32| {
+    let is_used = |id: &u32| {
         !image.range(Section::SpoStarts, *id as usize).is_empty()
             || !image.range(Section::OpsStarts, *id as usize).is_empty()
     };
-    image.dictionary().resources().filter(stands).count()
+    image.dictionary().resources().filter(is_used).count()
 }
 
 fn label_languages(image: &Image, schema: &Schema) -> Vec<String> {

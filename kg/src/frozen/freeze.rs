@@ -140,9 +140,9 @@ impl BaseSections<'_> {
                 chunk,
             };
             if head.keys.advance()? {
-                heap.push(head)
+                heap.push(head);
             } else {
-                done.push(head)
+                done.push(head);
             }
         }
         let mut coder = DictionaryEncoder::default();

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn unsorted_columns_end() {
+    fn searches_of_unsorted_columns_terminate() {
         assert!(distinct(&[3, 1, 3, 3, 0]).count() <= 5);
         assert!(equal(&[9, 1, 5, 5, 2], 5).end <= 5);
     }

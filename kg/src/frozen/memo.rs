@@ -132,7 +132,7 @@ mod tests {
     use crate::{FrozenKg, Kg};
 
     #[test]
-    fn graphs_do_not_answer_for_each_other() {
+    fn graphs_do_not_share_entries() {
         let iri = |name: &str| Term::Iri(format!("http://a.example/{name}"));
         let one = FrozenKg::from_triples([[iri("a"), iri("p"), iri("b")]]);
         let two = FrozenKg::from_triples([[iri("b"), iri("p"), iri("c")]]);

@@ -1,4 +1,4 @@
-//! What the vocabulary of a graph means (rules R3, R4, R11, R12; rules C.4): which relations carry
+//! What the vocabulary of a graph means (rules R3, R4, R11, R12 and C.4): which relations carry
 //! classes, names and aliases, which are hidden from planners, which are each other's reverse, and
 //! which two form an interval.
 //!

@@ -64,7 +64,7 @@ fn spaced_ascii(text: &[u8]) -> String {
         match byte {
             b'&' => spaced.push_str(" and "),
             byte if byte.is_ascii_alphanumeric() => {
-                spaced.push(char::from(byte.to_ascii_lowercase()))
+                spaced.push(char::from(byte.to_ascii_lowercase()));
             }
             b'\'' | b'`' if before(1, u8::is_ascii_alphanumeric) => {}
             b'.' if before(1, u8::is_ascii_alphabetic) && !before(2, u8::is_ascii_alphanumeric) => {
@@ -289,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_a_reader_takes_for_one_have_one_form() {
+    fn equivalent_names_have_one_normal_form() {
         for (name, normal) in [
             (
                 "Frederica_of_Mecklenburg-Strelitz",
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_distinguishes_a_title_comes_off() {
+    fn distinguishing_parts_are_removed() {
         assert_eq!(undistinguished("Titanic (1997 film)"), Some("Titanic"));
         assert_eq!(
             undistinguished("El Sobrante, California"),
@@ -351,13 +351,13 @@ mod tests {
         }
 
         #[test]
-        fn there_are_no_fewer_edits_than_the_fewest(a in "[abc é]{0,8}", b in "[abc é]{0,8}") {
+        fn fewest_edits_is_a_lower_bound(a in "[abc é]{0,8}", b in "[abc é]{0,8}") {
             prop_assert!(fewest_edits(&a, &b) <= edits(&a, &b));
             prop_assert!(letters(&a).abs_diff(letters(&b)) <= edits(&a, &b));
         }
 
         #[test]
-        fn letters_of_a_normal_form_are_counted_without_it(text in "[a-zA-Z0-9 .&'`_-]{0,30}|\\PC{0,40}|[a-z. ]{150,250}") {
+        fn normal_letters_counts_letters_of_the_normal_form(text in "[a-zA-Z0-9 .&'`_-]{0,30}|\\PC{0,40}|[a-z. ]{150,250}") {
             if let Some(counted) = normal_letters(&text) {
                 prop_assert_eq!(counted, letters(&normalise(&text)));
             }

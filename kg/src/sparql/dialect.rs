@@ -70,10 +70,10 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
     for token in &mut tokens {
         match token.kind {
             TokenKind::Word if token.text.eq_ignore_ascii_case("or") => {
-                "||".clone_into(&mut token.text)
+                "||".clone_into(&mut token.text);
             }
             TokenKind::Word if token.text.eq_ignore_ascii_case("and") => {
-                "&&".clone_into(&mut token.text)
+                "&&".clone_into(&mut token.text);
             }
             TokenKind::Iri
                 if token
@@ -133,7 +133,7 @@ fn escape(local: &str) -> String {
                 .count()
                 .eq(&2) =>
             {
-                out.push_str("\\%")
+                out.push_str("\\%");
             }
             '.' | '(' | ')' | ',' | '&' | '\'' | '!' => {
                 out.push('\\');

@@ -47,7 +47,7 @@ pub(super) fn tokens(text: &str) -> Vec<QueryToken> {
             .is_some_and(|token| token.is("prefix"));
         let (kind, len) = token_at(rest, first, in_prefix);
         let (token, after) = rest.split_at(len);
-        // The line end after a comment is a token of its own.
+        // The line end after a comment is a separate token.
         let token = if first == '#' {
             String::new()
         } else {

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn years_before_christ_keep_their_order() {
+    fn bce_years_keep_their_order() {
         let order = [
             "-0500",
             "-44-03-15",
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_rejected() {
         for bad in [
             "",
             "-",

@@ -1,4 +1,4 @@
-//! Formats, and files that are faulty.
+//! Formats and invalid files.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ fn plain_text_formats_name_nodes_by_their_text() {
 }
 
 #[test]
-fn kqa_pros_graph_loads_by_its_name() {
+fn kqa_pro_is_recognised_by_file_name() {
     let kb = r#"{"concepts": {"Q5": {"name": "human", "instanceOf": []}},
         "entities": {"Q1": {"name": "Ada", "instanceOf": ["Q5"], "attributes": [], "relations": []}}}"#;
     let kg = load("kb.json", kb);
