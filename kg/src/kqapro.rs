@@ -81,23 +81,12 @@ pub fn number(value: f64) -> String {
 /// A quantity as a literal; a plain number if it has no unit (`1` means no unit).
 #[must_use]
 pub fn quantity(value: f64, unit: &str) -> Literal {
-    let text = number(value);
-    match unit
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .as_str()
-    {
-        "" | NO_UNIT => Literal::xsd(
-            text.clone(),
-            if text.contains('e') {
-                "double"
-            } else {
-                "decimal"
-            },
-        ),
+    let number = number(value);
+    match text(unit).as_str() {
+        "" | NO_UNIT if number.contains('e') => Literal::xsd(number, "double"),
+        "" | NO_UNIT => Literal::xsd(number, "decimal"),
         unit => Literal {
-            lexical: format!("{text} {unit}"),
+            lexical: format!("{number} {unit}"),
             datatype: Some(QUANTITY.to_owned()),
             lang: None,
         },

@@ -146,14 +146,7 @@ pub(crate) fn percent_encode(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             out.push(char::from(byte));
         } else {
-            out.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                out.push(
-                    char::from_digit(u32::from(digit), 16)
-                        .unwrap_or('0')
-                        .to_ascii_uppercase(),
-                );
-            }
+            out.push_str(&format!("%{byte:02X}"));
         }
     }
     out

@@ -57,7 +57,7 @@ pub struct Manifest {
     /// versions.
     #[serde(default)]
     pub labels: Vec<GraphSource>,
-    /// SHA-256 (hex) of the manifest without [`EDITABLE`] and this field; empty in folders of
+    /// SHA-256 (hex) of the manifest without `settings`, `deny` and this field; empty in folders of
     /// earlier versions.
     #[serde(default)]
     pub sha256: String,

@@ -3,6 +3,7 @@
 //! Graphs are immutable, so entries never become stale.
 
 use std::cell::RefCell;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
@@ -25,10 +26,10 @@ impl GraphIdentity {
 #[derive(Default)]
 struct MemoTables {
     of: u64,
-    names: FxHashMap<u32, Box<str>>,
-    labels: FxHashMap<u32, Option<Box<str>>>,
-    nodes: FxHashMap<Box<str>, Option<u32>>,
-    beginnings: FxHashMap<Box<str>, bool>,
+    names: FxHashMap<u32, String>,
+    labels: FxHashMap<u32, Option<String>>,
+    nodes: FxHashMap<String, Option<u32>>,
+    beginnings: FxHashMap<String, bool>,
 }
 
 thread_local! {
@@ -37,16 +38,14 @@ thread_local! {
 
 /// Returns the cached value, or computes and caches it. `make` may call this function: no table is
 /// borrowed meanwhile.
-fn remembered<K, Q, V: Clone>(
+fn remembered<Q, V: Clone>(
     graph: GraphIdentity,
-    table: fn(&mut MemoTables) -> &mut FxHashMap<K, V>,
+    table: fn(&mut MemoTables) -> &mut FxHashMap<Q::Owned, V>,
     key: &Q,
-    own: impl FnOnce(&Q) -> K,
     make: impl FnOnce() -> V,
 ) -> V
 where
-    K: std::hash::Hash + Eq + std::borrow::Borrow<Q>,
-    Q: std::hash::Hash + Eq + ?Sized,
+    Q: ToOwned<Owned: Hash + Eq> + Hash + Eq + ?Sized,
 {
     let found = TABLES.with_borrow_mut(|tables| {
         if tables.of != graph.0 {
@@ -65,7 +64,7 @@ where
                 if table.len() >= ENTRIES {
                     table.clear();
                 }
-                table.insert(own(key), made.clone());
+                table.insert(key.to_owned(), made.clone());
             }
         });
         made
@@ -74,14 +73,7 @@ where
 
 /// The cached name of a node.
 pub(super) fn name(graph: GraphIdentity, node: u32, make: impl FnOnce() -> String) -> String {
-    remembered(
-        graph,
-        |tables| &mut tables.names,
-        &node,
-        |&node| node,
-        || make().into_boxed_str(),
-    )
-    .into_string()
+    remembered(graph, |tables| &mut tables.names, &node, make)
 }
 
 /// The cached label of a node.
@@ -90,14 +82,7 @@ pub(super) fn label(
     node: u32,
     make: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
-    remembered(
-        graph,
-        |tables| &mut tables.labels,
-        &node,
-        |&node| node,
-        || make().map(String::into_boxed_str),
-    )
-    .map(str::into_string)
+    remembered(graph, |tables| &mut tables.labels, &node, make)
 }
 
 /// The cached node of a name.
@@ -106,24 +91,12 @@ pub(super) fn node(
     name: &str,
     make: impl FnOnce() -> Option<u32>,
 ) -> Option<u32> {
-    remembered(
-        graph,
-        |tables| &mut tables.nodes,
-        name,
-        |name| name.into(),
-        make,
-    )
+    remembered(graph, |tables| &mut tables.nodes, name, make)
 }
 
 /// The cached answer whether some literal starts with `text`.
 pub(super) fn begins(graph: GraphIdentity, text: &str, make: impl FnOnce() -> bool) -> bool {
-    remembered(
-        graph,
-        |tables| &mut tables.beginnings,
-        text,
-        |text| text.into(),
-        make,
-    )
+    remembered(graph, |tables| &mut tables.beginnings, text, make)
 }
 
 #[cfg(test)]

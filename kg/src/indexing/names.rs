@@ -12,7 +12,7 @@ use crate::term::{NodeId, RelId, Term};
 /// A node with at least this many triples is more than a link target, even without other facts.
 const KNOWN: usize = 3;
 
-/// The names of a node in normal form, with their [`variants`].
+/// The names of a node in normal form, with and without an article, and in the singular.
 pub fn normal_names(kg: &dyn Kg, node: NodeId) -> BTreeSet<String> {
     let names = names_of(kg, node).into_keys();
     names

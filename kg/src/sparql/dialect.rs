@@ -75,13 +75,7 @@ pub fn normalise(text: &str) -> Result<String, QueryError> {
             TokenKind::Word if token.text.eq_ignore_ascii_case("and") => {
                 "&&".clone_into(&mut token.text);
             }
-            TokenKind::Iri
-                if token
-                    .text
-                    .strip_prefix('<')
-                    .and_then(|t| t.strip_prefix(XSD))
-                    == Some("datetime>") =>
-            {
+            TokenKind::Iri if token.text == format!("<{XSD}datetime>") => {
                 token.text = format!("<{XSD}dateTime>");
             }
             TokenKind::Name => {
@@ -124,14 +118,13 @@ fn escape(local: &str) -> String {
                 out.push(c);
                 out.extend(chars.next());
             }
-            '%' if !chars
+            '%' if chars
                 .as_str()
-                .as_bytes()
-                .iter()
+                .bytes()
                 .take(2)
-                .filter(|b| b.is_ascii_hexdigit())
+                .filter(u8::is_ascii_hexdigit)
                 .count()
-                .eq(&2) =>
+                != 2 =>
             {
                 out.push_str("\\%");
             }

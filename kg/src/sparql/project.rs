@@ -68,10 +68,7 @@ fn project_one(
             let inner = &inner[..inner.iter().position(|t| t.is("as")).unwrap_or(inner.len())];
             let argument: String = inner.iter().map(|t| t.text.as_str()).collect();
             let text = format!("({}({argument}) AS {name}) ", token.text);
-            out.push(QueryToken {
-                kind: TokenKind::Other,
-                text,
-            });
+            out.push(QueryToken::other(text));
             i = alias.map_or(close, |v| v) + 1;
         } else if token.is("(") {
             let Some(close) = group_end(tokens, i, end) else {
@@ -146,10 +143,7 @@ pub(super) fn group(tokens: &mut Vec<QueryToken>) {
     if !variables.is_empty() {
         tokens.insert(
             close + 1,
-            QueryToken {
-                kind: TokenKind::Other,
-                text: format!(" GROUP BY {}", variables.join(" ")),
-            },
+            QueryToken::other(format!(" GROUP BY {}", variables.join(" "))),
         );
     }
 }
@@ -163,12 +157,7 @@ fn parenthesised(
         .iter()
         .filter(|t| t.kind != TokenKind::Space)
         .collect();
-    let wrap = |text: String| {
-        vec![QueryToken {
-            kind: TokenKind::Other,
-            text,
-        }]
-    };
+    let wrap = |text: String| vec![QueryToken::other(text)];
     let all: String = inner.iter().map(|t| t.text.as_str()).collect();
     if let [only] = solid[..]
         && only.kind == TokenKind::Variable

@@ -26,6 +26,14 @@ pub(super) struct QueryToken {
 }
 
 impl QueryToken {
+    /// A token whose text is already SPARQL 1.1.
+    pub(super) fn other(text: String) -> Self {
+        Self {
+            kind: TokenKind::Other,
+            text,
+        }
+    }
+
     pub(super) fn is(&self, text: &str) -> bool {
         matches!(self.kind, TokenKind::Word | TokenKind::Other)
             && self.text.eq_ignore_ascii_case(text)
@@ -67,6 +75,13 @@ fn token_at(rest: &str, first: char, in_prefix: bool) -> (TokenKind, usize) {
             .find(|&(_, c)| !keep(c))
             .map_or(rest.len() - from, |(at, _)| at)
     };
+    let local = |from: usize| {
+        if in_prefix {
+            0
+        } else {
+            local_len(&rest[from..])
+        }
+    };
     match first {
         c if c.is_whitespace() => (TokenKind::Space, while_chars(0, &char::is_whitespace)),
         '#' => (TokenKind::Space, while_chars(0, &|c| c != '\n')),
@@ -94,25 +109,13 @@ fn token_at(rest: &str, first: char, in_prefix: bool) -> (TokenKind, usize) {
             while_chars(1, &|c| c.is_ascii_alphanumeric() || c == '-'),
         ),
         '_' if rest.starts_with("_:") => (TokenKind::Other, while_chars(2, &is_name_char)),
-        ':' => (
-            TokenKind::Name,
-            1 + if in_prefix { 0 } else { local_len(&rest[1..]) },
-        ),
+        ':' => (TokenKind::Name, 1 + local(1)),
         c if c.is_alphabetic() || c == '_' => {
             let end = while_chars(0, &|c| is_name_char(c) || c == '.');
-            let word = rest[..end].trim_end_matches('.').len();
             if rest[end..].starts_with(':') {
-                (
-                    TokenKind::Name,
-                    end + 1
-                        + if in_prefix {
-                            0
-                        } else {
-                            local_len(&rest[end + 1..])
-                        },
-                )
+                (TokenKind::Name, end + 1 + local(end + 1))
             } else {
-                (TokenKind::Word, word)
+                (TokenKind::Word, rest[..end].trim_end_matches('.').len())
             }
         }
         c if c.is_ascii_digit() => (

@@ -185,7 +185,7 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_swept() {
             stop.store(
                 !at_sorting || progress == LoadProgress::Sort,
                 Ordering::Relaxed,
-            )
+            );
         };
         let result = GraphFolder::load_with(
             &out,

@@ -18,7 +18,7 @@ fn queries(value: &serde_json::Value, out: &mut Vec<String>) {
                     serde_json::Value::String(text)
                         if matches!(key.as_str(), "sparql" | "sparql_query") =>
                     {
-                        out.push(text.clone())
+                        out.push(text.clone());
                     }
                     value => queries(value, out),
                 }
