@@ -1,4 +1,4 @@
-//! The trait behind constrained decoding: which byte may come next.
+//! The trait behind constrained decoding: it says which byte may come next.
 //!
 //! The engine knows only this trait. The languages that implement it (calls, ODA's actions, Triad's
 //! triples and templates) live in `toolbox`.
@@ -7,7 +7,7 @@
 pub trait Acceptor {
     /// The position in the language after some prefix.
     type State: Clone;
-    /// The state of the empty prefix.
+    /// The state before the first byte.
     fn start(&self) -> Self::State;
     /// The state after one more byte, or `None` if the byte may not follow.
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State>;

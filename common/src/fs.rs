@@ -1,37 +1,49 @@
-//! Files and folders that appear whole or not at all: written under a temporary name next to their
-//! place, synced, then renamed. A command may write over nothing, an empty folder, or what an
-//! earlier run of the same command wrote.
+//! Files and folders that are replaced atomically: a reader sees the old version or the new one.
+//!
+//! Everything is written under a temporary name next to its target. Then every file is synced, the
+//! folder is synced, the result is renamed to the target, and the parent folder is synced. A
+//! command may replace nothing, an empty folder, or the output of an earlier run of the same
+//! command.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::{Builder, NamedTempFile, TempDir};
+use tempfile::{Builder, TempDir};
 
-/// A file or folder could not be written.
+/// The prefix of everything unfinished.
+const PARTIAL: &str = ".partial-";
+
+/// The lock file in the work folder of a [`StagedFolder`].
+const LOCK: &str = "lock";
+
+/// Buffer size of [`write_with`].
+const BUFFER: usize = 1 << 18;
+
+/// A file or folder could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
 pub struct FsError {
     /// The file or folder.
     pub path: PathBuf,
-    /// What the system reported.
+    /// The error of the operating system.
     pub source: io::Error,
 }
 
 impl FsError {
-    /// Adds the path to an error of the system; for `map_err`.
+    /// Adds the path to an I/O error; for `map_err`.
     pub fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self { path, source }
     }
 }
 
-/// Refuses a target that is not absent, not an empty folder and not a folder in which `ours`
-/// recognises the output of an earlier run. Call it before the work starts, so that no work is lost.
+/// Rejects a target that exists, is not an empty folder, and in which `ours` does not recognise the
+/// output of an earlier run. Call it before the work starts, so that no work is lost.
 ///
 /// # Errors
-/// [`io::ErrorKind::AlreadyExists`] with what to do about it, without the path;
-/// [`io::ErrorKind::InvalidInput`] for a path without a name.
+/// [`io::ErrorKind::AlreadyExists`] with advice, without the path; [`io::ErrorKind::InvalidInput`]
+/// for a path without a file name.
 pub fn check(target: &Path, ours: impl FnOnce(&Path) -> bool) -> io::Result<()> {
     if target.file_name().is_none() {
         return Err(io::Error::new(
@@ -41,7 +53,7 @@ pub fn check(target: &Path, ours: impl FnOnce(&Path) -> bool) -> io::Result<()> 
     }
     let replaceable = match fs::read_dir(target) {
         Ok(mut entries) => entries.next().is_none() || ours(target),
-        // A broken link does not exist, and yet it is in the way.
+        // A broken link does not "exist", but it blocks the name.
         Err(_) => target.symlink_metadata().is_err(),
     };
     if replaceable {
@@ -52,7 +64,7 @@ pub fn check(target: &Path, ours: impl FnOnce(&Path) -> bool) -> io::Result<()> 
     Err(io::Error::new(io::ErrorKind::AlreadyExists, message))
 }
 
-/// [`check`] for a command whose output is recognised by `files`: an earlier output has all of them.
+/// [`check`] for a command whose output always contains `files`.
 ///
 /// # Errors
 /// Those of [`check`], with the path.
@@ -60,17 +72,17 @@ pub fn check_target(target: &Path, files: &[&str]) -> Result<(), FsError> {
     check(target, |folder| has(folder, files)).map_err(FsError::at(target))
 }
 
-/// Whether a folder has all of these files.
+/// Whether a folder contains all of these files.
 #[must_use]
 pub fn has(folder: &Path, files: &[&str]) -> bool {
     files.iter().all(|file| folder.join(file).is_file())
 }
 
-/// Moves a finished folder to its place, which [`check`] allowed. What stood there goes to `aside`,
-/// a path on the same file system that the caller removes afterwards.
+/// Moves a finished folder to its target, which [`check`] allowed. An old folder at the target is
+/// moved to `aside`, a path on the same file system that the caller removes afterwards.
 ///
 /// # Errors
-/// Those of the disk; what stood at `target` is then back in its place.
+/// I/O errors; the old folder is then restored.
 pub fn put(fresh: &Path, target: &Path, aside: &Path) -> io::Result<()> {
     let replaces = target.exists();
     if replaces {
@@ -84,115 +96,157 @@ pub fn put(fresh: &Path, target: &Path, aside: &Path) -> io::Result<()> {
     })
 }
 
-/// A temporary file in `dir` with the mode of any new file. By default a temporary file is readable
-/// by its owner only and stays so when it is renamed: a service that runs as another user could not
-/// read what an administrator wrote.
+/// A folder being written. If it is dropped without [`StagedFolder::commit`], nothing is left.
 ///
-/// # Errors
-/// When nothing can be written in `dir`.
-pub fn temporary(dir: &Path) -> io::Result<NamedTempFile> {
-    let mut file = Builder::new();
-    file.prefix(".partial-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The umask is applied when the file is created, as for every file.
-        file.permissions(fs::Permissions::from_mode(0o666));
-    }
-    file.tempfile_in(dir)
-}
-
-/// A folder being written. If it is dropped without [`StagedFolder::commit`], it leaves nothing
-/// behind.
+/// The work folder is `.partial-NAME-RANDOM`. It contains a lock that ends with the process; the
+/// next run with the same target removes work folders whose lock nobody holds.
 pub struct StagedFolder {
-    temp: TempDir,
+    work: TempDir,
+    /// Held until the work folder is removed; `None` on a file system without locks.
+    _lock: Option<File>,
+    fresh: PathBuf,
     target: PathBuf,
 }
 
 impl StagedFolder {
-    /// Starts writing the folder `target`, in a temporary sibling of it.
+    /// Starts writing the folder `target`, in a work folder next to it.
     ///
     /// # Errors
-    /// When the parent folder cannot be created or written.
+    /// If the parent folder cannot be created or written.
     pub fn new(target: &Path) -> Result<Self, FsError> {
         Self::within(&parent_of(target), target)
     }
 
-    /// Starts writing the folder `target` inside `place`, a folder on the same file system that the
-    /// caller removes some day: that also removes what a killed process leaves behind.
+    /// Starts writing the folder `target`, in a work folder inside `place`, which must be on the
+    /// same file system.
     ///
     /// # Errors
-    /// When `place` cannot be created or written.
+    /// If `place` cannot be created or written.
     pub fn within(place: &Path, target: &Path) -> Result<Self, FsError> {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        let prefix = format!("{PARTIAL}{name}-");
         fs::create_dir_all(place).map_err(FsError::at(place))?;
-        let temp = Builder::new()
-            .prefix(".partial-")
+        sweep(place, &prefix);
+        let work = Builder::new()
+            .prefix(&prefix)
             .tempdir_in(place)
             .map_err(FsError::at(place))?;
+        // Without a lock the work folder is never swept; that costs space, not correctness.
+        let lock = lock(work.path()).ok();
+        let fresh = work.path().join("new");
+        fs::create_dir(&fresh).map_err(FsError::at(&fresh))?;
         Ok(Self {
-            temp,
+            work,
+            _lock: lock,
+            fresh,
             target: target.to_path_buf(),
         })
     }
 
-    /// Where to write.
+    /// The folder to fill.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.temp.path()
+        &self.fresh
     }
 
-    /// Writes one file and syncs it.
+    /// A folder for temporary files, removed with the work folder.
+    #[must_use]
+    pub fn scratch(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// Writes one file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// If it cannot be written.
     pub fn file(&self, name: &str, bytes: &[u8]) -> Result<(), FsError> {
-        let path = self.temp.path().join(name);
-        let write = || {
-            let mut file = File::create(&path)?;
-            file.write_all(bytes)?;
-            file.sync_all()
-        };
-        write().map_err(FsError::at(&path))
+        let path = self.fresh.join(name);
+        fs::write(&path, bytes).map_err(FsError::at(&path))
     }
 
-    /// Moves the folder to its place and replaces what stands there. A command that was given the
-    /// name of a folder asks [`check_target`] first.
+    /// Syncs every file and moves the folder to its target, replacing what is there. A command that
+    /// was given the name of the folder calls [`check_target`] first.
     ///
     /// # Errors
-    /// When the target cannot be replaced; it is then as it was.
+    /// If a file cannot be synced or the target cannot be replaced; the target is then unchanged.
     pub fn commit(self) -> Result<(), FsError> {
-        sync_dir(self.temp.path());
-        let parent = parent_of(&self.target);
-        let old = Builder::new()
-            .prefix(".replaced-")
-            .tempdir_in(&parent)
-            .map_err(FsError::at(&parent))?;
-        put(self.temp.path(), &self.target, &old.path().join("old"))
+        sync_tree(&self.fresh)?;
+        put(&self.fresh, &self.target, &self.work.path().join("old"))
             .map_err(FsError::at(&self.target))?;
-        let _ = self.temp.keep();
-        sync_dir(&parent);
+        sync_dir(&parent_of(&self.target));
         Ok(())
+    }
+}
+
+/// Creates the lock of a work folder. It gets its name after it is locked, so that no other process
+/// ever sees it unlocked.
+fn lock(work: &Path) -> io::Result<File> {
+    let unnamed = work.join("lock.new");
+    let file = File::create_new(&unnamed)?;
+    file.lock()?;
+    fs::rename(&unnamed, work.join(LOCK))?;
+    Ok(file)
+}
+
+/// Removes the work folders of killed processes: those whose lock nobody holds.
+fn sweep(place: &Path, prefix: &str) {
+    for entry in fs::read_dir(place).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(prefix)
+            && File::open(entry.path().join(LOCK)).is_ok_and(|lock| lock.try_lock().is_ok())
+        {
+            // Best effort: a leftover costs space only.
+            let _ = fs::remove_dir_all(entry.path());
+        }
     }
 }
 
 /// Writes one file so that a reader sees the old bytes or the new ones, never a part.
 ///
 /// # Errors
-/// When the folder is missing or cannot be written.
+/// If the folder is missing or cannot be written.
 pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
-    let parent = parent_of(path);
-    let write = || {
-        let mut temp = temporary(&parent)?;
-        temp.write_all(bytes)?;
-        temp.as_file().sync_all()?;
-        temp.persist(path).map_err(|error| error.error)
-    };
-    write().map_err(FsError::at(path))?;
-    sync_dir(&parent);
-    Ok(())
+    write_with(path, |out| out.write_all(bytes))
 }
 
-/// The folder in which `path` lies; the current one for a bare name.
+/// [`write_file`] for content that `write` streams; returns the result of `write`.
+///
+/// # Errors
+/// If the folder is missing or cannot be written, and those of `write`.
+pub fn write_with<T>(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<T>,
+) -> Result<T, FsError> {
+    let parent = parent_of(path);
+    let staged = || {
+        let temp = temporary().tempfile_in(&parent)?;
+        let mut out = BufWriter::with_capacity(BUFFER, temp.as_file());
+        let result = write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        temp.as_file().sync_all()?;
+        temp.persist(path).map_err(|error| error.error)?;
+        Ok(result)
+    };
+    let result = staged().map_err(FsError::at(path))?;
+    sync_dir(&parent);
+    Ok(result)
+}
+
+/// A builder of temporary files with the mode of any new file. The default mode allows only the
+/// owner to read the file, also after the rename; a service of another user could not read it.
+fn temporary<'a>() -> Builder<'a, 'static> {
+    let mut builder = Builder::new();
+    builder.prefix(PARTIAL);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // The umask applies when the file is created.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+/// The folder of `path`; the current folder for a bare name.
 #[must_use]
 pub fn parent_of(path: &Path) -> PathBuf {
     match path.parent() {
@@ -201,8 +255,26 @@ pub fn parent_of(path: &Path) -> PathBuf {
     }
 }
 
-/// Syncs the entries of a folder. Best effort: some file systems refuse, and the rename is then as
-/// durable as they make it.
+/// Syncs all files and folders below `folder`, and the folder.
+fn sync_tree(folder: &Path) -> Result<(), FsError> {
+    for entry in fs::read_dir(folder).map_err(FsError::at(folder))? {
+        let entry = entry.map_err(FsError::at(folder))?;
+        let (path, kind) = (entry.path(), entry.file_type());
+        let kind = kind.map_err(FsError::at(&path))?;
+        if kind.is_dir() {
+            sync_tree(&path)?;
+        } else if kind.is_file() {
+            File::open(&path)
+                .and_then(|file| file.sync_all())
+                .map_err(FsError::at(&path))?;
+        }
+    }
+    sync_dir(folder);
+    Ok(())
+}
+
+/// Syncs the entries of a folder. Best effort: some file systems refuse, and then the rename is
+/// only as durable as they make it.
 pub fn sync_dir(path: &Path) {
     if let Ok(dir) = File::open(path) {
         let _ = dir.sync_all();
@@ -215,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_an_earlier_run_wrote_is_replaced() {
+    fn only_output_of_an_earlier_run_is_replaced() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("out");
         let ours = |folder: &Path| has(folder, &["a", "b"]);
@@ -240,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dropped_folder_leaves_nothing_and_a_committed_one_replaces() {
+    fn dropping_leaves_nothing_and_committing_replaces() {
         let dir = tempfile::tempdir().unwrap();
         let target = dir.path().join("out");
         let staged = StagedFolder::new(&target).unwrap();
@@ -253,6 +325,43 @@ mod tests {
             staged.commit().unwrap();
         }
         assert!(!target.join("1").exists() && target.join("2").exists());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn unlocked_work_folders_are_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let work = |name: &str| dir.path().join(name);
+        for name in [
+            ".partial-out-killed",
+            ".partial-out-alive",
+            ".partial-other-killed",
+        ] {
+            fs::create_dir(work(name)).unwrap();
+            fs::write(work(name).join(LOCK), "").unwrap();
+        }
+        let held = File::open(work(".partial-out-alive").join(LOCK)).unwrap();
+        held.lock().unwrap();
+        StagedFolder::new(&work("out")).unwrap().commit().unwrap();
+        let mut left: Vec<_> = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort_unstable();
+        assert_eq!(left, [".partial-other-killed", ".partial-out-alive", "out"]);
+    }
+
+    #[test]
+    fn a_failed_write_keeps_the_old_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        write_file(&path, b"old").unwrap();
+        let failed = write_with(&path, |out| {
+            out.write_all(b"half")?;
+            Err::<(), _>(io::Error::other("no more"))
+        });
+        assert!(failed.unwrap_err().to_string().ends_with("file: no more"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 }

@@ -1,5 +1,5 @@
-//! An append-only file of what long work has done so far, so that a killed run goes on where it was: one record a piece of work, in whatever
-//! order the pieces get done, each written at once and checked when read.
+//! An append-only journal of completed work, so that a killed run can resume: one record per piece
+//! of work, in any order. Each record is written at once and carries a checksum.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -8,27 +8,26 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::Crc;
 
-/// First line of every journal, before the fingerprint; a change of the layout changes the number.
+use crate::fs::FsError;
+
+/// The start of every journal, followed by the fingerprint. A change of the layout changes the
+/// number.
 const MAGIC: &str = "kgagent journal 1 ";
 
-/// Bytes before a payload: its piece (8), its length (4) and its checksum (4).
+/// Bytes before a payload: piece (8), length (4) and checksum (4).
 const HEAD: usize = 16;
 
-/// Longest fingerprint line that is read: a file that is no journal is noticed before it fills the memory.
+/// Upper bound for the fingerprint line, so that a file that is not a journal does not fill the
+/// memory.
 const LINE_BYTES: u64 = 4096;
 
 /// Why a journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// It cannot be read or written.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The journal.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// Another run holds it.
+    /// I/O error.
+    #[error(transparent)]
+    Io(#[from] FsError),
+    /// Another run has locked it.
     #[error("{}: another run is writing here; wait for it, or name another output", path.display())]
     Busy {
         /// The journal.
@@ -39,21 +38,22 @@ pub enum JournalError {
     Damaged {
         /// The journal.
         path: PathBuf,
-        /// The piece of work.
+        /// The number of the piece of work.
         piece: u64,
     },
 }
 
-/// Where the record of one piece of work lies.
+/// The position of the record of one piece of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// The piece of work.
+pub struct JournalEntry {
+    /// The number of the piece of work.
     pub piece: u64,
     at: u64,
     length: u32,
 }
 
-/// A journal, open for appending and reading by any number of threads and locked against other processes.
+/// A journal, open for appending and reading by any number of threads, and locked against other
+/// processes.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -67,16 +67,14 @@ struct Inner {
 }
 
 impl Journal {
-    /// Opens the journal of the work that `fingerprint` names (one line) and gives the records that are there. A journal of other work is
-    /// begun anew; a record that was cut off or damaged ends what is there.
+    /// Opens the journal of the work with this `fingerprint` (one line) and returns the records in
+    /// it. A journal of different work is emptied; the first truncated or damaged record ends the
+    /// journal.
     ///
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Busy`].
-    pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<Entry>), JournalError> {
-        let io = |source| JournalError::Io {
-            path: path.to_owned(),
-            source,
-        };
+    pub fn open(path: &Path, fingerprint: &str) -> Result<(Self, Vec<JournalEntry>), JournalError> {
+        let io = |error| FsError::at(path)(error);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -91,7 +89,7 @@ impl Journal {
                     path: path.to_owned(),
                 });
             }
-            Err(std::fs::TryLockError::Error(source)) => return Err(io(source)),
+            Err(std::fs::TryLockError::Error(source)) => return Err(io(source).into()),
         }
         let head = format!("{MAGIC}{fingerprint}\n");
         let (entries, end) = if starts_with(&mut file, &head).map_err(io)? {
@@ -116,15 +114,13 @@ impl Journal {
         ))
     }
 
-    /// Writes the record of a piece of work; when this returns, a killed process does not lose it.
+    /// Appends the record of a piece of work. When this returns, killing the process does not lose
+    /// it.
     ///
     /// # Errors
     /// [`JournalError::Io`].
-    pub fn append(&self, piece: u64, payload: &[u8]) -> Result<Entry, JournalError> {
-        let io = |source| JournalError::Io {
-            path: self.path.clone(),
-            source,
-        };
+    pub fn append(&self, piece: u64, payload: &[u8]) -> Result<JournalEntry, JournalError> {
+        let io = |error| FsError::at(&self.path)(error);
         let length = u32::try_from(payload.len())
             .map_err(|_| io(std::io::Error::other("a record of more than 4 GiB")))?;
         let mut record = Vec::with_capacity(HEAD + payload.len());
@@ -141,18 +137,15 @@ impl Journal {
             .and_then(|_| inner.file.write_all(&record))
             .map_err(io)?;
         inner.end += record.len() as u64;
-        Ok(Entry { piece, at, length })
+        Ok(JournalEntry { piece, at, length })
     }
 
     /// Reads a record.
     ///
     /// # Errors
     /// [`JournalError::Io`], [`JournalError::Damaged`].
-    pub fn read(&self, entry: &Entry) -> Result<Vec<u8>, JournalError> {
-        let io = |source| JournalError::Io {
-            path: self.path.clone(),
-            source,
-        };
+    pub fn read(&self, entry: &JournalEntry) -> Result<Vec<u8>, JournalError> {
+        let io = |error| FsError::at(&self.path)(error);
         let mut bytes = vec![0; HEAD + entry.length as usize];
         let mut inner = self.lock();
         inner
@@ -173,7 +166,7 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A writer that panicked left at worst a record that the next reader drops.
+        // A writer that panicked leaves at worst a partial record, which the next reader drops.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,8 +185,8 @@ fn starts_with(file: &mut File, head: &str) -> std::io::Result<bool> {
     Ok(found == head.as_bytes())
 }
 
-/// The whole records behind the head, and where they end.
-fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<Entry>, u64)> {
+/// The intact records after the first line, and the end of the last one.
+fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<JournalEntry>, u64)> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(begin))?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
@@ -217,7 +210,7 @@ fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<Entry>, u64)> {
         if checksum(piece, &payload) != u32::from_le_bytes([s0, s1, s2, s3]) {
             break;
         }
-        entries.push(Entry { piece, at, length });
+        entries.push(JournalEntry { piece, at, length });
         end = at + u64::from(length);
     }
     Ok((entries, end))
@@ -228,12 +221,12 @@ fn scan(file: &mut File, begin: u64) -> std::io::Result<(Vec<Entry>, u64)> {
 mod tests {
     use super::*;
 
-    fn pieces(entries: &[Entry]) -> Vec<u64> {
+    fn pieces(entries: &[JournalEntry]) -> Vec<u64> {
         entries.iter().map(|entry| entry.piece).collect()
     }
 
     #[test]
-    fn what_was_written_is_there_and_a_cut_record_is_not() {
+    fn complete_records_survive_and_truncated_ones_are_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (journal, entries) = Journal::open(&path, "work a").unwrap();
@@ -252,7 +245,8 @@ mod tests {
         drop(journal);
 
         let whole = std::fs::read(&path).unwrap();
-        // Wherever a kill cuts the file, the records before the cut are there and the next ones can be appended.
+        // Wherever a kill cuts the file, the records before the cut survive and more can be
+        // appended.
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).unwrap();
             let (journal, entries) = Journal::open(&path, "work a").unwrap();
@@ -265,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_ends_what_is_there_and_other_work_begins_anew() {
+    fn damage_truncates_the_journal_and_different_work_empties_it() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("journal");
         let (journal, _) = Journal::open(&path, "a").unwrap();
@@ -284,7 +278,7 @@ mod tests {
         assert!(Journal::open(&path, "b").unwrap().1.is_empty());
         assert!(
             Journal::open(&path, "a").unwrap().1.is_empty(),
-            "what belonged to other work is gone"
+            "records of different work are removed"
         );
     }
 }

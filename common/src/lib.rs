@@ -1,10 +1,10 @@
-//! What every other crate needs, and nothing that knows a graph or a model.
+//! Code that every other crate needs. Nothing here knows a graph or a model.
 //!
-//! * [`transcript`]: turns and parts, and whose words each part is.
+//! * [`transcript`]: turns made of parts, and the origin of each part.
 //! * [`acceptor`]: a language of byte strings, accepted byte by byte.
-//! * [`fs`]: files and folders that appear whole or not at all.
+//! * [`fs`]: files and folders that are replaced atomically.
 //! * [`journal`]: an append-only record of completed work.
-//! * [`rng`]: random numbers that stay the same on every machine and in every version.
+//! * [`rng`]: random numbers that are the same on every machine and in every version.
 
 pub mod acceptor;
 pub mod fs;

@@ -1,5 +1,5 @@
-//! A small random number generator (SplitMix64) of our own: shuffles, samples and fresh weights
-//! must stay the same when a library changes its algorithm.
+//! A small random number generator (SplitMix64). It is ours because shuffles, samples and fresh
+//! weights must not change when a library changes its algorithm.
 
 /// A SplitMix64 generator. The seed determines the whole sequence.
 #[derive(Clone, Debug)]
@@ -43,11 +43,11 @@ impl Rng {
 
     /// A number below `n`; 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
-        // The high half of the product is even enough for samples of this size.
+        // The high half of the product is uniform enough for samples of this size.
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
-    /// True with probability `share`.
+    /// True with this probability.
     pub fn chance(&mut self, share: f64) -> bool {
         self.uniform_f64() < share
     }
@@ -71,7 +71,7 @@ mod tests {
 
     /// The published first outputs of SplitMix64 for seed 1234567.
     #[test]
-    fn the_sequence_is_the_published_one() {
+    fn the_sequence_matches_the_published_one() {
         let mut rng = Rng::new(1_234_567);
         let first = [rng.next(), rng.next(), rng.next()];
         assert_eq!(

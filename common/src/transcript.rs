@@ -1,12 +1,13 @@
-//! Transcripts: everything a model sees or writes, as turns made of parts, rendered by `toolbox::prompt`.
+//! Transcripts: everything that a model reads or writes, as turns made of parts. `toolbox::prompt`
+//! renders them.
 
 use serde::{Deserialize, Serialize};
 
-/// Whose words a part is. Text that is not [`Trust::Ours`] is tokenised with special tokens off.
+/// The origin of a part. Text that is not [`Trust::Ours`] is tokenised without control tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// Fixed text of this program, or a call printed by it.
+    /// Fixed text of this program, or a call that it printed.
     Ours,
     /// Typed by a user.
     User,
@@ -14,12 +15,12 @@ pub enum Trust {
     Kg,
 }
 
-/// A run of text of one origin.
+/// A run of text from one origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The text.
     pub text: String,
-    /// Whose words they are.
+    /// Its origin.
     pub trust: Trust,
 }
 
@@ -32,7 +33,7 @@ impl Part {
             trust: Trust::Ours,
         }
     }
-    /// Text a user typed.
+    /// Text typed by a user.
     #[must_use]
     pub fn user(text: impl Into<String>) -> Self {
         Self {
@@ -50,24 +51,24 @@ impl Part {
     }
 }
 
-/// Who speaks in a turn.
+/// The speaker of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Names the agent and what it can do.
+    /// Introduces the agent and its tools.
     System,
-    /// The question and what was linked to it.
+    /// The question and its linked entities.
     User,
-    /// The model: the only turns that are ever trained on.
+    /// The model. Only these turns are trained on.
     Assistant,
-    /// What a tool answered.
+    /// The result of a tool.
     Tool,
 }
 
 /// One turn of a transcript.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Who speaks.
+    /// The speaker.
     pub role: Role,
     /// The text, in order.
     pub parts: Vec<Part>,
@@ -76,7 +77,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// A turn that is shown and not trained on.
+    /// A turn that is in the context but not trained on.
     #[must_use]
     pub fn shown(role: Role, parts: Vec<Part>) -> Self {
         Self {
@@ -85,7 +86,7 @@ impl Turn {
             trained: false,
         }
     }
-    /// A trained assistant turn: one call.
+    /// A trained assistant turn that contains one call.
     #[must_use]
     pub fn call(text: impl Into<String>) -> Self {
         Self {

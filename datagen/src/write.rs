@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use common::journal::{Entry, Journal};
+use common::journal::{Journal, JournalEntry};
 use kg::Kg;
 use serde_json::{Map, json};
 use sha2::{Digest, Sha256};
@@ -123,14 +123,14 @@ pub fn write_dataset(
 /// Works on what the journal does not hold; the records of all questions in order, and where their examples lie.
 fn work(
     journal: &Journal,
-    found: &[Entry],
+    found: &[JournalEntry],
     chosen: &[&GoldQuestion],
     kg: &dyn Kg,
     options: &GenerateOptions,
     progress: &(dyn Fn(usize, usize) + Sync),
     stop: &AtomicBool,
-) -> Result<Vec<(Entry, Record)>, Error> {
-    let mut done: Vec<Option<(Entry, Record)>> = vec![None; chosen.len()];
+) -> Result<Vec<(JournalEntry, Record)>, Error> {
+    let mut done: Vec<Option<(JournalEntry, Record)>> = vec![None; chosen.len()];
     for entry in found {
         let payload = journal.read(entry)?;
         let head = payload

@@ -1,8 +1,11 @@
-//! The term dictionary of a graph: every term once, sorted, so that an id is a rank and sets of ids compare like sets of terms.
+//! The term dictionary of a graph: every term once, sorted. The id of a term is its rank, so sets
+//! of ids compare like sets of terms.
 //!
-//! A term is kept as one *key* string: a tag byte that puts IRIs before blank nodes before literals, then the text. Keys stand in blocks of
-//! [`BLOCK`]: the first one whole, each other one as the number of bytes it shares with the one before and its own rest (front coding).
-//! The bytes may come from a file that anybody could have changed: whatever they are, reading ends and stays inside them.
+//! A term is stored as one *key*: a tag byte that sorts IRIs before blank nodes before literals,
+//! then the text. Keys are stored in blocks of [`BLOCK`]. The first key of a block is complete;
+//! every other key is the length of the prefix that it shares with its predecessor, and the rest
+//! (front coding). The bytes may come from a modified file: decoding always terminates and stays in
+//! bounds.
 
 use crate::term::{Literal, Term};
 
@@ -12,16 +15,18 @@ pub(crate) const IRI: char = '1';
 pub(crate) const BLANK: char = '2';
 /// First byte of the key of a literal.
 pub(crate) const LITERAL: char = '3';
-/// Separates lexical form, datatype and language; neither of the last two can hold it, so splitting from the right is exact.
+/// Separates lexical form, datatype and language. Datatypes and languages cannot contain it, so
+/// splitting from the right is exact.
 const SEPARATOR: char = '\0';
 
-/// Keys of one block: a look-up decodes half of them on average, and each block costs eight bytes and one whole key.
+/// Keys per block. A lookup decodes half a block on average; each block costs eight bytes and one
+/// complete key.
 const BLOCK: u32 = 16;
 
-/// Bytes that most keys have room in.
+/// Capacity that is enough for most keys.
 const KEY: usize = 96;
 
-/// Writes the key of a literal over `out`.
+/// Replaces `out` by the key of a literal.
 pub(crate) fn literal_key(out: &mut String, lexical: &str, datatype: &str, lang: &str) {
     out.clear();
     out.push(LITERAL);
@@ -32,7 +37,7 @@ pub(crate) fn literal_key(out: &mut String, lexical: &str, datatype: &str, lang:
     out.push_str(lang);
 }
 
-/// What the keys of all literals begin with whose text begins so.
+/// The common prefix of the keys of all literals whose text starts with `text`.
 pub(crate) fn literal_prefix(text: &str) -> String {
     let mut prefix = String::with_capacity(text.len() + 1);
     prefix.push(LITERAL);
@@ -40,14 +45,14 @@ pub(crate) fn literal_prefix(text: &str) -> String {
     prefix
 }
 
-/// Writes the key of an IRI or blank node over `out`.
+/// Replaces `out` by the key of an IRI or blank node.
 pub(crate) fn node_key(out: &mut String, tag: char, text: &str) {
     out.clear();
     out.push(tag);
     out.push_str(text);
 }
 
-/// Writes the key of a term over `out`.
+/// Replaces `out` by the key of a term.
 pub(crate) fn term_key(out: &mut String, term: &Term) {
     match term {
         Term::Iri(iri) => node_key(out, IRI, iri),
@@ -61,18 +66,18 @@ pub(crate) fn term_key(out: &mut String, term: &Term) {
     }
 }
 
-/// A key seen as the parts of a term, without copying.
+/// The parts of a term, borrowed from its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Parts<'a> {
+pub(crate) enum TermParts<'a> {
     /// The text of an IRI.
     Iri(&'a str),
     /// The label of a blank node.
     Blank(&'a str),
-    /// Lexical form, datatype (empty: none) and language (empty: none).
+    /// Lexical form, datatype and language; the last two may be empty.
     Literal(&'a str, &'a str, &'a str),
 }
 
-impl<'a> Parts<'a> {
+impl<'a> TermParts<'a> {
     pub(crate) fn of(key: &'a str) -> Self {
         let (tag, text) = key.split_at(key.chars().next().map_or(0, char::len_utf8));
         match tag.chars().next() {
@@ -101,21 +106,21 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// The key of one term, decoded.
+/// A decoded key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Key(String);
+pub(crate) struct TermKey(String);
 
-impl Key {
+impl TermKey {
     /// The term in parts.
-    pub(crate) fn parts(&self) -> Parts<'_> {
-        Parts::of(&self.0)
+    pub(crate) fn parts(&self) -> TermParts<'_> {
+        TermParts::of(&self.0)
     }
 
-    /// The text of an IRI; `None` for every other term.
+    /// The text of an IRI; `None` for any other term.
     pub(crate) fn iri(&self) -> Option<&str> {
         match self.parts() {
-            Parts::Iri(iri) => Some(iri),
-            Parts::Blank(_) | Parts::Literal(..) => None,
+            TermParts::Iri(iri) => Some(iri),
+            TermParts::Blank(_) | TermParts::Literal(..) => None,
         }
     }
 }
@@ -145,12 +150,12 @@ impl<'a> Dictionary<'a> {
         self.len as usize
     }
 
-    /// Every id that is an IRI or blank node: they come before all literals.
+    /// The ids of all IRIs and blank nodes. They are smaller than those of literals.
     pub(crate) fn resources(self) -> std::ops::Range<u32> {
         0..self.resources
     }
 
-    /// The bytes of a block and whatever follows it.
+    /// The bytes from the start of a block.
     fn block(self, index: u32) -> &'a [u8] {
         let start = self
             .blocks
@@ -166,21 +171,23 @@ impl<'a> Dictionary<'a> {
             .unwrap_or(&[])
     }
 
-    /// The key of a term; empty for an id that is none.
-    pub(crate) fn key(self, id: u32) -> Key {
-        let mut keys = Keys::at(self, id / BLOCK);
+    /// The key of a term; empty for an unknown id.
+    pub(crate) fn key(self, id: u32) -> TermKey {
+        let mut keys = TermKeys::at(self, id / BLOCK);
         for _ in 0..id % BLOCK {
             keys.next();
         }
         if keys.next().is_none() {
-            return Key::default();
+            return TermKey::default();
         }
         let key = std::mem::take(&mut keys.key);
-        Key(String::from_utf8(key)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        TermKey(
+            String::from_utf8(key)
+                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        )
     }
 
-    /// The first block whose first key is greater.
+    /// The first block whose first key is greater than `key`.
     fn block_behind(self, key: &[u8]) -> u32 {
         let (mut low, mut high) = (0, self.len.div_ceil(BLOCK));
         while low < high {
@@ -194,7 +201,7 @@ impl<'a> Dictionary<'a> {
         low
     }
 
-    /// Whether some key begins so.
+    /// Whether some key starts with `prefix`.
     pub(crate) fn has_prefix(self, prefix: &str) -> bool {
         let prefix = prefix.as_bytes();
         let behind = self.block_behind(prefix);
@@ -204,7 +211,7 @@ impl<'a> Dictionary<'a> {
         let Some(block) = behind.checked_sub(1) else {
             return false;
         };
-        let mut keys = Keys::at(self, block);
+        let mut keys = TermKeys::at(self, block);
         for _ in 0..BLOCK {
             let Some((_, found)) = keys.next() else {
                 return false;
@@ -216,13 +223,13 @@ impl<'a> Dictionary<'a> {
         false
     }
 
-    /// The id of a key. Nothing is decoded: of each key of the block only what it does not share with the one before is looked at, and only
-    /// where the one before agreed with `key` as far as both share.
+    /// The id of a key. Keys are not decoded: within the block only the unshared part of a key is
+    /// compared, and only if its predecessor matched `key` up to there.
     pub(crate) fn find(self, key: &str) -> Option<u32> {
         let key = key.as_bytes();
         let block = self.block_behind(key).checked_sub(1)?;
         let (mut rest, first) = (self.block(block), block.checked_mul(BLOCK)?);
-        // How many bytes the last key and `key` begin with in common.
+        // Length of the prefix that the last key and `key` have in common.
         let mut common = 0;
         for id in (first..self.len).take(BLOCK as usize) {
             let shared = if id == first { 0 } else { varint(&mut rest)? };
@@ -230,9 +237,10 @@ impl<'a> Dictionary<'a> {
             let (own, behind) = rest.split_at_checked(own)?;
             rest = behind;
             match shared.cmp(&common) {
-                // It differs from the last key, which was less, before that differs from `key`: it is greater.
+                // It is greater than its predecessor at a position where the predecessor equals
+                // `key`.
                 std::cmp::Ordering::Less => return None,
-                // It differs from `key` where the last one did.
+                // It differs from `key` at the same position as its predecessor.
                 std::cmp::Ordering::Greater => continue,
                 std::cmp::Ordering::Equal => {}
             }
@@ -256,21 +264,21 @@ impl<'a> Dictionary<'a> {
     }
 
     /// All keys in order.
-    pub(crate) fn keys(self) -> Keys<'a> {
-        Keys::at(self, 0)
+    pub(crate) fn keys(self) -> TermKeys<'a> {
+        TermKeys::at(self, 0)
     }
 }
 
-/// Walks a dictionary, decoding each key once.
+/// Iterates over a dictionary and decodes each key once.
 #[derive(Debug)]
-pub(crate) struct Keys<'a> {
+pub(crate) struct TermKeys<'a> {
     dictionary: Dictionary<'a>,
     next: u32,
     rest: &'a [u8],
     key: Vec<u8>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> TermKeys<'a> {
     fn at(dictionary: Dictionary<'a>, block: u32) -> Self {
         Self {
             dictionary,
@@ -280,7 +288,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The next id and its key; `None` at the end, and where the bytes are no keys.
+    /// The next id and its key; `None` at the end, and if the bytes are not valid.
     pub(crate) fn next(&mut self) -> Option<(u32, &[u8])> {
         let id = self.next;
         if id >= self.dictionary.len {
@@ -305,17 +313,18 @@ impl<'a> Keys<'a> {
     }
 }
 
-/// Codes sorted keys, one after the other.
+/// Encodes sorted keys one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Coder {
+pub(crate) struct DictionaryEncoder {
     len: u32,
     resources: u32,
     last: Vec<u8>,
     at: u64,
 }
 
-impl Coder {
-    /// Appends the code of the next key to `text`, and to `blocks` where it begins a block. Gives its id.
+impl DictionaryEncoder {
+    /// Appends the encoded next key to `text`, and to `blocks` if it starts a block. Returns its
+    /// id.
     pub(crate) fn push(&mut self, key: &[u8], text: &mut Vec<u8>, blocks: &mut Vec<u64>) -> u32 {
         let begun = text.len();
         let own = if self.len.is_multiple_of(BLOCK) {
@@ -342,13 +351,13 @@ impl Coder {
         self.len - 1
     }
 
-    /// Number of keys, and how many of them are no literals.
+    /// Number of keys, and how many of them are not literals.
     pub(crate) fn counts(&self) -> (u32, u32) {
         (self.len, self.resources)
     }
 }
 
-/// Reads a number of seven bits a byte, lowest first.
+/// Reads a number with seven bits per byte, lowest first.
 pub(crate) fn varint(bytes: &mut &[u8]) -> Option<usize> {
     let mut value = 0_u64;
     for shift in (0..63).step_by(7) {
@@ -362,7 +371,7 @@ pub(crate) fn varint(bytes: &mut &[u8]) -> Option<usize> {
     None
 }
 
-/// Writes a number as [`varint`] reads it.
+/// Writes a number in the format of [`varint`].
 pub(crate) fn push_varint(out: &mut Vec<u8>, mut value: usize) {
     while value >= 0x80 {
         out.push((value & 0x7f) as u8 | 0x80);

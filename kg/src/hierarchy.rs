@@ -1,12 +1,13 @@
-//! Wider and narrower classes, where a graph's owner wants instances of subclasses to count ([`super::Settings::subclasses`]).
+//! Superclasses and subclasses, for graphs whose owner wants instances of subclasses to count
+//! ([`crate::Settings::subclasses`]).
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Kg;
+use crate::graph::Kg;
 use crate::term::{NodeId, RelId};
 
-/// The given classes and all wider ones, sorted. Circles in the hierarchy are walked once.
+/// The given classes and all their superclasses, sorted. The hierarchy may contain cycles.
 pub(crate) fn wider<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
     closure(
         classes,
@@ -15,7 +16,7 @@ pub(crate) fn wider<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
     )
 }
 
-/// The given classes and all narrower ones, sorted.
+/// The given classes and all their subclasses, sorted.
 pub(crate) fn narrower<K: Kg + ?Sized>(kg: &K, classes: &[NodeId]) -> Vec<NodeId> {
     closure(
         classes,
@@ -35,7 +36,8 @@ fn closure<K: Kg + ?Sized>(
     while let Some(class) = queue.pop_front() {
         for &relation in &schema.superclass_relations {
             for other in next(class, relation) {
-                // Where one relation says both what a thing is and what a class is a kind of, only classes are classes.
+                // If one relation means both "instance of" and "subclass of", follow it to classes
+                // only.
                 let is_class = !schema.type_relations.contains(&relation)
                     || kg.direct_classes().binary_search(&other).is_ok();
                 if is_class && found.insert(other) {
@@ -47,7 +49,8 @@ fn closure<K: Kg + ?Sized>(
     found.into_iter().collect()
 }
 
-/// The triples that make `member` an instance of `class` through its own class and wider ones; the shortest way, none where there is none.
+/// The triples that prove `member` to be an instance of `class`: one type triple, then superclass
+/// triples, in reverse order. The chain is the shortest; it is empty if there is no proof.
 pub fn proof(kg: &dyn Kg, member: NodeId, class: NodeId) -> Vec<(NodeId, RelId, NodeId)> {
     let schema = kg.schema();
     let mut by: BTreeMap<NodeId, (NodeId, RelId, NodeId)> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! KQA Pro's `kb.json` as triples (spec A.2.5): concepts and entities with attributes, relations and their qualifiers.
+//! KQA Pro's `kb.json` as triples (rules A.2.5): concepts and entities with attributes, relations
+//! and their qualifiers.
 //!
 //! | in kb.json | triples |
 //! |---|---|
@@ -27,22 +28,23 @@ pub const STATEMENT_VALUE: &str = "http://www.wikidata.org/prop/statement/";
 pub const QUALIFIER: &str = "http://www.wikidata.org/prop/qualifier/";
 /// From an entity or concept to each of its concepts.
 pub const INSTANCE_OF: &str = "http://www.wikidata.org/prop/direct/instance_of";
-/// The unit of quantities that have none.
+/// The unit of quantities without a unit.
 const NO_UNIT: &str = "1";
 
-/// What is wrong with a `kb.json`, and where.
+/// An error in a `kb.json`, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct KbError {
     /// `line 3`, or the entity and field.
     pub place: String,
-    /// What is wrong there.
+    /// The error.
     pub message: String,
-    /// The line, where it is the JSON that is broken; else 1.
+    /// The line of a JSON error; else 1.
     pub line: u64,
 }
 
-/// The IRI of a relation, attribute or qualifier in a namespace: blanks are underscores, as in KQA Pro's own SPARQL.
+/// The IRI of a relation, attribute or qualifier in a namespace. Spaces become underscores, as in
+/// KQA Pro's SPARQL.
 #[must_use]
 pub fn relation(namespace: &str, name: &str) -> String {
     let mut iri = namespace.to_owned();
@@ -51,7 +53,7 @@ pub fn relation(namespace: &str, name: &str) -> String {
             ' ' => iri.push('_'),
             '<' | '>' | '"' | '{' | '}' | '|' | '^' | '`' | '\\' | '%' => {
                 let mut bytes = [0; 4];
-                // What no IRI holds is percent-encoded.
+                // Characters that an IRI must not contain are percent-encoded.
                 c.encode_utf8(&mut bytes)
                     .bytes()
                     .for_each(|byte| iri.push_str(&format!("%{byte:02X}")));
@@ -63,7 +65,8 @@ pub fn relation(namespace: &str, name: &str) -> String {
     iri
 }
 
-/// A number in its one spelling: `100`, `1.7`, `-0.25`; very large and very small ones with an exponent.
+/// The canonical spelling of a number: `100`, `1.7`, `-0.25`; very large and very small numbers
+/// have an exponent.
 #[must_use]
 pub fn number(value: f64) -> String {
     if value == 0.0 {
@@ -75,33 +78,22 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A quantity as a literal: a number alone without a unit (`1` means none).
+/// A quantity as a literal; a plain number if it has no unit (`1` means no unit).
 #[must_use]
 pub fn quantity(value: f64, unit: &str) -> Literal {
-    let text = number(value);
-    match unit
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .as_str()
-    {
-        "" | NO_UNIT => Literal::xsd(
-            text.clone(),
-            if text.contains('e') {
-                "double"
-            } else {
-                "decimal"
-            },
-        ),
+    let number = number(value);
+    match text(unit).as_str() {
+        "" | NO_UNIT if number.contains('e') => Literal::xsd(number, "double"),
+        "" | NO_UNIT => Literal::xsd(number, "decimal"),
         unit => Literal {
-            lexical: format!("{text} {unit}"),
+            lexical: format!("{number} {unit}"),
             datatype: Some(QUANTITY.to_owned()),
             lang: None,
         },
     }
 }
 
-/// A year as a literal, four digits at least.
+/// A year as a literal with at least four digits.
 #[must_use]
 pub fn year(value: i64) -> Literal {
     Literal::xsd(
@@ -133,16 +125,16 @@ pub fn date(text: &str) -> Option<Literal> {
     ))
 }
 
-/// A text with its white space collapsed, as KQA Pro compares names.
+/// A text with collapsed white space, as KQA Pro compares names.
 #[must_use]
 pub fn text(value: &str) -> String {
     value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Hands over the triples of a `kb.json`, entity by entity in the file's order.
+/// Calls `each` with the triples of a `kb.json`, entity by entity in file order.
 ///
 /// # Errors
-/// [`KbError`] names the line that is no JSON, or the entity and field that are odd.
+/// [`KbError`] with the line of invalid JSON, or the entity and field of an invalid value.
 pub fn each_triple(kb: &str, each: &mut dyn FnMut([Term; 3])) -> Result<(), KbError> {
     let whole: Value = serde_json::from_str(kb).map_err(|error| KbError {
         place: format!("line {}", error.line()),
@@ -185,22 +177,22 @@ fn wrong(id: &str, field: &str, message: &str) -> KbError {
     }
 }
 
-/// A list that may be missing.
+/// A list; empty if it is missing.
 fn list<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v [Value], KbError> {
     match of.get(field) {
         None | Some(Value::Null) => Ok(&[]),
         Some(Value::Array(list)) => Ok(list),
-        Some(_) => Err(wrong(id, field, "no list")),
+        Some(_) => Err(wrong(id, field, "not a list")),
     }
 }
 
 fn string<'v>(id: &str, of: &'v Value, field: &str) -> Result<&'v str, KbError> {
     of.get(field)
         .and_then(Value::as_str)
-        .ok_or_else(|| wrong(id, field, "missing, or no text"))
+        .ok_or_else(|| wrong(id, field, "missing, or not a text"))
 }
 
-/// Direct parents: `instanceOf`, or `subclassOf` as later files have it for concepts.
+/// Direct parents: `instanceOf`, or `subclassOf`, which later files use for concepts.
 fn parents<'v>(id: &str, of: &'v Value) -> Result<Vec<&'v str>, KbError> {
     let mut found = Vec::new();
     for field in ["instanceOf", "subclassOf"] {
@@ -208,7 +200,7 @@ fn parents<'v>(id: &str, of: &'v Value) -> Result<Vec<&'v str>, KbError> {
             found.push(
                 parent
                     .as_str()
-                    .ok_or_else(|| wrong(id, field, "an id that is no text"))?,
+                    .ok_or_else(|| wrong(id, field, "an id that is not a text"))?,
             );
         }
     }
@@ -220,7 +212,7 @@ fn literal(id: &str, value: &Value) -> Result<Literal, KbError> {
     let given = value
         .get("value")
         .ok_or_else(|| wrong(id, "value", "missing"))?;
-    let odd = |what: &str| wrong(id, "value", &format!("`{given}` is no {what}"));
+    let odd = |what: &str| wrong(id, "value", &format!("`{given}` is not a {what}"));
     match string(id, value, "type")? {
         "string" => given
             .as_str()
@@ -245,7 +237,7 @@ fn literal(id: &str, value: &Value) -> Result<Literal, KbError> {
         other => Err(wrong(
             id,
             "type",
-            &format!("`{other}` is none of string, quantity, year, date"),
+            &format!("`{other}` is not one of string, quantity, year, date"),
         )),
     }
 }
@@ -285,9 +277,9 @@ impl Kb<'_> {
                 let name = string(id, fact, "predicate")?;
                 match string(id, fact, "direction")? {
                     "forward" => self.statement(id, &subject, name, &object, fact)?,
-                    // An entity at the other end says it itself, forward; a concept has no facts of its own.
+                    // An entity states the fact itself, with "forward"; a concept has no facts.
                     "backward" if self.concepts.contains_key(object_id) => {
-                        self.statement(id, &object, name, &subject, fact)?
+                        self.statement(id, &object, name, &subject, fact)?;
                     }
                     "backward" => {}
                     other => {
@@ -303,7 +295,7 @@ impl Kb<'_> {
         Ok(())
     }
 
-    /// All concepts of a node, upward.
+    /// All ancestors of a node among the concepts.
     fn ancestors(&self, id: &str, node: &Value) -> Result<BTreeSet<String>, KbError> {
         let mut found = BTreeSet::new();
         let mut open = parents(id, node)?;
@@ -342,12 +334,12 @@ impl Kb<'_> {
             None | Some(Value::Null) => return Ok(()),
             Some(qualifiers) => qualifiers
                 .as_object()
-                .ok_or_else(|| wrong(id, "qualifiers", "no object"))?,
+                .ok_or_else(|| wrong(id, "qualifiers", "not an object"))?,
         };
         for (key, values) in qualifiers {
             for value in values
                 .as_array()
-                .ok_or_else(|| wrong(id, key, "no list of values"))?
+                .ok_or_else(|| wrong(id, key, "not a list of values"))?
             {
                 (self.each)([
                     statement.clone(),
@@ -389,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_name_their_place() {
+    fn errors_name_their_place() {
         for (kb, place) in [
             ("{", "line 1"),
             ("{\"concepts\": {}}", "line 1"),

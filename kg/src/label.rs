@@ -1,21 +1,32 @@
-//! Labels: what a reader sees of a node. One clean line each, whatever the graph holds.
+//! Labels: one clean line for each node, whatever the graph contains.
 
 use crate::limits::LABEL_CHARS;
 
-/// Whether a character could reorder, hide or break the line it stands in: controls, bidirectional marks, invisible and tag characters.
+/// Whether a character could reorder, hide or break its line: controls, bidirectional marks,
+/// invisible and tag characters.
 fn is_unsafe(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+        || matches!(
+            c,
+            '\u{61c}'
+                | '\u{200b}'
+                | '\u{200e}'..='\u{200f}'
+                | '\u{202a}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
 }
 
-/// A text as one clean line: white space collapsed, unsafe characters gone, at most [`LABEL_CHARS`] characters (the last one `…` if cut).
+/// A text as one clean line: white space collapsed, unsafe characters removed, at most
+/// [`LABEL_CHARS`] characters. If it was cut, the last character is `…`.
 #[must_use]
 pub fn clean(text: &str) -> String {
     one_line(text, LABEL_CHARS)
 }
 
-/// A text as one clean line of at most `most` characters.
+/// [`clean`] with a limit of `most` characters.
 pub fn one_line(text: &str, most: usize) -> String {
     let mut out = String::with_capacity(text.len());
     let mut space = false;
@@ -39,7 +50,7 @@ pub fn one_line(text: &str, most: usize) -> String {
     out
 }
 
-/// The form under which labels are looked up when no exact one is found: lower case, underscores as spaces.
+/// The form for case-insensitive label lookup: lower case, underscores as spaces.
 #[must_use]
 pub fn fold(text: &str) -> String {
     let spaced: String = text
@@ -60,7 +71,8 @@ pub fn fold(text: &str) -> String {
     out
 }
 
-/// Lower-case words; separators are everything but letters and digits, and changes from lower to upper case.
+/// Lower-case words. Separators are all characters except letters and digits, and changes from
+/// lower to upper case.
 #[must_use]
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -86,8 +98,8 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Rank of a language tag as a label, smaller is better: the wanted languages in their order, each before its regions, then untagged, then
-/// the smallest tag.
+/// Rank of a language tag, smaller is better: the wanted languages in order, each before its
+/// regional variants, then untagged, then other tags in order.
 pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a str) {
     let region = |tag: &String| {
         lang.strip_prefix(tag.as_str())
@@ -103,7 +115,7 @@ pub(crate) fn language_rank<'a>(lang: &'a str, wanted: &[String]) -> (usize, &'a
     }
 }
 
-/// Percent-decodes; a text that does not decode to UTF-8 comes back as it is.
+/// Percent-decodes; a text that does not decode to UTF-8 is returned unchanged.
 pub(crate) fn percent_decode(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
@@ -127,21 +139,14 @@ pub(crate) fn percent_decode(text: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Percent-encodes every byte that RFC 3986 does not call unreserved.
+/// Percent-encodes every byte except the unreserved characters of RFC 3986.
 pub(crate) fn percent_encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for &byte in text.as_bytes() {
         if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~') {
             out.push(char::from(byte));
         } else {
-            out.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                out.push(
-                    char::from_digit(u32::from(digit), 16)
-                        .unwrap_or('0')
-                        .to_ascii_uppercase(),
-                );
-            }
+            out.push_str(&format!("%{byte:02X}"));
         }
     }
     out

@@ -1,19 +1,21 @@
-//! Short names of nodes: prefixes everybody knows, nothing at all for a graph's own namespaces, and back.
+//! Short names of nodes, and lookup by name: well-known prefixes are printed as such, and the
+//! graph's main namespaces are omitted.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use super::dictionary::{Dictionary, Parts};
-use super::label::{percent_decode, percent_encode};
+use crate::dictionary::{self, Dictionary, TermParts};
+use crate::label::{percent_decode, percent_encode};
 use crate::term::{Literal, Term, XSD};
 
-/// The namespace of nodes that come from plain text formats (TSV, MetaQA): the text follows, percent-encoded.
+/// The namespace of nodes from plain text formats (TSV, MetaQA); the percent-encoded text follows.
 pub const TEXT_NAMESPACE: &str = "urn:kgagent:";
 
-/// Namespaces of a graph whose local names stand alone in names: more of them only make more local names ambiguous.
+/// Number of namespaces of a graph that are omitted in names. More would only make more local names
+/// ambiguous.
 const BARE_NAMESPACES: usize = 16;
 
-/// Prefixes under which names are printed.
+/// Prefixes that are printed in names.
 pub(crate) const PREFIXES: &[(&str, &str)] = &[
     ("rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#"),
     ("rdfs", "http://www.w3.org/2000/01/rdf-schema#"),
@@ -45,7 +47,7 @@ pub(crate) const PREFIXES: &[(&str, &str)] = &[
     ("wikibase", "http://wikiba.se/ontology#"),
 ];
 
-/// Prefixes that are understood in names and queries and never printed.
+/// Prefixes that are accepted in names and queries but never printed.
 pub(crate) const ALIASES: &[(&str, &str)] = &[
     ("ns", "http://rdf.freebase.com/ns/"),
     ("fb", "http://rdf.freebase.com/ns/"),
@@ -72,7 +74,8 @@ pub(crate) const ALIASES: &[(&str, &str)] = &[
     ("vrank", "http://purl.org/voc/vrank#"),
 ];
 
-/// Splits an IRI after its last `#`, else its last `/`, else its last `:` (titles after a slash may hold colons).
+/// Splits an IRI after its last `#`, else its last `/`, else its last `:` (titles after a slash may
+/// contain colons).
 pub(crate) fn split(iri: &str) -> (&str, &str) {
     iri.split_at(
         ['#', '/', ':']
@@ -82,7 +85,8 @@ pub(crate) fn split(iri: &str) -> (&str, &str) {
     )
 }
 
-/// The local name by which a relation's role is recognised: the text itself for nodes of plain text formats.
+/// The local name that identifies the role of a relation; for nodes of plain text formats, the
+/// whole text.
 pub(crate) fn local_name(iri: &str) -> String {
     match iri.strip_prefix(TEXT_NAMESPACE) {
         Some(text) => percent_decode(text),
@@ -90,7 +94,8 @@ pub(crate) fn local_name(iri: &str) -> String {
     }
 }
 
-/// Whether a bare name would read as something else in a call: a variable or handle (`v0`, `e1`, `r2`, `t3`), an answer, a constant.
+/// Whether a bare name would be parsed as something else in a call: a variable or handle (`v0`,
+/// `e1`, `r2`, `t3`), an answer, a constant.
 fn is_reserved(name: &str) -> bool {
     let mut chars = name.chars();
     matches!(name, "ans" | "NOW" | "true" | "false" | "")
@@ -99,17 +104,17 @@ fn is_reserved(name: &str) -> bool {
             && chars.all(|c| c.is_ascii_digit()))
 }
 
-/// How the nodes of one graph are named.
+/// The naming rules of one graph.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Names {
-    /// Namespaces whose local names stand alone, most frequent first.
+pub(crate) struct ShortNames {
+    /// Omitted namespaces, most frequent first.
     bare: Vec<String>,
-    /// Set where no node comes from a plain text format: names need not be looked up as such.
+    /// Whether no node comes from a plain text format, so that lookups can skip them.
     #[serde(skip)]
     no_texts: bool,
 }
 
-impl Names {
+impl ShortNames {
     pub(crate) fn new(dictionary: Dictionary<'_>) -> Self {
         let mut counts: FxHashMap<String, usize> = FxHashMap::default();
         let mut keys = dictionary.keys();
@@ -118,7 +123,7 @@ impl Names {
                 break;
             }
             if let Ok(key) = std::str::from_utf8(key)
-                && let Parts::Iri(iri) = Parts::of(key)
+                && let TermParts::Iri(iri) = TermParts::of(key)
             {
                 let (namespace, local) = split(iri);
                 if !local.is_empty()
@@ -144,10 +149,9 @@ impl Names {
         }
     }
 
-    /// Notes what is looked up with every name and depends on the graph only.
+    /// Computes what depends on the graph but is not stored.
     pub(crate) fn prepare(&mut self, dictionary: Dictionary<'_>) {
-        self.no_texts =
-            !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", super::dictionary::IRI));
+        self.no_texts = !dictionary.has_prefix(&format!("{}{TEXT_NAMESPACE}", dictionary::IRI));
     }
 
     /// Whether some node may come from a plain text format.
@@ -155,13 +159,13 @@ impl Names {
         !self.no_texts
     }
 
-    /// The shortest name that leads back to `id`.
+    /// The shortest name for which [`ShortNames::find`] returns `id`.
     pub(crate) fn name(&self, dictionary: Dictionary<'_>, id: u32) -> String {
         let key = dictionary.key(id);
         let iri = match key.parts() {
-            Parts::Iri(iri) => iri,
-            Parts::Blank(label) => return format!("_:{label}"),
-            literal @ Parts::Literal(..) => return literal.to_term().to_string(),
+            TermParts::Iri(iri) => iri,
+            TermParts::Blank(label) => return format!("_:{label}"),
+            literal @ TermParts::Literal(..) => return literal.to_term().to_string(),
         };
         let leads_back = |name: &String| self.find(dictionary, name) == Some(id);
         self.short(iri)
@@ -185,7 +189,7 @@ impl Names {
             .then(|| local.to_owned())
     }
 
-    /// The node of a name, a full IRI, a blank node or a literal in its N-Triples form.
+    /// The node with this name, full IRI, blank node label, or N-Triples form of a literal.
     pub(crate) fn find(&self, dictionary: Dictionary<'_>, name: &str) -> Option<u32> {
         if let Some(iri) = name
             .strip_prefix('<')
@@ -198,13 +202,13 @@ impl Names {
         }
         let mut key = String::new();
         if let Some(label) = name.strip_prefix("_:") {
-            super::dictionary::node_key(&mut key, super::dictionary::BLANK, label);
+            dictionary::node_key(&mut key, dictionary::BLANK, label);
             return dictionary.find(&key);
         }
         if name.starts_with('"')
             && let Some(literal) = parse_literal(name)
         {
-            super::dictionary::term_key(&mut key, &Term::Literal(literal));
+            dictionary::term_key(&mut key, &Term::Literal(literal));
             return dictionary.find(&key);
         }
         if !self.no_texts
@@ -239,7 +243,8 @@ pub(crate) fn expand(prefix: &str) -> Option<&'static str> {
         .map(|(_, namespace)| *namespace)
 }
 
-/// Reads a literal as [`Literal`] prints it; a datatype may also be written with a well-known prefix.
+/// Parses a literal in the form that [`Literal`] prints; the datatype may also have a well-known
+/// prefix.
 pub(crate) fn parse_literal(text: &str) -> Option<Literal> {
     let mut lexical = String::new();
     let mut chars = text.strip_prefix('"')?.char_indices();

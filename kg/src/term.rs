@@ -1,19 +1,20 @@
-//! RDF terms as the rest of the program sees them, and the integer ids by which a graph names them.
+//! RDF terms, and the integer ids that a graph uses for them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The XML Schema namespace, from which literal datatypes come.
+/// The XML Schema namespace of literal datatypes.
 pub const XSD: &str = "http://www.w3.org/2001/XMLSchema#";
-/// The datatype of quantities with a unit, whose lexical form is `NUMBER UNIT` (`1.7 metre`); they compare within one unit only.
+/// The datatype of quantities with a unit. The lexical form is `NUMBER UNIT` (`1.7 metre`); only
+/// quantities with the same unit compare.
 pub const QUANTITY: &str = "urn:kgagent:quantity";
 /// `rdf:type`.
 pub const RDF_TYPE: &str = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type";
 /// `rdfs:label`.
 pub const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
 
-/// A node of one graph: an index into its term dictionary. Meaningless in another graph.
+/// A node of one graph: an index into its term dictionary, meaningless in any other graph.
 #[derive(
     Clone,
     Copy,
@@ -31,7 +32,8 @@ pub const RDFS_LABEL: &str = "http://www.w3.org/2000/01/rdf-schema#label";
 #[repr(transparent)]
 pub struct NodeId(pub u32);
 
-/// A relation (predicate) of one graph; predicates are terms too, so it shares the dictionary of [`NodeId`].
+/// A relation (predicate) of one graph. Predicates are terms, so relations share the dictionary of
+/// [`NodeId`].
 #[derive(
     Clone,
     Copy,
@@ -50,7 +52,7 @@ pub struct NodeId(pub u32);
 pub struct RelId(pub u32);
 
 impl RelId {
-    /// The same dictionary entry seen as a node.
+    /// The same dictionary entry as a node.
     #[must_use]
     pub fn node(self) -> NodeId {
         NodeId(self.0)
@@ -58,17 +60,17 @@ impl RelId {
 }
 
 impl NodeId {
-    /// The same dictionary entry seen as a relation.
+    /// The same dictionary entry as a relation.
     #[must_use]
     pub fn relation(self) -> RelId {
         RelId(self.0)
     }
 }
 
-/// A literal: lexical form, datatype IRI (absent for plain and language-tagged strings) and language tag (rule R8).
+/// A literal (rule R8).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Literal {
-    /// The text as written.
+    /// The lexical form.
     pub lexical: String,
     /// Datatype IRI, absent for `xsd:string` and for language-tagged text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +91,7 @@ impl Literal {
         }
     }
 
-    /// A literal of a datatype given by its local name in the XML Schema namespace, such as `gYear`.
+    /// A literal with a datatype of the XML Schema namespace, such as `gYear`.
     #[must_use]
     pub fn xsd(lexical: impl Into<String>, local: &str) -> Self {
         Self {
@@ -113,7 +115,7 @@ pub enum Term {
 }
 
 impl Term {
-    /// The literal, if this is one.
+    /// The literal, if the term is one.
     #[must_use]
     pub fn as_literal(&self) -> Option<&Literal> {
         match self {
@@ -146,7 +148,7 @@ impl fmt::Display for Literal {
 }
 
 impl fmt::Display for Term {
-    /// As one term of N-Triples.
+    /// Prints the N-Triples form.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Iri(iri) => write!(f, "<{iri}>"),

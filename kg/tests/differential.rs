@@ -1,7 +1,9 @@
-//! SPARQL over the frozen graph against oxigraph's own memory store: the same algebra on the same triples gives the same rows.
+//! Compares SPARQL on the frozen graph with oxigraph's memory store: the same algebra on the same
+//! triples gives the same rows.
 //!
-//! The store keeps numbers and dates by value and gives them back in canonical form, so what our side gives is put into canonical form by a
-//! store too before it is compared. LIMIT and OFFSET are taken out first: among equal rows they leave open which ones are given.
+//! The store keeps numbers and dates by value and returns them in canonical form, so our results
+//! are converted by a store before the comparison. LIMIT and OFFSET are removed first, because they
+//! select arbitrary rows among equal ones.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -18,7 +20,7 @@ use std::time::Duration;
 use kg::spargebra::Query;
 use kg::spargebra::algebra::GraphPattern;
 use kg::term::{NodeId, RelId, Term};
-use kg::{self, Evaluated, FrozenKg, Kg, LoadOptions, QueryAnswer, QueryError, QueryLimits};
+use kg::{FrozenKg, Kg, LoadOptions, QueryAnswer, QueryError, QueryLimits, RewrittenQuery};
 use oxigraph::model::{
     BlankNode, GraphName, Literal as OxLiteral, NamedNode, NamedOrBlankNode, Quad, Term as OxTerm,
 };
@@ -27,7 +29,7 @@ use oxigraph::store::Store;
 use proptest::prelude::*;
 use support::{datasets, json};
 
-/// A graph on both sides.
+/// The same graph on both sides.
 struct Both {
     kg: FrozenKg,
     store: Store,
@@ -43,7 +45,7 @@ enum Rows {
 
 impl Both {
     fn new(kg: FrozenKg) -> Self {
-        // Put one by one: reading a file would rename the blank nodes.
+        // Insert the quads one by one: reading a file would rename the blank nodes.
         let store = Store::new().unwrap();
         let mut loader = store.bulk_loader();
         let quad = |(s, p, o): (NodeId, RelId, NodeId)| {
@@ -53,7 +55,7 @@ impl Both {
         };
         loader.load_quads(kg.triples().map(quad)).unwrap();
         loader.commit().unwrap();
-        // Two spellings of one value are one triple there: DBpedia's slice has one such pair.
+        // The store merges spellings of equal values; the DBpedia slice has one such pair.
         assert!(store.len().unwrap() <= kg.len() && store.len().unwrap() + 2 > kg.len());
         Self {
             kg,
@@ -90,7 +92,7 @@ impl Both {
     }
 
     fn theirs(&self, query: &Query) -> Rows {
-        let Evaluated { query, functions } = Evaluated::of(query).unwrap();
+        let RewrittenQuery { query, functions } = RewrittenQuery::of(query).unwrap();
         let evaluator = functions
             .into_iter()
             .fold(SparqlEvaluator::new(), |e, (name, function)| {
@@ -140,7 +142,7 @@ fn ox(term: &Term) -> OxTerm {
     }
 }
 
-/// A term as a store gives it back.
+/// A term as the store returns it.
 fn canonical(term: &Term) -> String {
     let store = Store::new().unwrap();
     let name = NamedNode::new_unchecked("x:x");
@@ -155,7 +157,7 @@ fn canonical(term: &Term) -> String {
     store.iter().next().unwrap().unwrap().object.to_string()
 }
 
-/// Takes LIMIT and OFFSET out, also in sub-queries.
+/// Removes LIMIT and OFFSET, also in subqueries.
 fn unsliced(query: &mut Query) {
     fn walk(pattern: &mut GraphPattern) {
         while let GraphPattern::Slice { inner, .. } = pattern {
@@ -185,9 +187,9 @@ fn unsliced(query: &mut Query) {
     }
 }
 
-// ---- random graphs and queries
+// Random graphs and queries
 
-/// A node of a small world, so that patterns meet.
+/// A node from a small set, so that patterns match.
 fn thing() -> impl Strategy<Value = String> {
     prop_oneof![4 => "<http://t\\.test/[a-f]>", 1 => "\"[0-3]\"\\^\\^<http://www\\.w3\\.org/2001/XMLSchema#integer>", 1 => "\"[xy]\"(@en)?"]
 }
@@ -268,7 +270,7 @@ proptest! {
             let query = kg::parse_query(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             match both.ours(&query) {
                 Ok(ours) => prop_assert_eq!(ours, both.theirs(&query), "{}", text),
-                // Products of many patterns: the limits are for these, and the store would build all rows.
+                // Large cross products hit the limits, while the store would build all rows.
                 Err(QueryError::Rows(_) | QueryError::Deadline(_)) => {}
                 Err(error) => panic!("{text}: {error}"),
             }
@@ -276,18 +278,18 @@ proptest! {
     }
 }
 
-// ---- the development sets
+// Development sets
 
 fn both(root: &Path, name: &str) -> Both {
     Both::new(FrozenKg::load(&[root.join(name)], &LoadOptions::default(), &|_| {}).unwrap())
 }
 
-/// Asks both sides; gives the number of queries that were compared.
+/// Runs the queries on both sides; returns the number of compared queries.
 fn compare(both: &mut Both, queries: impl Iterator<Item = String>) -> usize {
     let mut compared = 0;
     for text in queries {
         let mut query = kg::parse_query(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        // As it is, no query may fail.
+        // The unmodified query must not fail.
         both.ours(&query)
             .unwrap_or_else(|error| panic!("{text}: {error}"));
         unsliced(&mut query);

@@ -1,4 +1,5 @@
-//! The file of a frozen graph: equal whatever the way to it, whole or refused, and harmless whatever its bytes.
+//! The file of a frozen graph: independent of how it was built, valid or rejected, and harmless
+//! whatever its bytes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
@@ -7,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use kg::term::{Literal, NodeId, RelId, Term};
-use kg::{FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Progress, QueryLimits, parse_query};
+use kg::{
+    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, LoadProgress, QueryLimits, parse_query,
+};
 use proptest::prelude::*;
 
 fn load(dir: &Path, files: &[PathBuf], options: &LoadOptions) -> Result<FrozenKg, FolderError> {
@@ -20,7 +23,7 @@ fn write(dir: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Many cases of what writes folders take their time: so many unless `PROPTEST_CASES` says otherwise.
+/// Cases that write folders are slow, so the default is `usual` unless `PROPTEST_CASES` is set.
 fn cases(usual: u32) -> ProptestConfig {
     if std::env::var_os("PROPTEST_CASES").is_some() {
         ProptestConfig::default()
@@ -57,7 +60,7 @@ fn quads() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(cases(48))]
 
-    /// Order of lines, number of threads and memory change nothing: not a byte.
+    /// The order of lines, the number of threads and the memory limit do not change a byte.
     #[test]
     fn equal_graphs_are_equal_files(lines in quads(), turn in 0usize..60) {
         let dir = tempfile::tempdir().unwrap();
@@ -65,7 +68,7 @@ proptest! {
         turned.rotate_left(turn % lines.len().max(1));
         turned.reverse();
         turned.extend(lines.first().cloned());
-        // One file, so that blank nodes are the same ones.
+        // A single file, so that the blank nodes are equal.
         let a = write(dir.path(), "a.nq", &lines.join("\n"));
         let b = write(dir.path(), "b.nq", &turned.join("\n"));
         let one = load(&dir.path().join("one"), &[a], &LoadOptions { threads: 1, ..LoadOptions::default() }).unwrap();
@@ -74,12 +77,12 @@ proptest! {
         prop_assert!(bytes("one") == bytes("two"));
         let back = GraphFolder::verify(&dir.path().join("two")).unwrap();
         prop_assert_eq!(back.content_hash(), one.content_hash());
-        // What was built from the triples is the same graph.
+        // A graph built from the triples is equal.
         let same = FrozenKg::from_triples(one.triples().map(|(s, r, o)| [one.term(s), one.term(r.node()), one.term(o)]));
         prop_assert_eq!(same.content_hash(), one.content_hash());
     }
 
-    /// Every triple is found again from all sides, and nothing else.
+    /// Every index finds exactly the triples.
     #[test]
     fn all_sides_agree(lines in quads()) {
         let dir = tempfile::tempdir().unwrap();
@@ -114,7 +117,7 @@ proptest! {
         }
     }
 
-    /// The view of some named graphs is the graph of their triples.
+    /// A restriction to named graphs contains exactly their triples.
     #[test]
     fn named_graphs_are_a_filter(lines in quads()) {
         let dir = tempfile::tempdir().unwrap();
@@ -143,7 +146,7 @@ proptest! {
         prop_assert!(refused);
     }
 
-    /// Any term is found by what it is, at every place of a block.
+    /// Any term is found, at every position of a block.
     #[test]
     fn the_dictionary_holds_any_text(texts in proptest::collection::btree_set("\\PC{0,12}|a{0,40}b?", 1..90), lang in "[a-z]{0,2}") {
         let lang = Some(lang).filter(|lang| !lang.is_empty());
@@ -165,7 +168,7 @@ const SMALL: &str = "<http://t.test/a> <http://t.test/r> <http://t.test/b> <http
     <http://t.test/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://t.test/C> .\n\
     <http://t.test/b> <http://t.test/r> \"7\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n";
 
-/// Asks a graph everything; what it says does not matter here.
+/// Calls every method of a graph; the results do not matter.
 fn ask_everything(kg: &FrozenKg) {
     let most = u32::try_from(kg.term_count()).unwrap_or(u32::MAX).min(200) + 3;
     for node in (0..most).chain([u32::MAX]).map(NodeId) {
@@ -221,14 +224,14 @@ fn small(dir: &Path) -> PathBuf {
 }
 
 #[test]
-fn every_changed_byte_and_every_cut_is_found() {
+fn every_changed_byte_and_truncation_is_detected() {
     let dir = tempfile::tempdir().unwrap();
     let kg = small(dir.path());
     let path = kg.join("graph.kgf");
     let whole = fs::read(&path).unwrap();
     assert!(GraphFolder::verify(&kg).is_ok());
     for at in 0..whole.len() {
-        // Most of the header is empty: a few of its bytes are enough.
+        // Most of the header is zero: test a few of its bytes.
         if (600..4096).contains(&at) && at % 257 != 0 {
             continue;
         }
@@ -251,7 +254,7 @@ fn every_changed_byte_and_every_cut_is_found() {
     fs::write(&path, [&whole[..], b"more"].concat()).unwrap();
     let error = GraphFolder::open(&kg).unwrap_err().to_string();
     assert!(
-        error.contains("graph.kgf") && error.contains("cut off or was changed"),
+        error.contains("graph.kgf") && error.contains("truncated or changed"),
         "{error}"
     );
     let mut newer = whole.clone();
@@ -270,7 +273,7 @@ fn every_changed_byte_and_every_cut_is_found() {
 }
 
 #[test]
-fn every_changed_byte_of_the_label_index_is_found_and_none_ends_the_process() {
+fn every_changed_byte_of_the_label_index_is_detected() {
     let dir = tempfile::tempdir().unwrap();
     let kg = small(dir.path());
     let labels: Vec<PathBuf> = fs::read_dir(kg.join("labels"))
@@ -291,9 +294,9 @@ fn every_changed_byte_of_the_label_index_is_found_and_none_ends_the_process() {
                 path.display()
             );
         }
-        // Whoever does not check gets an error or an index that finds what it finds.
+        // Without verification, opening fails or the index returns something.
         for flip in [1, 0x10, 0x55, 0xff] {
-            // The footer stays, so that the file still looks like one.
+            // Keep the footer, so that the file still looks valid.
             let body = whole.len().saturating_sub(100);
             let bytes: Vec<u8> = whole
                 .iter()
@@ -311,13 +314,13 @@ fn every_changed_byte_of_the_label_index_is_found_and_none_ends_the_process() {
 }
 
 #[test]
-fn every_change_of_the_manifest_is_found_but_those_of_its_owner() {
+fn every_change_of_the_manifest_is_detected_except_settings() {
     let dir = tempfile::tempdir().unwrap();
     let kg = small(dir.path());
     let path = kg.join("manifest.json");
     let whole = fs::read(&path).unwrap();
-    // What its owner may change, and how a file is laid out, say nothing about the graph.
-    let says = |bytes: &[u8]| {
+    // Owner settings and formatting do not describe the graph.
+    let protected = |bytes: &[u8]| {
         let mut value: serde_json::Value = serde_json::from_slice(bytes).ok()?;
         value
             .as_object_mut()?
@@ -329,7 +332,7 @@ fn every_change_of_the_manifest_is_found_but_those_of_its_owner() {
         bytes[at] ^= 1 << (at % 8);
         fs::write(&path, &bytes).unwrap();
         assert!(
-            says(&bytes) == says(&whole) || GraphFolder::verify(&kg).is_err(),
+            protected(&bytes) == protected(&whole) || GraphFolder::verify(&kg).is_err(),
             "byte {at} of {}",
             whole.len()
         );
@@ -366,7 +369,7 @@ fn every_change_of_the_manifest_is_found_but_those_of_its_owner() {
     );
 }
 
-/// The files of a small graph's folder, loaded once: loading waits for the disk several times.
+/// The files of a small graph folder, loaded once, because loading syncs to disk several times.
 static SMALL_FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
     let kg = small(dir.path());
@@ -386,7 +389,7 @@ static SMALL_FILES: LazyLock<Vec<(PathBuf, Vec<u8>)>> = LazyLock::new(|| {
     .collect()
 });
 
-/// The bytes of the small graph.
+/// The graph file of the small graph.
 fn small_bytes() -> Vec<u8> {
     SMALL_FILES
         .iter()
@@ -396,7 +399,8 @@ fn small_bytes() -> Vec<u8> {
         .clone()
 }
 
-/// Opens the small graph with other bytes and hashes that fit them, and asks it everything if it does open; says whether it did.
+/// Opens the small graph with modified bytes and matching hashes, and calls everything if it opens.
+/// Returns whether it did.
 fn ask_forged(mut bytes: Vec<u8>) -> bool {
     forge(&mut bytes);
     let dir = tempfile::tempdir().unwrap();
@@ -421,14 +425,15 @@ fn ask_forged(mut bytes: Vec<u8>) -> bool {
 }
 
 #[test]
-fn what_is_not_forged_opens() {
+fn unmodified_bytes_open() {
     assert!(ask_forged(small_bytes()));
 }
 
 proptest! {
     #![proptest_config(cases(200))]
 
-    /// Bytes that pass every check at opening (their hashes are made to fit) may say anything: no look-up panics, none is endless.
+    /// Bytes that pass every check on opening (with matching hashes) may contain anything: no
+    /// lookup panics or runs forever.
     #[test]
     fn forged_bytes_are_harmless(places in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..24), words in proptest::collection::vec((any::<prop::sample::Index>(), prop_oneof![Just(0u32), Just(u32::MAX), 0u32..20]), 0..8)) {
         let mut bytes = small_bytes();
@@ -443,7 +448,7 @@ proptest! {
         ask_forged(bytes);
     }
 
-    /// The header itself may say anything.
+    /// The header may contain anything too.
     #[test]
     fn forged_headers_are_harmless(places in proptest::collection::vec((8usize..1400, any::<u8>()), 1..6)) {
         let mut bytes = small_bytes();
@@ -454,7 +459,7 @@ proptest! {
     }
 }
 
-/// Makes the hashes of the sections and of the header fit what the bytes say.
+/// Makes the hashes of the sections and of the header match the bytes.
 fn forge(bytes: &mut [u8]) {
     use sha2::{Digest, Sha256};
     let long = |bytes: &[u8], at: usize| {
@@ -547,7 +552,7 @@ fn progress_ends_with_all_triples_and_the_sorting() {
     .unwrap();
     assert!(
         told.borrow()
-            .ends_with(&[Progress::Read(4), Progress::Sort]),
+            .ends_with(&[LoadProgress::Read(4), LoadProgress::Sort]),
         "{told:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! Neighbourhoods against brute force, fan-out, and ODA's layouts out and in again.
+//! Neighbourhoods compared with brute force, fan-out, and writing and reading ODA's layouts.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
@@ -44,7 +44,7 @@ fn around(kg: &FrozenKg, entity: NodeId, options: &SubgraphOptions) -> Vec<Reach
     Neighbourhood::walk(kg, entity, options).triples(kg, options, options.hops)
 }
 
-/// Every triple with an end at most `hops - 1` steps away, found by going over all triples again and again.
+/// Every triple with an end at most `hops - 1` steps away, by repeated scans of all triples.
 fn closure(kg: &FrozenKg, start: NodeId, hops: u32, direction: Direction) -> BTreeSet<Triple> {
     let hidden = &kg.schema().hidden;
     let all: Vec<Triple> = kg
@@ -72,7 +72,7 @@ fn closure(kg: &FrozenKg, start: NodeId, hops: u32, direction: Direction) -> BTr
 
 proptest! {
     #[test]
-    fn three_hops_are_what_brute_force_finds(edges in prop::collection::vec((0u8..30, 0u8..4, 0u8..30), 1..80), start in 0u8..30, hops in 1u32..4) {
+    fn neighbourhoods_match_brute_force(edges in prop::collection::vec((0u8..30, 0u8..4, 0u8..30), 1..80), start in 0u8..30, hops in 1u32..4) {
         let kg = kg(&edges);
         let Some(start) = kg.find(&wikidata(&format!("Q{start}"))) else { return Ok(()) };
         for direction in [Direction::Out, Direction::In, Direction::Both] {
@@ -80,7 +80,7 @@ proptest! {
             let triples: BTreeSet<Triple> = reached.iter().map(|one| one.triple).collect();
             prop_assert_eq!(triples.len(), reached.len(), "each once");
             prop_assert_eq!(&triples, &closure(&kg, start, hops, direction));
-            // A shorter neighbourhood is the beginning of a longer one.
+            // A smaller neighbourhood is a prefix of a larger one.
             for fewer in 1..hops {
                 let inner: BTreeSet<Triple> = reached.iter().filter(|one| one.hop <= fewer).map(|one| one.triple).collect();
                 prop_assert_eq!(inner, closure(&kg, start, fewer, direction));
@@ -244,7 +244,7 @@ fn every_layout_holds_the_same_triples() {
 }
 
 #[test]
-fn names_of_the_published_files_are_understood() {
+fn names_in_published_files_are_parsed() {
     let json = r#"{"m.02x": [["m.02x", "people.person.place_of_birth", "m.0d_1"], ["m.02x", "people.person.height", "1.83"]],
         "Q42": [["Q42", "P69", "Q691283"], ["Q42", "P569", "1952-03-11T00:00:00Z"], ["Q42", "note", "see e.g. this"], ["Q5", "P31", 7]]}"#;
     let mut triples = Vec::new();

@@ -61,7 +61,7 @@ pub(crate) struct KgLoadArgs {
     pub(crate) files: Vec<PathBuf>,
     /// Format of every file, where the extension does not say it: ttl, nt, nq, trig, rdf, jsonld, tsv, metaqa or kqapro.
     #[arg(long, value_name = "FORMAT", value_parser = graph_format)]
-    pub(crate) format: Option<kg::Format>,
+    pub(crate) format: Option<kg::GraphFormat>,
     /// Memory for triples and terms, such as 512MiB or 4GiB; what does not fit is sorted on disk, beside the folder.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]
     pub(crate) memory: usize,
@@ -96,15 +96,15 @@ impl KgLoadArgs {
     }
 }
 
-fn graph_format(name: &str) -> Result<kg::Format, String> {
+fn graph_format(name: &str) -> Result<kg::GraphFormat, String> {
     let known = || {
-        kg::Format::NAMES
+        kg::GraphFormat::NAMES
             .iter()
             .map(|(name, _)| *name)
             .collect::<Vec<_>>()
             .join(", ")
     };
-    kg::Format::named(name).ok_or_else(|| format!("it is none of {}", known()))
+    kg::GraphFormat::named(name).ok_or_else(|| format!("it is none of {}", known()))
 }
 
 /// Bytes as people write them: a number, or one with KiB, MiB or GiB behind it.

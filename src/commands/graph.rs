@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use kg::parse_query;
 use kg::{
-    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, Manifest, Progress, QueryAnswer,
+    FolderError, FrozenKg, GraphFolder, Kg, LoadOptions, LoadProgress, Manifest, QueryAnswer,
     QueryLimits, Settings, why_hidden,
 };
 use serde_json::json;
@@ -52,8 +52,8 @@ pub(crate) fn load_files(args: &KgLoadArgs, ui: &Ui) -> Result<(FrozenKg, Manife
         settings.now.clone_from(now);
     }
     let progress = |progress| match progress {
-        Progress::Read(triples) => bar.set_position(triples),
-        Progress::Sort => bar.set_message("triples read; sorting and writing"),
+        LoadProgress::Read(triples) => bar.set_position(triples),
+        LoadProgress::Sort => bar.set_message("triples read; sorting and writing"),
     };
     let loaded = GraphFolder::load_with(
         &args.kg,

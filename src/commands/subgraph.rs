@@ -138,7 +138,7 @@ fn walk(
     entities: &[NodeId],
     options: &SubgraphOptions,
     journal: &Journal,
-    found: &[common::journal::Entry],
+    found: &[common::journal::JournalEntry],
     ui: &Ui,
 ) -> Result<(Vec<Neighbourhood>, usize)> {
     let mut done: Vec<Option<Neighbourhood>> = vec![None; entities.len()];

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use kg::search::{How, LabelIndex, Role, SearchError};
+use kg::search::{LabelIndex, MatchKind, NodeRole, SearchError};
 use kg::term::{Literal, RDFS_LABEL, Term};
 use kg::{FrozenKg, Kg, LoadOptions};
 use proptest::prelude::*;
@@ -40,7 +40,7 @@ fn load(text: &str) -> FrozenKg {
     FrozenKg::load(&[path], &LoadOptions::default(), &|_| {}).unwrap()
 }
 
-fn found(kg: &FrozenKg, mention: &str) -> Vec<(String, How)> {
+fn found(kg: &FrozenKg, mention: &str) -> Vec<(String, MatchKind)> {
     let index = kg.label_index().unwrap();
     index
         .candidates(mention, 5)
@@ -62,17 +62,17 @@ fn linked(kg: &FrozenKg, question: &str) -> Vec<String> {
 fn names_are_found_exactly_then_in_normal_form_then_with_edits_then_in_part() {
     let kg = load(GRAPH);
     for (mention, name, how) in [
-        ("Lisbon", "lisbon", How::Exact),
-        ("Lissabon", "lisbon", How::Exact),
-        ("LX", "lisbon", How::Exact),
-        ("lisbon", "lisbon", How::Normalised),
-        ("musee d’orsay", "orsay", How::Normalised),
-        ("Who", "thewho", How::Normalised),
-        ("Lisbno", "lisbon", How::Fuzzy),
-        ("Wim Wenderss", "wenders", How::Fuzzy),
-        ("Cameron", "cameron", How::Partial),
-        ("Obama", "dbr:Barack_Obama", How::Exact),
-        ("Ana Costa", "Ana_Costa", How::Exact),
+        ("Lisbon", "lisbon", MatchKind::Exact),
+        ("Lissabon", "lisbon", MatchKind::Exact),
+        ("LX", "lisbon", MatchKind::Exact),
+        ("lisbon", "lisbon", MatchKind::Normalised),
+        ("musee d’orsay", "orsay", MatchKind::Normalised),
+        ("Who", "thewho", MatchKind::Normalised),
+        ("Lisbno", "lisbon", MatchKind::Fuzzy),
+        ("Wim Wenderss", "wenders", MatchKind::Fuzzy),
+        ("Cameron", "cameron", MatchKind::Partial),
+        ("Obama", "dbr:Barack_Obama", MatchKind::Exact),
+        ("Ana Costa", "Ana_Costa", MatchKind::Exact),
     ] {
         assert_eq!(
             found(&kg, mention).first(),
@@ -118,16 +118,16 @@ fn classes_and_relations_have_their_own_roles() {
             .map(|c| kg.name(c.node))
             .collect::<Vec<_>>()
     };
-    assert_eq!(names(Role::Class), ["city"]);
-    assert!(names(Role::Entity).is_empty());
-    let relation = index.search("population", 5, Role::Relation).unwrap();
+    assert_eq!(names(NodeRole::Class), ["city"]);
+    assert!(names(NodeRole::Entity).is_empty());
+    let relation = index.search("population", 5, NodeRole::Relation).unwrap();
     assert_eq!(
         relation.iter().map(|c| kg.name(c.node)).collect::<Vec<_>>(),
         ["population"]
     );
     assert_eq!(
         found(&kg, "city"),
-        [("city".to_owned(), How::Exact)],
+        [("city".to_owned(), MatchKind::Exact)],
         "a class where no entity bears the name"
     );
 }
@@ -226,11 +226,14 @@ fn mentions_say_where_and_how() {
     let kg = load(GRAPH);
     let question = "Does the Seine flow through Lisbbon?";
     let mentions = link::detect(&kg, question, lexical().as_ref()).unwrap();
-    let seen: Vec<(&str, How)> = mentions
+    let seen: Vec<(&str, MatchKind)> = mentions
         .iter()
         .map(|m| (&question[m.span.0..m.span.1], m.how))
         .collect();
-    assert_eq!(seen, [("Seine", How::Exact), ("Lisbbon", How::Fuzzy)]);
+    assert_eq!(
+        seen,
+        [("Seine", MatchKind::Exact), ("Lisbbon", MatchKind::Fuzzy)]
+    );
     // What is linked is also masked, however it is written.
     let nodes: Vec<_> = mentions.iter().map(|m| m.node).collect();
     assert_eq!(

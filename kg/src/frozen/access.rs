@@ -1,41 +1,22 @@
-//! The frozen graph as a [`Kg`]: every question is a look into its columns.
+//! The frozen graph as a [`Kg`]: every method is a lookup in its columns.
 
 use std::borrow::Cow;
 
-use super::image::{NONE, Section};
-use super::{FrozenKg, derive, memo};
-use crate::dictionary::{Parts, literal_prefix, term_key};
+use spargebra::Query;
+
+use super::kg::FrozenKg;
+use super::layout::{NONE, Section};
+use super::{derive, evaluate, memo};
+use crate::dictionary::{literal_prefix, term_key};
+use crate::graph::Kg;
+use crate::schema::Schema;
 use crate::search::{LabelIndex, SearchError};
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits};
 use crate::term::{NodeId, RelId, Term};
-use crate::{
-    Kg, QueryAnswer, QueryError, QueryLimits, Schema, hierarchy, label, spargebra, sparql,
-};
+use crate::{hierarchy, label};
 
 fn nodes(ids: &[u32]) -> Cow<'_, [NodeId]> {
     Cow::Borrowed(bytemuck::cast_slice(ids))
-}
-
-impl FrozenKg {
-    /// The label, looked up.
-    fn own_label(&self, node: NodeId) -> Option<String> {
-        let settings = &self.meta.schema.settings;
-        // The file has the label in the languages of the default; others are looked up.
-        let known = if self.default_languages {
-            self.image
-                .ids(Section::Labels)
-                .get(node.0 as usize)
-                .copied()
-                .filter(|&id| id != NONE)
-        } else {
-            self.label_in(node, &settings.languages)
-        };
-        let literal = known.unwrap_or(node.0);
-        match self.key(literal).parts() {
-            Parts::Literal(lexical, ..) => Some(label::clean(lexical)),
-            Parts::Iri(iri) => derive::own_label(&self.meta.schema, iri),
-            Parts::Blank(_) => None,
-        }
-    }
 }
 
 impl Kg for FrozenKg {
@@ -99,7 +80,7 @@ impl Kg for FrozenKg {
 
     fn has_label(&self, node: NodeId) -> bool {
         let usable = |&id: &u32| id != NONE;
-        // A label in one language is one in any: languages only say which comes first.
+        // The setting only orders languages; a node with a label in any language has a label.
         self.image
             .ids(Section::Labels)
             .get(node.0 as usize)
@@ -247,11 +228,7 @@ impl Kg for FrozenKg {
         &self.meta.schema
     }
 
-    fn query(
-        &self,
-        query: &spargebra::Query,
-        limits: QueryLimits,
-    ) -> Result<QueryAnswer, QueryError> {
-        sparql::evaluate(self, query, limits)
+    fn query(&self, query: &Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError> {
+        evaluate::evaluate(&self.image, query, limits)
     }
 }

@@ -1,4 +1,5 @@
-//! A part of the input while it is read: its terms, each once, and its triples in ids of its own.
+//! A chunk of the input while it is being read: its terms, each once, and its triples with local
+//! ids.
 
 use std::hash::Hasher;
 use std::io::{self, Write};
@@ -7,13 +8,14 @@ use std::path::Path;
 use hashbrown::HashTable;
 use rustc_hash::FxHasher;
 
-use super::assemble::{Spool, SpoolReader};
 use super::rows::Row;
+use super::spool::{Spool, SpoolReader};
 use crate::dictionary::{push_varint, varint};
 
-/// Memory of one term beside its text: its end, its place in the table, and in the order when it is sealed.
+/// Memory per term in addition to its text: its end, its table slot, and its place in the sort
+/// order.
 const TERM_BYTES: usize = 32;
-/// Memory of one triple: as it is read, and while its run is sorted.
+/// Memory per triple, while reading and while sorting.
 const ROW_BYTES: usize = 48;
 
 /// Terms and triples of a part of the input.
@@ -25,10 +27,10 @@ pub(crate) struct Chunk {
     rows: Vec<Row>,
 }
 
-/// A chunk with its terms in order, in memory or on disk.
+/// A chunk with sorted terms, in memory or on disk.
 #[derive(Debug)]
-pub(crate) struct Sealed {
-    /// The keys in order, front-coded.
+pub(crate) struct SealedChunk {
+    /// The sorted keys, front-coded.
     pub(super) keys: SpoolReader,
     pub(super) terms: usize,
     pub(super) rows: SpoolReader,
@@ -48,7 +50,7 @@ fn slice<'a>(text: &'a [u8], ends: &[usize], id: u32) -> &'a [u8] {
 }
 
 impl Chunk {
-    /// The id of a key in this chunk.
+    /// The local id of a key.
     pub(crate) fn intern(&mut self, key: &str) -> u32 {
         let Self {
             text, ends, table, ..
@@ -62,7 +64,8 @@ impl Chunk {
         match entry {
             hashbrown::hash_table::Entry::Occupied(found) => *found.get(),
             hashbrown::hash_table::Entry::Vacant(free) => {
-                // A chunk is sealed long before it has 2^32 terms: each of them takes more than a byte of its budget.
+                // A chunk is sealed long before it has 2³² terms, because each takes more than one
+                // byte of its budget.
                 let id = ends.len() as u32;
                 text.extend_from_slice(key);
                 ends.push(text.len());
@@ -80,19 +83,19 @@ impl Chunk {
         self.rows.is_empty()
     }
 
-    /// Whether its terms or triples could outgrow their numbers with the next triple.
+    /// Whether the next triple could overflow the local ids or the row numbers.
     pub(crate) fn is_full(&self) -> bool {
         const MOST: usize = u32::MAX as usize - 8;
         self.ends.len() >= MOST || self.rows.len() >= MOST
     }
 
-    /// What it takes, and will take while it is sealed.
+    /// Memory in use now and while sealing.
     pub(crate) fn bytes(&self) -> usize {
         self.text.len() + self.ends.len() * TERM_BYTES + self.rows.len() * ROW_BYTES
     }
 
-    /// Sorts the terms and renumbers the triples; writes both to files in `work`, if there is such a folder.
-    pub(crate) fn seal(self, work: Option<&Path>) -> io::Result<Sealed> {
+    /// Sorts the terms and renumbers the triples. Writes both to files in `work`, if given.
+    pub(crate) fn seal(self, work: Option<&Path>) -> io::Result<SealedChunk> {
         let Self {
             text,
             ends,
@@ -114,10 +117,10 @@ impl Chunk {
         }
         drop(rank);
         let (terms, count) = (order.len(), rows.len());
-        let mut spool = Spool::new(work)?;
+        let mut spool = Spool::new(work);
         spool.write_all(bytemuck::cast_slice(&rows))?;
         drop(rows);
-        let mut keys = Spool::new(work)?;
+        let mut keys = Spool::new(work);
         let (mut last, mut code): (&[u8], Vec<u8>) = (&[], Vec::new());
         for id in order {
             let key = slice(&text, &ends, id);
@@ -129,7 +132,7 @@ impl Chunk {
             keys.write_all(&code)?;
             last = key;
         }
-        Ok(Sealed {
+        Ok(SealedChunk {
             keys: keys.reader()?,
             terms,
             rows: spool.reader()?,
@@ -156,7 +159,7 @@ impl KeyReader {
         }
     }
 
-    /// Goes to the next key; false at the end.
+    /// Reads the next key; false at the end.
     pub(super) fn advance(&mut self) -> io::Result<bool> {
         use std::io::{BufRead, Read};
         if self.left == 0 {

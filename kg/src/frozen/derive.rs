@@ -1,26 +1,30 @@
-//! What is worked out once when a graph is frozen, so that opening it does no work that grows with it: schema, labels, classes, names.
+//! Sections that are derived once when a graph is frozen, so that the time to open it does not
+//! depend on its size: schema, labels, classes, names.
 
 use std::collections::BTreeSet;
 use std::io;
 
-use super::assemble::Part;
-use super::image::{Image, NONE, Section};
+use super::assemble::SectionWriter;
+use super::image::Image;
 use super::index::distinct;
-use super::meta::{Meta, NamedGraph};
-use crate::dictionary::{Dictionary, Key, Parts};
-use crate::names::{Names, TEXT_NAMESPACE, split};
+use super::layout::{NONE, Section};
+use super::meta::{GraphMeta, NamedGraph};
+use crate::dictionary::{Dictionary, TermKey, TermParts};
+use crate::label;
+use crate::names::{ShortNames, TEXT_NAMESPACE, split};
+use crate::schema::{self, Schema};
 use crate::term::{NodeId, RelId, Term};
-use crate::{Schema, label, schema};
 
-/// The sections that follow from the base ones. `members` are the rows of each graph of `graphs`.
+/// The sections derived from the base sections. `members` are the rows of each named graph in
+/// `graphs`.
 pub(super) fn derive(
     image: &Image,
     graphs: &[String],
     members: &[Vec<u32>],
-) -> io::Result<Vec<Part>> {
+) -> io::Result<Vec<SectionWriter>> {
     let dictionary = image.dictionary();
-    let names = Names::new(dictionary);
-    let schema = schema::read(&Raw {
+    let names = ShortNames::new(dictionary);
+    let schema = schema::read(&RawGraph {
         image,
         names: &names,
     });
@@ -48,15 +52,18 @@ pub(super) fn derive(
             triples: rows.len(),
         })
         .collect();
-    let meta = Meta {
+    let meta = GraphMeta {
         entities: count_entities(image),
         label_languages: label_languages(image, &schema),
         schema,
         names,
         graphs: listed,
     };
-    let mut parts = vec![Part::of(Section::Meta, &serde_json::to_vec(&meta)?)?];
-    let (mut starts, mut rows) = (Vec::new(), Part::new(Section::GraphRows, None)?);
+    let mut parts = vec![SectionWriter::of(
+        Section::Meta,
+        &serde_json::to_vec(&meta)?,
+    )?];
+    let (mut starts, mut rows) = (Vec::new(), SectionWriter::new(Section::GraphRows, None));
     let mut count = 0_u64;
     for member in members {
         starts.push(count as u32);
@@ -80,20 +87,20 @@ pub(super) fn derive(
         (Section::NameEnds, ends),
         (Section::GraphStarts, starts),
     ] {
-        parts.push(Part::of(section, bytemuck::cast_slice(&numbers))?);
+        parts.push(SectionWriter::of(section, bytemuck::cast_slice(&numbers))?);
     }
-    parts.push(Part::of(Section::NameText, text.as_bytes())?);
+    parts.push(SectionWriter::of(Section::NameText, text.as_bytes())?);
     parts.push(rows);
     Ok(parts)
 }
 
-/// A graph whose triples are there and nothing else yet.
-struct Raw<'a> {
+/// A graph that has only its triples so far.
+struct RawGraph<'a> {
     image: &'a Image,
-    names: &'a Names,
+    names: &'a ShortNames,
 }
 
-impl schema::Vocabulary for Raw<'_> {
+impl schema::Vocabulary for RawGraph<'_> {
     fn relations(&self) -> Vec<(RelId, String, String)> {
         let dictionary = self.image.dictionary();
         let named = self.image.ids(Section::Relations).iter().filter_map(|&id| {
@@ -126,7 +133,7 @@ impl schema::Vocabulary for Raw<'_> {
     }
 }
 
-/// The literal that is the label of each resource: the best language wins, then the better relation, then the smaller text.
+/// The label literal of each resource: best language first, then best relation, then smallest text.
 fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
     let dictionary = image.dictionary();
     let mut best = vec![NONE; dictionary.resources().len()];
@@ -134,11 +141,11 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
     let languages = &schema.settings.languages;
     for (at, relation) in schema.label_relations.iter().enumerate() {
         let [objects, subjects] = image.pairs(relation.0);
-        let mut known: Option<(u32, Key, bool)> = None;
+        let mut known: Option<(u32, TermKey, bool)> = None;
         for (&o, &s) in objects.iter().zip(subjects) {
             if known.as_ref().is_none_or(|(id, ..)| *id != o) {
                 let key = dictionary.key(o);
-                let usable = matches!(key.parts(), Parts::Literal(lexical, ..) if !label::clean(lexical).is_empty());
+                let usable = is_usable(&key);
                 known = Some((o, key, usable));
             }
             let Some((_, key, true)) = &known else {
@@ -159,21 +166,26 @@ fn find_labels(image: &Image, schema: &Schema) -> Vec<u32> {
     best
 }
 
-/// How good a literal is as a label, smaller is better: its language, its relation's place among the label relations, its text.
+/// Whether a key is a literal with visible text.
+pub(super) fn is_usable(key: &TermKey) -> bool {
+    matches!(key.parts(), TermParts::Literal(text, ..) if !label::clean(text).is_empty())
+}
+
+/// The rank of a literal as a label, smaller is better: language, position of its relation, text.
 pub(super) fn label_rank<'k>(
-    key: &'k Key,
+    key: &'k TermKey,
     relation: usize,
     languages: &[String],
 ) -> ((usize, &'k str), usize, &'k str) {
     match key.parts() {
-        Parts::Literal(lexical, _, lang) => {
+        TermParts::Literal(lexical, _, lang) => {
             (label::language_rank(lang, languages), relation, lexical)
         }
-        Parts::Iri(_) | Parts::Blank(_) => ((usize::MAX, ""), relation, ""),
+        TermParts::Iri(_) | TermParts::Blank(_) => ((usize::MAX, ""), relation, ""),
     }
 }
 
-/// Hash of each folded label and the node that has it, sorted by both.
+/// Hash of each folded label and the node with that label, sorted.
 fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let mut pairs = Vec::new();
     for relation in &schema.label_relations {
@@ -183,8 +195,8 @@ fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<
             let hash = match last {
                 Some((id, hash)) if id == o => hash,
                 _ => match image.dictionary().key(o).parts() {
-                    Parts::Literal(lexical, ..) => Some(fold_hash(&label::fold(lexical))),
-                    Parts::Iri(_) | Parts::Blank(_) => None,
+                    TermParts::Literal(lexical, ..) => Some(fold_hash(&label::fold(lexical))),
+                    TermParts::Iri(_) | TermParts::Blank(_) => None,
                 },
             };
             last = Some((o, hash));
@@ -196,7 +208,7 @@ fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<
         let Some((id, key)) = keys.next() else { break };
         if known == NONE
             && let Ok(key) = std::str::from_utf8(key)
-            && let Parts::Iri(iri) = Parts::of(key)
+            && let TermParts::Iri(iri) = TermParts::of(key)
             && let Some(text) = own_label(schema, iri)
         {
             pairs.push([fold_hash(&label::fold(&text)), id]);
@@ -210,7 +222,7 @@ fn fold_index(image: &Image, schema: &Schema, labels: &[u32]) -> (Vec<u32>, Vec<
     )
 }
 
-/// The hash by which folded labels are found: FNV-1a, its two halves joined.
+/// The hash under which folded labels are stored: FNV-1a, both halves combined.
 pub(super) fn fold_hash(text: &str) -> u32 {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -218,7 +230,8 @@ pub(super) fn fold_hash(text: &str) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// The label that an IRI's own text gives: that of a plain text format, a title, or any name in a graph that has no labels at all.
+/// The label in an IRI's own text: the text of a plain text format, a title, or, if the graph has
+/// no labels at all, the local name.
 pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
     let local = if let Some(text) = iri.strip_prefix(TEXT_NAMESPACE) {
         text
@@ -233,7 +246,6 @@ pub(super) fn own_label(schema: &Schema, iri: &str) -> Option<String> {
             None => return None,
         }
     };
-    // Percent-decoded, underscores as spaces.
     let text = label::clean(&label::percent_decode(local).replace('_', " "));
     (!text.is_empty()).then_some(text)
 }
@@ -250,21 +262,21 @@ fn find_classes(image: &Image, schema: &Schema) -> Vec<u32> {
     classes
 }
 
-/// Whether an object of a type relation is a class of things.
+/// Whether an object of a type relation is a class of things, not of the modelling language.
 pub(super) fn is_class(dictionary: Dictionary<'_>, id: u32) -> bool {
     match dictionary.key(id).parts() {
-        Parts::Iri(iri) => !schema::is_meta_class(iri),
-        Parts::Blank(_) => true,
-        Parts::Literal(..) => false,
+        TermParts::Iri(iri) => !schema::is_meta_class(iri),
+        TermParts::Blank(_) => true,
+        TermParts::Literal(..) => false,
     }
 }
 
 fn count_entities(image: &Image) -> usize {
-    let stands = |id: &u32| {
+    let is_used = |id: &u32| {
         !image.range(Section::SpoStarts, *id as usize).is_empty()
             || !image.range(Section::OpsStarts, *id as usize).is_empty()
     };
-    image.dictionary().resources().filter(stands).count()
+    image.dictionary().resources().filter(is_used).count()
 }
 
 fn label_languages(image: &Image, schema: &Schema) -> Vec<String> {
@@ -274,7 +286,7 @@ fn label_languages(image: &Image, schema: &Schema) -> Vec<String> {
         .iter()
         .flat_map(|r| distinct(image.pairs(r.0)[0]))
     {
-        if let Parts::Literal(_, _, lang) = image.dictionary().key(o).parts()
+        if let TermParts::Literal(_, _, lang) = image.dictionary().key(o).parts()
             && !languages.contains(lang)
         {
             languages.insert(lang.to_owned());

@@ -1,5 +1,5 @@
-//! From chunks of the input to the sections of a frozen graph. The result depends on the triples alone: not on how they were cut into
-//! chunks, nor on their order.
+//! Merges the chunks of the input into the sections of a frozen graph. The result depends only on
+//! the triples: not on their order or on the chunk boundaries.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -8,23 +8,25 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use super::assemble::{Assembly, Part, Spool, Target};
-use super::chunk::{KeyReader, Sealed};
+use super::assemble::{ImageWriter, SectionWriter};
+use super::chunk::{KeyReader, SealedChunk};
 use super::derive;
-use super::image::{Header, Image, Section};
-use super::rows::{Run, merge};
-use crate::dictionary::Coder;
+use super::image::Image;
+use super::layout::{ImageHeader, Section};
+use super::rows::{RowRun, merge};
+use super::spool::{Spool, SpoolReader};
+use crate::dictionary::DictionaryEncoder;
 
-/// Code of keys that is gathered before it is written.
+/// Size of a buffer before it is written.
 const GATHER: usize = 1 << 16;
 
-/// Why triples could not be frozen.
+/// The triples could not be frozen.
 #[derive(Debug, thiserror::Error)]
 pub enum FreezeError {
-    /// The files on the way, or the graph's own, cannot be written or read.
+    /// Temporary files or the graph file cannot be written or read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// More different terms than ids.
+    /// More distinct terms than ids.
     #[error("the graph has more than 4,294,967,294 different terms; load a part of it")]
     Terms,
     /// More triples than row numbers.
@@ -32,26 +34,26 @@ pub enum FreezeError {
     Triples,
 }
 
-/// The chunks of a whole input.
+/// All chunks of an input.
 #[derive(Debug, Default)]
-pub(crate) struct Input {
-    pub chunks: Vec<Sealed>,
-    /// Names of the graphs that rows name by number; the default graph is the empty name.
+pub(crate) struct FreezeInput {
+    pub chunks: Vec<SealedChunk>,
+    /// The names of the graphs that rows refer to by number. The default graph has the empty name.
     pub graphs: Vec<String>,
 }
 
-/// Writes a frozen graph. With a folder to work in, what is sorted lies there instead of in memory.
+/// Writes a frozen graph. With a `work` folder, data are sorted there instead of in memory.
 pub(super) fn freeze(
-    input: Input,
-    target: &Target,
+    input: FreezeInput,
+    path: Option<&Path>,
     work: Option<&Path>,
 ) -> Result<Image, FreezeError> {
-    let Input { chunks, graphs } = input;
-    let mut base = Base {
+    let FreezeInput { chunks, graphs } = input;
+    let mut base = BaseSections {
         work,
         parts: Vec::new(),
         hasher: Sha256::new(),
-        header: Header::default(),
+        header: ImageHeader::default(),
     };
     let mut runs = base.terms(chunks)?;
     let mut names = graphs.clone();
@@ -66,41 +68,37 @@ pub(super) fn freeze(
     base.ops(&mut runs)?;
     drop(runs);
     base.header.content_hash = base.hasher.finalize().into();
-    let mut assembly = Assembly::new(target, base.header)?;
+    let mut assembly = ImageWriter::new(path, base.header)?;
     for part in base.parts {
         assembly.add(part)?;
     }
     let image = assembly.finish(false)?;
     let parts = derive::derive(&image, &names, &members)?;
-    let path = match target {
-        Target::Memory => None,
-        Target::File(path) => Some(path.clone()),
-    };
-    let mut assembly = Assembly::resume(image, path)?;
+    let mut assembly = ImageWriter::resume(image, path)?;
     for part in parts {
         assembly.add(part)?;
     }
     Ok(assembly.finish(true)?)
 }
 
-struct Base<'a> {
+struct BaseSections<'a> {
     work: Option<&'a Path>,
-    parts: Vec<Part>,
+    parts: Vec<SectionWriter>,
     hasher: Sha256,
-    header: Header,
+    header: ImageHeader,
 }
 
-/// The least key of a chunk, in a heap whose top is the least of all.
-struct Head {
+/// The current key of a chunk, ordered so that the heap returns the smallest key.
+struct ChunkHead {
     keys: KeyReader,
     ids: Spool,
-    rows: super::assemble::SpoolReader,
+    rows: SpoolReader,
     count: usize,
     terms: usize,
     chunk: usize,
 }
 
-impl Ord for Head {
+impl Ord for ChunkHead {
     fn cmp(&self, other: &Self) -> Ordering {
         other
             .keys
@@ -109,47 +107,45 @@ impl Ord for Head {
             .then(other.chunk.cmp(&self.chunk))
     }
 }
-impl PartialOrd for Head {
+impl PartialOrd for ChunkHead {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl PartialEq for Head {
+impl PartialEq for ChunkHead {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
-impl Eq for Head {}
+impl Eq for ChunkHead {}
 
-impl Base<'_> {
-    fn part(&self, section: Section) -> io::Result<Part> {
-        Part::new(section, self.work)
+impl BaseSections<'_> {
+    fn part(&self, section: Section) -> SectionWriter {
+        SectionWriter::new(section, self.work)
     }
 
     /// Merges the terms of all chunks into the dictionary.
-    fn terms(&mut self, chunks: Vec<Sealed>) -> Result<Vec<Run>, FreezeError> {
-        let (mut text_part, mut block_part) = (
-            self.part(Section::TermText)?,
-            self.part(Section::TermBlocks)?,
-        );
+    fn terms(&mut self, chunks: Vec<SealedChunk>) -> Result<Vec<RowRun>, FreezeError> {
+        let (mut text_part, mut block_part) =
+            (self.part(Section::TermText), self.part(Section::TermBlocks));
         let mut heap = BinaryHeap::new();
         let mut done = Vec::new();
         for (chunk, sealed) in chunks.into_iter().enumerate() {
-            let mut head = Head {
+            let mut head = ChunkHead {
                 keys: KeyReader::new(sealed.keys, sealed.terms),
-                ids: Spool::new(self.work)?,
+                ids: Spool::new(self.work),
                 rows: sealed.rows,
                 count: sealed.count,
                 terms: sealed.terms,
                 chunk,
             };
             if head.keys.advance()? {
-                heap.push(head)
+                heap.push(head);
             } else {
-                done.push(head)
+                done.push(head);
             }
         }
-        let mut coder = Coder::default();
+        let mut coder = DictionaryEncoder::default();
         let (mut text, mut blocks) = (Vec::new(), Vec::new());
         let (mut last, mut id): (Option<Vec<u8>>, u32) = (None, 0);
         while let Some(mut top) = heap.peek_mut() {
@@ -180,8 +176,8 @@ impl Base<'_> {
         block_part.bytes(bytemuck::cast_slice(&blocks))?;
         self.parts.extend([block_part, text_part]);
         (self.header.terms, self.header.resources) = coder.counts();
-        let run = |head: Head| {
-            Ok(Run {
+        let run = |head: ChunkHead| {
+            Ok(RowRun {
                 rows: head.rows,
                 count: head.count,
                 ids: head.ids.reader()?,
@@ -191,15 +187,15 @@ impl Base<'_> {
         done.into_iter().map(run).collect()
     }
 
-    /// Writes the triples by subject; gives the rows of each named graph.
+    /// Writes the triples ordered by subject; returns the rows of each named graph.
     fn spo(
         &mut self,
-        runs: &mut [Run],
+        runs: &mut [RowRun],
         graphs: &[u32],
         names: usize,
     ) -> Result<Vec<Vec<u32>>, FreezeError> {
-        let mut starts = Starts::new(self.part(Section::SpoStarts)?);
-        let (mut relations, mut objects) = (self.part(Section::SpoP)?, self.part(Section::SpoO)?);
+        let mut starts = StartsWriter::new(self.part(Section::SpoStarts));
+        let (mut relations, mut objects) = (self.part(Section::SpoP), self.part(Section::SpoO));
         let mut members: Vec<Vec<u32>> = vec![Vec::new(); if names > 1 { names } else { 0 }];
         let mut last = None;
         let mut count = 0_u64;
@@ -233,12 +229,10 @@ impl Base<'_> {
         Ok(members)
     }
 
-    fn pos(&mut self, runs: &mut [Run]) -> Result<(), FreezeError> {
-        let (mut relations, mut starts) = (
-            self.part(Section::Relations)?,
-            self.part(Section::PosStarts)?,
-        );
-        let (mut objects, mut subjects) = (self.part(Section::PosO)?, self.part(Section::PosS)?);
+    fn pos(&mut self, runs: &mut [RowRun]) -> Result<(), FreezeError> {
+        let (mut relations, mut starts) =
+            (self.part(Section::Relations), self.part(Section::PosStarts));
+        let (mut objects, mut subjects) = (self.part(Section::PosO), self.part(Section::PosS));
         let mut last = None;
         let mut count = 0;
         merge(runs, [1, 2, 0], &[], self.work, |[p, o, s, _]| {
@@ -257,9 +251,9 @@ impl Base<'_> {
         Ok(())
     }
 
-    fn ops(&mut self, runs: &mut [Run]) -> Result<(), FreezeError> {
-        let mut starts = Starts::new(self.part(Section::OpsStarts)?);
-        let (mut relations, mut subjects) = (self.part(Section::OpsP)?, self.part(Section::OpsS)?);
+    fn ops(&mut self, runs: &mut [RowRun]) -> Result<(), FreezeError> {
+        let mut starts = StartsWriter::new(self.part(Section::OpsStarts));
+        let (mut relations, mut subjects) = (self.part(Section::OpsP), self.part(Section::OpsS));
         let mut count = 0;
         merge(runs, [2, 1, 0], &[], self.work, |[o, p, s, _]| {
             starts.reach(o, count)?;
@@ -274,18 +268,18 @@ impl Base<'_> {
     }
 }
 
-/// The first row of every id, also of those that have none.
-struct Starts {
-    part: Part,
+/// Writes the first row of every id, including ids without rows.
+struct StartsWriter {
+    part: SectionWriter,
     next: u32,
 }
 
-impl Starts {
-    fn new(part: Part) -> Self {
+impl StartsWriter {
+    fn new(part: SectionWriter) -> Self {
         Self { part, next: 0 }
     }
 
-    /// Says that the rows of `id` begin at `row`, and so does whatever was left out before it.
+    /// Records that the rows of `id`, and of all skipped ids before it, start at `row`.
     fn reach(&mut self, id: u32, row: u64) -> io::Result<()> {
         while self.next <= id {
             self.part.id(row as u32)?;

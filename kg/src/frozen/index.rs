@@ -1,23 +1,25 @@
-//! Access to the three orders of the triples. Every look-up gives slices of the file; ids that are none give empty ones.
+//! Lookups in the three orders of the triples. Every lookup returns slices of the file; unknown ids
+//! give empty slices.
 
 use std::ops::Range;
 
-use super::image::{Image, Section};
+use super::image::Image;
+use super::layout::Section;
 
-/// Runs shorter than this are walked before they are halved.
+/// First step of the galloping search.
 const WALK: usize = 8;
 
-/// Where a run of values equal to `value` lies in a sorted column.
+/// The range of values equal to `value` in a sorted column.
 fn equal(column: &[u32], value: u32) -> Range<usize> {
     let start = column.partition_point(|&v| v < value);
     start..start + run(&column[start..], value)
 }
 
-/// Length of the run of `value` at the beginning of a sorted column, found in time that grows with its logarithm.
+/// Length of the run of `value` at the start of a sorted column, found in logarithmic time.
 fn run(column: &[u32], value: u32) -> usize {
     let mut step = WALK;
     let mut known = 0;
-    // Doubling first: most runs are short, and the last ones of hubs are very long.
+    // Galloping search: most runs are short, but those of hubs are very long.
     while known + step <= column.len() && column[known + step - 1] == value {
         known += step;
         step *= 2;
@@ -30,20 +32,20 @@ fn run(column: &[u32], value: u32) -> usize {
 pub(super) fn distinct(mut column: &[u32]) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let &first = column.first()?;
-        // One value at least, whatever the bytes are.
+        // Advances by at least one, even in a damaged file.
         column = &column[run(column, first).max(1)..];
         Some(first)
     })
 }
 
 impl Image {
-    /// The part of two columns that belongs to entry `at` of a list of starts.
+    /// The rows of entry `at` of a list of starts, in two columns.
     fn rows(&self, starts: Section, at: usize, columns: [Section; 2]) -> [&[u32]; 2] {
         let range = self.range(starts, at);
         columns.map(|column| self.ids(column).get(range.clone()).unwrap_or(&[]))
     }
 
-    /// Entry `at` of a list of starts, empty where there is none.
+    /// The rows of entry `at` of a list of starts; empty if out of range.
     pub(super) fn range(&self, starts: Section, at: usize) -> Range<usize> {
         match self.ids(starts).get(at..).unwrap_or(&[]) {
             [start, end, ..] => *start as usize..*end as usize,
@@ -51,7 +53,7 @@ impl Image {
         }
     }
 
-    /// Relations and objects of the rows of a subject.
+    /// Relations and objects of a subject's rows.
     pub(super) fn out_edges(&self, s: u32) -> [&[u32]; 2] {
         self.rows(
             Section::SpoStarts,
@@ -60,7 +62,7 @@ impl Image {
         )
     }
 
-    /// Relations and subjects of the rows of an object.
+    /// Relations and subjects of an object's rows.
     pub(super) fn in_edges(&self, o: u32) -> [&[u32]; 2] {
         self.rows(
             Section::OpsStarts,
@@ -69,7 +71,7 @@ impl Image {
         )
     }
 
-    /// Objects and subjects of the rows of a relation.
+    /// Objects and subjects of a relation's rows.
     pub(super) fn pairs(&self, p: u32) -> [&[u32]; 2] {
         match self.ids(Section::Relations).binary_search(&p) {
             Ok(at) => self.rows(Section::PosStarts, at, [Section::PosO, Section::PosS]),
@@ -77,13 +79,13 @@ impl Image {
         }
     }
 
-    /// Objects of a subject and a relation.
+    /// Objects of a subject and relation.
     pub(super) fn tails(&self, s: u32, p: u32) -> &[u32] {
         let [relations, objects] = self.out_edges(s);
         objects.get(equal(relations, p)).unwrap_or(&[])
     }
 
-    /// Subjects of a relation and an object.
+    /// Subjects of a relation and object.
     pub(super) fn heads(&self, p: u32, o: u32) -> &[u32] {
         let [relations, subjects] = self.in_edges(o);
         subjects.get(equal(relations, p)).unwrap_or(&[])
@@ -93,7 +95,7 @@ impl Image {
         self.tails(s, p).binary_search(&o).is_ok()
     }
 
-    /// All rows as subject, relation, object, in this order.
+    /// All rows as subject, relation and object, in this order.
     pub(super) fn triples(&self) -> impl Iterator<Item = [u32; 3]> + '_ {
         (0..self.header.resources).flat_map(move |s| {
             let [relations, objects] = self.out_edges(s);
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn unsorted_columns_end() {
+    fn searches_of_unsorted_columns_terminate() {
         assert!(distinct(&[3, 1, 3, 3, 0]).count() <= 5);
         assert!(equal(&[9, 1, 5, 5, 2], 5).end <= 5);
     }

@@ -1,20 +1,22 @@
-//! What was last looked up in a graph, by thread: names, labels and the beginnings of literals come up again and again while one question
-//! is worked on and from question to question, and each costs a search of the dictionary. A graph never changes, so nothing here goes stale.
+//! A cache of recent lookups, per thread. The same names, labels and literal prefixes are needed
+//! again and again while a question is answered, and each costs a binary search of the dictionary.
+//! Graphs are immutable, so entries never become stale.
 
 use std::cell::RefCell;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustc_hash::FxHashMap;
 
-/// Entries of one table: some megabytes a thread at most.
+/// Entries per table, a few megabytes per thread.
 const ENTRIES: usize = 1 << 14;
 
-/// Which graph is meant: no two of a process share it.
+/// Identifies a graph within the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity(u64);
+pub(super) struct GraphIdentity(u64);
 
-impl Identity {
-    /// One that nothing has had before.
+impl GraphIdentity {
+    /// A new identity.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -22,35 +24,34 @@ impl Identity {
 }
 
 #[derive(Default)]
-struct Tables {
+struct MemoTables {
     of: u64,
-    names: FxHashMap<u32, Box<str>>,
-    labels: FxHashMap<u32, Option<Box<str>>>,
-    nodes: FxHashMap<Box<str>, Option<u32>>,
-    beginnings: FxHashMap<Box<str>, bool>,
+    names: FxHashMap<u32, String>,
+    labels: FxHashMap<u32, Option<String>>,
+    nodes: FxHashMap<String, Option<u32>>,
+    beginnings: FxHashMap<String, bool>,
 }
 
 thread_local! {
-    static TABLES: RefCell<Tables> = RefCell::default();
+    static TABLES: RefCell<MemoTables> = RefCell::default();
 }
 
-/// Looks into one table of a graph, and puts in what it lacks. `make` may come back here: no table is held meanwhile.
-fn remembered<K, Q, V: Clone>(
-    graph: Identity,
-    table: fn(&mut Tables) -> &mut FxHashMap<K, V>,
+/// Returns the cached value, or computes and caches it. `make` may call this function: no table is
+/// borrowed meanwhile.
+fn remembered<Q, V: Clone>(
+    graph: GraphIdentity,
+    table: fn(&mut MemoTables) -> &mut FxHashMap<Q::Owned, V>,
     key: &Q,
-    own: impl FnOnce(&Q) -> K,
     make: impl FnOnce() -> V,
 ) -> V
 where
-    K: std::hash::Hash + Eq + std::borrow::Borrow<Q>,
-    Q: std::hash::Hash + Eq + ?Sized,
+    Q: ToOwned<Owned: Hash + Eq> + Hash + Eq + ?Sized,
 {
     let found = TABLES.with_borrow_mut(|tables| {
         if tables.of != graph.0 {
-            *tables = Tables {
+            *tables = MemoTables {
                 of: graph.0,
-                ..Tables::default()
+                ..MemoTables::default()
             };
         }
         table(tables).get(key).cloned()
@@ -63,61 +64,39 @@ where
                 if table.len() >= ENTRIES {
                     table.clear();
                 }
-                table.insert(own(key), made.clone());
+                table.insert(key.to_owned(), made.clone());
             }
         });
         made
     })
 }
 
-/// The name of a node.
-pub(super) fn name(graph: Identity, node: u32, make: impl FnOnce() -> String) -> String {
-    remembered(
-        graph,
-        |tables| &mut tables.names,
-        &node,
-        |&node| node,
-        || make().into_boxed_str(),
-    )
-    .into_string()
+/// The cached name of a node.
+pub(super) fn name(graph: GraphIdentity, node: u32, make: impl FnOnce() -> String) -> String {
+    remembered(graph, |tables| &mut tables.names, &node, make)
 }
 
-/// The label of a node.
+/// The cached label of a node.
 pub(super) fn label(
-    graph: Identity,
+    graph: GraphIdentity,
     node: u32,
     make: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
-    remembered(
-        graph,
-        |tables| &mut tables.labels,
-        &node,
-        |&node| node,
-        || make().map(String::into_boxed_str),
-    )
-    .map(str::into_string)
+    remembered(graph, |tables| &mut tables.labels, &node, make)
 }
 
-/// The node of a name.
-pub(super) fn node(graph: Identity, name: &str, make: impl FnOnce() -> Option<u32>) -> Option<u32> {
-    remembered(
-        graph,
-        |tables| &mut tables.nodes,
-        name,
-        |name| name.into(),
-        make,
-    )
+/// The cached node of a name.
+pub(super) fn node(
+    graph: GraphIdentity,
+    name: &str,
+    make: impl FnOnce() -> Option<u32>,
+) -> Option<u32> {
+    remembered(graph, |tables| &mut tables.nodes, name, make)
 }
 
-/// Whether some literal begins so.
-pub(super) fn begins(graph: Identity, text: &str, make: impl FnOnce() -> bool) -> bool {
-    remembered(
-        graph,
-        |tables| &mut tables.beginnings,
-        text,
-        |text| text.into(),
-        make,
-    )
+/// The cached answer whether some literal starts with `text`.
+pub(super) fn begins(graph: GraphIdentity, text: &str, make: impl FnOnce() -> bool) -> bool {
+    remembered(graph, |tables| &mut tables.beginnings, text, make)
 }
 
 #[cfg(test)]
@@ -126,7 +105,7 @@ mod tests {
     use crate::{FrozenKg, Kg};
 
     #[test]
-    fn graphs_do_not_answer_for_each_other() {
+    fn graphs_do_not_share_entries() {
         let iri = |name: &str| Term::Iri(format!("http://a.example/{name}"));
         let one = FrozenKg::from_triples([[iri("a"), iri("p"), iri("b")]]);
         let two = FrozenKg::from_triples([[iri("b"), iri("p"), iri("c")]]);

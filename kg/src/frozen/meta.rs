@@ -1,30 +1,30 @@
-//! What is small and known about a whole graph, worked out once when it is frozen.
+//! Small facts about a whole graph, computed once when it is frozen.
 
 use serde::{Deserialize, Serialize};
 
-use crate::Schema;
-use crate::names::Names;
+use crate::names::ShortNames;
+use crate::schema::Schema;
 
 /// The section `Meta`, as JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Meta {
-    /// Number of nodes that are no literals and stand in some triple as its head or tail.
+pub(super) struct GraphMeta {
+    /// Number of IRIs and blank nodes that are the head or tail of a triple.
     pub entities: usize,
-    /// Languages of labels, sorted; the empty string is untagged.
+    /// Languages of the labels, sorted; the empty string means untagged.
     pub label_languages: Vec<String>,
-    /// Which relations say what; its `hidden` is what is hidden without a deny list of the user's.
+    /// The schema; `hidden` is without the user's deny list.
     pub schema: Schema,
-    /// How nodes are named.
-    pub names: Names,
-    /// The graphs in which triples came, sorted by name; empty where all came in the default graph.
+    /// The naming rules.
+    pub names: ShortNames,
+    /// The named graphs, sorted by name; empty if all triples are in the default graph.
     pub graphs: Vec<NamedGraph>,
 }
 
 /// A graph of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedGraph {
-    /// Its IRI or, with `_:`, its blank node; empty for the default graph.
+    /// Its IRI, or its blank node with `_:`; empty for the default graph.
     pub name: String,
-    /// Triples in it.
+    /// Number of triples.
     pub triples: usize,
 }

@@ -1,24 +1,25 @@
-//! Runs of triples, sorted one by one and merged: what does not fit into memory is sorted in pieces.
+//! Runs of triples, sorted one at a time and then merged. With a `work` folder the runs are on
+//! disk.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::assemble::{Spool, SpoolReader};
+use super::spool::{Spool, SpoolReader};
 
-/// Subject, relation, object and graph; the three may stand in another order.
+/// Subject, relation, object and graph; the first three may be in another order.
 pub(crate) type Row = [u32; 4];
 
-/// Rows read at once.
+/// Rows per read.
 const BATCH: usize = 1 << 12;
 
-/// What one chunk of the input gave: its triples in ids of its own, and what these ids are in the whole graph.
+/// The triples of one chunk with local ids, and the map from local ids to ids of the graph.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct RowRun {
     pub rows: SpoolReader,
     pub count: usize,
-    /// The id in the graph of each id of the run, as bytes of `u32`.
+    /// The id in the graph of each local id, as bytes of `u32`.
     pub ids: SpoolReader,
     pub terms: usize,
 }
@@ -30,7 +31,7 @@ fn read_ids(reader: &mut SpoolReader, count: usize) -> io::Result<Vec<u32>> {
     Ok(ids)
 }
 
-/// Reads rows until there are no more.
+/// Reads rows one after the other.
 #[derive(Debug)]
 struct RowReader {
     reader: SpoolReader,
@@ -67,8 +68,8 @@ impl RowReader {
     }
 }
 
-impl Run {
-    /// The rows with the graph's ids, columns in `order`, sorted and without repetition.
+impl RowRun {
+    /// The rows with ids of the graph and columns in `order`, sorted, without duplicates.
     fn sorted(
         &mut self,
         order: [usize; 3],
@@ -93,26 +94,23 @@ impl Run {
         rows.par_sort_unstable();
         rows.dedup();
         let count = rows.len();
-        let mut spool = match work {
-            // Already in memory as it is read.
-            None => Spool::Memory(Vec::new()),
-            Some(_) => Spool::new(work)?,
-        };
+        let mut spool = Spool::new(work);
         spool.write_all(bytemuck::cast_slice(&rows))?;
         RowReader::new(spool.reader()?, count)
     }
 }
 
-/// Gives every row of all runs, columns in `order`, sorted, each once. `graphs` renumbers the graphs.
+/// Calls `each` for every distinct row of all runs, sorted, with columns in `order`. `graphs` maps
+/// the graph numbers.
 pub(super) fn merge(
-    runs: &mut [Run],
+    runs: &mut [RowRun],
     order: [usize; 3],
     graphs: &[u32],
     work: Option<&Path>,
     mut each: impl FnMut(Row) -> io::Result<()>,
 ) -> io::Result<()> {
     let readers: io::Result<Vec<RowReader>> = match work {
-        // One at a time where memory is short: each is sorted by all threads.
+        // One run at a time saves memory; all threads sort it.
         Some(_) => runs
             .iter_mut()
             .map(|run| run.sorted(order, graphs, work))

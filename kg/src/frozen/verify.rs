@@ -1,20 +1,20 @@
-//! The whole check of a frozen graph: every byte against its hash, and what the bytes say against each other.
+//! The complete check of a frozen graph: hashes and consistency.
 
 use sha2::{Digest, Sha256};
 
-use super::FrozenKg;
-use super::image::{Damage, Section};
+use super::image::{Damage, damaged};
+use super::kg::FrozenKg;
+use super::layout::Section;
 
 impl FrozenKg {
-    /// Checks every section's hash, that terms and triples are in order and name each other, that the three orders hold the same triples,
-    /// and the content hash. Reads the whole graph.
+    /// Checks the hash of every section, the order of terms and triples, that all ids exist, that
+    /// the three orders contain the same triples, and the content hash. Reads the whole graph.
     ///
     /// # Errors
-    /// [`Damage`] says what is wrong.
+    /// [`Damage`] if a check fails.
     pub fn verify(&self) -> Result<(), Damage> {
         let image = &self.image;
         image.verify()?;
-        let damaged = |what: &str| Damage::Section(what.to_owned());
         let mut hasher = Sha256::new();
         let dictionary = image.dictionary();
         let mut keys = dictionary.keys();
@@ -73,7 +73,7 @@ impl FrozenKg {
     }
 }
 
-/// A number of a triple whose sum over a set tells sets apart that differ by damage.
+/// A hash of a triple. The sums of two sets of triples differ if the sets differ by damage.
 fn mix([s, p, o]: [u32; 3]) -> u64 {
     let mut x =
         (u64::from(s) << 32 | u64::from(p)) ^ u64::from(o).wrapping_mul(0x9e37_79b9_7f4a_7c15);

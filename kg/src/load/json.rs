@@ -1,14 +1,14 @@
-//! Graphs that data sets publish as JSON.
+//! Graphs in the JSON formats of published datasets.
 
 use std::io::BufRead;
 
-use super::sink::{Halt, Sink};
+use super::sink::{ReadStop, Sink};
 use crate::kqapro;
 use crate::subgraph::OdaReader;
 use crate::term::Term;
 
 /// KQA Pro's `kb.json`.
-pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), Halt> {
+pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
     let mut text = String::new();
     reader.read_to_string(&mut text)?;
     let mut result = Ok(());
@@ -25,8 +25,8 @@ pub(super) fn kqapro(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<()
     }
 }
 
-/// ODA's subgraphs, or their labels. A file that is damaged somewhere is good for nothing behind it.
-pub(super) fn oda(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), Halt> {
+/// ODA's subgraphs or their labels. The rest of the file after an error is not read.
+pub(super) fn oda(sink: &mut Sink<'_>, reader: &mut dyn BufRead) -> Result<(), ReadStop> {
     let mut halted = None;
     let read = OdaReader::new(|triple: [Term; 3]| {
         let [s, p, o] = triple.map(|term| sink.term(&term));

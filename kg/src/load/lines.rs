@@ -1,53 +1,55 @@
-//! Line-based formats: one thread reads and decompresses blocks of whole lines, the others parse them.
+//! Line-based formats: one thread reads and decompresses blocks of whole lines, the others parse
+//! them.
 
 use std::io::{self, BufRead};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, sync_channel};
 
-use super::Progress;
-use super::sink::{Halt, Place, Shared, Sink, Worker};
+use super::options::LoadProgress;
+use super::sink::{FileContext, LoadState, ReadStop, Sink};
 
-/// Bytes of a block: some thousand lines, and little beside the memory of the chunks.
+/// Bytes per block: a few thousand lines, small compared with the memory of the chunks.
 const BLOCK: usize = 1 << 20;
 
-/// Longest line: no real one comes near it, and a file that is no text at all is noticed before it fills the memory.
+/// Maximum length of a line, so that a binary file does not fill the memory.
 const LINE: usize = 1 << 24;
 
-/// Whole lines and the number of the first one.
-struct Block {
+/// Whole lines, and the number of the first.
+struct LineBlock {
     bytes: Vec<u8>,
     line: u64,
 }
 
-/// Reads a file by blocks; `parse` puts the lines of a block, the first of which has the given number, into a sink.
+/// Reads a file in blocks. `parse` puts the lines of a block into a sink; its last argument is the
+/// number of the first line.
 pub(super) fn read(
-    shared: &Shared<'_>,
-    place: Place<'_>,
+    state: &LoadState<'_>,
+    file: FileContext,
+    progress: &dyn Fn(LoadProgress),
     reader: &mut dyn BufRead,
-    parse: impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), Halt> + Sync,
-) -> Result<(), Halt> {
-    let threads = shared.threads().max(1);
-    let (send, receive) = sync_channel::<Block>(threads * 2);
+    parse: impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), ReadStop> + Sync,
+) -> Result<(), ReadStop> {
+    let threads = state.threads().max(1);
+    let (send, receive) = sync_channel::<LineBlock>(threads * 2);
     let receive = Mutex::new(receive);
-    let worker = Worker::new(shared, &place);
     let (parse, receive) = (&parse, &receive);
     std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(move || work(worker.sink(), receive, parse)))
+            .map(|_| scope.spawn(move || work(Sink::new(state, file, None), receive, parse)))
             .collect();
-        let mut blocks = Blocks {
+        let mut blocks = BlockReader {
             reader,
             rest: Vec::new(),
             line: 1,
         };
         let read = loop {
             match blocks.next() {
-                Ok(Some(block)) if !shared.halted() => {
-                    // Nobody receives any more where every worker has panicked.
+                Ok(Some(block)) if !state.halted() => {
+                    // Sending fails only if every worker has panicked.
                     if send.send(block).is_err() {
                         break Ok(());
                     }
-                    (place.progress)(Progress::Read(shared.read()));
+                    progress(LoadProgress::Read(state.read()));
                 }
                 Ok(_) => break Ok(()),
                 Err(error) => break Err(error.into()),
@@ -65,13 +67,14 @@ pub(super) fn read(
     })
 }
 
-/// Parses blocks until there are none. After a failure it only takes them, so that the reading thread does not wait for ever; blocks that
-/// others have begun before it are parsed to their ends, so that the first fault of the file is among those found.
+/// Parses blocks until the channel is closed. After a failure it only receives them, so that the
+/// reader never waits forever. Other workers finish their blocks, so the first fault of the file is
+/// among those found.
 fn work(
     mut sink: Sink<'_>,
-    blocks: &Mutex<Receiver<Block>>,
-    parse: &(impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), Halt> + Sync),
-) -> Result<(), Halt> {
+    blocks: &Mutex<Receiver<LineBlock>>,
+    parse: &(impl Fn(&mut Sink<'_>, &[u8], u64) -> Result<(), ReadStop> + Sync),
+) -> Result<(), ReadStop> {
     let mut result = Ok(());
     loop {
         let block = blocks
@@ -87,14 +90,14 @@ fn work(
     result
 }
 
-struct Blocks<'a> {
+struct BlockReader<'a> {
     reader: &'a mut dyn BufRead,
     rest: Vec<u8>,
     line: u64,
 }
 
-impl Blocks<'_> {
-    fn next(&mut self) -> io::Result<Option<Block>> {
+impl BlockReader<'_> {
+    fn next(&mut self) -> io::Result<Option<LineBlock>> {
         let mut bytes = std::mem::take(&mut self.rest);
         bytes.reserve(BLOCK);
         let end = loop {
@@ -112,7 +115,7 @@ impl Blocks<'_> {
             }
             if bytes.len() > LINE {
                 return Err(io::Error::other(format!(
-                    "line {} is longer than {LINE} bytes; this is no text file",
+                    "line {} is longer than {LINE} bytes; this is not a text file",
                     self.line
                 )));
             }
@@ -123,6 +126,6 @@ impl Blocks<'_> {
         }
         let line = self.line;
         self.line += memchr::memchr_iter(b'\n', &bytes).count() as u64;
-        Ok(Some(Block { bytes, line }))
+        Ok(Some(LineBlock { bytes, line }))
     }
 }

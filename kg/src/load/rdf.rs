@@ -5,27 +5,28 @@ use std::io::{BufRead, Read};
 use oxigraph::io::{RdfFormat, RdfParseError, RdfParser};
 use oxigraph::model::{GraphName, NamedOrBlankNode, Quad, Term as OxTerm};
 
-use super::sink::{Halt, Sink};
+use super::sink::{ReadStop, Sink};
 
-/// What relative IRIs of a file without a base are relative to.
+/// The base of relative IRIs in files without a base.
 const BASE: &str = "http://example.org/";
 
 fn parser(format: RdfFormat, any_iri: bool) -> RdfParser {
     let parser = RdfParser::from_format(format);
     let parser = if any_iri { parser.lenient() } else { parser };
-    // Small examples are full of relative IRIs; where the file lies must not change the graph, so they get one fixed base.
+    // Small examples often contain relative IRIs. The base is fixed, because the location of a file
+    // must not change the graph.
     parser
         .with_base_iri(BASE)
         .unwrap_or_else(|_| RdfParser::from_format(format))
 }
 
-/// Lines of N-Triples or N-Quads. Their blank nodes all have labels.
+/// Lines of N-Triples or N-Quads. All their blank nodes have labels.
 pub(super) fn block(
     sink: &mut Sink<'_>,
     format: RdfFormat,
     block: &[u8],
     first: u64,
-) -> Result<(), Halt> {
+) -> Result<(), ReadStop> {
     for quad in parser(format, sink.any_iri()).for_slice(block) {
         match quad {
             Ok(quad) => put(sink, &quad, Sink::blank)?,
@@ -38,12 +39,12 @@ pub(super) fn block(
     Ok(())
 }
 
-/// A file of any syntax, from its beginning to its end.
+/// A whole file in any syntax.
 pub(super) fn stream(
     sink: &mut Sink<'_>,
     format: RdfFormat,
     reader: &mut dyn BufRead,
-) -> Result<(), Halt> {
+) -> Result<(), ReadStop> {
     let reader: &mut dyn Read = &mut { reader };
     for quad in parser(format, sink.any_iri()).for_reader(reader) {
         match quad {
@@ -62,7 +63,7 @@ fn put<'a>(
     sink: &mut Sink<'a>,
     quad: &Quad,
     blank: impl Fn(&mut Sink<'a>, &str) -> u32,
-) -> Result<(), Halt> {
+) -> Result<(), ReadStop> {
     match &quad.graph_name {
         GraphName::NamedNode(node) => sink.enter(node.as_str()),
         GraphName::BlankNode(node) => sink.enter_blank(node.as_str()),

@@ -1,4 +1,5 @@
-//! Where readers put triples: chunks of interned terms, sealed and put on disk when the memory for them is full.
+//! Collects triples from readers in chunks of interned terms. Full chunks are sealed, and written
+//! to disk if there is a work folder.
 
 use std::io;
 use std::path::Path;
@@ -7,70 +8,69 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-use super::{LoadOptions, Progress};
+use super::options::{LoadOptions, LoadProgress};
 use crate::dictionary::{BLANK, IRI, literal_key, node_key};
-use crate::frozen::{Chunk, Input, Sealed};
+use crate::frozen::{Chunk, FreezeInput, SealedChunk};
 use crate::names::text_iri;
 use crate::term::{Term, XSD};
 
-/// How often progress is told by a reader of one thread, in triples.
+/// Number of triples between two progress calls of a sequential reader.
 const PROGRESS_EVERY: u64 = 65_536;
 
-/// Why a reader stopped.
+/// A reader stopped early.
 #[derive(Debug)]
-pub(crate) enum Halt {
-    /// More faults than are tolerated; [`Shared`] has them.
+pub(crate) enum ReadStop {
+    /// More faults than allowed; [`LoadState`] contains them.
     Faults,
-    /// Loading was told to stop.
+    /// Loading was interrupted.
     Stopped,
-    /// The file cannot be read, or a chunk not be written.
+    /// The file cannot be read, or a chunk cannot be written.
     Io(io::Error),
 }
 
-impl From<io::Error> for Halt {
+impl From<io::Error> for ReadStop {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-/// A faulty statement.
+/// An invalid statement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Fault {
+pub(crate) struct LoadFault {
     pub file: usize,
     pub line: u64,
     pub message: String,
 }
 
-/// Which file is read.
+/// The file being read.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
-    /// Its number on the command line.
-    pub file: usize,
-    /// Its rank among the files by content.
+pub(crate) struct FileContext {
+    /// Its index on the command line.
+    pub index: usize,
+    /// Its rank by content.
     pub rank: usize,
-    pub progress: &'a dyn Fn(Progress),
 }
 
-/// What the threads of one load share.
-pub(crate) struct Shared<'a> {
+/// State shared by the threads of one load.
+pub(crate) struct LoadState<'a> {
     pub options: &'a LoadOptions,
     work: Option<&'a Path>,
     stop: &'a AtomicBool,
     read: AtomicU64,
     spilled: AtomicBool,
-    /// Chunks that no thread is filling now.
+    /// Chunks that are not in use by any thread.
     idle: Mutex<Vec<Chunk>>,
-    sealed: Mutex<Vec<Sealed>>,
+    sealed: Mutex<Vec<SealedChunk>>,
     graphs: Mutex<FxHashMap<String, u32>>,
-    faults: Mutex<Vec<Fault>>,
+    faults: Mutex<Vec<LoadFault>>,
 }
 
-/// A thread that panicked while it held the lock has left nothing half done here.
+/// A panic while holding one of these locks leaves no half-finished state.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<'a> Shared<'a> {
+impl<'a> LoadState<'a> {
     pub(super) fn new(
         options: &'a LoadOptions,
         work: Option<&'a Path>,
@@ -94,7 +94,7 @@ impl<'a> Shared<'a> {
         self.read.load(Ordering::Relaxed)
     }
 
-    /// Threads that parse.
+    /// Number of parser threads.
     pub(super) fn threads(&self) -> usize {
         if self.options.threads > 0 {
             self.options.threads
@@ -103,20 +103,20 @@ impl<'a> Shared<'a> {
         }
     }
 
-    /// Whether more faults were found than are tolerated, or loading was told to stop.
+    /// Whether there are more faults than allowed, or loading was interrupted.
     pub(super) fn halted(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || lock(&self.faults).len() > self.options.max_faults
     }
 
-    /// The fault that is one too many, counted in the order of files and lines.
-    pub(super) fn worst_fault(&self) -> Option<Fault> {
+    /// The first fault beyond the allowed number, ordered by file and line.
+    pub(super) fn worst_fault(&self) -> Option<LoadFault> {
         let mut faults = lock(&self.faults);
         faults.sort_unstable();
         faults.get(self.options.max_faults).cloned()
     }
 
-    /// Everything that was read, and whether it lies on disk.
-    pub(super) fn finish(&mut self) -> io::Result<(Input, bool)> {
+    /// All chunks, and whether they are on disk.
+    pub(super) fn finish(&mut self) -> io::Result<(FreezeInput, bool)> {
         use rayon::prelude::*;
         let spilled = self.spilled.load(Ordering::Relaxed);
         let work = self.work.filter(|_| spilled);
@@ -134,7 +134,7 @@ impl<'a> Shared<'a> {
             .collect();
         graphs.sort_by_key(|(_, number)| *number);
         Ok((
-            Input {
+            FreezeInput {
                 chunks,
                 graphs: graphs.into_iter().map(|(name, _)| name).collect(),
             },
@@ -143,66 +143,80 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// Takes the triples of one file on one thread. Ids are those of the sink's chunk: use them for the next [`Sink::triple`] only.
+/// Receives the triples of one file on one thread. Ids belong to the current chunk: use them only
+/// for the next [`Sink::triple`].
 pub(crate) struct Sink<'a> {
-    shared: &'a Shared<'a>,
-    place: Place<'a>,
+    state: &'a LoadState<'a>,
+    file: FileContext,
     chunk: Chunk,
     key: String,
-    /// The graph last named, and its number.
+    /// The current named graph and its number.
     graph: (String, u32),
-    /// Numbers of blank nodes that have no lasting label of their own.
+    /// Numbers of blank nodes whose labels are not stable.
     blanks: FxHashMap<String, usize>,
-    /// Whether this thread is the one that tells progress.
-    tells: bool,
+    /// Set only for the thread that reads the file.
+    progress: Option<&'a dyn Fn(LoadProgress)>,
     read: u64,
 }
 
 impl<'a> Sink<'a> {
-    /// A sink on the thread that reads the file.
-    pub(super) fn new(shared: &'a Shared<'a>, place: Place<'a>) -> Self {
-        let chunk = lock(&shared.idle).pop().unwrap_or_default();
+    pub(super) fn new(
+        state: &'a LoadState<'a>,
+        file: FileContext,
+        progress: Option<&'a dyn Fn(LoadProgress)>,
+    ) -> Self {
+        let chunk = lock(&state.idle).pop().unwrap_or_default();
         let (key, graph) = (String::new(), (String::new(), 0));
         Self {
-            shared,
-            place,
+            state,
+            file,
             chunk,
             key,
             graph,
             blanks: FxHashMap::default(),
-            tells: true,
+            progress,
             read: 0,
         }
     }
 
     pub(super) fn any_iri(&self) -> bool {
-        self.shared.options.any_iri
+        self.state.options.any_iri
     }
 
-    /// Gives the chunk back for the next file.
+    /// Runs a sequential reader and returns the chunk.
+    pub(super) fn fill(
+        mut self,
+        read: impl FnOnce(&mut Self) -> Result<(), ReadStop>,
+    ) -> Result<(), ReadStop> {
+        let result = read(&mut self);
+        self.finish();
+        result
+    }
+
+    /// Returns the chunk, for the next file.
     pub(super) fn finish(mut self) {
         self.count();
-        lock(&self.shared.idle).push(self.chunk);
+        lock(&self.state.idle).push(self.chunk);
     }
 
     fn count(&mut self) {
-        self.shared
+        self.state
             .read
             .fetch_add(std::mem::take(&mut self.read), Ordering::Relaxed);
     }
 
-    /// Notes a faulty statement.
+    /// Records an invalid statement.
     ///
     /// # Errors
-    /// [`Halt::Faults`] when it is one too many.
-    pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), Halt> {
-        lock(&self.shared.faults).push(Fault {
-            file: self.place.file,
+    /// [`ReadStop::Faults`] if there are more than allowed.
+    pub(crate) fn fault(&mut self, line: u64, message: String) -> Result<(), ReadStop> {
+        lock(&self.state.faults).push(LoadFault {
+            file: self.file.index,
             line,
             message,
         });
-        if self.shared.halted() {
-            Err(Halt::Faults)
+        if self.state.halted() {
+            Err(ReadStop::Faults)
         } else {
             Ok(())
         }
@@ -213,12 +227,12 @@ impl<'a> Sink<'a> {
         self.chunk.intern(&self.key)
     }
 
-    /// A node that a plain text names.
+    /// A node named by a plain text.
     pub(crate) fn text(&mut self, text: &str) -> u32 {
         self.iri(&text_iri(text))
     }
 
-    /// A literal; an empty datatype or language is none.
+    /// A literal; datatype and language may be empty.
     pub(crate) fn literal(&mut self, lexical: &str, datatype: &str, lang: &str) -> u32 {
         let plain = !lang.is_empty() || datatype.strip_prefix(XSD) == Some("string");
         let lang = lang.to_ascii_lowercase();
@@ -231,17 +245,18 @@ impl<'a> Sink<'a> {
         self.chunk.intern(&self.key)
     }
 
-    /// A blank node by the label that it has in its file.
+    /// A blank node, by its label in the file.
     pub(crate) fn blank(&mut self, label: &str) -> u32 {
         node_key(
             &mut self.key,
             BLANK,
-            &format!("f{}_{label}", self.place.rank),
+            &format!("f{}_{label}", self.file.rank),
         );
         self.chunk.intern(&self.key)
     }
 
-    /// A blank node whose label the parser may have made up: it is numbered in order of appearance.
+    /// A blank node whose label may be generated by the parser: it is numbered in order of
+    /// appearance.
     pub(crate) fn numbered_blank(&mut self, label: &str) -> u32 {
         let next = self.blanks.len();
         let number = match self.blanks.get(label) {
@@ -254,7 +269,7 @@ impl<'a> Sink<'a> {
         self.blank(&format!("b{number}"))
     }
 
-    /// Any term; a blank node by the label that it has in its file.
+    /// Any term; a blank node by its label in the file.
     pub(crate) fn term(&mut self, term: &Term) -> u32 {
         match term {
             Term::Iri(iri) => self.iri(iri),
@@ -267,76 +282,46 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Makes the named graph to which further triples belong; the empty name is the default graph.
+    /// Sets the named graph of the following triples; the empty name is the default graph.
     pub(crate) fn enter(&mut self, graph: &str) {
         if self.graph.0 != graph {
-            let mut graphs = lock(&self.shared.graphs);
+            let mut graphs = lock(&self.state.graphs);
             let next = graphs.len() as u32;
             let number = *graphs.entry(graph.to_owned()).or_insert(next);
             self.graph = (graph.to_owned(), number);
         }
     }
 
-    /// The same for a graph that a blank node names.
+    /// [`Sink::enter`] for a graph named by a blank node.
     pub(crate) fn enter_blank(&mut self, label: &str) {
-        self.enter(&format!("_:f{}_{label}", self.place.rank));
+        self.enter(&format!("_:f{}_{label}", self.file.rank));
     }
 
-    /// Puts a triple of ids.
+    /// Adds a triple.
     ///
     /// # Errors
-    /// When memory is full and the disk too.
-    pub(crate) fn triple(&mut self, s: u32, p: u32, o: u32) -> Result<(), Halt> {
+    /// If memory and disk are full, or loading was interrupted.
+    pub(crate) fn triple(&mut self, s: u32, p: u32, o: u32) -> Result<(), ReadStop> {
         self.chunk.push([s, p, o, self.graph.1]);
         self.read += 1;
         if self.read == PROGRESS_EVERY {
             self.count();
-            if self.shared.stop.load(Ordering::Relaxed) {
-                return Err(Halt::Stopped);
+            if self.state.stop.load(Ordering::Relaxed) {
+                return Err(ReadStop::Stopped);
             }
-            if self.tells {
-                (self.place.progress)(Progress::Read(self.shared.read()));
+            if let Some(progress) = self.progress {
+                progress(LoadProgress::Read(self.state.read()));
             }
         }
-        let budget = self.shared.options.memory / self.shared.threads().max(1);
-        if self.chunk.is_full() || (self.shared.work.is_some() && self.chunk.bytes() > budget) {
+        let budget = self.state.options.memory / self.state.threads().max(1);
+        if self.chunk.is_full() || (self.state.work.is_some() && self.chunk.bytes() > budget) {
             let full = std::mem::take(&mut self.chunk);
-            if self.shared.work.is_some() {
-                self.shared.spilled.store(true, Ordering::Relaxed);
+            if self.state.work.is_some() {
+                self.state.spilled.store(true, Ordering::Relaxed);
             }
-            let sealed = full.seal(self.shared.work)?;
-            lock(&self.shared.sealed).push(sealed);
+            let sealed = full.seal(self.state.work)?;
+            lock(&self.state.sealed).push(sealed);
         }
         Ok(())
-    }
-}
-
-/// What a worker thread needs to make its own sink: everything of a [`Place`] but the progress, which is told on one thread only.
-#[derive(Clone, Copy)]
-pub(super) struct Worker<'a> {
-    shared: &'a Shared<'a>,
-    file: usize,
-    rank: usize,
-}
-
-impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a Shared<'a>, place: &Place<'_>) -> Self {
-        Self {
-            shared,
-            file: place.file,
-            rank: place.rank,
-        }
-    }
-
-    pub(super) fn sink(self) -> Sink<'a> {
-        let place = Place {
-            file: self.file,
-            rank: self.rank,
-            progress: &|_| {},
-        };
-        Sink {
-            tells: false,
-            ..Sink::new(self.shared, place)
-        }
     }
 }

@@ -1,18 +1,23 @@
-//! The files that a graph came from, as a manifest names them.
+//! The files that a graph was loaded from.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufReader, copy};
 use std::path::Path;
 
+use common::fs::FsError;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::LoadError;
+use super::options::LoadError;
+use crate::hex::hex;
+
+/// Bytes per read.
+const BUFFER: usize = 1 << 16;
 
 /// A file that a graph was loaded from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
-    /// The name as given when it was loaded.
+pub struct GraphSource {
+    /// The path as given when it was loaded.
     pub path: String,
     /// Size in bytes.
     pub bytes: u64,
@@ -20,37 +25,21 @@ pub struct Source {
     pub sha256: String,
 }
 
-impl Source {
+impl GraphSource {
     /// Hashes a file.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn of(path: &Path) -> Result<Self, LoadError> {
-        let io = |source| LoadError::Io {
-            path: path.to_owned(),
-            source,
-        };
-        let mut file = File::open(path).map_err(io)?;
+        let io = |source| LoadError::from(FsError::at(path)(source));
+        let file = File::open(path).map_err(io)?;
         let mut hasher = Sha256::new();
-        let mut buffer = vec![0; 1 << 16];
-        let mut bytes = 0;
-        loop {
-            let read = file.read(&mut buffer).map_err(io)?;
-            if read == 0 {
-                break;
-            }
-            hasher.update(&buffer[..read]);
-            bytes += read as u64;
-        }
-        let sha256 = hasher
-            .finalize()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let mut file = BufReader::with_capacity(BUFFER, file);
+        let bytes = copy(&mut file, &mut hasher).map_err(io)?;
         Ok(Self {
             path: path.display().to_string(),
             bytes,
-            sha256,
+            sha256: hex(&hasher.finalize()),
         })
     }
 }

@@ -1,14 +1,14 @@
-//! Plain text formats: three fields a line, each the name of a node.
+//! Plain text formats: three fields per line, each the name of a node.
 
-use super::sink::{Halt, Sink};
+use super::sink::{ReadStop, Sink};
 
-/// Lines whose fields stand between separators.
+/// Lines of fields between separators.
 pub(super) fn block(
     sink: &mut Sink<'_>,
     separator: char,
     block: &[u8],
     first: u64,
-) -> Result<(), Halt> {
+) -> Result<(), ReadStop> {
     for (number, bytes) in (first..).zip(block.split(|&byte| byte == b'\n')) {
         let Ok(line) = std::str::from_utf8(bytes) else {
             sink.fault(number, "not UTF-8 text".to_owned())?;

@@ -1,4 +1,5 @@
-//! A folder that tantivy reads and never writes: no lock file, no temporary file, so that graph folders may be read-only and shared.
+//! A folder that tantivy only reads: no lock file and no temporary file, so that graph folders may
+//! be read-only and shared.
 
 use std::io;
 use std::path::Path;
@@ -9,9 +10,9 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, WatchCallback, WatchHandle, WritePtr,
 };
 
-/// See the module.
+/// A read-only [`MmapDirectory`].
 #[derive(Clone, Debug)]
-pub(super) struct ReadOnly(pub(super) MmapDirectory);
+pub(super) struct ReadOnlyDirectory(pub(super) MmapDirectory);
 
 fn refused() -> Arc<io::Error> {
     Arc::new(io::Error::new(
@@ -20,7 +21,7 @@ fn refused() -> Arc<io::Error> {
     ))
 }
 
-impl Directory for ReadOnly {
+impl Directory for ReadOnlyDirectory {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         self.0.get_file_handle(path)
     }
@@ -58,7 +59,7 @@ impl Directory for ReadOnly {
         Ok(())
     }
 
-    /// Nobody writes, so there is nothing to lock.
+    /// There are no writers, so no lock is needed.
     fn acquire_lock(&self, _lock: &Lock) -> Result<DirectoryLock, LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }

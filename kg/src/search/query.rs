@@ -1,67 +1,47 @@
-//! Looking names up, kind of match by kind of match.
+//! Searches, one kind of match after the other.
 
 use rustc_hash::FxHashMap;
 use tantivy::collector::{DocSetCollector, TopDocs};
-use tantivy::columnar::Column;
 use tantivy::query::{BooleanQuery, FuzzyTermQuery, Occur, Query, TermQuery};
 use tantivy::schema::{IndexRecordOption, Value};
-use tantivy::{DocAddress, DocSet, IndexReader, Searcher, TERMINATED, TantivyDocument, Term};
+use tantivy::{DocAddress, DocSet, Searcher, TERMINATED, TantivyDocument, Term};
 
-use super::build::{DEGREE, Fields, NODE, WHAT, guarded, unpack};
-use super::text::{allowed_edits, edits, normalise, similarity, variants};
-use super::{Candidate, How, LabelIndex, NameKind, Role, SearchError};
+use super::fields::unpack;
+use super::index::LabelIndex;
+use super::open::guarded;
+use super::text::{allowed_edits, edits, normalise, similarity, undistinguished, variants};
+use super::types::{LabelMatch, MatchKind, NameKind, NodeRole, SearchError};
 use crate::term::NodeId;
 
-/// Names looked at for a partial match, best by BM25.
+/// Number of names examined for a partial match, best BM25 score first.
 const PARTIAL: usize = 64;
-/// Names taken from a fuzzy match: more are equally far away only for very common short names.
+/// Maximum number of fuzzy matches: only very common short names have more.
 const FUZZY: usize = 256;
-/// Least similarity of a partial match that does not hold every word.
+/// Minimum similarity of a partial match that does not contain every word.
 const SIMILAR: f32 = 0.5;
-/// Factor of a name in a weaker form (article, plural) and of a name that is no label.
+/// Factors for a name in a weaker form (article, plural) and for a name that is not a label.
 const WEAKER: f32 = 0.9;
 const ALIAS: f32 = 0.95;
 const SHORT: f32 = 0.8;
 
-/// A segment with its columns.
-pub(super) struct Segment {
-    node: Column<u64>,
-    degree: Column<u64>,
-    what: Column<u64>,
-}
-
-impl Segment {
-    pub(super) fn all(reader: &IndexReader, _fields: &Fields) -> Result<Vec<Self>, SearchError> {
-        let searcher = reader.searcher();
-        let columns = searcher.segment_readers().iter().map(|segment| {
-            let fast = segment.fast_fields();
-            Ok(Self {
-                node: fast.u64(NODE)?,
-                degree: fast.u64(DEGREE)?,
-                what: fast.u64(WHAT)?,
-            })
-        });
-        columns.collect()
-    }
-}
-
-/// A document found, before its text is read.
+/// A matching document whose text is not read yet.
 struct Hit {
     at: DocAddress,
     node: NodeId,
     degree: u64,
     kind: NameKind,
-    /// Factor of the form of the mention under which it was found.
+    /// Factor of the form of the mention that matched.
     form: f32,
 }
 
 impl LabelIndex {
-    /// Entities that a mention may mean, at most `k`, best first; where no entity bears the name, classes that do.
+    /// Entities that a mention may refer to, at most `k`, best first; if no entity matches,
+    /// classes.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
-    pub fn candidates(&self, mention: &str, k: usize) -> Result<Vec<Candidate>, SearchError> {
-        for role in [Role::Entity, Role::Class] {
+    pub fn candidates(&self, mention: &str, k: usize) -> Result<Vec<LabelMatch>, SearchError> {
+        for role in [NodeRole::Entity, NodeRole::Class] {
             let found = self.search(mention, k, role)?;
             if !found.is_empty() {
                 return Ok(found);
@@ -70,7 +50,7 @@ impl LabelIndex {
         Ok(Vec::new())
     }
 
-    /// Nodes of one role that a text may name, at most `k`, best first.
+    /// Nodes of one role that a text may refer to, at most `k`, best first.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -78,8 +58,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         let found = self.named(mention, k, role)?;
         if !found.is_empty() {
             return Ok(found);
@@ -91,7 +71,7 @@ impl LabelIndex {
         self.partial(mention, k, role)
     }
 
-    /// Nodes that bear this name: letter for letter or in normal form, then in a weaker form.
+    /// Nodes with this name: an exact or normalised match, else a match of a weaker form.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -99,8 +79,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         guarded(|| {
             let searcher = self.reader.searcher();
             let normal = normalise(mention);
@@ -116,15 +96,19 @@ impl LabelIndex {
                 let form = if exact { 1.0 } else { WEAKER * hit.form };
                 Some((
                     form * of_kind(hit.kind),
-                    if exact { How::Exact } else { How::Normalised },
+                    if exact {
+                        MatchKind::Exact
+                    } else {
+                        MatchKind::Normalised
+                    },
                 ))
             };
             self.best(&searcher, hits, k, score)
         })
     }
 
-    /// Whether some entity bears this name in normal form; cheaper than [`LabelIndex::named`].
-    pub fn knows(&self, normal: &str, role: Role) -> Result<bool, SearchError> {
+    /// Whether some node of this role has this normalised name; cheaper than [`LabelIndex::named`].
+    pub fn knows(&self, normal: &str, role: NodeRole) -> Result<bool, SearchError> {
         guarded(|| {
             let mut hits = Vec::new();
             self.term(&self.reader.searcher(), normal, 1.0, role, &mut hits)?;
@@ -132,7 +116,7 @@ impl LabelIndex {
         })
     }
 
-    /// Nodes with a name that is a few edits away.
+    /// Nodes with a name within a few edits.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -140,8 +124,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         guarded(|| {
             let normal = normalise(mention);
             let chars = normal.chars().count();
@@ -162,8 +146,9 @@ impl LabelIndex {
             hits.sort_by_key(|hit| (std::cmp::Reverse(hit.degree), hit.node, hit.at));
             hits.truncate(FUZZY);
             let score = |hit: &Hit, text: &str| {
-                // The name may be a shorter form of the text; the nearer of the two is the one that matched.
-                let forms = [Some(text), super::text::undistinguished(text)];
+                // The indexed form may be the short form of the name; score the form that is
+                // nearer.
+                let forms = [Some(text), undistinguished(text)];
                 let away = forms
                     .iter()
                     .flatten()
@@ -172,7 +157,7 @@ impl LabelIndex {
                 (away <= usize::from(allowed)).then(|| {
                     (
                         (1.0 - away as f32 / chars.max(1) as f32) * of_kind(hit.kind),
-                        How::Fuzzy,
+                        MatchKind::Fuzzy,
                     )
                 })
             };
@@ -180,7 +165,7 @@ impl LabelIndex {
         })
     }
 
-    /// Nodes with a name that shares the mention's words, or most of its trigrams.
+    /// Nodes with a name that contains the mention's words or most of its trigrams.
     ///
     /// # Errors
     /// [`SearchError::Damaged`] for an index whose files were changed.
@@ -188,8 +173,8 @@ impl LabelIndex {
         &self,
         mention: &str,
         k: usize,
-        role: Role,
-    ) -> Result<Vec<Candidate>, SearchError> {
+        role: NodeRole,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
         guarded(|| {
             let normal = normalise(mention);
             let words: Vec<&str> = normal.split(' ').filter(|word| !word.is_empty()).collect();
@@ -233,19 +218,19 @@ impl LabelIndex {
                 let whole = words.iter().all(|word| have.contains(word));
                 let similar = similarity(&name, &normal);
                 let score = if whole { similar.max(SIMILAR) } else { similar };
-                (score >= SIMILAR).then(|| (score * of_kind(hit.kind), How::Partial))
+                (score >= SIMILAR).then(|| (score * of_kind(hit.kind), MatchKind::Partial))
             };
             self.best(&searcher, hits, k, score)
         })
     }
 
-    /// Documents whose whole name is this term.
+    /// Documents whose complete normalised name is `normal`.
     fn term(
         &self,
         searcher: &Searcher,
         normal: &str,
         form: f32,
-        role: Role,
+        role: NodeRole,
         hits: &mut Vec<Hit>,
     ) -> Result<(), SearchError> {
         if normal.is_empty() {
@@ -273,7 +258,7 @@ impl LabelIndex {
         Ok(())
     }
 
-    fn hit(&self, at: DocAddress, form: f32, role: Role) -> Option<Hit> {
+    fn hit(&self, at: DocAddress, form: f32, role: NodeRole) -> Option<Hit> {
         let segment = self.segments.get(at.segment_ord as usize)?;
         let (is, kind) = unpack(segment.what.first(at.doc_id)?);
         let node = NodeId(u32::try_from(segment.node.first(at.doc_id)?).ok()?);
@@ -286,15 +271,15 @@ impl LabelIndex {
         })
     }
 
-    /// The best `k` hits, one a node, in order of score, degree and id.
+    /// The best `k` hits, one per node, ordered by score, degree and id.
     fn best(
         &self,
         searcher: &Searcher,
         hits: Vec<Hit>,
         k: usize,
-        score: impl Fn(&Hit, &str) -> Option<(f32, How)>,
-    ) -> Result<Vec<Candidate>, SearchError> {
-        let mut best: FxHashMap<NodeId, Candidate> = FxHashMap::default();
+        score: impl Fn(&Hit, &str) -> Option<(f32, MatchKind)>,
+    ) -> Result<Vec<LabelMatch>, SearchError> {
+        let mut best: FxHashMap<NodeId, LabelMatch> = FxHashMap::default();
         for hit in hits {
             let document: TantivyDocument = searcher.doc(hit.at)?;
             let text = document
@@ -304,7 +289,7 @@ impl LabelIndex {
             let Some((score, how)) = score(&hit, &text) else {
                 continue;
             };
-            let fresh = Candidate {
+            let fresh = LabelMatch {
                 node: hit.node,
                 label: text,
                 score,
@@ -319,7 +304,7 @@ impl LabelIndex {
                 }
             }
         }
-        let mut candidates: Vec<Candidate> = best.into_values().collect();
+        let mut candidates: Vec<LabelMatch> = best.into_values().collect();
         candidates.sort_by(|a, b| {
             b.score
                 .total_cmp(&a.score)

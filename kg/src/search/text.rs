@@ -1,24 +1,28 @@
-//! How names are compared: one normal form, the weaker forms of a name, and edit distance.
+//! Comparison of names: the normal form, weaker forms, and edit distance.
 
 use tantivy::tokenizer::{AsciiFoldingFilter, RawTokenizer, TextAnalyzer, TokenStream};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Characters of a name that are compared; the longest title of the published sets has fewer.
-pub(super) const NAME_CHARS: usize = 200;
+/// Number of characters of a name that are compared; more than the longest title of the published
+/// sets has.
+pub(crate) const NAME_CHARS: usize = 200;
 
-/// Shortest text in which one edit is forgiven, and shortest in which two are: below that every other word is a neighbour.
+/// Minimum length of a text for one edit, and for two. In shorter texts nearly every word would
+/// match.
 const ONE_EDIT: usize = 4;
 const TWO_EDITS: usize = 8;
 
-/// Longest text that is looked up with edits: the automaton grows with it, and long names have words to match by.
+/// Maximum length of a text for fuzzy search: the automaton grows with it, and long names match by
+/// words.
 const FUZZY_CHARS: usize = 40;
 
-/// The normal form of a name: compatibility forms and diacritics folded, lower case, punctuation and underscores as spaces, apostrophes
-/// and the dots of initials dropped (`O'Neill`, `U.S.`), initials joined, `&` as `and`, single spaces. Empty where a text has no letter or digit.
+/// The normal form of a name: compatibility forms and diacritics folded, lower case, punctuation
+/// and underscores as spaces, apostrophes and the dots of initials removed (`O'Neill`, `U.S.`),
+/// initials joined, `&` as `and`, single spaces. Empty if the text has no letters or digits.
 ///
 /// ```
-/// use toolbox::search::normalise;
+/// use kg::search::normalise;
 /// assert_eq!(normalise("  Musée_d’Orsay (Paris) "), "musee dorsay paris");
 /// assert_eq!(normalise("Simon & Garfunkel"), "simon and garfunkel");
 /// assert_eq!(normalise("U.S. Open – Ødegård"), "us open odegard");
@@ -48,7 +52,8 @@ pub fn normalise(text: &str) -> String {
     if out.is_ascii() { out } else { ascii(&out) }
 }
 
-/// Letters and digits of a plain text in lower case, spaces in place of what parts them: what [`normalise`] does to any text, byte by byte.
+/// [`normalise`] for ASCII before spaces are collapsed: letters and digits in lower case,
+/// everything else as spaces.
 fn spaced_ascii(text: &[u8]) -> String {
     let text = &text[..text.len().min(NAME_CHARS)];
     let is =
@@ -59,7 +64,7 @@ fn spaced_ascii(text: &[u8]) -> String {
         match byte {
             b'&' => spaced.push_str(" and "),
             byte if byte.is_ascii_alphanumeric() => {
-                spaced.push(char::from(byte.to_ascii_lowercase()))
+                spaced.push(char::from(byte.to_ascii_lowercase()));
             }
             b'\'' | b'`' if before(1, u8::is_ascii_alphanumeric) => {}
             b'.' if before(1, u8::is_ascii_alphabetic) && !before(2, u8::is_ascii_alphanumeric) => {
@@ -70,12 +75,13 @@ fn spaced_ascii(text: &[u8]) -> String {
     spaced
 }
 
-/// Characters of a text but spaces.
+/// Number of characters of a text that are not spaces.
 pub fn letters(text: &str) -> usize {
     text.chars().filter(|&c| c != ' ').count()
 }
 
-/// How many [`letters`] the normal form of a text has; `None` where that is no easier to say than what it is.
+/// Number of [`letters`] in the normal form of a text; `None` if counting them is as expensive as
+/// normalising.
 pub fn normal_letters(text: &str) -> Option<usize> {
     let of = |byte: u8| {
         if byte == b'&' {
@@ -87,7 +93,7 @@ pub fn normal_letters(text: &str) -> Option<usize> {
     (text.is_ascii() && text.len() <= NAME_CHARS).then(|| text.bytes().map(of).sum())
 }
 
-/// Single spaces between words, and none between initials.
+/// Collapses spaces and joins initials.
 fn single_spaced(spaced: &str) -> String {
     let mut out = String::with_capacity(spaced.len());
     let mut single = false;
@@ -96,7 +102,7 @@ fn single_spaced(spaced: &str) -> String {
             &mut single,
             word.chars().nth(1).is_none() && word.chars().all(char::is_alphabetic),
         );
-        // Initials join, so that `J. R. R.` is `J.R.R.`.
+        // Adjacent initials join, so that `J. R. R.` equals `J.R.R.`.
         let joins = was && single;
         if !out.is_empty() && !joins {
             out.push(' ');
@@ -106,7 +112,7 @@ fn single_spaced(spaced: &str) -> String {
     out
 }
 
-/// Whether the dot at `i` follows a letter that stands alone, as in `U.S.` and `J. R. R.`.
+/// Whether the dot at `i` follows a single letter, as in `U.S.` and `J. R. R.`.
 fn ends_initial(chars: &[char], i: usize) -> bool {
     let letter = |at: Option<usize>| {
         at.and_then(|at| chars.get(at))
@@ -119,7 +125,7 @@ fn ends_initial(chars: &[char], i: usize) -> bool {
             .is_some_and(|c| c.is_alphanumeric())
 }
 
-/// Letters outside ASCII by their plain neighbours (`ø` as `o`, `ß` as `ss`), where there is one.
+/// Replaces non-ASCII letters by ASCII equivalents (`ø` by `o`, `ß` by `ss`) where possible.
 fn ascii(text: &str) -> String {
     let mut analyzer = TextAnalyzer::builder(RawTokenizer::default())
         .filter(AsciiFoldingFilter)
@@ -132,9 +138,9 @@ fn ascii(text: &str) -> String {
     }
 }
 
-/// What is left of a name without what tells it from others of the same name: `Titanic (1997 film)`, `Paris, Texas`. `None` where nothing
-/// was taken off.
-pub(super) fn undistinguished(text: &str) -> Option<&str> {
+/// A name without the part that distinguishes it from equal names: `Titanic (1997 film)`, `Paris,
+/// Texas`. `None` if there is no such part.
+pub(crate) fn undistinguished(text: &str) -> Option<&str> {
     let text = text.trim();
     let cut = match text.strip_suffix(')').and_then(|rest| rest.rfind('(')) {
         Some(open) => &text[..open],
@@ -147,8 +153,8 @@ pub(super) fn undistinguished(text: &str) -> Option<&str> {
     (!cut.is_empty()).then_some(cut)
 }
 
-/// Other normal forms under which a mention may stand in the index: with and without an article, without the ending of a plural.
-pub(super) fn variants(normal: &str) -> Vec<String> {
+/// Other normal forms that may be indexed: with and without an article, and in the singular.
+pub(crate) fn variants(normal: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for article in ["the ", "a ", "an "] {
         if let Some(rest) = normal.strip_prefix(article).filter(|rest| !rest.is_empty()) {
@@ -171,7 +177,7 @@ pub(super) fn variants(normal: &str) -> Vec<String> {
     forms
 }
 
-/// A word without the ending of an English plural; `None` where it has none.
+/// The singular of an English plural; `None` if the word is not a plural.
 pub fn singular(word: &str) -> Option<String> {
     let long = |base: &str, least: usize| base.chars().count() >= least;
     if let Some(base) = word.strip_suffix("ies").filter(|base| long(base, 2)) {
@@ -188,7 +194,7 @@ pub fn singular(word: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Edits forgiven in a text of this many characters.
+/// Number of edits allowed in a text of this many characters.
 pub(super) fn allowed_edits(chars: usize) -> u8 {
     match chars {
         0..ONE_EDIT => 0,
@@ -198,7 +204,8 @@ pub(super) fn allowed_edits(chars: usize) -> u8 {
     }
 }
 
-/// No more than [`edits`], and quick to work out: how many characters of the one the other lacks.
+/// A lower bound of [`edits`] that is cheap to compute: the number of characters that one text has
+/// and the other lacks.
 pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
     if !a.is_ascii() || !b.is_ascii() {
         return 0;
@@ -214,7 +221,8 @@ pub(super) fn fewest_edits(a: &str, b: &str) -> usize {
     lacking(1).max(lacking(-1))
 }
 
-/// Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other (optimal string alignment).
+/// Number of insertions, deletions, substitutions and swaps of neighbours that turn one text into
+/// the other (optimal string alignment distance).
 pub(super) fn edits(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before = vec![0; b.len() + 1];
@@ -234,7 +242,22 @@ pub(super) fn edits(a: &str, b: &str) -> usize {
     above[b.len()]
 }
 
-/// Shared share of two texts' character trigrams (Dice), in `[0, 1]`.
+/// Whether a normalised text is within the allowed number of edits of a normalised name.
+pub fn nearly(text: &str, name: &str) -> bool {
+    let allowed = edits_of(name);
+    let length = || text.chars().count().abs_diff(name.chars().count());
+    allowed > 0
+        && length() <= allowed
+        && fewest_edits(text, name) <= allowed
+        && edits(text, name) <= allowed
+}
+
+/// Number of edits by which a text may differ from a normalised name and still match it.
+pub fn edits_of(name: &str) -> usize {
+    usize::from(allowed_edits(name.chars().count()))
+}
+
+/// Similarity of two texts in `[0, 1]`: the Dice coefficient of their character trigrams.
 pub(super) fn similarity(a: &str, b: &str) -> f32 {
     let grams = |text: &str| {
         let padded: Vec<char> = format!(" {text} ").chars().collect();
@@ -266,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_a_reader_takes_for_one_have_one_form() {
+    fn equivalent_names_have_one_normal_form() {
         for (name, normal) in [
             (
                 "Frederica_of_Mecklenburg-Strelitz",
@@ -284,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_distinguishes_a_title_comes_off() {
+    fn distinguishing_parts_are_removed() {
         assert_eq!(undistinguished("Titanic (1997 film)"), Some("Titanic"));
         assert_eq!(
             undistinguished("El Sobrante, California"),
@@ -328,13 +351,13 @@ mod tests {
         }
 
         #[test]
-        fn there_are_no_fewer_edits_than_the_fewest(a in "[abc é]{0,8}", b in "[abc é]{0,8}") {
+        fn fewest_edits_is_a_lower_bound(a in "[abc é]{0,8}", b in "[abc é]{0,8}") {
             prop_assert!(fewest_edits(&a, &b) <= edits(&a, &b));
             prop_assert!(letters(&a).abs_diff(letters(&b)) <= edits(&a, &b));
         }
 
         #[test]
-        fn letters_of_a_normal_form_are_counted_without_it(text in "[a-zA-Z0-9 .&'`_-]{0,30}|\\PC{0,40}|[a-z. ]{150,250}") {
+        fn normal_letters_counts_letters_of_the_normal_form(text in "[a-zA-Z0-9 .&'`_-]{0,30}|\\PC{0,40}|[a-z. ]{150,250}") {
             if let Some(counted) = normal_letters(&text) {
                 prop_assert_eq!(counted, letters(&normalise(&text)));
             }

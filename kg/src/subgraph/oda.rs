@@ -1,7 +1,9 @@
-//! ODA's JSON layouts (spec B.5): `{entity: [[head, relation, tail], …]}` and `{id: label}`, written and read a value at a time.
+//! ODA's JSON layouts (rules B.5): `{entity: [[head, relation, tail], …]}` and `{id: label}`,
+//! written and read as streams.
 //!
-//! Names: Wikidata's `Q42` and `P31` and Freebase's `m.02x` and `people.person.x` stand as they are, other nodes by full IRI. A tail that is
-//! none of these is a literal, by its lexical form: the layout has no place for datatypes and languages (N-Triples keeps them).
+//! Names: Wikidata's `Q42` and `P31` and Freebase's `m.02x` and `people.person.x` are written as
+//! they are, other nodes with their full IRI. Any other tail is a literal, written as its lexical
+//! form: the layout cannot express datatypes and languages (N-Triples can).
 
 use std::fmt;
 use std::io::Read;
@@ -11,14 +13,14 @@ use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-use super::super::names::{expand, text_iri};
+use crate::names::{expand, text_iri};
 use crate::term::{Literal, RDFS_LABEL, Term};
 
 const FREEBASE: &str = "http://rdf.freebase.com/ns/";
 const WIKIDATA: &str = "http://www.wikidata.org/entity/";
 const WIKIDATA_DIRECT: &str = "http://www.wikidata.org/prop/direct/";
 
-/// Which of the two layouts a file is in.
+/// The layout of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OdaKind {
     /// Entities with their triples.
@@ -27,17 +29,17 @@ pub enum OdaKind {
     Labels,
 }
 
-/// Why a file in ODA's layout cannot be read.
+/// A file in ODA's layout cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {message}")]
-pub struct OdaError {
+pub struct OdaLayoutError {
     /// The line, from 1; many files have only one.
     pub line: usize,
-    /// What is wrong there, and what would be right.
+    /// The error and, if possible, the correct form.
     pub message: String,
 }
 
-/// A node or relation in ODA's layout.
+/// The name of a node or relation in ODA's layout.
 #[must_use]
 pub(super) fn write_name(term: &Term) -> String {
     match term {
@@ -57,7 +59,7 @@ pub(super) fn write_name(term: &Term) -> String {
     }
 }
 
-/// The IRI that a name stands for, if it is one of those that the layout knows.
+/// The IRI of a name, if the layout knows its form.
 fn read_iri(name: &str) -> Option<String> {
     let digits = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
     let mut chars = name.chars();
@@ -75,7 +77,8 @@ fn read_iri(name: &str) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
     match parts[..] {
         ["m" | "g", id] if plain(id) => return Some(format!("{FREEBASE}{name}")),
-        // A domain, a type and a property; a sentence with dots has spaces, a number has digits first.
+        // A domain, a type and a property. A sentence with dots contains spaces; a number starts
+        // with a digit.
         [_, _, _, ..]
             if parts.iter().all(|part| plain(part))
                 && name.starts_with(|c: char| c.is_ascii_lowercase()) =>
@@ -111,14 +114,14 @@ fn tail(name: &str) -> Term {
     }
 }
 
-/// Reads a file in one of the two layouts and hands its triples on as they come.
+/// Reads a file in either layout and passes its triples on as they are read.
 pub struct OdaReader<F> {
     sink: F,
     kind: Option<OdaKind>,
 }
 
 impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> OdaReader<F> {
-    /// A reader that hands triples to `sink`; labels become `rdfs:label`.
+    /// A reader that passes triples to `sink`; labels become `rdfs:label` triples.
     pub fn new(sink: F) -> Self {
         Self { sink, kind: None }
     }
@@ -126,16 +129,16 @@ impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> OdaReader<F> {
     /// Reads a whole file.
     ///
     /// # Errors
-    /// [`OdaError`] with the line: no JSON, none of the two layouts, or what the sink says.
-    pub fn read(mut self, reader: impl Read) -> Result<OdaKind, OdaError> {
+    /// [`OdaLayoutError`] with the line: invalid JSON, another layout, or an error of the sink.
+    pub fn read(mut self, reader: impl Read) -> Result<OdaKind, OdaLayoutError> {
         let mut json = serde_json::Deserializer::from_reader(reader);
-        let wrong = |error: serde_json::Error| OdaError {
+        let wrong = |error: serde_json::Error| OdaLayoutError {
             line: error.line(),
             message: error.to_string(),
         };
         (&mut self).deserialize(&mut json).map_err(wrong)?;
         json.end().map_err(wrong)?;
-        self.kind.ok_or_else(|| OdaError {
+        self.kind.ok_or_else(|| OdaLayoutError {
             line: 1,
             message: "an empty object: there is nothing in it".to_owned(),
         })
@@ -164,7 +167,7 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de>
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         while let Some(key) = map.next_key::<String>()? {
-            map.next_value_seed(Entry {
+            map.next_value_seed(OdaEntry {
                 reader: self,
                 key: &key,
             })?;
@@ -174,12 +177,12 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de>
 }
 
 /// The value of one key: a list of triples or a label.
-struct Entry<'a, F> {
+struct OdaEntry<'a, F> {
     reader: &'a mut OdaReader<F>,
     key: &'a str,
 }
 
-impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Entry<'_, F> {
+impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> OdaEntry<'_, F> {
     fn is<X: serde::de::Error>(&mut self, kind: OdaKind) -> Result<(), X> {
         match self.reader.kind.replace(kind) {
             Some(before) if before != kind => Err(X::custom(format!(
@@ -192,7 +195,7 @@ impl<E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Entry<'_, F> {
 }
 
 impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed<'de>
-    for Entry<'_, F>
+    for OdaEntry<'_, F>
 {
     type Value = ();
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -200,7 +203,7 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> DeserializeSeed
     }
 }
 
-impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> for Entry<'_, F> {
+impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> for OdaEntry<'_, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -213,7 +216,7 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
 
     fn visit_str<X: serde::de::Error>(mut self, label: &str) -> Result<(), X> {
         self.is(OdaKind::Labels)?;
-        // An id without a label is written with an empty one, or with itself.
+        // An id without a label has an empty label, or the id as its label.
         if label.is_empty() || label == self.key {
             return Ok(());
         }
@@ -231,8 +234,13 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<(), A::Error> {
         self.is(OdaKind::Triples)?;
-        while let Some(triple) = list.next_element::<Vec<Value>>()? {
-            let [Value(Some(head)), Value(Some(relation)), Value(Some(far))] = &triple[..] else {
+        while let Some(triple) = list.next_element::<Vec<OdaText>>()? {
+            let [
+                OdaText(Some(head)),
+                OdaText(Some(relation)),
+                OdaText(Some(far)),
+            ] = &triple[..]
+            else {
                 return Err(A::Error::custom(format!(
                     "`{}` has a triple that is not three texts",
                     self.key
@@ -245,42 +253,42 @@ impl<'de, E: fmt::Display, F: FnMut([Term; 3]) -> Result<(), E>> Visitor<'de> fo
     }
 }
 
-/// A text or a number as text; anything else is none.
-struct Value(Option<String>);
+/// A text, or a number as text; `None` for anything else.
+struct OdaText(Option<String>);
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for OdaText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl<'de> Visitor<'de> for Text {
-            type Value = Value;
+            type Value = OdaText;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a text")
             }
-            fn visit_str<X>(self, text: &str) -> Result<Value, X> {
-                Ok(Value(Some(text.to_owned())))
+            fn visit_str<X>(self, text: &str) -> Result<OdaText, X> {
+                Ok(OdaText(Some(text.to_owned())))
             }
-            fn visit_u64<X>(self, number: u64) -> Result<Value, X> {
-                Ok(Value(Some(number.to_string())))
+            fn visit_u64<X>(self, number: u64) -> Result<OdaText, X> {
+                Ok(OdaText(Some(number.to_string())))
             }
-            fn visit_i64<X>(self, number: i64) -> Result<Value, X> {
-                Ok(Value(Some(number.to_string())))
+            fn visit_i64<X>(self, number: i64) -> Result<OdaText, X> {
+                Ok(OdaText(Some(number.to_string())))
             }
-            fn visit_f64<X>(self, number: f64) -> Result<Value, X> {
-                Ok(Value(Some(number.to_string())))
+            fn visit_f64<X>(self, number: f64) -> Result<OdaText, X> {
+                Ok(OdaText(Some(number.to_string())))
             }
-            fn visit_unit<X>(self) -> Result<Value, X> {
-                Ok(Value(None))
+            fn visit_unit<X>(self) -> Result<OdaText, X> {
+                Ok(OdaText(None))
             }
-            fn visit_bool<X>(self, _: bool) -> Result<Value, X> {
-                Ok(Value(None))
+            fn visit_bool<X>(self, _: bool) -> Result<OdaText, X> {
+                Ok(OdaText(None))
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<OdaText, A::Error> {
                 while list.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Value(None))
+                Ok(OdaText(None))
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<OdaText, A::Error> {
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                Ok(Value(None))
+                Ok(OdaText(None))
             }
         }
         deserializer.deserialize_any(Text)

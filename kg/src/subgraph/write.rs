@@ -1,34 +1,37 @@
-//! Subgraphs as files: N-Triples, or ODA's JSON layouts.
+//! Renders subgraphs as N-Triples or in ODA's JSON layouts.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use serde_json::{Value, to_writer};
+use serde_json::to_writer;
 
+use super::neighbourhood::{Neighbourhood, SubgraphOptions, Triple, triples_of};
 use super::oda::write_name;
-use super::{Kg, Neighbourhood, SubgraphOptions, Triple, triples_of};
+use crate::graph::Kg;
 use crate::term::{NodeId, RelId};
 
-/// Lines that are rendered as one piece of work.
+/// Lines per task.
 const LINES: usize = 1 << 12;
 
-/// The neighbourhoods of a list of entities. All threads of the pool that it is written from work on it.
+/// Tasks per thread between two writes: enough to keep all threads busy, and few enough to hold
+/// their output in memory.
+const PIECES: usize = 4;
+
+/// The neighbourhoods of a list of entities. Rendering uses all threads of the current pool.
 pub struct Subgraph<'a> {
     kg: &'a dyn Kg,
-    options: SubgraphOptions,
+    pub(super) options: SubgraphOptions,
     around: Vec<Neighbourhood>,
     triples: OnceLock<Vec<Triple>>,
-    /// Every node as it is written in JSON.
+    /// The JSON name of every node.
     names: OnceLock<FxHashMap<NodeId, Box<[u8]>>>,
 }
 
 impl<'a> Subgraph<'a> {
-    /// What was walked in a graph with these options.
+    /// The neighbourhoods explored with these options.
     #[must_use]
     pub fn new(kg: &'a dyn Kg, options: SubgraphOptions, around: Vec<Neighbourhood>) -> Self {
         Self {
@@ -40,7 +43,7 @@ impl<'a> Subgraph<'a> {
         }
     }
 
-    /// All triples, sorted, each once.
+    /// All triples, sorted, without duplicates.
     pub fn triples(&self) -> &[Triple] {
         self.triples.get_or_init(|| {
             let nodes = self.walked(1..=self.options.hops);
@@ -50,7 +53,7 @@ impl<'a> Subgraph<'a> {
         })
     }
 
-    /// The nodes whose triples some hop reaches, sorted.
+    /// The nodes from which these hops start, sorted.
     fn walked(&self, hops: std::ops::RangeInclusive<u32>) -> Vec<NodeId> {
         each_once(
             self.around
@@ -61,20 +64,22 @@ impl<'a> Subgraph<'a> {
         )
     }
 
-    /// Entities, heads and tails that are no literals, and relations; sorted.
-    fn nodes(&self) -> Vec<NodeId> {
+    /// Entities, relations, heads and tails; sorted.
+    fn terms(&self) -> Vec<NodeId> {
         let entities = self.around.iter().map(Neighbourhood::entity);
-        let mut nodes: Vec<NodeId> = self
-            .triples()
-            .iter()
-            .flat_map(|&(s, r, o)| [s, r.node(), o])
-            .chain(entities)
-            .collect();
-        nodes.retain(|node| self.kg.resources().contains(&node.0));
-        each_once(nodes)
+        let ends = self.triples().iter();
+        let ends = ends.flat_map(|&(s, r, o)| [s, r.node(), o]);
+        each_once(ends.chain(entities).collect())
     }
 
-    /// Names and classes of the nodes, which neighbourhoods do not walk.
+    /// [`Self::terms`] without literals.
+    fn nodes(&self) -> Vec<NodeId> {
+        let mut nodes = self.terms();
+        nodes.retain(|node| self.kg.resources().contains(&node.0));
+        nodes
+    }
+
+    /// Labels and classes of the nodes; neighbourhoods do not follow these relations.
     fn about(&self) -> Vec<Triple> {
         let schema = self.kg.schema();
         let relations: Vec<RelId> = each_once(
@@ -97,7 +102,7 @@ impl<'a> Subgraph<'a> {
         };
         let nodes = self.nodes();
         let mut found: Vec<Triple> = nodes.par_iter().flat_map_iter(of).collect();
-        // Classes have names too.
+        // Classes have labels too.
         let classes = each_once(
             found
                 .iter()
@@ -109,7 +114,7 @@ impl<'a> Subgraph<'a> {
         found
     }
 
-    /// As N-Triples: the triples with the names and classes of their nodes, sorted.
+    /// Writes N-Triples: the triples, and the labels and classes of their nodes, sorted.
     ///
     /// # Errors
     /// Those of the writer.
@@ -128,7 +133,7 @@ impl<'a> Subgraph<'a> {
         Ok(all.len())
     }
 
-    /// As `{entity: [[head, relation, tail], …]}` with the hops up to `last`.
+    /// Writes `{entity: [[head, relation, tail], …]}` with the hops up to `last`.
     ///
     /// # Errors
     /// Those of the writer.
@@ -144,8 +149,8 @@ impl<'a> Subgraph<'a> {
         self.write_map(&self.around, 1, out, within)
     }
 
-    /// As `{node: [[head, relation, tail], …]}` with one hop only: every triple that is walked of a node from which some entity's neighbourhood
-    /// takes this hop, once for all entities.
+    /// Writes `{node: [[head, relation, tail], …]}` with one hop: all followed triples of each node
+    /// from which the hop starts, once for all entities.
     ///
     /// # Errors
     /// Those of the writer.
@@ -160,7 +165,7 @@ impl<'a> Subgraph<'a> {
         })
     }
 
-    /// As `{id: label}` for every node and relation; those without a label have themselves.
+    /// Writes `{id: label}` for every node and relation; without a label, the id is its label.
     ///
     /// # Errors
     /// Those of the writer.
@@ -212,41 +217,24 @@ impl<'a> Subgraph<'a> {
 
     fn names(&self) -> &FxHashMap<NodeId, Box<[u8]>> {
         self.names.get_or_init(|| {
-            let entities = self.around.iter().map(Neighbourhood::entity);
-            let nodes = each_once(
-                self.triples()
-                    .iter()
-                    .flat_map(|&(s, r, o)| [s, r.node(), o])
-                    .chain(entities)
-                    .collect(),
-            );
             let name = |&node: &NodeId| {
-                (
-                    node,
-                    Value::String(write_name(&self.kg.term(node)))
-                        .to_string()
-                        .into_bytes()
-                        .into(),
-                )
+                let name = serde_json::Value::String(write_name(&self.kg.term(node)));
+                (node, name.to_string().into_bytes().into())
             };
-            nodes
-                .par_iter()
-                .map(name)
-                .collect::<Vec<_>>()
-                .into_iter()
-                .collect()
+            let named: Vec<_> = self.terms().par_iter().map(name).collect();
+            named.into_iter().collect()
         })
     }
 }
 
-/// Sorted, without repetition.
+/// Sorted, without duplicates.
 fn each_once<T: Ord + Send>(mut items: Vec<T>) -> Vec<T> {
     items.par_sort_unstable();
     items.dedup();
     items
 }
 
-/// Writes an object of the entries that `render` makes, each on a line of its own.
+/// Writes a JSON object of the entries that `render` produces, one per line.
 fn object<T: Sync>(
     items: &[T],
     together: usize,
@@ -258,8 +246,8 @@ fn object<T: Sync>(
     out.write_all(b"\n}\n")
 }
 
-/// Writes what `render` makes of the items, in their order. `together` of them are a piece of work for one thread, and while some pieces are
-/// written the next ones are made.
+/// Writes the output of `render` for all items, in order. A task renders `together` items, and
+/// tasks are rendered while the output of earlier ones is written.
 fn in_order<T: Sync>(
     items: &[T],
     together: usize,
@@ -298,93 +286,4 @@ fn in_order<T: Sync>(
         ready = made?;
     }
     write(ready)
-}
-
-/// Pieces of a thread that are made before they are written: enough that no thread waits long for the others, and few enough to hold.
-const PIECES: usize = 4;
-
-/// The last hop that ODA's folder layout keeps under the entity; later ones go by node.
-const TOGETHER: u32 = 2;
-
-/// Writes a subgraph: `FILE.nt` as N-Triples; `FILE.json` in ODA's layout with `FILE.labels.json` beside it; anything else is a folder with
-/// ODA's `2-hop.json` (by entity), a `3-hop-only.json` and so on (by the node whose triples they are) and `labels.json`. Each appears whole or
-/// not at all. Gives the files with the number of triples in each.
-///
-/// # Errors
-/// Those of the disk, with the path in the message.
-pub fn write_files(subgraph: &Subgraph<'_>, out: &Path) -> io::Result<Vec<(PathBuf, usize)>> {
-    let hops = subgraph.options.hops;
-    let labels = |out: &mut BufWriter<File>| subgraph.write_labels(out).map(|()| 0);
-    match out.extension().and_then(|extension| extension.to_str()) {
-        Some("nt") => Ok(vec![whole(out, |out| subgraph.write_ntriples(out))?]),
-        Some("json") => Ok(vec![
-            whole(out, |out| subgraph.write_oda(hops, out))?,
-            whole(&out.with_extension("labels.json"), labels)?,
-        ]),
-        _ => {
-            check_target(out)?;
-            let temp = tempfile::Builder::new()
-                .prefix(".partial-")
-                .tempdir_in(parent(out)?)?;
-            let fresh = temp.path().join("new");
-            fs::create_dir(&fresh)?;
-            let together = hops.min(TOGETHER);
-            let mut written = vec![whole(&fresh.join(format!("{together}-hop.json")), |out| {
-                subgraph.write_oda(together, out)
-            })?];
-            for hop in together + 1..=hops {
-                written.push(whole(&fresh.join(format!("{hop}-hop-only.json")), |out| {
-                    subgraph.write_oda_hop(hop, out)
-                })?);
-            }
-            written.push(whole(&fresh.join("labels.json"), labels)?);
-            common::fs::put(&fresh, out, &temp.path().join("old"))?;
-            let name = |path: PathBuf| path.file_name().map_or(path.clone(), |name| out.join(name));
-            Ok(written
-                .into_iter()
-                .map(|(path, count)| (name(path), count))
-                .collect())
-        }
-    }
-}
-
-/// Refuses a folder that [`write_files`] did not write; a single file is replaced, as every file is that is named for output.
-///
-/// # Errors
-/// Says why, with the path.
-pub fn check_target(out: &Path) -> io::Result<()> {
-    let first = |folder: &Path| {
-        (1..=TOGETHER).any(|hops| folder.join(format!("{hops}-hop.json")).is_file())
-    };
-    let ours = |folder: &Path| first(folder) && common::fs::has(folder, &["labels.json"]);
-    match out.extension().and_then(|extension| extension.to_str()) {
-        Some("nt" | "json") if !out.is_dir() => Ok(()),
-        _ => common::fs::check(out, ours)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", out.display()))),
-    }
-}
-
-fn parent(path: &Path) -> io::Result<PathBuf> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    fs::create_dir_all(parent)?;
-    Ok(parent.to_owned())
-}
-
-/// Writes a file beside its place and moves it there.
-fn whole(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<usize>,
-) -> io::Result<(PathBuf, usize)> {
-    let named =
-        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-    let temp = common::fs::temporary(&parent(path)?).map_err(named)?;
-    let mut out = BufWriter::with_capacity(1 << 20, temp.reopen().map_err(named)?);
-    let count = write(&mut out).map_err(named)?;
-    out.flush().map_err(named)?;
-    out.get_ref().sync_all().map_err(named)?;
-    temp.persist(path).map_err(|error| named(error.error))?;
-    Ok((path.to_owned(), count))
 }

@@ -1,17 +1,17 @@
-//! Numbers compared by their digits: no size and no datatype brings rounding.
+//! Exact decimal numbers, compared digit by digit without rounding.
 
 use std::cmp::Ordering;
 
-/// An exact decimal number: `sign × 0.d₁d₂d₃… × 10^exponent`. Infinity has the greatest exponent and no digits.
+/// The number `sign × 0.d₁d₂d₃… × 10^exponent`. Infinity has the maximum exponent and no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Number {
+pub(super) struct Decimal {
     sign: i8,
     exponent: i64,
     /// Without leading or trailing zeros.
     digits: Vec<u8>,
 }
 
-impl Number {
+impl Decimal {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (sign, rest) = match text.strip_prefix(['-', '+']) {
@@ -63,7 +63,7 @@ impl Number {
             && self.exponent != i64::MAX
     }
 
-    /// A text that sorts as the number does, for evaluators that can only sort texts.
+    /// A text whose order is that of the numbers.
     pub(super) fn sort_key(&self) -> String {
         let exponent = i128::from(self.exponent) - i128::from(i64::MIN);
         let complement = |text: String| {
@@ -80,14 +80,15 @@ impl Number {
         );
         match self.sign {
             0 => "1".to_owned(),
-            // A shorter run of digits is the smaller number, and so the greater negative one: `~` is greater than every digit.
+            // Fewer digits mean a smaller magnitude, so a greater negative number: `~` is greater
+            // than every digit.
             -1 => format!("0{}~", complement(magnitude)),
             _ => format!("2{magnitude}"),
         }
     }
 }
 
-impl Ord for Number {
+impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
         self.sign.cmp(&other.sign).then_with(|| {
             let magnitude = (self.exponent, &self.digits).cmp(&(other.exponent, &other.digits));
@@ -100,7 +101,7 @@ impl Ord for Number {
     }
 }
 
-impl PartialOrd for Number {
+impl PartialOrd for Decimal {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -112,8 +113,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn n(text: &str) -> Number {
-        Number::parse(text).unwrap()
+    fn n(text: &str) -> Decimal {
+        Decimal::parse(text).unwrap()
     }
 
     #[test]
@@ -147,7 +148,7 @@ mod tests {
             "1e99999999999999999999",
             "٣",
         ] {
-            assert_eq!(Number::parse(bad), None, "{bad}");
+            assert_eq!(Decimal::parse(bad), None, "{bad}");
         }
     }
 
@@ -159,7 +160,7 @@ mod tests {
 
         #[test]
         fn decimals_order_by_value(a in -10_000i64..10_000, b in -10_000i64..10_000, places in 0usize..6) {
-            // a and b as thousandths, written with more or fewer zeros
+            // a and b in thousandths, written with trailing zeros
             let text = |v: i64, zeros: usize| format!("{}{}.{:03}{}", if v < 0 { "-" } else { "" }, v.abs() / 1000, v.abs() % 1000, "0".repeat(zeros));
             prop_assert_eq!(n(&text(a, places)).cmp(&n(&text(b, 0))), a.cmp(&b));
         }
@@ -171,7 +172,7 @@ mod tests {
 
         #[test]
         fn any_text_is_harmless(text in "\\PC*") {
-            let _ = Number::parse(&text);
+            let _ = Decimal::parse(&text);
         }
     }
 }

@@ -1,25 +1,27 @@
-//! Times as spans: a year, a month, a day, a moment.
+//! Times as spans: years, months, days, moments.
 
 /// Nanoseconds in a second.
 const SECOND: i128 = 1_000_000_000;
 /// Nanoseconds in a day.
 const DAY: i128 = 86_400 * SECOND;
 
-/// Makes every moment positive in sort keys: years have at most nine digits, so moments stay below 4 × 10²⁵.
+/// Makes every moment positive in sort keys. Years have at most nine digits, so moments are below 4
+/// × 10²⁵.
 pub(super) const EPOCH_SHIFT: i128 = 100_000_000_000_000_000_000_000_000;
 
-/// A span of time: first and last nanosecond since 1970-01-01, both inside. Years are astronomical as in XML Schema 1.1; under 1.0, where
-/// there is no year 0, BCE years keep their order.
+/// A span of time: its first and last nanosecond since 1970-01-01, inclusive. Years are
+/// astronomical as in XML Schema 1.1. Under 1.0, which has no year 0, BCE years keep their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Span {
+pub struct TimeSpan {
     /// First nanosecond.
     pub lo: i128,
     /// Last nanosecond.
     pub hi: i128,
 }
 
-impl Span {
-    /// Reads a year, year-month, date or date-time, BCE ones with a leading `-`, each with or without a zone; `None` for anything else.
+impl TimeSpan {
+    /// Parses a year, year-month, date or date-time, with a leading `-` for BCE, with or without a
+    /// zone; `None` for anything else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -28,7 +30,8 @@ impl Span {
             .map_or((false, text), |rest| (true, rest));
         let (date, time) = match (rest.split_once(['T', 't']), rest.split_once(' ')) {
             (Some((date, time)), _) => (date, Some(time)),
-            // SQL writes a space for the T. Behind it only a time of day can stand: `2011 BC` and `1999 people` are no times.
+            // SQL writes a space instead of T. Only a time of day may follow it: `2011 BC` and
+            // `1999 people` are not times.
             (None, Some((date, time))) if date.len() >= 8 && time_of_day(time).is_some() => {
                 (date, Some(time))
             }
@@ -74,7 +77,7 @@ impl Span {
                 }
                 let lo = start(year, month, day);
                 match time {
-                    // `2011-05-01T` occurs; the day is all it says.
+                    // `2011-05-01T` occurs in practice and means the day.
                     None | Some("") => Some(Self {
                         lo,
                         hi: lo + DAY - 1,
@@ -85,7 +88,7 @@ impl Span {
                     }),
                 }
             }
-            // `2011T00:00:00`, `2011-05T08:00`: the rule says to cut at T.
+            // `2011T00:00:00` and `2011-05T08:00`: the rule is to cut at T.
             (None | Some(_), _, Some(_)) => {
                 Self::parse(&text[..text.len() - time.map_or(0, str::len) - 1])
             }
@@ -93,7 +96,7 @@ impl Span {
     }
 }
 
-impl Span {
+impl TimeSpan {
     /// The first moment as the lexical form of an `xsd:dateTime` without zone.
     #[must_use]
     pub fn start_date_time(self) -> String {
@@ -114,9 +117,9 @@ impl Span {
     }
 }
 
-/// The year, month and day that begin `days` days after 1970-01-01.
+/// The date that is `days` days after 1970-01-01.
 fn civil(days: i64) -> (i64, i64, i64) {
-    // The mean year has 365.2425 days: the estimate is off by one at most, and the loops put it right.
+    // The mean year has 365.2425 days, so the estimate is off by at most one; the loops correct it.
     let mut year = 1970 + (i128::from(days) * 10_000).div_euclid(3_652_425) as i64;
     let first = |year: i64| (start(year, 1, 1) / DAY) as i64;
     while first(year) > days {
@@ -134,7 +137,8 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, rest + 1)
 }
 
-/// Cuts a zone (`Z`, `+01:00`, `-08:00`) off the end; the zone in nanoseconds, if there is one.
+/// Splits off a zone (`Z`, `+01:00`, `-08:00`) at the end; returns its offset in nanoseconds, if
+/// any.
 fn strip_zone(text: &str) -> Option<(&str, Option<i128>)> {
     if let Some(rest) = text.strip_suffix(['Z', 'z']) {
         return Some((rest, Some(0)));
@@ -159,7 +163,7 @@ fn strip_zone(text: &str) -> Option<(&str, Option<i128>)> {
     ))
 }
 
-/// Start and length of a time of day in nanoseconds, shifted to UTC when it has a zone.
+/// Start and length of a time of day in nanoseconds, converted to UTC if it has a zone.
 fn time_of_day(text: &str) -> Option<(i128, i128)> {
     let (clock, zone) = strip_zone(text)?;
     let mut parts = clock.split(':');
@@ -209,7 +213,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// First nanosecond of a day of the proleptic Gregorian calendar.
+/// First nanosecond of a day in the proleptic Gregorian calendar.
 fn start(year: i64, month: i64, day: i64) -> i128 {
     let before = year - 1;
     let days_before_year =
@@ -225,31 +229,31 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn span(text: &str) -> Span {
-        Span::parse(text).unwrap_or_else(|| panic!("{text}"))
+    fn span(text: &str) -> TimeSpan {
+        TimeSpan::parse(text).unwrap_or_else(|| panic!("{text}"))
     }
 
     #[test]
     fn partial_dates_are_spans() {
         assert_eq!(
             span("1970"),
-            Span {
+            TimeSpan {
                 lo: 0,
                 hi: 365 * DAY - 1
             }
         );
-        assert_eq!(span("1970-01-01"), Span { lo: 0, hi: DAY - 1 });
+        assert_eq!(span("1970-01-01"), TimeSpan { lo: 0, hi: DAY - 1 });
         assert_eq!(span("2012-02").hi - span("2012-02").lo + 1, 29 * DAY);
         assert_eq!(
             span("1970-01-01T00:00:01"),
-            Span {
+            TimeSpan {
                 lo: SECOND,
                 hi: SECOND
             }
         );
         assert_eq!(
             span("1970-01-01T00:01"),
-            Span {
+            TimeSpan {
                 lo: 60 * SECOND,
                 hi: 120 * SECOND - 1
             }
@@ -260,7 +264,7 @@ mod tests {
         assert_eq!(span("2011-05-01T"), span("2011-05-01"));
         assert_eq!(span("2018-03-15 19:10:02"), span("2018-03-15T19:10:02"));
         for no_time in ["2011 BC", "1999 people", "2011-05 08:00", "2011-05-01 soon"] {
-            assert_eq!(Span::parse(no_time), None, "{no_time}");
+            assert_eq!(TimeSpan::parse(no_time), None, "{no_time}");
         }
     }
 
@@ -282,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn years_before_christ_keep_their_order() {
+    fn bce_years_keep_their_order() {
         let order = [
             "-0500",
             "-44-03-15",
@@ -300,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_times_are_rejected() {
         for bad in [
             "",
             "-",
@@ -317,12 +321,12 @@ mod tests {
             "T",
             "2011-05-01T10:00:00.x",
         ] {
-            assert_eq!(Span::parse(bad), None, "{bad}");
+            assert_eq!(TimeSpan::parse(bad), None, "{bad}");
         }
         assert!(
-            Span::parse("2012-02-29").is_some()
-                && Span::parse("1900-02-29").is_none()
-                && Span::parse("2000-02-29").is_some()
+            TimeSpan::parse("2012-02-29").is_some()
+                && TimeSpan::parse("1900-02-29").is_none()
+                && TimeSpan::parse("2000-02-29").is_some()
         );
     }
 
@@ -334,8 +338,8 @@ mod tests {
 
         #[test]
         fn a_moment_prints_and_parses(lo in -10_i128.pow(20)..10_i128.pow(20)) {
-            let printed = Span { lo, hi: lo }.start_date_time();
-            prop_assert_eq!(Span::parse(&printed), Some(Span { lo, hi: lo }), "{}", printed);
+            let printed = TimeSpan { lo, hi: lo }.start_date_time();
+            prop_assert_eq!(TimeSpan::parse(&printed), Some(TimeSpan { lo, hi: lo }), "{}", printed);
         }
 
         #[test]
@@ -352,7 +356,7 @@ mod tests {
 
         #[test]
         fn any_text_is_harmless(text in "\\PC*", date in "-?[0-9]{1,10}-[0-9]{0,3}-?[0-9]{0,3}T?[0-9:.Z+-]{0,12}") {
-            let _ = (Span::parse(&text), Span::parse(&date));
+            let _ = (TimeSpan::parse(&text), TimeSpan::parse(&date));
         }
     }
 }

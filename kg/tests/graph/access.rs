@@ -1,4 +1,4 @@
-//! Nodes, labels, relations and what is hidden.
+//! Nodes, labels, relations, and hidden relations.
 
 use kg::term::{Literal, Term};
 use kg::{self, Kg};
@@ -131,7 +131,7 @@ fn hidden_relations_are_those_of_rule_r4() {
 }
 
 #[test]
-fn relations_that_begin_and_end_something_form_an_interval() {
+fn start_and_end_relations_form_an_interval() {
     let kg = load("cities.ttl", CITIES);
     let interval = &kg.schema().intervals[..];
     assert_eq!(interval.len(), 1);

@@ -1,11 +1,12 @@
-//! The graph folder: whole or not at all.
+//! The graph folder is replaced atomically.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kg::term::{Literal, Term};
 use kg::{
-    FolderError, FrozenKg, GraphFolder, Kg, LoadError, LoadOptions, Progress, Settings, Source,
+    FolderError, FrozenKg, GraphFolder, GraphSource, Kg, LoadError, LoadOptions, LoadProgress,
+    Settings,
 };
 
 use crate::support::*;
@@ -21,7 +22,7 @@ fn a_graph_folder_gives_the_graph_back() {
     )
     .unwrap();
     let out = dir.path().join("graph");
-    let manifest = GraphFolder::write(&out, &kg, &[Source::of(&source).unwrap()]).unwrap();
+    let manifest = GraphFolder::write(&out, &kg, &[GraphSource::of(&source).unwrap()]).unwrap();
     assert_eq!(
         (manifest.triples, manifest.sources[0].bytes),
         (kg.len(), CITIES.len() as u64)
@@ -31,7 +32,7 @@ fn a_graph_folder_gives_the_graph_back() {
             .deny
             .contains(&"http://www.w3.org/2004/02/skos/core#altLabel".to_owned())
     );
-    // Whoever may read one file of a folder may read them all.
+    // All files of a folder have the same permissions.
     let ordinary = std::fs::metadata(&source).unwrap().permissions();
     for file in [&out, &out.join("labels")]
         .into_iter()
@@ -66,7 +67,7 @@ fn a_graph_folder_gives_the_graph_back() {
 }
 
 #[test]
-fn odd_terms_survive_the_folder() {
+fn unusual_terms_survive_the_folder() {
     let iri = |t: &str| Term::Iri(t.to_owned());
     let kg = FrozenKg::from_triples([
         [
@@ -108,7 +109,7 @@ fn odd_terms_survive_the_folder() {
 }
 
 #[test]
-fn folders_of_others_are_left_alone_and_damage_is_noticed() {
+fn foreign_folders_stay_and_damage_is_detected() {
     let dir = tempfile::tempdir().unwrap();
     let kg = load("kb.txt", "a|r|b\n");
     let mine = dir.path().join("mine");
@@ -164,7 +165,7 @@ fn folders_of_others_are_left_alone_and_damage_is_noticed() {
 }
 
 #[test]
-fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
+fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_swept() {
     let dir = tempfile::tempdir().unwrap();
     let many: String = (0..5_000).map(|i| format!("a{i}|r|b{i}\n")).collect();
     let source = file(dir.path(), "kb.txt", many.as_bytes());
@@ -180,8 +181,12 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
     };
     for at_sorting in [false, true] {
         let stop = AtomicBool::new(!at_sorting);
-        let progress =
-            |progress| stop.store(!at_sorting || progress == Progress::Sort, Ordering::Relaxed);
+        let progress = |progress| {
+            stop.store(
+                !at_sorting || progress == LoadProgress::Sort,
+                Ordering::Relaxed,
+            );
+        };
         let result = GraphFolder::load_with(
             &out,
             std::slice::from_ref(&source),
@@ -197,10 +202,11 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
         assert_eq!(left(), ["kb.txt"]);
     }
 
-    // What a killed load leaves: its folder, and a lock that nobody holds. That of a load that still runs stays.
+    // A killed load leaves its work folder with an unlocked lock file. The folder of a running load
+    // stays.
     let (killed, alive) = (
-        dir.path().join(".kgagent-graph-killed"),
-        dir.path().join(".kgagent-graph-alive"),
+        dir.path().join(".partial-graph-killed"),
+        dir.path().join(".partial-graph-alive"),
     );
     for folder in [&killed, &alive] {
         std::fs::create_dir(folder).unwrap();
@@ -209,5 +215,5 @@ fn an_interrupted_load_leaves_nothing_and_a_killed_one_is_cleared_away() {
     let held = std::fs::File::open(alive.join("lock")).unwrap();
     held.lock().unwrap();
     GraphFolder::load(&out, &[source], &options, &|_| {}).unwrap();
-    assert_eq!(left(), [".kgagent-graph-alive", "graph", "kb.txt"]);
+    assert_eq!(left(), [".partial-graph-alive", "graph", "kb.txt"]);
 }

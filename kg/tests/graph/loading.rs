@@ -1,10 +1,10 @@
-//! Formats, and files that are faulty.
+//! Formats and invalid files.
 
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use kg::term::Term;
-use kg::{Format, FrozenKg, Kg, LoadError, LoadOptions};
+use kg::{FrozenKg, GraphFormat, Kg, LoadError, LoadOptions};
 use proptest::prelude::*;
 
 use crate::support::*;
@@ -52,7 +52,7 @@ fn plain_text_formats_name_nodes_by_their_text() {
 }
 
 #[test]
-fn kqa_pros_graph_loads_by_its_name() {
+fn kqa_pro_is_recognised_by_file_name() {
     let kb = r#"{"concepts": {"Q5": {"name": "human", "instanceOf": []}},
         "entities": {"Q1": {"name": "Ada", "instanceOf": ["Q5"], "attributes": [], "relations": []}}}"#;
     let kg = load("kb.json", kb);
@@ -63,7 +63,7 @@ fn kqa_pros_graph_loads_by_its_name() {
         node(&kg, "wd:Q5")
     ));
     let forced = LoadOptions {
-        format: Some(Format::KqaPro),
+        format: Some(GraphFormat::KqaPro),
         ..LoadOptions::default()
     };
     assert_eq!(
@@ -175,7 +175,7 @@ fn faulty_files_are_errors_with_file_and_line() {
         2
     );
     let forced = LoadOptions {
-        format: Some(Format::Tsv),
+        format: Some(GraphFormat::Tsv),
         ..none
     };
     assert_eq!(try_load("odd.dat", "a\tr\tb\n", &forced).unwrap().len(), 1);

@@ -1,4 +1,5 @@
-//! The graph, its loaders and its queries, on small graphs and, where they lie beside the checkout, on the development sets.
+//! The graph, its loaders and its queries, on small graphs and, if available, on the development
+//! sets.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Names lead back, and access agrees with the triples.
+//! Names identify nodes, and access agrees with the triples.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::support::*;
 
 #[test]
-fn names_are_short_unique_and_lead_back() {
+fn names_are_short_and_unique() {
     let kg = load("cities.ttl", CITIES);
     assert_eq!(kg.name(node(&kg, "http://kg.test/lisbon")), "lisbon");
     assert_eq!(kg.by_name("<http://kg.test/lisbon>"), kg.by_name("lisbon"));
@@ -42,7 +42,7 @@ fn names_are_short_unique_and_lead_back() {
 }
 
 #[test]
-fn literals_have_names_that_lead_back() {
+fn literal_names_identify_literals() {
     let kg = load(
         "g.nt",
         "<x:a> <x:r> \"say \\\"hi\\\"\\n\\\\o/\"@en .\n<x:a> <x:r> \"2011\"^^<http://www.w3.org/2001/XMLSchema#gYear> .\n",
@@ -69,7 +69,7 @@ proptest! {
         }
     }
 
-    /// Against sets built the slow way.
+    /// Compares access with sets built from the triples.
     #[test]
     fn access_agrees_with_the_triples(rows in proptest::collection::vec((0u8..6, 0u8..3, 0u8..6), 0..40)) {
         let iri = |kind: &str, n: u8| Term::Iri(format!("http://t.test/{kind}{n}"));

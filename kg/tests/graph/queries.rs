@@ -1,4 +1,4 @@
-//! Queries: dialects, what is refused, limits.
+//! Queries: dialects, rejected queries, limits.
 
 use std::time::{Duration, Instant};
 
@@ -108,7 +108,7 @@ fn strings_iris_and_comments_are_not_rewritten() {
 }
 
 #[test]
-fn what_is_refused_says_so() {
+fn rejected_queries_have_reasons() {
     let kg = load("kb.txt", "a|r|b\n");
     let refused = |query: &str| match column(&kg, query) {
         Err(QueryError::Refused(what)) => what,
@@ -136,7 +136,7 @@ fn what_is_refused_says_so() {
         column(&kg, "SELECT ?x { ?x ns:m.\\"),
         Err(QueryError::Syntax(_))
     ));
-    // A bracket before the SELECT, as a garbled query may have it.
+    // A bracket before SELECT, as in a garbled query.
     assert!(matches!(
         column(
             &kg,
@@ -146,7 +146,7 @@ fn what_is_refused_says_so() {
     ));
 }
 
-/// A graph on which a cross product is endless.
+/// A graph on which a cross product practically never ends.
 fn wide() -> FrozenKg {
     FrozenKg::from_triples((0..3000).map(|i| {
         [
@@ -241,7 +241,7 @@ fn monstrous_texts_neither_overflow_nor_hang() {
         }
     }
     let kg = wide();
-    // Sizes around the limits and far beyond them.
+    // Sizes near the limits and far beyond them.
     for n in [31, 64, 190, 390, 10_000] {
         for long in [
             format!(

@@ -9,7 +9,7 @@ use kg::{self, FrozenKg, Kg, LoadOptions};
 use crate::datasets::{datasets, json};
 use crate::support::*;
 
-/// Every string under a key that names a query, wherever it stands.
+/// Every string under a key that names a query, at any depth.
 fn queries(value: &serde_json::Value, out: &mut Vec<String>) {
     match value {
         serde_json::Value::Object(map) => {
@@ -18,7 +18,7 @@ fn queries(value: &serde_json::Value, out: &mut Vec<String>) {
                     serde_json::Value::String(text)
                         if matches!(key.as_str(), "sparql" | "sparql_query") =>
                     {
-                        out.push(text.clone())
+                        out.push(text.clone());
                     }
                     value => queries(value, out),
                 }
@@ -131,6 +131,6 @@ fn freebase_questions_have_their_answers() {
         right += usize::from(got == want);
     }
     println!("cwq-mini: {right} right");
-    // Five of the 568 are known to differ, four more have two English names.
+    // Five of the 568 are known to differ; four more have two English labels.
     assert!(right >= 559, "{right}");
 }

@@ -1,4 +1,4 @@
-//! Small graphs and short ways to look at them.
+//! Small graphs and helpers to inspect them.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +53,7 @@ pub(crate) fn text_of(term: Term) -> String {
     }
 }
 
-/// The first column of the answer, in the order of the rows.
+/// The first column of the answer, in row order.
 pub(crate) fn column(kg: &FrozenKg, text: &str) -> Result<Vec<String>, QueryError> {
     Ok(
         match kg.query(&kg::parse_query(text)?, QueryLimits::default())? {

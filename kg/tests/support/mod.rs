@@ -1,8 +1,8 @@
-//! The development sets, where they lie beside the checkout.
+//! The development sets, if they are next to the checkout.
 
 use std::path::{Path, PathBuf};
 
-/// Their folder; says so where there is none.
+/// Their folder; prints a note if it is missing.
 pub(crate) fn datasets() -> Option<PathBuf> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/datasets");
     let found = root.is_dir().then_some(root);
@@ -12,7 +12,7 @@ pub(crate) fn datasets() -> Option<PathBuf> {
     found
 }
 
-/// A packed file of JSON.
+/// A compressed JSON file.
 pub(crate) fn json(path: &Path) -> serde_json::Value {
     serde_json::from_reader(flate2::read::MultiGzDecoder::new(
         std::fs::File::open(path).unwrap(),

@@ -8,7 +8,7 @@ use super::choose::choose;
 use super::words::{Word, words};
 use crate::rank::Ranker;
 use kg::Kg;
-use kg::search::{Candidate, How, LabelIndex, NameKind, Role, SearchError, normalise};
+use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 use kg::term::NodeId;
 
 /// Words of the longest mention.
@@ -26,7 +26,7 @@ pub struct Mention {
     /// The node chosen.
     pub node: NodeId,
     /// How its name matches.
-    pub how: How,
+    pub how: MatchKind,
     /// All nodes that it may mean, best first, with the scores by which they were chosen.
     pub candidates: Vec<(NodeId, f32)>,
 }
@@ -36,7 +36,7 @@ struct Span {
     first: usize,
     last: usize,
     weight: f32,
-    found: Vec<Candidate>,
+    found: Vec<LabelMatch>,
 }
 
 /// The entities that a question mentions, in order of mention.
@@ -169,7 +169,7 @@ fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>
                 continue;
             }
             let text = &question[words[first].start..words[last].end];
-            let mut found = index.named(text, CHOICES, Role::Entity)?;
+            let mut found = index.named(text, CHOICES, NodeRole::Entity)?;
             let quoted = is_quoted(question, inside);
             // An article belongs to a mention only where it belongs to the name.
             let article = article(text);
@@ -239,12 +239,12 @@ fn reads_as_name(
     index: &LabelIndex,
     inside: &[Word],
     text: &str,
-    candidate: &Candidate,
+    candidate: &LabelMatch,
     cased: bool,
 ) -> Result<bool, SearchError> {
     let content: Vec<&Word> = inside.iter().filter(|word| !word.stop).collect();
     if content.iter().any(|word| word.capital)
-        || candidate.how == How::Exact && candidate.kind != NameKind::Short
+        || candidate.how == MatchKind::Exact && candidate.kind != NameKind::Short
     {
         // Its first letter says nothing about the first word of a question, but then that is rarely a name.
         return Ok(true);
@@ -262,7 +262,7 @@ fn is_vocabulary(index: &LabelIndex, text: &str) -> Result<bool, SearchError> {
     let normal = normalise(text);
     let forms = [Some(normal.clone()), kg::search::singular(&normal)];
     for form in forms.iter().flatten() {
-        if index.knows(form, Role::Class)? || index.knows(form, Role::Relation)? {
+        if index.knows(form, NodeRole::Class)? || index.knows(form, NodeRole::Relation)? {
             return Ok(true);
         }
     }
@@ -291,7 +291,7 @@ fn best_first(mut spans: Vec<Span>) -> Vec<Span> {
 
 /// Whether a name that a text shares words with can be what the text means: it has all of them and one more at most, as a surname has, or it
 /// is a longer name with something wrong in it.
-fn stands_for(text: &str, candidate: &Candidate) -> bool {
+fn stands_for(text: &str, candidate: &LabelMatch) -> bool {
     let (normal, name) = (normalise(text), normalise(&candidate.label));
     let (words, have): (Vec<&str>, Vec<&str>) =
         (normal.split(' ').collect(), name.split(' ').collect());
@@ -331,9 +331,9 @@ fn uncertain(
             }
         }
         let text = &question[words[at].start..words[last].end];
-        let mut found = index.fuzzy(text, CHOICES, Role::Entity)?;
+        let mut found = index.fuzzy(text, CHOICES, NodeRole::Entity)?;
         if found.is_empty() {
-            found = index.partial(text, CHOICES, Role::Entity)?;
+            found = index.partial(text, CHOICES, NodeRole::Entity)?;
             found.retain(|candidate| stands_for(text, candidate));
         }
         if !found.is_empty() {

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::rank::Ranker;
 use kg::Kg;
-use kg::search::{Candidate, SearchError, edits_of, letters, nearly, normal_letters, normalise};
+use kg::search::{LabelMatch, SearchError, edits_of, letters, nearly, normal_letters, normalise};
 use kg::term::{Literal, NodeId};
 pub(crate) use words::word_spans;
 
@@ -104,7 +104,7 @@ pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usiz
 /// Where a question mentions a node by another of its names, or by its label with a few letters wrong.
 fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usize, usize)> {
     let spans = word_spans(question);
-    let names = kg::search::normal_names(kg, node);
+    let names = kg::normal_names(kg, node);
     let longest = names
         .iter()
         .map(|name| name.split(' ').count())
@@ -260,7 +260,7 @@ const CANDIDATES: usize = 24;
 ///
 /// # Errors
 /// [`SearchError`] when the label index is damaged.
-pub fn candidates(kg: &dyn Kg, mention: &str) -> Result<Vec<Candidate>, SearchError> {
+pub fn candidates(kg: &dyn Kg, mention: &str) -> Result<Vec<LabelMatch>, SearchError> {
     kg.label_index()?.candidates(mention, CANDIDATES)
 }
 

@@ -1,49 +1,24 @@
-//! Telling statements from things (rule R22): Freebase's CVT nodes, Wikidata's statements, blank nodes with facts of their own.
+//! Tells readable IRIs from opaque keys, and recognises statement nodes by namespace (rule R22).
 
-use super::Kg;
-use super::label::{clean, percent_decode};
-use super::names::split;
-use crate::term::{NodeId, Term};
+use crate::label::{clean, percent_decode};
+use crate::names::split;
 
-/// Namespaces whose members are statements or values, whatever they look like.
+/// Namespaces of statements and values.
 const STATEMENT_NAMESPACES: &[&str] = &[
     "http://www.wikidata.org/entity/statement/",
     "http://www.wikidata.org/value/",
     "http://www.wikidata.org/reference/",
 ];
 
-/// See [`Kg::is_statement`].
-pub(super) fn is_statement<K: Kg + ?Sized>(kg: &K, node: NodeId) -> bool {
-    match kg.term(node) {
-        Term::Literal(_) => return false,
-        Term::Blank(_) => {}
-        Term::Iri(iri)
-            if STATEMENT_NAMESPACES
-                .iter()
-                .any(|namespace| iri.starts_with(namespace)) =>
-        {
-            return true;
-        }
-        Term::Iri(iri) if readable_name(&iri).is_some() => return false,
-        Term::Iri(_) => {}
-    }
-    if kg.label(node).is_some()
-        || kg.classes().binary_search(&node).is_ok()
-        || kg.uses(node.relation()) > 0
-    {
-        return false;
-    }
-    let mut leaving = 0;
-    for relation in kg.out_relations(node) {
-        leaving += kg.tails(node, relation).len();
-        if leaving >= 2 {
-            return true;
-        }
-    }
-    leaving == 1 && !kg.in_relations(node).is_empty()
+/// Whether an IRI is in a namespace of statements and values.
+pub(crate) fn is_statement_iri(iri: &str) -> bool {
+    STATEMENT_NAMESPACES
+        .iter()
+        .any(|namespace| iri.starts_with(namespace))
 }
 
-/// The words of an IRI's own name, if a person can read it: `Port_of_Spain` and not `m.02xt6q`, `Q42` or a hash.
+/// The words of an IRI's local name if a person can read it: `Port_of_Spain`, but not `m.02xt6q`,
+/// `Q42` or a hash.
 pub fn readable_name(iri: &str) -> Option<String> {
     let local = percent_decode(split(iri).1);
     (!is_opaque(&local))
@@ -51,11 +26,12 @@ pub fn readable_name(iri: &str) -> Option<String> {
         .filter(|text| !text.is_empty())
 }
 
-/// Whether a local name is a key and not a word: no three letters in a row, more digits than letters, or a run of hexadecimal digits.
+/// Whether a local name is a key, not words: no three letters in a row, more digits than letters,
+/// or a hexadecimal number.
 fn is_opaque(local: &str) -> bool {
     let digits = local.chars().filter(char::is_ascii_digit).count();
     let letters = local.chars().filter(|c| c.is_alphabetic()).count();
-    // Machine identifiers of Freebase: `m.` or `g.` and digits and consonants.
+    // Machine ids of Freebase: `m.` or `g.`, then digits and consonants.
     let machine = |rest: &str| {
         !rest.is_empty()
             && rest
@@ -83,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_from_keys() {
+    fn readable_names_differ_from_keys() {
         for (iri, name) in [
             ("http://a.example/Port_of_Spain", Some("Port of Spain")),
             ("http://a.example/S%C3%A3o_Paulo", Some("São Paulo")),

@@ -1,28 +1,30 @@
-//! Relations that describe the graph and not the world, learned from how they are used (rule R4): record keys, links to pages, flags that
-//! every entity carries.
+//! Relations that describe the graph rather than the world (rule R4): record keys, links to pages,
+//! flags that every entity carries. They are learned from how the graph uses them.
 //!
-//! The rule is conservative, since a relation hidden in error can no longer be asked about: nearly every entity of nearly every class has the
-//! relation, and its values are keys or links that nothing else is said about, or one and the same value. What people call a thing, how many
-//! there are, where and when are none of these.
+//! The rule is conservative, because a relation hidden by mistake can no longer be asked about.
+//! Nearly every entity of nearly every class must have the relation, and its values must be keys,
+//! links without further facts, or a single value. Names, counts, places and times never qualify.
 
 use rustc_hash::FxHashSet;
 
-use super::Kg;
-use super::names::{local_name, split};
+use crate::graph::Kg;
+use crate::label::words;
+use crate::names::{local_name, split};
+use crate::schema::is_meta_relation;
 use crate::term::{Literal, NodeId, RelId, Term};
 use crate::value::Kind;
 
-/// Entities below which nothing is learned: a small graph about one kind of thing looks the same everywhere.
+/// Minimum number of entities: a small graph about one kind of thing looks uniform anyway.
 const ENTITIES: usize = 200;
-/// Classes that must have the relation, and members of a class below which it does not count.
+/// Minimum number of classes that have the relation, and of members for a class to count.
 const CLASSES: usize = 3;
 const MEMBERS: usize = 10;
-/// Share of entities, of all and of each class, that must have it, in per cent.
+/// Percentage of all entities, and of the entities of each class, that must have the relation.
 const SHARE: usize = 95;
-/// Values that are looked at.
-const LOOKED_AT: usize = 1000;
+/// Number of values that are examined.
+const SAMPLED: usize = 1000;
 
-/// Words in the name of a relation to a key.
+/// Words in the name of a relation that mark its values as keys.
 const KEY_WORDS: &[&str] = &[
     "id",
     "ids",
@@ -37,7 +39,8 @@ const KEY_WORDS: &[&str] = &[
     "etag",
 ];
 
-/// The relations of a graph that the rule hides, besides those its schema hides already; sorted. Reads every triple of the candidates.
+/// The relations that the rule hides, in addition to the schema's hidden ones; sorted. Reads every
+/// triple of the candidates.
 #[must_use]
 pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
     let schema = kg.schema();
@@ -48,7 +51,7 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
             && relations.binary_search(&node.relation()).is_err()
             && !kg.out_relations(node).is_empty()
     };
-    // Cheap first: a relation with fewer triples than the graph has entities of three classes is no candidate.
+    // Cheap test first: a candidate needs at least this many triples.
     let floor = ENTITIES * SHARE / 100;
     let named = schema
         .alias_relations
@@ -66,7 +69,7 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
     }
     let candidates: Vec<RelId> = candidates
         .into_iter()
-        .filter(|&r| says_nothing(kg, r))
+        .filter(|&r| is_uninformative(kg, r))
         .collect();
     if candidates.is_empty() {
         return Vec::new();
@@ -81,12 +84,28 @@ pub fn learned(kg: &dyn Kg) -> Vec<RelId> {
         .collect()
 }
 
-/// Whether the values of a relation are keys, links that nothing else is said about, or one value.
-fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
+/// Why a relation is hidden from planners, in a few words; `None` if it is visible.
+#[must_use]
+pub fn why_hidden(kg: &dyn Kg, relation: RelId) -> Option<&'static str> {
+    let schema = kg.schema();
+    if !schema.hidden.contains(&relation) {
+        return None;
+    }
+    let listed = matches!(kg.term(relation.node()), Term::Iri(iri) if is_meta_relation(&iri));
+    Some(match () {
+        () if schema.type_relations.contains(&relation) => "class",
+        () if schema.label_relations.contains(&relation) => "label",
+        () if listed => "about the graph",
+        () => "learned, or added by hand",
+    })
+}
+
+/// Whether the values of a relation are keys, links without further facts, or a single value.
+fn is_uninformative(kg: &dyn Kg, relation: RelId) -> bool {
     let mut values = Vec::new();
     kg.each_pair(relation, &mut |_, tail| {
         values.push(tail);
-        values.len() < LOOKED_AT
+        values.len() < SAMPLED
     });
     let all = |fits: &dyn Fn(&Term) -> bool| values.iter().all(|&value| fits(&kg.term(value)));
     let unknown = |value: NodeId| {
@@ -94,19 +113,19 @@ fn says_nothing(kg: &dyn Kg, relation: RelId) -> bool {
     };
     let mut distinct = values.clone();
     distinct.dedup();
-    let own = distinct.len() * 100 >= values.len() * 99;
+    let keyed = distinct.len() * 100 >= values.len() * 99;
     let key_name = match kg.term(relation.node()) {
-        Term::Iri(iri) => crate::label::words(&local_name(&iri))
+        Term::Iri(iri) => words(&local_name(&iri))
             .iter()
             .any(|word| KEY_WORDS.contains(&word.as_str())),
         Term::Blank(_) | Term::Literal(_) => false,
     };
     let key = |term: &Term| matches!(term, Term::Literal(literal) if is_key(literal, key_name));
     let page = |term: &Term| matches!(term, Term::Iri(iri) if iri.starts_with("http") && !split(iri).1.is_empty());
-    if own && (all(&key) || all(&page) && values.iter().all(|&value| unknown(value))) {
+    if keyed && (all(&key) || all(&page) && values.iter().all(|&value| unknown(value))) {
         return true;
     }
-    // One value for all that is no thing of the graph's world.
+    // A single value that is not an entity of the graph.
     distinct.len() == 1 && {
         let mut first = None;
         let mut same = true;
@@ -131,7 +150,8 @@ fn is_flag(literal: &Literal) -> bool {
         .is_some_and(|datatype| datatype.ends_with("#boolean"))
 }
 
-/// Whether a literal is a key: a long hexadecimal run, a link, or, where the relation is called one, a word with digits.
+/// Whether a literal is a key: a long hexadecimal number, a link, or, if the relation's name says
+/// so, a word with digits.
 fn is_key(literal: &Literal, key_name: bool) -> bool {
     let text = literal.lexical.as_str();
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -147,40 +167,28 @@ fn is_key(literal: &Literal, key_name: bool) -> bool {
         && (hex || link || key_name && digits > 0 && !text.contains('.'))
 }
 
-/// Whether nearly every entity has the relation, and nearly every one of each class, of which there are several.
+/// Whether nearly all entities, and nearly all members of each of several classes, have the
+/// relation.
 fn nearly_all(kg: &dyn Kg, relation: RelId, entities: &[u32]) -> bool {
-    let range = kg.resources();
-    let mut has = vec![false; range.len()];
+    let mut heads = vec![false; kg.resources().end as usize];
     kg.each_pair(relation, &mut |head, _| {
-        if let Some(place) = head
-            .0
-            .checked_sub(range.start)
-            .and_then(|at| has.get_mut(at as usize))
-        {
-            *place = true;
+        if let Some(is_head) = heads.get_mut(head.0 as usize) {
+            *is_head = true;
         }
         true
     });
-    let has = |id: u32| {
-        has.get((id - range.start) as usize)
-            .copied()
-            .unwrap_or(false)
-    };
+    let has = |id: u32| heads.get(id as usize) == Some(&true);
     let enough = |having: usize, all: usize| having * 100 >= all * SHARE;
-    if !enough(
-        entities.iter().filter(|&&id| has(id)).count(),
-        entities.len(),
-    ) {
+    let having = entities.iter().filter(|&&id| has(id)).count();
+    if !enough(having, entities.len()) {
         return false;
     }
     let mut classes = 0;
     for &class in kg.classes() {
         let members = kg.instances(class);
         if members.len() >= MEMBERS {
-            if !enough(
-                members.iter().filter(|node| has(node.0)).count(),
-                members.len(),
-            ) {
+            let having = members.iter().filter(|node| has(node.0));
+            if !enough(having.count(), members.len()) {
                 return false;
             }
             classes += 1;

@@ -1,13 +1,14 @@
-//! The frozen graph against oxigraph's memory store, on one graph and in one run.
+//! The frozen graph compared with oxigraph's memory store, on one graph and in one run.
 //!
 //! ```text
-//! cargo bench -p toolbox --bench graph -- [FILE.nt[.gz]] [TRIPLES] [THREADS]
+//! cargo bench -p kg --bench graph -- [FILE.nt[.gz]] [TRIPLES] [THREADS]
 //! ```
 //!
-//! The graph is FILE with its entities renamed again and again until there are TRIPLES triples (1,000,000 without a number); without a file
-//! it is a made-up one. Every copy keeps relations, classes and literals, so it has the shape of the original. Each side is measured in a
-//! process of its own (this program calls itself), because memory given back by one is still counted for it. `BENCH_DIR` names a folder
-//! for the files.
+//! The graph consists of copies of FILE with renamed entities, up to TRIPLES triples (default
+//! 1,000,000); without FILE it is synthetic. Copies share relations, classes and literals, so the
+//! graph has the shape of the original. Each side runs in a separate process (this program calls
+//! itself), because memory that one side frees would still be counted for the other. `BENCH_DIR`
+//! is the folder for temporary files.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -28,16 +29,13 @@ use kg::{GraphFolder, Kg, LoadOptions};
 use oxigraph::io::{RdfFormat, RdfParser};
 use oxigraph::model::{NamedNodeRef, TermRef};
 use oxigraph::store::Store;
-use toolbox::call::{Arg, parse_program};
-use toolbox::exec::{ExecOptions, Session};
-use toolbox::link::Linked;
 
-/// Entities of the set that `get_relation` is asked about.
+/// Size of the entity set whose relations are listed.
 const SET: usize = 10_000;
-/// One-hop look-ups that are timed.
+/// Number of timed one-hop lookups.
 const LOOKUPS: usize = 100_000;
 
-/// What is measured, in the order of the table.
+/// The rows of the table.
 const ROWS: &[(&str, &str)] = &[
     ("load", "triples/s"),
     ("processor time of loading", "µs/triple"),
@@ -45,14 +43,13 @@ const ROWS: &[(&str, &str)] = &[
     ("disk", "bytes/triple"),
     ("open", "ms"),
     ("memory after opening", "MB"),
-    ("memory after the look-ups", "MB"),
+    ("memory after the lookups", "MB"),
     ("tails of subject and relation", "ns"),
     ("heads of relation and object", "ns"),
     ("all edges of a subject", "ns"),
     ("relations of 10,000 entities, first time", "ms"),
     ("relations of 10,000 entities", "ms"),
-    ("get_relation on 10,000 entities", "ms"),
-    ("triples found by the look-ups", ""),
+    ("triples found by the lookups", ""),
 ];
 
 fn main() {
@@ -79,7 +76,7 @@ fn compare(args: &[String]) {
     let nt = dir.path().join("graph.nt");
     match file {
         Some(file) => replicate(Path::new(file), triples, &nt),
-        None => invent(triples, &nt),
+        None => synthesize(triples, &nt),
     }
     println!(
         "{triples} lines, {} MB of N-Triples, {threads} threads for loading",
@@ -134,18 +131,18 @@ fn compare(args: &[String]) {
     }
 }
 
-/// One side, in a process of its own.
+/// Measures one side, in this process.
 fn part(what: &str, dir: &Path, threads: usize) {
     let nt = dir.join("graph.nt");
     match what {
         "load" => load(dir, nt, threads),
         "frozen" => frozen(dir, &samples(&nt)),
         "store" => store(&nt),
-        other => panic!("no part `{other}`"),
+        other => panic!("unknown part `{other}`"),
     }
 }
 
-fn say(name: &str, value: f64) {
+fn row(name: &str, value: f64) {
     println!("{name}={value}");
 }
 
@@ -162,48 +159,48 @@ fn load(dir: &Path, nt: PathBuf, threads: usize) {
     let (kg, _) = pool
         .install(|| GraphFolder::load(&dir.join("kg"), &[nt], &options, &|_| {}))
         .unwrap();
-    say("load", kg.len() as f64 / start.elapsed().as_secs_f64());
-    say(
+    row("load", kg.len() as f64 / start.elapsed().as_secs_f64());
+    row(
         "processor time of loading",
         processor_time() * 1e6 / kg.len() as f64,
     );
-    say("most memory while loading", resident("VmHWM"));
+    row("most memory while loading", resident("VmHWM"));
     let disk: u64 = std::fs::read_dir(dir.join("kg"))
         .unwrap()
         .map(|entry| entry.unwrap().metadata().unwrap().len())
         .sum();
-    say("disk", disk as f64 / kg.len() as f64);
+    row("disk", disk as f64 / kg.len() as f64);
 }
 
 fn frozen(dir: &Path, samples: &[[String; 3]]) {
     let before = resident("VmRSS");
     let start = Instant::now();
     let kg = GraphFolder::open(&dir.join("kg")).unwrap();
-    say("open", ms(start.elapsed()));
-    say("memory after opening", resident("VmRSS") - before);
+    row("open", ms(start.elapsed()));
+    row("memory after opening", resident("VmRSS") - before);
     let id = |text: &str| kg.find(&Term::Iri(text.to_owned())).unwrap();
     let ids: Vec<(NodeId, RelId, NodeId)> = samples
         .iter()
         .map(|[s, p, o]| (id(s), id(p).relation(), id(o)))
         .collect();
     let mut found = 0;
-    // Every row is looked at, as by whoever asks for them.
+    // Read every row, as a caller would.
     let all = |nodes: &[NodeId]| nodes.iter().filter(|node| node.0 < u32::MAX).count();
-    say(
+    row(
         "tails of subject and relation",
         each(&ids, |&(s, p, _)| found += all(&kg.tails(s, p))),
     );
-    say(
+    row(
         "heads of relation and object",
         each(&ids, |&(_, p, o)| found += all(&kg.heads(p, o))),
     );
-    say(
+    row(
         "all edges of a subject",
         each(&ids, |&(s, ..)| {
-            found += kg.outgoing(s).filter(|(_, o)| o.0 < u32::MAX).count()
+            found += kg.outgoing(s).filter(|(_, o)| o.0 < u32::MAX).count();
         }),
     );
-    say("triples found by the look-ups", found as f64);
+    row("triples found by the lookups", found as f64);
     let set: Vec<NodeId> = spread(ids.iter().map(|&(s, ..)| s).collect());
     for name in [
         "relations of 10,000 entities, first time",
@@ -211,30 +208,9 @@ fn frozen(dir: &Path, samples: &[[String; 3]]) {
     ] {
         let start = Instant::now();
         assert!(!kg.relations_of(&set)[0].is_empty());
-        say(name, ms(start.elapsed()));
+        row(name, ms(start.elapsed()));
     }
-    // The set is a variable, as in any program that comes to have so many.
-    let mut calls = parse_program("v0 = union(a, a); get_relation(v0)").unwrap();
-    calls[0].args[0] = Arg::List(set.iter().map(|&node| Arg::Name(kg.name(node))).collect());
-    calls[0].args[1] = Arg::Name(kg.name(set[0]));
-    let best = (0..5).map(|_| {
-        let mut session = Session::new(
-            &kg,
-            "which film did they direct?",
-            Linked::default(),
-            &[],
-            ExecOptions::default(),
-        );
-        session.run(&calls[0]).unwrap();
-        let start = Instant::now();
-        session.run(&calls[1]).unwrap();
-        ms(start.elapsed())
-    });
-    say(
-        "get_relation on 10,000 entities",
-        best.fold(f64::MAX, f64::min),
-    );
-    say("memory after the look-ups", resident("VmRSS") - before);
+    row("memory after the lookups", resident("VmRSS") - before);
 }
 
 fn store(nt: &Path) {
@@ -252,15 +228,15 @@ fn store(nt: &Path) {
         .unwrap();
     loader.commit().unwrap();
     let took = start.elapsed();
-    say("load", store.len().unwrap() as f64 / took.as_secs_f64());
-    say(
+    row("load", store.len().unwrap() as f64 / took.as_secs_f64());
+    row(
         "processor time of loading",
         processor_time() * 1e6 / store.len().unwrap() as f64,
     );
-    say("most memory while loading", resident("VmHWM"));
-    // It is gone with its process: opening it is loading it.
-    say("open", ms(took));
-    say("memory after opening", resident("VmRSS"));
+    row("most memory while loading", resident("VmHWM"));
+    // The store is not persistent: opening it means loading it.
+    row("open", ms(took));
+    row("memory after opening", resident("VmRSS"));
     let samples = samples(nt);
     let mut found = 0;
     let mut count = |s: Option<&str>, p: Option<&str>, o: Option<&str>| {
@@ -273,19 +249,19 @@ fn store(nt: &Path) {
             )
             .count();
     };
-    say(
+    row(
         "tails of subject and relation",
         each(&samples, |[s, p, _]| count(Some(s), Some(p), None)),
     );
-    say(
+    row(
         "heads of relation and object",
         each(&samples, |[_, p, o]| count(None, Some(p), Some(o))),
     );
-    say(
+    row(
         "all edges of a subject",
         each(&samples, |[s, ..]| count(Some(s), None, None)),
     );
-    say("triples found by the look-ups", found as f64);
+    row("triples found by the lookups", found as f64);
     let set: Vec<&str> = spread(samples.iter().map(|[s, ..]| s.as_str()).collect());
     let start = Instant::now();
     let mut relations = BTreeSet::new();
@@ -300,11 +276,11 @@ fn store(nt: &Path) {
             relations.extend(quads.map(|quad| quad.unwrap().predicate));
         }
     }
-    say("relations of 10,000 entities", ms(start.elapsed()));
-    say("memory after the look-ups", resident("VmRSS"));
+    row("relations of 10,000 entities", ms(start.elapsed()));
+    row("memory after the lookups", resident("VmRSS"));
 }
 
-/// [`SET`] of the distinct items, from all over them.
+/// [`SET`] distinct items, evenly spaced.
 fn spread<T: Ord>(mut items: Vec<T>) -> Vec<T> {
     items.sort_unstable();
     items.dedup();
@@ -320,14 +296,14 @@ fn ms(took: Duration) -> f64 {
     took.as_secs_f64() * 1e3
 }
 
-/// Nanoseconds of one call.
+/// Nanoseconds per call.
 fn each<T>(items: &[T], mut work: impl FnMut(&T)) -> f64 {
     let start = Instant::now();
     items.iter().for_each(&mut work);
     start.elapsed().as_secs_f64() * 1e9 / items.len() as f64
 }
 
-/// Seconds that this process has computed on all cores, from `/proc/self/stat` (in hundredths); 0 where there is none.
+/// CPU seconds of this process, from `/proc/self/stat` (in hundredths); 0 if unavailable.
 fn processor_time() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat
@@ -343,7 +319,7 @@ fn processor_time() -> f64 {
         / 100.0
 }
 
-/// A line of `/proc/self/status` in MB; 0 where there is none.
+/// A line of `/proc/self/status` in MB; 0 if unavailable.
 fn resident(what: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status
@@ -353,10 +329,10 @@ fn resident(what: &str) -> f64 {
         .map_or(0.0, |kib| kib / 1024.0)
 }
 
-/// Triples between entities from all over the file, in an order that jumps about.
+/// Triples between entities from all parts of the file, in a scattered order.
 fn samples(nt: &Path) -> Vec<[String; 3]> {
     let size = std::fs::metadata(nt).unwrap().len();
-    // Some 140 bytes a line, and most objects are entities.
+    // About 140 bytes per line; most objects are entities.
     let every = (size / 140 / (LOOKUPS as u64 * 2)).max(1) as usize;
     let lines = BufReader::with_capacity(1 << 20, File::open(nt).unwrap())
         .lines()
@@ -383,7 +359,7 @@ fn samples(nt: &Path) -> Vec<[String; 3]> {
     out
 }
 
-/// Copies of a file in which every entity has a number behind it.
+/// Writes copies of a file in which every entity has a numeric suffix.
 fn replicate(file: &Path, triples: usize, out: &Path) {
     let reader = BufReader::new(File::open(file).unwrap());
     let reader: Box<dyn BufRead> = if file.extension().is_some_and(|e| e == "gz") {
@@ -413,8 +389,9 @@ fn replicate(file: &Path, triples: usize, out: &Path) {
     writer.flush().unwrap();
 }
 
-/// A graph with hubs, labels, classes and years; entities are drawn as a product, so that few have many edges.
-fn invent(triples: usize, out: &Path) {
+/// Writes a synthetic graph with hubs, labels, classes and years. Objects are products of two random
+/// numbers, so that few entities have many edges.
+fn synthesize(triples: usize, out: &Path) {
     let mut writer = BufWriter::with_capacity(1 << 20, File::create(out).unwrap());
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut random = |n: u64| {

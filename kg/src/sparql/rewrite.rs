@@ -1,36 +1,52 @@
-//! What is changed in a query's algebra before it is evaluated, so that it means here what it meant where it was written, cannot bring
-//! the evaluator down and gives the same answer tomorrow.
+//! Rewrites a query's algebra before evaluation, so that it keeps the meaning of its original
+//! endpoint, cannot crash the evaluator, and always gives the same answer.
 //!
-//! - SERVICE, RAND and UUID are refused; `GRAPH <g> { … }` and FROM are the one graph there is; NOW is a fixed day (rule R12).
-//! - A constant quantity (`"1.7 metre"`) compares with quantities of its unit, by number.
-//! - ORDER BY sorts by one text per term: the evaluator's own comparison of mixed datatypes is no total order, and Rust's sort panics on it.
-//! - `xsd:dateTime(…)` and `xsd:date(…)` also read partial dates (`2011`), as Virtuoso does, and so do constants of these datatypes.
+//! - SERVICE, RAND and UUID are rejected. `GRAPH <g> { … }` and FROM refer to the only graph. NOW
+//!   is a fixed day (rule R12).
+//! - A constant quantity (`"1.7 metre"`) compares by number with quantities of the same unit.
+//! - ORDER BY sorts by one text per term: the evaluator's comparison of mixed datatypes is not a
+//!   total order, and Rust's sort panics on it.
+//! - `xsd:dateTime(…)` and `xsd:date(…)` also accept partial dates (`2011`), as in Virtuoso, and so
+//!   do constants of these datatypes.
 
-use oxigraph::model::{Literal as OxLiteral, NamedNode, Term as OxTerm, vocab::xsd};
+use oxigraph::model::{Literal as OxLiteral, NamedNode, vocab::xsd};
 use spargebra::Query;
 use spargebra::algebra::{
     AggregateExpression, Expression, Function, GraphPattern, OrderExpression,
 };
-use spargebra::term::NamedNodePattern;
+use spargebra::term::{NamedNodePattern, Variable};
 
-use super::QueryError;
+use super::functions::{AMOUNT, CustomFunction, DATE_TIME, SORT, date_time_start, functions};
+use super::query::QueryError;
 use crate::limits::QUERY_PATTERNS;
-use crate::term::{Literal, QUANTITY, XSD};
-use crate::value::{FREEBASE_NOW, Span, amount_in, sort_key};
+use crate::term::{QUANTITY, XSD};
+use crate::value::{FREEBASE_NOW, TimeSpan};
 
-/// The function that makes a sort key of a term.
-pub(super) const SORT: &str = "urn:kgagent:fn:sort";
-/// The function that gives the number of a quantity in a unit.
-pub(super) const AMOUNT: &str = "urn:kgagent:fn:amount";
-/// The function that makes an `xsd:dateTime` of anything that names a time.
-pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
+/// A query ready for evaluation; any evaluator gives the same answers for it.
+#[derive(Clone, Debug)]
+pub struct RewrittenQuery {
+    /// The rewritten query.
+    pub query: Query,
+    /// The functions that it calls.
+    pub functions: [CustomFunction; 3],
+}
 
-/// The query as it is evaluated.
-///
-/// # Errors
-/// [`QueryError::Refused`] for what is not allowed or too large to be planned in time: the evaluator's planner takes the fourth power of
-/// the number of triple patterns, and no deadline reaches it.
-pub(super) fn rewrite(query: &Query) -> Result<Query, QueryError> {
+impl RewrittenQuery {
+    /// Rewrites a query.
+    ///
+    /// # Errors
+    /// [`QueryError::Refused`] for a query that is not allowed, or too large to be planned in time:
+    /// the evaluator's planner takes the fourth power of the number of triple patterns, and no
+    /// deadline stops it.
+    pub fn of(query: &Query) -> Result<Self, QueryError> {
+        Ok(Self {
+            query: rewrite(query)?,
+            functions: functions(),
+        })
+    }
+}
+
+fn rewrite(query: &Query) -> Result<Query, QueryError> {
     let mut query = query.clone();
     match &mut query {
         Query::Select {
@@ -82,13 +98,7 @@ fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> 
         GraphPattern::Graph { name, inner } => {
             pattern(inner, triples)?;
             if matches!(name, NamedNodePattern::NamedNode(_)) {
-                let inner = std::mem::replace(
-                    inner.as_mut(),
-                    GraphPattern::Bgp {
-                        patterns: Vec::new(),
-                    },
-                );
-                *p = inner;
+                *p = std::mem::take(inner.as_mut());
             }
             Ok(())
         }
@@ -107,14 +117,7 @@ fn pattern(p: &mut GraphPattern, triples: &mut usize) -> Result<(), QueryError> 
             for key in keys {
                 let (OrderExpression::Asc(value) | OrderExpression::Desc(value)) = key;
                 expression(value, triples)?;
-                let key = std::mem::replace(
-                    value,
-                    Expression::Bound(spargebra::term::Variable::new_unchecked("x")),
-                );
-                *value = Expression::FunctionCall(
-                    Function::Custom(NamedNode::new_unchecked(SORT)),
-                    vec![key],
-                );
+                wrap(value, SORT, None);
             }
             pattern(inner, triples)
         }
@@ -153,7 +156,7 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
             if matches!(
                 literal.datatype().as_str().strip_prefix(XSD),
                 Some("dateTime" | "date")
-            ) && let Some(whole) = whole_date_time(literal)
+            ) && let Some(whole) = date_time_start(literal)
             {
                 *literal = whole;
             }
@@ -163,49 +166,7 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
         | Expression::Greater(a, b)
         | Expression::GreaterOrEqual(a, b)
         | Expression::Less(a, b)
-        | Expression::LessOrEqual(a, b) => {
-            // The evaluator knows no units: a quantity compares by its number with what is of its unit, and with nothing else.
-            if let Some((number, unit)) = constant_quantity(a).or_else(|| constant_quantity(b)) {
-                for side in [a, b] {
-                    if constant_quantity(side).is_some() {
-                        **side = Expression::Literal(OxLiteral::new_typed_literal(
-                            number.clone(),
-                            xsd::DOUBLE,
-                        ));
-                    } else {
-                        expression(side, triples)?;
-                        let inner = std::mem::replace(
-                            side.as_mut(),
-                            Expression::Bound(spargebra::term::Variable::new_unchecked("x")),
-                        );
-                        let unit = Expression::Literal(OxLiteral::new_simple_literal(&unit));
-                        **side = Expression::FunctionCall(
-                            Function::Custom(NamedNode::new_unchecked(AMOUNT)),
-                            vec![inner, unit],
-                        );
-                    }
-                }
-                return Ok(());
-            }
-            // A constant date becomes a date-time, and so must what it is compared with: a date of the graph is otherwise comparable with
-            // no date-time at all, and the filter is false for every row.
-            let timed = is_time(a) || is_time(b);
-            for side in [a, b] {
-                let wrap = timed && !is_time(side);
-                expression(side, triples)?;
-                if wrap {
-                    let inner = std::mem::replace(
-                        side.as_mut(),
-                        Expression::Bound(spargebra::term::Variable::new_unchecked("x")),
-                    );
-                    **side = Expression::FunctionCall(
-                        Function::Custom(NamedNode::new_unchecked(DATE_TIME)),
-                        vec![inner],
-                    );
-                }
-            }
-            Ok(())
-        }
+        | Expression::LessOrEqual(a, b) => comparison(a, b, triples),
         Expression::Or(a, b)
         | Expression::And(a, b)
         | Expression::SameTerm(a, b)
@@ -243,9 +204,8 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
                     return Err(QueryError::Refused("UUID".to_owned()));
                 }
                 Function::Now => {
-                    let now = Literal::xsd(FREEBASE_NOW, "date");
-                    let start =
-                        Span::parse(&now.lexical).map_or(now.lexical, Span::start_date_time);
+                    let start = TimeSpan::parse(FREEBASE_NOW)
+                        .map_or_else(|| FREEBASE_NOW.to_owned(), TimeSpan::start_date_time);
                     *e = Expression::Literal(OxLiteral::new_typed_literal(start, xsd::DATE_TIME));
                 }
                 Function::Custom(name)
@@ -260,6 +220,47 @@ fn expression(e: &mut Expression, triples: &mut usize) -> Result<(), QueryError>
     }
 }
 
+/// Rewrites the sides of a comparison and makes them comparable.
+fn comparison(
+    a: &mut Expression,
+    b: &mut Expression,
+    triples: &mut usize,
+) -> Result<(), QueryError> {
+    // The evaluator knows no units: a quantity compares by number with quantities of its unit only.
+    if let Some((number, unit)) = constant_quantity(a).or_else(|| constant_quantity(b)) {
+        for side in [a, b] {
+            if constant_quantity(side).is_some() {
+                *side =
+                    Expression::Literal(OxLiteral::new_typed_literal(number.clone(), xsd::DOUBLE));
+            } else {
+                expression(side, triples)?;
+                let unit = Expression::Literal(OxLiteral::new_simple_literal(&unit));
+                wrap(side, AMOUNT, Some(unit));
+            }
+        }
+        return Ok(());
+    }
+    // A constant date becomes a date-time, and so must the other side: the evaluator cannot compare
+    // a date with a date-time, so the filter would be false for every row.
+    let timed = is_time(a) || is_time(b);
+    for side in [a, b] {
+        let convert = timed && !is_time(side);
+        expression(side, triples)?;
+        if convert {
+            wrap(side, DATE_TIME, None);
+        }
+    }
+    Ok(())
+}
+
+/// Replaces an expression by a call of a custom function on it.
+fn wrap(e: &mut Expression, function: &str, argument: Option<Expression>) {
+    let inner = std::mem::replace(e, Expression::Bound(Variable::new_unchecked("x")));
+    let function = Function::Custom(NamedNode::new_unchecked(function));
+    let arguments = std::iter::once(inner).chain(argument).collect();
+    *e = Expression::FunctionCall(function, arguments);
+}
+
 /// Number and unit of a constant quantity.
 fn constant_quantity(e: &Expression) -> Option<(String, String)> {
     let Expression::Literal(literal) = e else {
@@ -269,47 +270,8 @@ fn constant_quantity(e: &Expression) -> Option<(String, String)> {
     (literal.datatype().as_str() == QUANTITY).then(|| (number.to_owned(), unit.to_owned()))
 }
 
-/// [`AMOUNT`] itself.
-pub(super) fn amount(arguments: &[OxTerm]) -> Option<OxTerm> {
-    match arguments {
-        [OxTerm::Literal(literal), OxTerm::Literal(unit)] => {
-            let literal = super::sparql::to_literal(literal);
-            amount_in(&literal, unit.value())
-                .map(|number| OxLiteral::new_typed_literal(number, xsd::DOUBLE).into())
-        }
-        _ => None,
-    }
-}
-
 /// Whether an expression is a constant date or date-time.
 fn is_time(e: &Expression) -> bool {
     matches!(e, Expression::Literal(literal) if matches!(literal.datatype().as_str().strip_prefix(XSD), Some("dateTime" | "date"))
-        && Span::parse(literal.value()).is_some())
-}
-
-/// The first moment of what a literal names, as a date-time without zone.
-fn whole_date_time(literal: &OxLiteral) -> Option<OxLiteral> {
-    Some(OxLiteral::new_typed_literal(
-        Span::parse(literal.value())?.start_date_time(),
-        xsd::DATE_TIME,
-    ))
-}
-
-/// [`DATE_TIME`] itself.
-pub(super) fn date_time(arguments: &[OxTerm]) -> Option<OxTerm> {
-    match arguments {
-        [OxTerm::Literal(literal)] => whole_date_time(literal).map(OxTerm::Literal),
-        _ => None,
-    }
-}
-
-/// [`SORT`] itself: blank nodes, IRIs, literals by [`sort_key`]; unbound values never get here and stay first.
-pub(super) fn sort(arguments: &[OxTerm]) -> Option<OxTerm> {
-    let key = match arguments {
-        [OxTerm::BlankNode(node)] => format!("a{}", node.as_str()),
-        [OxTerm::NamedNode(node)] => format!("b{}", node.as_str()),
-        [OxTerm::Literal(literal)] => format!("c{}", sort_key(&super::sparql::to_literal(literal))),
-        _ => return None,
-    };
-    Some(OxLiteral::new_simple_literal(key).into())
+        && TimeSpan::parse(literal.value()).is_some())
 }

@@ -1,17 +1,17 @@
-//! The triples that match a pattern, as an iterator over the columns of a [`FrozenKg`].
+//! Iterates over the triples that match a pattern, directly on the columns of an [`Image`].
 
-use super::{FrozenKg, Kg};
-use crate::term::{NodeId, RelId};
+use super::image::Image;
+use super::index::distinct;
 
-/// One of the three places of a row.
+/// One of the three columns of the result.
 #[derive(Clone, Debug)]
-enum Column<'a> {
+enum PatternColumn<'a> {
     Fixed(u32),
     Listed(&'a [u32]),
     Owned(Vec<u32>),
 }
 
-impl Column<'_> {
+impl PatternColumn<'_> {
     fn get(&self, at: usize) -> u32 {
         match self {
             Self::Fixed(id) => *id,
@@ -21,23 +21,28 @@ impl Column<'_> {
     }
 }
 
-/// Rows of subject, relation and object.
+/// Matching rows of subject, relation and object.
 #[derive(Clone, Debug)]
-pub(super) struct Rows<'a> {
-    columns: [Column<'a>; 3],
+pub(super) struct PatternRows<'a> {
+    columns: [PatternColumn<'a>; 3],
     at: usize,
     end: usize,
-    /// The graph, and the next subject, where the pattern asks for everything.
-    all: Option<(&'a FrozenKg, u32)>,
+    /// If nothing is fixed: the graph and the next subject.
+    all: Option<(&'a Image, u32)>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> PatternRows<'a> {
     /// No rows.
     pub(super) fn none() -> Self {
-        Self::new(Column::Fixed(0), Column::Fixed(0), Column::Fixed(0), 0)
+        Self::new(
+            PatternColumn::Fixed(0),
+            PatternColumn::Fixed(0),
+            PatternColumn::Fixed(0),
+            0,
+        )
     }
 
-    fn new(s: Column<'a>, p: Column<'a>, o: Column<'a>, len: usize) -> Self {
+    fn new(s: PatternColumn<'a>, p: PatternColumn<'a>, o: PatternColumn<'a>, len: usize) -> Self {
         Self {
             columns: [s, p, o],
             at: 0,
@@ -46,34 +51,34 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The rows with these parts.
+    /// The rows with these terms.
     pub(super) fn matching(
-        kg: &'a FrozenKg,
+        image: &'a Image,
         s: Option<u32>,
         p: Option<u32>,
         o: Option<u32>,
     ) -> Self {
-        use Column::{Fixed, Listed, Owned};
+        use PatternColumn::{Fixed, Listed, Owned};
         match (s, p, o) {
             (Some(s), Some(p), Some(o)) => {
-                let holds = kg.has(NodeId(s), RelId(p), NodeId(o));
+                let holds = image.has(s, p, o);
                 Self::new(Fixed(s), Fixed(p), Fixed(o), usize::from(holds))
             }
             (Some(s), Some(p), None) => {
-                let objects = kg.tail_ids(s, p);
+                let objects = image.tails(s, p);
                 Self::new(Fixed(s), Fixed(p), Listed(objects), objects.len())
             }
             (None, Some(p), Some(o)) => {
-                let subjects = kg.head_ids(p, o);
+                let subjects = image.heads(p, o);
                 Self::new(Listed(subjects), Fixed(p), Fixed(o), subjects.len())
             }
             (Some(s), None, Some(o)) => {
-                let relations = kg.between(s, o);
+                let relations = between(image, s, o);
                 let len = relations.len();
                 Self::new(Fixed(s), Owned(relations), Fixed(o), len)
             }
             (Some(s), None, None) => {
-                let [relations, objects] = kg.out_edges(s);
+                let [relations, objects] = image.out_edges(s);
                 Self::new(
                     Fixed(s),
                     Listed(relations),
@@ -82,11 +87,11 @@ impl<'a> Rows<'a> {
                 )
             }
             (None, Some(p), None) => {
-                let [objects, subjects] = kg.relation_edges(p);
+                let [objects, subjects] = image.pairs(p);
                 Self::new(Listed(subjects), Fixed(p), Listed(objects), subjects.len())
             }
             (None, None, Some(o)) => {
-                let [relations, subjects] = kg.in_edges(o);
+                let [relations, subjects] = image.in_edges(o);
                 Self::new(
                     Listed(subjects),
                     Listed(relations),
@@ -95,27 +100,27 @@ impl<'a> Rows<'a> {
                 )
             }
             (None, None, None) => Self {
-                all: Some((kg, 0)),
+                all: Some((image, 0)),
                 ..Self::none()
             },
         }
     }
 }
 
-impl Iterator for Rows<'_> {
+impl Iterator for PatternRows<'_> {
     type Item = [u32; 3];
 
     fn next(&mut self) -> Option<[u32; 3]> {
         while self.at >= self.end {
-            let (kg, next) = self.all.as_mut()?;
-            if *next >= kg.resource_count() {
+            let (image, next) = self.all.as_mut()?;
+            if *next >= image.header.resources {
                 return None;
             }
-            let [relations, objects] = kg.out_edges(*next);
+            let [relations, objects] = image.out_edges(*next);
             self.columns = [
-                Column::Fixed(*next),
-                Column::Listed(relations),
-                Column::Listed(objects),
+                PatternColumn::Fixed(*next),
+                PatternColumn::Listed(relations),
+                PatternColumn::Listed(objects),
             ];
             (self.at, self.end) = (0, relations.len());
             *next += 1;
@@ -128,4 +133,17 @@ impl Iterator for Rows<'_> {
             self.columns[2].get(at),
         ])
     }
+}
+
+/// Relations from a subject to an object: tests those of the node with fewer edges.
+fn between(image: &Image, s: u32, o: u32) -> Vec<u32> {
+    let ([leaving, _], [entering, _]) = (image.out_edges(s), image.in_edges(o));
+    let relations = if leaving.len() <= entering.len() {
+        leaving
+    } else {
+        entering
+    };
+    distinct(relations)
+        .filter(|&p| image.has(s, p, o))
+        .collect()
 }

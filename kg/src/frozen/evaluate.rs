@@ -1,9 +1,11 @@
-//! SPARQL over the sorted columns of a [`FrozenKg`]: oxigraph's evaluator reads them through its dataset trait, so no second copy of the
-//! graph is made, and it is stopped when its time is over.
+//! SPARQL evaluation over the sorted columns of an [`Image`]. oxigraph's evaluator reads them
+//! through its dataset trait, so the graph is not copied. A deadline stops it.
 //!
-//! The evaluator has no time limit of its own and some of its loops (joins, sorts, groups) do not look at its cancellation token. All of
-//! them handle terms, though. So each copy of a term and each row read counts a tick, and the tick that finds the deadline passed unwinds
-//! to [`evaluate`] by [`resume_unwind`], which runs no panic hook and prints nothing. A real panic of the evaluator is caught there too.
+//! The evaluator has no time limit, and some of its loops (joins, sorts, groups) ignore its
+//! cancellation token. But all of them handle terms. So every copy of a term and every row read
+//! counts as a tick. The tick that notices the passed deadline unwinds to [`evaluate`] with
+//! [`resume_unwind`], which runs no panic hook and prints nothing. A real panic of the evaluator is
+//! also caught there.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -17,19 +19,19 @@ use oxigraph::model::{BlankNode, Literal as OxLiteral, NamedNode, NamedNodeRef, 
 use spareval::{ExpressionTerm, InternalQuad, QueryEvaluator, QueryResults, QueryableDataset};
 use spargebra::Query;
 
-use super::FrozenKg;
-use super::dictionary::{Parts, term_key};
-use super::pattern::Rows;
-use super::{QueryAnswer, QueryError, QueryLimits, rewrite};
+use super::image::Image;
+use super::pattern::PatternRows;
+use crate::dictionary::{TermParts, term_key};
 use crate::limits::QUERY_TEXT;
-use crate::term::{Literal, Term, XSD};
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits, RewrittenQuery, to_literal};
+use crate::term::Term;
 
-/// Ticks between two looks at the clock: some 10 microseconds of work.
+/// Ticks between two reads of the clock, about 10 microseconds of work.
 const TICKS: u32 = 1024;
 
 /// Why an evaluation was unwound.
 #[derive(Clone, Copy, Debug)]
-enum Stop {
+enum StopReason {
     Deadline,
     Text,
 }
@@ -51,64 +53,31 @@ fn tick() {
         .get()
         .is_some_and(|deadline| Instant::now() >= deadline)
     {
-        stop(Stop::Deadline);
+        stop(StopReason::Deadline);
     }
 }
 
-fn stop(why: Stop) -> ! {
-    // What is dropped while unwinding must not stop a second time.
+fn stop(why: StopReason) -> ! {
+    // Destructors that run while unwinding must not stop a second time.
     DEADLINE.set(None);
     resume_unwind(Box::new(why))
 }
 
-/// A function of queries that is ours.
-type Function = (NamedNode, fn(&[OxTerm]) -> Option<OxTerm>);
-
-/// A query as it is evaluated: what another evaluator needs to give the same answers.
-#[derive(Clone, Debug)]
-pub struct Evaluated {
-    /// The query with dialects, dates and sorting made plain (see the module `rewrite`).
-    pub query: Query,
-    /// The functions that it may call.
-    pub functions: [Function; 3],
-}
-
-impl Evaluated {
-    /// Rewrites a query.
-    ///
-    /// # Errors
-    /// [`QueryError::Refused`] for what is not allowed or too large to be planned in time.
-    pub fn of(query: &Query) -> Result<Self, QueryError> {
-        let named = |name: &str, function: fn(&[OxTerm]) -> Option<OxTerm>| {
-            (NamedNode::new_unchecked(name), function)
-        };
-        let functions = [
-            named(rewrite::SORT, rewrite::sort),
-            named(rewrite::AMOUNT, rewrite::amount),
-            named(rewrite::DATE_TIME, rewrite::date_time),
-        ];
-        Ok(Self {
-            query: rewrite::rewrite(query)?,
-            functions,
-        })
-    }
-}
-
 /// Evaluates a query over a graph.
 pub(super) fn evaluate(
-    kg: &FrozenKg,
+    image: &Image,
     query: &Query,
     limits: QueryLimits,
 ) -> Result<QueryAnswer, QueryError> {
-    let query = Evaluated::of(query)?;
+    let query = RewrittenQuery::of(query)?;
     DEADLINE.set(Instant::now().checked_add(limits.deadline));
     TICK.set(0);
-    let result = catch_unwind(AssertUnwindSafe(|| run(kg, &query, limits.rows)));
+    let result = catch_unwind(AssertUnwindSafe(|| run(image, &query, limits.rows)));
     DEADLINE.set(None);
     result.unwrap_or_else(|payload| {
-        Err(match payload.downcast_ref::<Stop>() {
-            Some(Stop::Deadline) => QueryError::Deadline(limits.deadline),
-            Some(Stop::Text) => {
+        Err(match payload.downcast_ref::<StopReason>() {
+            Some(StopReason::Deadline) => QueryError::Deadline(limits.deadline),
+            Some(StopReason::Text) => {
                 QueryError::Evaluation(format!("it builds a text longer than {QUERY_TEXT} bytes"))
             }
             None => QueryError::Evaluation(format!(
@@ -127,7 +96,7 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("no message")
 }
 
-fn run(kg: &FrozenKg, query: &Evaluated, limit: usize) -> Result<QueryAnswer, QueryError> {
+fn run(image: &Image, query: &RewrittenQuery, limit: usize) -> Result<QueryAnswer, QueryError> {
     let functions = query.functions.iter().cloned();
     let evaluator = functions.fold(QueryEvaluator::new(), |evaluator, (name, function)| {
         evaluator.with_custom_function(name, function)
@@ -135,7 +104,7 @@ fn run(kg: &FrozenKg, query: &Evaluated, limit: usize) -> Result<QueryAnswer, Qu
     let failed = |error: spareval::QueryEvaluationError| QueryError::Evaluation(error.to_string());
     match evaluator
         .prepare(&query.query)
-        .execute(View(kg))
+        .execute(Dataset(image))
         .map_err(failed)?
     {
         QueryResults::Boolean(holds) => Ok(QueryAnswer::Bool(holds)),
@@ -166,18 +135,6 @@ fn run(kg: &FrozenKg, query: &Evaluated, limit: usize) -> Result<QueryAnswer, Qu
     }
 }
 
-/// A literal of the evaluator as ours.
-pub(super) fn to_literal(literal: &OxLiteral) -> Literal {
-    let lang = literal.language().map(str::to_ascii_lowercase);
-    let datatype = literal.datatype().as_str();
-    let plain = lang.is_some() || datatype.strip_prefix(XSD) == Some("string");
-    Literal {
-        lexical: literal.value().to_owned(),
-        datatype: (!plain).then(|| datatype.to_owned()),
-        lang,
-    }
-}
-
 fn to_term(term: &OxTerm) -> Term {
     match term {
         OxTerm::NamedNode(node) => Term::Iri(node.as_str().to_owned()),
@@ -186,28 +143,29 @@ fn to_term(term: &OxTerm) -> Term {
     }
 }
 
-fn from_parts(parts: Parts<'_>) -> OxTerm {
+fn from_parts(parts: TermParts<'_>) -> OxTerm {
     match parts {
-        Parts::Iri(iri) => NamedNode::new_unchecked(iri).into(),
-        Parts::Blank(label) => BlankNode::new_unchecked(label).into(),
-        Parts::Literal(lexical, _, lang) if !lang.is_empty() => {
+        TermParts::Iri(iri) => NamedNode::new_unchecked(iri).into(),
+        TermParts::Blank(label) => BlankNode::new_unchecked(label).into(),
+        TermParts::Literal(lexical, _, lang) if !lang.is_empty() => {
             OxLiteral::new_language_tagged_literal_unchecked(lexical, lang).into()
         }
-        Parts::Literal(lexical, "", _) => OxLiteral::new_simple_literal(lexical).into(),
-        Parts::Literal(lexical, datatype, _) => {
+        TermParts::Literal(lexical, "", _) => OxLiteral::new_simple_literal(lexical).into(),
+        TermParts::Literal(lexical, datatype, _) => {
             OxLiteral::new_typed_literal(lexical, NamedNodeRef::new_unchecked(datatype)).into()
         }
     }
 }
 
-/// A term during evaluation: one of the graph's, or one that the query makes. Never both, so equality is equality of terms.
+/// A term during evaluation: either a term of the graph or one that the query created, never both.
+/// So equal values are equal terms.
 #[derive(Debug)]
-enum Value {
+enum EvalTerm {
     Id(u32),
     New(Rc<OxTerm>),
 }
 
-impl Clone for Value {
+impl Clone for EvalTerm {
     fn clone(&self) -> Self {
         tick();
         match self {
@@ -217,7 +175,7 @@ impl Clone for Value {
     }
 }
 
-impl PartialEq for Value {
+impl PartialEq for EvalTerm {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Id(a), Self::Id(b)) => a == b,
@@ -227,9 +185,9 @@ impl PartialEq for Value {
     }
 }
 
-impl Eq for Value {}
+impl Eq for EvalTerm {}
 
-impl Hash for Value {
+impl Hash for EvalTerm {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
             Self::Id(id) => id.hash(state),
@@ -238,27 +196,27 @@ impl Hash for Value {
     }
 }
 
-/// The graph as the evaluator's dataset: everything is in the default graph.
-struct View<'a>(&'a FrozenKg);
+/// The graph as a dataset whose default graph contains everything.
+struct Dataset<'a>(&'a Image);
 
-impl<'a> QueryableDataset<'a> for View<'a> {
-    type InternalTerm = Value;
+impl<'a> QueryableDataset<'a> for Dataset<'a> {
+    type InternalTerm = EvalTerm;
     type Error = Infallible;
 
     fn internal_quads_for_pattern(
         &self,
-        subject: Option<&Value>,
-        predicate: Option<&Value>,
-        object: Option<&Value>,
-        graph_name: Option<Option<&Value>>,
-    ) -> impl Iterator<Item = Result<InternalQuad<Value>, Infallible>> + use<'a> {
+        subject: Option<&EvalTerm>,
+        predicate: Option<&EvalTerm>,
+        object: Option<&EvalTerm>,
+        graph_name: Option<Option<&EvalTerm>>,
+    ) -> impl Iterator<Item = Result<InternalQuad<EvalTerm>, Infallible>> + use<'a> {
         tick();
-        let kg: &'a FrozenKg = self.0;
-        // A term that the graph does not hold matches nothing.
+        let image: &'a Image = self.0;
+        // A term that is not in the graph matches nothing.
         let mut unknown = matches!(graph_name, Some(Some(_)));
-        let mut id = |value: Option<&Value>| match value {
-            Some(Value::Id(id)) => Some(*id),
-            Some(Value::New(_)) => {
+        let mut id = |value: Option<&EvalTerm>| match value {
+            Some(EvalTerm::Id(id)) => Some(*id),
+            Some(EvalTerm::New(_)) => {
                 unknown = true;
                 None
             }
@@ -266,13 +224,13 @@ impl<'a> QueryableDataset<'a> for View<'a> {
         };
         let (s, p, o) = (id(subject), id(predicate), id(object));
         let rows = if unknown {
-            Rows::none()
+            PatternRows::none()
         } else {
-            Rows::matching(kg, s, p, o)
+            PatternRows::matching(image, s, p, o)
         };
         rows.map(|row| {
             tick();
-            let [subject, predicate, object] = row.map(Value::Id);
+            let [subject, predicate, object] = row.map(EvalTerm::Id);
             Ok(InternalQuad {
                 subject,
                 predicate,
@@ -282,12 +240,12 @@ impl<'a> QueryableDataset<'a> for View<'a> {
         })
     }
 
-    fn internalize_term(&self, term: OxTerm) -> Result<Value, Infallible> {
+    fn internalize_term(&self, term: OxTerm) -> Result<EvalTerm, Infallible> {
         tick();
         if let OxTerm::Literal(literal) = &term
             && literal.value().len() > QUERY_TEXT
         {
-            stop(Stop::Text);
+            stop(StopReason::Text);
         }
         let mut key = String::new();
         term_key(&mut key, &to_term(&term));
@@ -295,17 +253,17 @@ impl<'a> QueryableDataset<'a> for View<'a> {
             .0
             .dictionary()
             .find(&key)
-            .map_or_else(|| Value::New(Rc::new(term)), Value::Id))
+            .map_or_else(|| EvalTerm::New(Rc::new(term)), EvalTerm::Id))
     }
 
-    fn externalize_term(&self, value: Value) -> Result<OxTerm, Infallible> {
+    fn externalize_term(&self, value: EvalTerm) -> Result<OxTerm, Infallible> {
         Ok(match value {
-            Value::Id(id) => from_parts(self.0.dictionary().key(id).parts()),
-            Value::New(term) => term.as_ref().clone(),
+            EvalTerm::Id(id) => from_parts(self.0.dictionary().key(id).parts()),
+            EvalTerm::New(term) => term.as_ref().clone(),
         })
     }
 
-    fn externalize_expression_term(&self, value: Value) -> Result<ExpressionTerm, Infallible> {
+    fn externalize_expression_term(&self, value: EvalTerm) -> Result<ExpressionTerm, Infallible> {
         tick();
         Ok(self.externalize_term(value)?.into())
     }

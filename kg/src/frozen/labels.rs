@@ -1,0 +1,68 @@
+//! Labels of nodes.
+
+use super::derive;
+use super::kg::FrozenKg;
+use super::layout::{NONE, Section};
+use crate::dictionary::{TermKey, TermParts};
+use crate::graph::Kg;
+use crate::label;
+use crate::term::NodeId;
+
+impl FrozenKg {
+    /// The label, without the memo.
+    pub(super) fn own_label(&self, node: NodeId) -> Option<String> {
+        let settings = &self.meta.schema.settings;
+        // The file stores labels in the default languages; others are looked up.
+        let known = if self.default_languages {
+            self.image
+                .ids(Section::Labels)
+                .get(node.0 as usize)
+                .copied()
+                .filter(|&id| id != NONE)
+        } else {
+            self.label_in(node, &settings.languages)
+        };
+        let literal = known.unwrap_or(node.0);
+        match self.key(literal).parts() {
+            TermParts::Literal(lexical, ..) => Some(label::clean(lexical)),
+            TermParts::Iri(iri) => derive::own_label(&self.meta.schema, iri),
+            TermParts::Blank(_) => None,
+        }
+    }
+
+    /// All labels of a node, as written in the graph.
+    fn label_texts(&self, node: NodeId) -> impl Iterator<Item = TermKey> + '_ {
+        let literals = self
+            .meta
+            .schema
+            .label_relations
+            .iter()
+            .flat_map(move |r| self.image.tails(node.0, r.0));
+        literals.map(|&id| self.key(id))
+    }
+
+    /// The best label for these languages.
+    fn label_in(&self, node: NodeId, languages: &[String]) -> Option<u32> {
+        let mut best: Option<(u32, usize, TermKey)> = None;
+        for (at, relation) in self.meta.schema.label_relations.iter().enumerate() {
+            for &id in self.image.tails(node.0, relation.0) {
+                let key = self.key(id);
+                let usable = derive::is_usable(&key);
+                let better = best.as_ref().is_none_or(|(_, old_at, old)| {
+                    derive::label_rank(&key, at, languages)
+                        < derive::label_rank(old, *old_at, languages)
+                });
+                if usable && better {
+                    best = Some((id, at, key));
+                }
+            }
+        }
+        best.map(|(id, ..)| id)
+    }
+
+    pub(super) fn fits_label(&self, node: NodeId, fits: impl Fn(&str) -> bool) -> bool {
+        self.label_texts(node)
+            .any(|key| matches!(key.parts(), TermParts::Literal(lexical, ..) if fits(lexical)))
+            || self.label(node).is_some_and(|text| fits(&text))
+    }
+}

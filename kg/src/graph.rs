@@ -1,0 +1,123 @@
+//! The interface to a graph.
+
+use std::borrow::Cow;
+
+use spargebra::Query;
+
+use crate::readable::{is_statement_iri, readable_name};
+use crate::schema::Schema;
+use crate::search::{LabelIndex, SearchError};
+use crate::sparql::{QueryAnswer, QueryError, QueryLimits};
+use crate::term::{NodeId, RelId, Term};
+
+/// Read access to a graph. Node and relation ids are dense, stable for the life of the value, and
+/// ordered by term, so sorting by id is deterministic whatever the load order was. All sets are
+/// sorted and free of duplicates.
+pub trait Kg: Send + Sync {
+    /// Number of triples.
+    fn len(&self) -> usize;
+    /// Whether the graph has no triples.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// SHA-256 (hex) over the sorted terms and triples of the graph: equal graphs have equal
+    /// hashes.
+    fn content_hash(&self) -> &str;
+    /// The term behind an id.
+    fn term(&self, node: NodeId) -> Term;
+    /// The id of a term; `None` if the graph does not contain it.
+    fn find(&self, term: &Term) -> Option<NodeId>;
+    /// Whether the text of some literal starts with `text`. May return true without knowing, if the
+    /// answer would cost more than a full lookup.
+    fn begins_literal(&self, text: &str) -> bool;
+    /// Whether nodes may come from plain text formats, where a name may also be a number or a date.
+    fn has_texts(&self) -> bool {
+        true
+    }
+    /// The short unique name of a node in calls and prompts (`m.02xt6q`, `dbr:Lisbon`); for a
+    /// literal, its N-Triples form.
+    fn name(&self, node: NodeId) -> String;
+    /// The node with this name, as printed by [`Kg::name`], or with this full IRI, with or without
+    /// angle brackets.
+    fn by_name(&self, name: &str) -> Option<NodeId>;
+    /// The display label on one clean line; `None` if there is no label (a CVT node, rule R22). For
+    /// a literal, its lexical form.
+    fn label(&self, node: NodeId) -> Option<String>;
+    /// Whether a node has a [`Kg::label`].
+    fn has_label(&self, node: NodeId) -> bool {
+        self.label(node).is_some()
+    }
+    /// Tails `t` of `(s, r, t)`.
+    fn tails(&self, s: NodeId, r: RelId) -> Cow<'_, [NodeId]>;
+    /// Heads `h` of `(h, r, o)`.
+    fn heads(&self, r: RelId, o: NodeId) -> Cow<'_, [NodeId]>;
+    /// Whether the triple is in the graph.
+    fn has(&self, s: NodeId, r: RelId, o: NodeId) -> bool;
+    /// Relations leaving `node`, without the schema's hidden ones (rule R4).
+    fn out_relations(&self, node: NodeId) -> Vec<RelId>;
+    /// Relations entering `node`, without the schema's hidden ones (rule R4).
+    fn in_relations(&self, node: NodeId) -> Vec<RelId>;
+    /// Outgoing and incoming relations of a set of nodes, sorted, without the schema's hidden ones
+    /// (rule R4). Each relation comes with the first of the nodes that has it.
+    fn relations_of(&self, nodes: &[NodeId]) -> [Vec<(RelId, NodeId)>; 2];
+    /// Every relation of the graph, including hidden ones, sorted.
+    fn relations(&self) -> &[RelId];
+    /// The ids of all IRIs and blank nodes. Literals have higher ids.
+    fn resources(&self) -> std::ops::Range<u32>;
+    /// Number of triples with the node as head or tail: a measure of popularity.
+    fn degree(&self, node: NodeId) -> usize;
+    /// Number of triples of a relation.
+    fn uses(&self, r: RelId) -> usize;
+    /// Calls `visit` with the head and tail of each triple of a relation, ordered by tail, then
+    /// head, until it returns false.
+    fn each_pair(&self, r: RelId, visit: &mut dyn FnMut(NodeId, NodeId) -> bool);
+    /// Whether a node is a statement rather than a thing: a Freebase CVT node, a Wikidata
+    /// statement, a blank node with facts (rule R22). Such a node has no name, at least two edges,
+    /// and at least one outgoing edge.
+    fn is_statement(&self, node: NodeId) -> bool {
+        match self.term(node) {
+            Term::Literal(_) => return false,
+            Term::Iri(iri) if is_statement_iri(&iri) => return true,
+            Term::Iri(iri) if readable_name(&iri).is_some() => return false,
+            Term::Blank(_) | Term::Iri(_) => {}
+        }
+        if self.label(node).is_some()
+            || self.classes().binary_search(&node).is_ok()
+            || self.uses(node.relation()) > 0
+        {
+            return false;
+        }
+        let mut leaving = 0;
+        for relation in self.out_relations(node) {
+            leaving += self.tails(node, relation).len();
+            if leaving >= 2 {
+                return true;
+            }
+        }
+        leaving == 1 && !self.in_relations(node).is_empty()
+    }
+    /// The index of the graph's names, from the graph folder or built in memory at the first call.
+    ///
+    /// # Errors
+    /// If the index is damaged.
+    fn label_index(&self) -> Result<&LabelIndex, SearchError>;
+    /// Every class that has an instance; with [`crate::Settings::subclasses`], also their
+    /// superclasses.
+    fn classes(&self) -> &[NodeId];
+    /// Every class that has a direct instance.
+    fn direct_classes(&self) -> &[NodeId];
+    /// Instances of a class through any of the schema's type relations; with
+    /// [`crate::Settings::subclasses`], also those of its subclasses.
+    fn instances(&self, class: NodeId) -> Cow<'_, [NodeId]>;
+    /// Classes of a node; with [`crate::Settings::subclasses`], also their superclasses.
+    fn types(&self, node: NodeId) -> Vec<NodeId>;
+    /// Every node with this label: exact matches if there are any, else case-insensitive ones.
+    fn by_label(&self, label: &str) -> Vec<NodeId>;
+    /// The schema of the graph.
+    fn schema(&self) -> &Schema;
+    /// Runs a gold query with a deadline and a row limit; never panics.
+    ///
+    /// # Errors
+    /// [`QueryError`] if the query is invalid, not allowed, or exceeds a limit.
+    fn query(&self, query: &Query, limits: QueryLimits) -> Result<QueryAnswer, QueryError>;
+}

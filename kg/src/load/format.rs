@@ -1,0 +1,85 @@
+//! The syntaxes of graph files.
+
+use std::path::Path;
+
+/// The syntax of a graph file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphFormat {
+    /// Turtle (`.ttl`).
+    Turtle,
+    /// N-Triples (`.nt`).
+    NTriples,
+    /// N-Quads (`.nq`).
+    NQuads,
+    /// TriG (`.trig`).
+    TriG,
+    /// RDF/XML (`.rdf`, `.xml`, `.owl`).
+    RdfXml,
+    /// JSON-LD (`.jsonld`) without remote contexts.
+    JsonLd,
+    /// Lines of `head <TAB> relation <TAB> tail` (`.tsv`).
+    Tsv,
+    /// Lines of `subject|relation|object`, as MetaQA's `kb.txt`.
+    MetaQa,
+    /// KQA Pro's graph ([`crate::kqapro`]), recognised by its name `kb.json`; it is read into
+    /// memory.
+    KqaPro,
+    /// ODA's subgraphs (`.json`): `{entity: [[head, relation, tail], …]}`, and labels as `{id:
+    /// label}` in a separate file.
+    Oda,
+}
+
+impl GraphFormat {
+    /// The name of every format; usually also its file extension.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("ttl", Self::Turtle),
+        ("nt", Self::NTriples),
+        ("nq", Self::NQuads),
+        ("trig", Self::TriG),
+        ("rdf", Self::RdfXml),
+        ("jsonld", Self::JsonLd),
+        ("tsv", Self::Tsv),
+        ("metaqa", Self::MetaQa),
+        ("kqapro", Self::KqaPro),
+        ("oda", Self::Oda),
+    ];
+
+    /// The format of a name in [`GraphFormat::NAMES`].
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, format)| *format)
+    }
+
+    /// The format of a file name, ignoring `.gz`; `None` if the extension is ambiguous, such as
+    /// `.txt`.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        if name == "kb.json" {
+            return Some(Self::KqaPro);
+        }
+        match name.rsplit_once('.')?.1 {
+            "turtle" => Some(Self::Turtle),
+            "ntriples" => Some(Self::NTriples),
+            "nquads" => Some(Self::NQuads),
+            "xml" | "owl" => Some(Self::RdfXml),
+            "json" => Some(Self::Oda),
+            extension => Self::named(extension),
+        }
+    }
+
+    /// The format of a first line: MetaQA or TSV, if it has exactly three fields.
+    pub(super) fn guess(line: &[u8]) -> Option<Self> {
+        let line = std::str::from_utf8(line).ok()?;
+        let fields = |separator| line.split(separator).count();
+        match (fields('|'), fields('\t')) {
+            (3, 1) => Some(Self::MetaQa),
+            (_, 3) => Some(Self::Tsv),
+            _ => None,
+        }
+    }
+}

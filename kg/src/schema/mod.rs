@@ -1,0 +1,20 @@
+//! What the vocabulary of a graph means (rules R3, R4, R11, R12 and C.4): which relations carry
+//! classes, names and aliases, which are hidden from planners, which are each other's reverse, and
+//! which two form an interval.
+//!
+//! Relations are recognised by name. Statements about relations in the graph (domains, ranges,
+//! reverses) are read once, when the graph is frozen.
+
+mod intervals;
+mod read;
+mod settings;
+mod source;
+mod types;
+mod vocabulary;
+
+pub(crate) use read::read;
+pub use settings::Settings;
+pub(crate) use source::Vocabulary;
+pub use types::{IntervalRelation, Schema};
+pub use vocabulary::is_meta_class;
+pub(crate) use vocabulary::{TITLE_NAMESPACES, is_meta_relation};

@@ -1,0 +1,212 @@
+//! Reads the SPARQL of the published question sets, which is not quite SPARQL 1.1.
+//!
+//! The query is cut into tokens, a few rules change single tokens, and spargebra parses the result.
+//! Deviations from the standard:
+//!
+//! | written | read as | where |
+//! |---|---|---|
+//! | `ns:people.person.sibling_s` | the same with `\.` (spargebra 0.4.8 reads one dot only) | Freebase |
+//! | `a OR b`, `a AND b` | `a \|\| b`, `a && b` | WebQSP, CWQ |
+//! | `xsd:datetime(…)` | `xsd:dateTime(…)` | CWQ |
+//! | well-known prefixes without PREFIX | declared | all |
+//! | `SELECT DISTINCT COUNT(?x)` | `SELECT DISTINCT (COUNT(?x) AS ?c)`: Virtuoso counts, then drops equal rows | LC-QuAD, QALD |
+//! | `SELECT ?x … ORDER BY DESC(COUNT(?y))` | the same with `GROUP BY ?x` | QALD |
+//! | `SELECT DISTINCT(?x)` | `SELECT DISTINCT ?x` | QALD |
+//! | `dbr:Berlin_(band)`, `res:Rivet_&_Sons` | escaped | QALD |
+//! | `DEFINE …`, a leading `SPARQL`, comments, a stray last `.` or `;` | nothing | Virtuoso |
+
+use spargebra::{Query, SparqlParser};
+
+use super::project::{group, project};
+use super::query::QueryError;
+use super::tokens::{QueryToken, TokenKind, tokens};
+use crate::limits::{QUERY_BYTES, QUERY_DEPTH, QUERY_JOINTS};
+use crate::names::expand;
+use crate::term::XSD;
+
+/// Parses a query in one of the dialects of the published sets.
+///
+/// # Errors
+/// [`QueryError::Syntax`] with the parser's message, or if the query is longer or nested more
+/// deeply than any real one.
+///
+/// ```
+/// let query = kg::parse_query("SELECT DISTINCT COUNT(?x) WHERE { ?x ns:people.person.sibling_s ns:m.02xt6q . }")?;
+/// assert!(query.to_string().contains("COUNT(?x)"));
+/// # Ok::<(), kg::QueryError>(())
+/// ```
+pub fn parse_query(text: &str) -> Result<Query, QueryError> {
+    let normal = normalise(text)?;
+    SparqlParser::new()
+        .parse_query(&normal)
+        .map_err(|error| QueryError::Syntax(format!("{error} in: {}", excerpt(&normal))))
+}
+
+/// The start of a query on one line, for messages.
+fn excerpt(text: &str) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(300) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// Rewrites a query of the published sets as SPARQL 1.1. Standard queries keep their meaning.
+///
+/// # Errors
+/// [`QueryError::Syntax`] if the query is too long or nested too deeply to be parsed safely.
+pub fn normalise(text: &str) -> Result<String, QueryError> {
+    if text.len() > QUERY_BYTES {
+        return Err(QueryError::Syntax(format!(
+            "it has {} bytes; at most {QUERY_BYTES} are read",
+            text.len()
+        )));
+    }
+    let mut tokens = tokens(text);
+    check_size(&tokens)?;
+    drop_virtuoso(&mut tokens);
+    let declared = declared_prefixes(&tokens);
+    let mut missing: Vec<(String, &'static str)> = Vec::new();
+    for token in &mut tokens {
+        match token.kind {
+            TokenKind::Word if token.text.eq_ignore_ascii_case("or") => {
+                "||".clone_into(&mut token.text);
+            }
+            TokenKind::Word if token.text.eq_ignore_ascii_case("and") => {
+                "&&".clone_into(&mut token.text);
+            }
+            TokenKind::Iri if token.text == format!("<{XSD}datetime>") => {
+                token.text = format!("<{XSD}dateTime>");
+            }
+            TokenKind::Name => {
+                let (prefix, local) = token.text.split_once(':').unwrap_or(("", &token.text));
+                if !declared.iter().any(|known| known == prefix)
+                    && !missing.iter().any(|(known, _)| known == prefix)
+                    && let Some(namespace) = expand(prefix)
+                {
+                    missing.push((prefix.to_owned(), namespace));
+                }
+                let local = if matches!(prefix, "xsd" | "xs") && local == "datetime" {
+                    "dateTime".to_owned()
+                } else {
+                    escape(local)
+                };
+                token.text = format!("{prefix}:{local}");
+            }
+            _ => {}
+        }
+    }
+    project(&mut tokens);
+    group(&mut tokens);
+    let mut out: String = missing
+        .iter()
+        .map(|(prefix, namespace)| format!("PREFIX {prefix}: <{namespace}> "))
+        .collect();
+    for token in &tokens {
+        out.push_str(&token.text);
+    }
+    Ok(out)
+}
+
+/// Escapes the characters that spargebra does not accept in a local name.
+fn escape(local: &str) -> String {
+    let mut out = String::with_capacity(local.len());
+    let mut chars = local.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => {
+                out.push(c);
+                out.extend(chars.next());
+            }
+            '%' if chars
+                .as_str()
+                .bytes()
+                .take(2)
+                .filter(u8::is_ascii_hexdigit)
+                .count()
+                != 2 =>
+            {
+                out.push_str("\\%");
+            }
+            '.' | '(' | ')' | ',' | '&' | '\'' | '!' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Rejects queries that would exhaust the stack or take too long: the parser is recursive and
+/// backtracks, and its result is nested once per operator.
+fn check_size(tokens: &[QueryToken]) -> Result<(), QueryError> {
+    let (mut depth, mut run, mut joints) = (0usize, 0usize, 0usize);
+    for token in tokens.iter().filter(|token| token.kind != TokenKind::Space) {
+        match token.text.as_str() {
+            "(" | "{" | "[" => depth += 1,
+            ")" | "}" | "]" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        run = if matches!(token.text.as_str(), "!" | "-" | "+" | "^") {
+            run + 1
+        } else {
+            0
+        };
+        joints += usize::from(JOINTS.iter().any(|joint| token.is(joint)));
+        if depth > QUERY_DEPTH || run > QUERY_DEPTH {
+            return Err(QueryError::Syntax(format!(
+                "it is nested more than {QUERY_DEPTH} deep"
+            )));
+        }
+        if joints > QUERY_JOINTS {
+            return Err(QueryError::Syntax(format!(
+                "it has more than {QUERY_JOINTS} operators and groups"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Tokens that nest the algebra once.
+const JOINTS: &[&str] = &[
+    "{", "|", "&", "or", "and", "+", "-", "*", "/", "^", "!", "union", "optional", "minus", "bind",
+    "filter", "values", "exists",
+];
+
+/// Removes `SPARQL` and `DEFINE name value` from the start, and stray dots and semicolons from the
+/// end.
+fn drop_virtuoso(tokens: &mut Vec<QueryToken>) {
+    loop {
+        let mut solid = tokens
+            .iter()
+            .enumerate()
+            .filter(|(_, token)| token.kind != TokenKind::Space)
+            .map(|(i, _)| i);
+        let (first, third) = (solid.next(), solid.nth(1));
+        match (first, third) {
+            (Some(at), _) if tokens[at].is("sparql") => drop(tokens.drain(..=at)),
+            (Some(at), Some(end)) if tokens[at].is("define") => drop(tokens.drain(..=end)),
+            _ => break,
+        }
+    }
+    while tokens
+        .last()
+        .is_some_and(|token| token.kind == TokenKind::Space || token.is(".") || token.is(";"))
+    {
+        tokens.pop();
+    }
+}
+
+fn declared_prefixes(tokens: &[QueryToken]) -> Vec<String> {
+    let solid: Vec<&QueryToken> = tokens
+        .iter()
+        .filter(|token| token.kind != TokenKind::Space)
+        .collect();
+    let pairs = solid
+        .windows(2)
+        .filter(|pair| pair[0].is("prefix") && pair[1].kind == TokenKind::Name);
+    pairs
+        .map(|pair| pair[1].text.trim_end_matches(':').to_owned())
+        .collect()
+}

@@ -1,0 +1,77 @@
+//! Functions that a rewritten query calls.
+
+use oxigraph::model::{Literal as OxLiteral, NamedNode, Term as OxTerm, vocab::xsd};
+
+use crate::term::{Literal, XSD};
+use crate::value::{TimeSpan, amount_in, sort_key};
+
+/// A custom function: its IRI and implementation, which returns `None` for an error.
+pub(super) type CustomFunction = (NamedNode, fn(&[OxTerm]) -> Option<OxTerm>);
+
+/// All functions.
+pub(super) fn functions() -> [CustomFunction; 3] {
+    [
+        (NamedNode::new_unchecked(SORT), sort),
+        (NamedNode::new_unchecked(AMOUNT), amount),
+        (NamedNode::new_unchecked(DATE_TIME), date_time),
+    ]
+}
+
+/// Converts a term to its sort key.
+pub(super) const SORT: &str = "urn:kgagent:fn:sort";
+/// Returns the number of a quantity in a unit.
+pub(super) const AMOUNT: &str = "urn:kgagent:fn:amount";
+/// Converts anything that denotes a time to `xsd:dateTime`.
+pub(super) const DATE_TIME: &str = "urn:kgagent:fn:dateTime";
+
+/// Converts a literal of the evaluator.
+pub(crate) fn to_literal(literal: &OxLiteral) -> Literal {
+    let lang = literal.language().map(str::to_ascii_lowercase);
+    let datatype = literal.datatype().as_str();
+    let plain = lang.is_some() || datatype.strip_prefix(XSD) == Some("string");
+    Literal {
+        lexical: literal.value().to_owned(),
+        datatype: (!plain).then(|| datatype.to_owned()),
+        lang,
+    }
+}
+
+/// The first moment of the time that a literal denotes, as a date-time without a zone.
+pub(super) fn date_time_start(literal: &OxLiteral) -> Option<OxLiteral> {
+    Some(OxLiteral::new_typed_literal(
+        TimeSpan::parse(literal.value())?.start_date_time(),
+        xsd::DATE_TIME,
+    ))
+}
+
+/// Implements [`AMOUNT`].
+fn amount(arguments: &[OxTerm]) -> Option<OxTerm> {
+    match arguments {
+        [OxTerm::Literal(literal), OxTerm::Literal(unit)] => {
+            let literal = to_literal(literal);
+            amount_in(&literal, unit.value())
+                .map(|number| OxLiteral::new_typed_literal(number, xsd::DOUBLE).into())
+        }
+        _ => None,
+    }
+}
+
+/// Implements [`DATE_TIME`].
+fn date_time(arguments: &[OxTerm]) -> Option<OxTerm> {
+    match arguments {
+        [OxTerm::Literal(literal)] => date_time_start(literal).map(OxTerm::Literal),
+        _ => None,
+    }
+}
+
+/// Implements [`SORT`]: blank nodes, then IRIs, then literals by [`sort_key`]. Unbound values never
+/// get here and come first.
+fn sort(arguments: &[OxTerm]) -> Option<OxTerm> {
+    let key = match arguments {
+        [OxTerm::BlankNode(node)] => format!("a{}", node.as_str()),
+        [OxTerm::NamedNode(node)] => format!("b{}", node.as_str()),
+        [OxTerm::Literal(literal)] => format!("c{}", sort_key(&to_literal(literal))),
+        _ => return None,
+    };
+    Some(OxLiteral::new_simple_literal(key).into())
+}

@@ -1,0 +1,13 @@
+//! SPARQL queries before evaluation: the dialects of the published question sets, and rewriting.
+
+mod dialect;
+mod functions;
+mod project;
+mod query;
+mod rewrite;
+mod tokens;
+
+pub use dialect::{normalise, parse_query};
+pub(crate) use functions::to_literal;
+pub use query::{QueryAnswer, QueryError, QueryLimits};
+pub use rewrite::RewrittenQuery;

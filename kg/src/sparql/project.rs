@@ -1,0 +1,181 @@
+//! Nonstandard projections: aggregates without an alias or without GROUP BY.
+
+use super::tokens::{QueryToken, TokenKind, group_end, next_solid};
+
+const AGGREGATES: &[&str] = &[
+    "count",
+    "sum",
+    "avg",
+    "min",
+    "max",
+    "sample",
+    "group_concat",
+];
+
+/// Corrects legacy projections: aggregates without parentheses or alias, and variables in
+/// parentheses.
+pub(super) fn project(tokens: &mut Vec<QueryToken>) {
+    let variables: Vec<String> = tokens
+        .iter()
+        .filter(|t| t.kind == TokenKind::Variable)
+        .map(|t| t.text[1..].to_owned())
+        .collect();
+    let mut fresh = ["c", "count", "value", "total"]
+        .into_iter()
+        .map(str::to_owned)
+        .chain((0..).map(|n| format!("c{n}")));
+    let mut fresh = std::iter::from_fn(|| fresh.find(|name| !variables.contains(name)));
+    let mut at = 0;
+    while at < tokens.len() {
+        if tokens[at].is("select") {
+            at = project_one(tokens, at + 1, &mut fresh);
+        } else {
+            at += 1;
+        }
+    }
+}
+
+/// Rewrites the SELECT clause that starts at `at`; returns the index after it.
+fn project_one(
+    tokens: &mut Vec<QueryToken>,
+    at: usize,
+    fresh: &mut impl Iterator<Item = String>,
+) -> usize {
+    let clause_end = |tokens: &[QueryToken]| {
+        let rest = tokens.iter().enumerate().skip(at);
+        let mut ends = rest.filter(|(_, t)| t.is("where") || t.is("{") || t.is("from"));
+        ends.next().map_or(tokens.len(), |(i, _)| i)
+    };
+    let end = clause_end(tokens);
+    let mut out: Vec<QueryToken> = Vec::new();
+    let mut i = at;
+    while i < end {
+        let token = &tokens[i];
+        if AGGREGATES.iter().any(|name| token.is(name)) {
+            let Some(close) = group_end(tokens, next_solid(tokens, i + 1), end) else {
+                return end;
+            };
+            let inner = &tokens[next_solid(tokens, i + 1) + 1..close];
+            let alias_at = next_solid(tokens, close + 1);
+            let alias = (alias_at < end && tokens[alias_at].is("as"))
+                .then(|| next_solid(tokens, alias_at + 1))
+                .filter(|&v| v < end);
+            let name = match alias {
+                Some(v) => tokens[v].text.clone(),
+                None => format!("?{}", fresh.next().unwrap_or_default()),
+            };
+            // In `COUNT(?x AS ?x)` the name refers to the argument; drop it.
+            let inner = &inner[..inner.iter().position(|t| t.is("as")).unwrap_or(inner.len())];
+            let argument: String = inner.iter().map(|t| t.text.as_str()).collect();
+            let text = format!("({}({argument}) AS {name}) ", token.text);
+            out.push(QueryToken::other(text));
+            i = alias.map_or(close, |v| v) + 1;
+        } else if token.is("(") {
+            let Some(close) = group_end(tokens, i, end) else {
+                return end;
+            };
+            out.extend(parenthesised(&tokens[i + 1..close], fresh));
+            i = close + 1;
+        } else {
+            // Virtuoso allows `SELECT ?x, ?y`.
+            let comma = token.is(",");
+            out.push(QueryToken {
+                kind: token.kind,
+                text: if comma {
+                    " ".to_owned()
+                } else {
+                    token.text.clone()
+                },
+            });
+            i += 1;
+        }
+    }
+    let written = at + out.len();
+    tokens.splice(at..end, out);
+    written
+}
+
+/// Groups by the plain variables of a projection with aggregates but without GROUP BY, as Virtuoso
+/// does.
+pub(super) fn group(tokens: &mut Vec<QueryToken>) {
+    let mut depth = 0usize;
+    let mut select = None;
+    let (mut body, mut close) = (None, None);
+    for (i, token) in tokens.iter().enumerate() {
+        match token.text.as_str() {
+            "{" => {
+                // In an invalid query a bracket may come before SELECT.
+                body = body.or(select.map(|_| i));
+                depth += 1;
+            }
+            "}" => {
+                depth = depth.saturating_sub(1);
+                close = (depth == 0 && body.is_some()).then_some(i).or(close);
+            }
+            _ if depth > 0 => {}
+            _ if token.is("select") => select = select.or(Some(i)),
+            _ if token.is("group") || token.is("ask") => return,
+            _ => {}
+        }
+    }
+    let (Some(select), Some(body), Some(close)) = (select, body, close) else {
+        return;
+    };
+    let head = &tokens[select..body];
+    let aggregates = |t: &QueryToken| {
+        AGGREGATES.iter().any(|name| {
+            t.is(name)
+                || t.text
+                    .to_ascii_lowercase()
+                    .starts_with(&format!("({name}("))
+        })
+    };
+    if !head.iter().chain(&tokens[close..]).any(aggregates) {
+        return;
+    }
+    // `project` has made each `(… AS ?v)` a single token, so the remaining variables are plain.
+    let variables: Vec<String> = head
+        .iter()
+        .map(|t| t.text.trim())
+        .filter(|t| t.starts_with('?'))
+        .map(str::to_owned)
+        .collect();
+    if !variables.is_empty() {
+        tokens.insert(
+            close + 1,
+            QueryToken::other(format!(" GROUP BY {}", variables.join(" "))),
+        );
+    }
+}
+
+/// Keeps `(expression AS ?v)`, turns `(?x)` into `?x`, and adds an alias to `(COUNT(?x))`.
+fn parenthesised(
+    inner: &[QueryToken],
+    fresh: &mut impl Iterator<Item = String>,
+) -> Vec<QueryToken> {
+    let solid: Vec<&QueryToken> = inner
+        .iter()
+        .filter(|t| t.kind != TokenKind::Space)
+        .collect();
+    let wrap = |text: String| vec![QueryToken::other(text)];
+    let all: String = inner.iter().map(|t| t.text.as_str()).collect();
+    if let [only] = solid[..]
+        && only.kind == TokenKind::Variable
+    {
+        return wrap(format!(" {} ", only.text));
+    }
+    let mut depth = 0usize;
+    let has_alias = solid.iter().any(|t| {
+        match t.text.as_str() {
+            "(" => depth += 1,
+            ")" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && t.is("as")
+    });
+    if has_alias {
+        wrap(format!("({all})"))
+    } else {
+        wrap(format!("({all} AS ?{})", fresh.next().unwrap_or_default()))
+    }
+}

@@ -1,0 +1,23 @@
+//! Comparison of values (rules R8 to R13).
+//!
+//! Numbers compare exactly, by their digits, whatever their size or datatype. Times are intervals:
+//! `2011` is the whole year, `2011-05-01` a day, a date-time a moment. A zone converts a moment to
+//! UTC; a value without a time of day keeps its date.
+
+mod compare;
+mod extreme;
+mod kind;
+mod now;
+mod number;
+mod op;
+mod quantity;
+mod time;
+
+pub use compare::{compare, compare_spans, interval_contains};
+pub use extreme::{Extreme, extreme, sort_key};
+pub use kind::Kind;
+pub(crate) use kind::is_time;
+pub use now::{FREEBASE_NOW, resolve_now};
+pub use op::{Op, UnknownOp};
+pub use quantity::{amount_in, normalise};
+pub use time::TimeSpan;
