@@ -1,23 +1,25 @@
-//! Phrases: the small languages in which a role answers (pick a handle, list some triples, write a few words), as grammars that a decoder
-//! can be held to. Where [`crate::call`] knows the calls of the tool loop, this knows nothing but text.
+//! Grammars for the short texts that a model writes: pick a handle, list some triples, write a few
+//! words. A decoder can be constrained to a grammar. [`crate::call`] defines the calls of the tool
+//! loop; this module knows only text.
 //!
-//! A phrase compiles to a nondeterministic automaton over bytes; a state is the set of its places that a prefix can stand at. Places from
-//! which the end cannot be reached are taken out when it is built, so every reachable prefix can be completed.
+//! A grammar compiles to a nondeterministic finite automaton over bytes. The acceptor's state is
+//! the set of automaton states reached by the prefix. Automaton states that cannot reach the end
+//! are removed at construction, so every accepted prefix can be completed.
 
 use common::acceptor::Acceptor;
 
 /// A language of single-line texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grammar {
-    /// Exactly these characters.
+    /// This exact text.
     Text(String),
-    /// One after the other.
+    /// A sequence.
     Seq(Vec<Grammar>),
-    /// One of them. Of nothing, nothing can be written.
+    /// One of the alternatives; an empty list matches no text.
     Any(Vec<Grammar>),
-    /// Between `min` and `max` of the items, each at most once, in the order given.
+    /// Between `min` and `max` of the items, each at most once, in the given order.
     List {
-        /// What can be listed.
+        /// The items.
         items: Vec<Grammar>,
         /// Between two items.
         separator: String,
@@ -26,13 +28,13 @@ pub enum Grammar {
         /// Most items.
         max: usize,
     },
-    /// Between `min` and `max` characters, none of them a control character or one of `stop`.
+    /// Between `min` and `max` characters, excluding control characters and those in `stop`.
     Free {
         /// Fewest characters.
         min: usize,
         /// Most characters.
         max: usize,
-        /// Characters that end it; ASCII.
+        /// ASCII characters that end the free text.
         stop: String,
     },
 }
@@ -43,12 +45,12 @@ impl Grammar {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
-    /// One after the other.
+    /// A sequence.
     #[must_use]
     pub fn seq(parts: impl IntoIterator<Item = Self>) -> Self {
         Self::Seq(parts.into_iter().collect())
     }
-    /// One of several.
+    /// One of several alternatives.
     #[must_use]
     pub fn any(choices: impl IntoIterator<Item = Self>) -> Self {
         Self::Any(choices.into_iter().collect())
@@ -58,12 +60,12 @@ impl Grammar {
     pub fn one_of<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         Self::any(texts.into_iter().map(Self::text))
     }
-    /// This or nothing.
+    /// The part or the empty text.
     #[must_use]
     pub fn maybe(part: Self) -> Self {
         Self::any([part, Self::text("")])
     }
-    /// Some of the items, in their order.
+    /// Between `min` and `max` of the items, in their order.
     #[must_use]
     pub fn list(
         items: impl IntoIterator<Item = Self>,
@@ -78,7 +80,7 @@ impl Grammar {
             max,
         }
     }
-    /// Free text of one line.
+    /// Free text on one line.
     #[must_use]
     pub fn free(min: usize, max: usize, stop: &str) -> Self {
         Self::Free {
@@ -99,26 +101,26 @@ impl Grammar {
     }
 }
 
-/// Accepts exactly the texts of a phrase.
+/// Accepts exactly the texts of a grammar.
 #[derive(Clone, Debug)]
 pub struct GrammarAcceptor {
     places: Vec<Place>,
     start: Vec<u32>,
 }
 
-/// One place of the automaton.
+/// One state of the automaton.
 #[derive(Clone, Debug, Default)]
 struct Place {
-    /// Bytes that may follow here (both ends in the range) and where each leads.
+    /// Byte ranges (both ends inclusive) and the state that each leads to.
     bytes: Vec<(u8, u8, u32)>,
-    /// Places that are here too.
+    /// States reachable without consuming input (epsilon transitions).
     also: Vec<u32>,
 }
 
-/// The place behind the whole text.
+/// The accepting state.
 const END: u32 = 0;
 
-/// The characters of UTF-8 beyond ASCII, as runs of byte ranges.
+/// The multi-byte characters of UTF-8, as sequences of byte ranges.
 const BEYOND_ASCII: &[&[(u8, u8)]] = &[
     &[(0xc2, 0xdf), (0x80, 0xbf)],
     &[(0xe0, 0xe0), (0xa0, 0xbf), (0x80, 0xbf)],
@@ -131,7 +133,7 @@ const BEYOND_ASCII: &[&[(u8, u8)]] = &[
 ];
 
 impl GrammarAcceptor {
-    /// Compiles a phrase.
+    /// Compiles a grammar.
     #[must_use]
     pub fn new(phrase: &Grammar) -> Self {
         let mut built = Self {
@@ -149,7 +151,7 @@ impl GrammarAcceptor {
         u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Builds a phrase that leads to `to`, from the back; returns where it begins.
+    /// Compiles a grammar so that it leads to `to`, working from the end; returns its first state.
     fn compile(&mut self, phrase: &Grammar, to: u32) -> u32 {
         match phrase {
             Grammar::Text(text) => text.bytes().rev().fold(to, |to, byte| {
@@ -180,7 +182,7 @@ impl GrammarAcceptor {
                 let mut next = to;
                 for written in (0..*max).rev() {
                     let place = self.character(stop, next);
-                    // Enough has been written before this character: the text may also stop here.
+                    // The minimum is reached before this character, so the text may also end here.
                     if written >= *min {
                         self.places[place as usize].also.push(to);
                     }
@@ -191,7 +193,7 @@ impl GrammarAcceptor {
         }
     }
 
-    /// One character that neither is a control character nor stops the text.
+    /// One character that is neither a control character nor in `stop`.
     fn character(&mut self, stop: &str, to: u32) -> u32 {
         let mut bytes: Vec<(u8, u8, u32)> = (b' '..=b'~')
             .filter(|&byte| !stop.contains(char::from(byte)))
@@ -211,10 +213,10 @@ impl GrammarAcceptor {
         place
     }
 
-    /// A place for each item and number of items written before it, from the back.
+    /// One state for each item and each number of items written before it, built from the end.
     fn list(&mut self, items: &[Grammar], separator: &str, min: usize, max: usize, to: u32) -> u32 {
         let max = max.min(items.len());
-        // Counts behind which nothing more is decided by counting are one.
+        // If every item may be listed, counts above the minimum are equivalent and share a state.
         let most = if max == items.len() {
             min.clamp(1, max.max(1))
         } else {
@@ -256,7 +258,7 @@ impl GrammarAcceptor {
         next[0]
     }
 
-    /// Takes out what leads nowhere.
+    /// Removes transitions to states that cannot reach the end.
     fn prune(&mut self) {
         let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.places.len()];
         for (i, place) in self.places.iter().enumerate() {
@@ -278,7 +280,8 @@ impl GrammarAcceptor {
         }
     }
 
-    /// The places that one can stand at who stands at one of `from`; only those that matter: where bytes may follow, and the end.
+    /// All states reachable from the states in `from` without consuming input (epsilon closure),
+    /// reduced to those that can consume a byte or accept.
     fn closed(&self, from: impl IntoIterator<Item = u32>) -> Vec<u32> {
         let mut open: Vec<u32> = from.into_iter().collect();
         let mut seen = rustc_hash::FxHashSet::default();
@@ -327,7 +330,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All texts of a phrase without free text.
+    /// All texts of a grammar without free text.
     fn all(phrase: &Grammar) -> Vec<String> {
         match phrase {
             Grammar::Text(text) => vec![text.clone()],
@@ -377,7 +380,7 @@ mod tests {
         }
     }
 
-    /// Texts that the acceptor takes, found by walking it.
+    /// All texts that the acceptor accepts, found by exhaustive search.
     fn walked(phrase: &Grammar) -> Vec<String> {
         let acceptor = GrammarAcceptor::new(phrase);
         let mut open = vec![(Vec::new(), acceptor.start())];

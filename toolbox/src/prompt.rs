@@ -1,5 +1,7 @@
-//! The knowledge memory (KG-Agent §4.3: question, toolbox definition, current KG information, history program) and the one renderer that
-//! turns it into transcripts, so that a training example and the same moment at inference are equal byte for byte.
+//! Prompt templates: the one renderer that turns a session's knowledge memory (KG-Agent §4.3:
+//! question, toolbox definition, current KG information, history program) into transcripts. Data
+//! generation and inference share it, so a training example equals the prompt at inference byte for
+//! byte.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -11,13 +13,15 @@ use crate::observe::shown;
 use crate::{limits, text_values, tokens};
 use common::transcript::{Part, Role, Turn};
 
-/// How a question's steps become samples.
+/// How the steps of a question become training samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Layout {
-    /// One append-only conversation a question; every call is a trained turn. Things are named by handle.
+    /// One append-only conversation per question; every call is a training target. Calls use
+    /// handles.
     Dialogue,
-    /// One sample a call with the four fields of the memory; current KG information is replaced each step (spec A.3). Full names.
+    /// One sample per call with the four fields of the memory; the current KG information is
+    /// replaced at each step (rules A.3). Calls use full names.
     Paper,
 }
 
@@ -32,11 +36,12 @@ impl Layout {
     }
 }
 
-/// One way of driving the toolbox; a model can be trained for several at once, told apart by the system turn.
+/// An agent that drives the toolbox. One model can be trained for several; the system turn tells
+/// them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Agent {
-    /// One tool call a step (KG-Agent).
+    /// One tool call per step (KG-Agent).
     KgAgent,
     /// Observe, act, reflect (ODA).
     Oda,
@@ -45,7 +50,7 @@ pub enum Agent {
 }
 
 impl Agent {
-    /// All of them.
+    /// All agents.
     pub const ALL: [Self; 3] = [Self::KgAgent, Self::Oda, Self::Triad];
 
     /// The name in files, options and system turns.
@@ -58,19 +63,20 @@ impl Agent {
         }
     }
 
-    /// The agent of a name.
+    /// Looks up an agent by name.
     ///
     /// # Errors
-    /// Says which names there are.
+    /// Returns a message that lists the known names.
     pub fn named(name: &str) -> Result<Self, String> {
         let known = || Self::ALL.map(Self::name).join(", ");
         Self::ALL
             .into_iter()
             .find(|agent| agent.name() == name)
-            .ok_or_else(|| format!("`{name}` is none of {}", known()))
+            .ok_or_else(|| format!("unknown agent `{name}`; the agents are {}", known()))
     }
 
-    /// Counts up whenever the wording of the agent's turns changes, so that its templates' hashes change with it.
+    /// Incremented whenever the wording of the agent's turns changes, so that the template hashes
+    /// change too.
     const fn version(self) -> u32 {
         match self {
             Self::KgAgent => 2,
@@ -79,20 +85,22 @@ impl Agent {
     }
 }
 
-/// A prompt template: everything that decides how a moment is rendered.
+/// A prompt template: everything that determines how a prompt is rendered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
-    /// Dialogue or paper.
+    /// Dialogue or paper layout.
     pub layout: Layout,
     /// The agent named in the system turn.
     pub agent: Agent,
-    /// How calls name things. The paper layout always uses names.
+    /// How calls refer to entities, classes, values and relations. The paper layout always uses
+    /// names.
     pub naming: Naming,
-    /// Whether the system turn carries the tool list. The paper layout always does; in dialogue a model trained from scratch does not need
-    /// to read the same 400 tokens with every question, a pretrained one may.
+    /// Whether the system turn contains the tool list. The paper layout always includes it. In the
+    /// dialogue layout a model trained from scratch does not need the same 400 tokens with every
+    /// question; a pretrained model may.
     pub toolbox: bool,
-    /// Whether a list of relations is followed by an observation of the set's surroundings, as ODA sees it (dialogue layout of the tool
-    /// loop only).
+    /// Whether an observation of the set's surroundings, as in ODA, follows each relation list
+    /// (dialogue layout of the tool loop only).
     #[serde(default)]
     pub observe: bool,
 }
@@ -124,7 +132,7 @@ impl Template {
         }
     }
 
-    /// The template of a hash, among all that this version can render.
+    /// Finds the template with a given hash among all templates that this version can render.
     #[must_use]
     pub fn by_hash(hash: &str) -> Option<Self> {
         let dialogue = Self::new(Layout::Dialogue);
@@ -143,7 +151,8 @@ impl Template {
         all.into_iter().find(|template| template.hash() == hash)
     }
 
-    /// SHA-256 over everything fixed that the template writes: written into datasets and models, compared when they meet.
+    /// SHA-256 over all fixed text of the template, truncated to 8 bytes. Datasets and models store
+    /// it so that a mismatch is detected.
     #[must_use]
     pub fn hash(&self) -> String {
         let (layout, agent, naming, toolbox) = (
@@ -171,8 +180,8 @@ impl Template {
             .collect()
     }
 
-    /// The options of a session whose lists this template shows: in the paper layout they are cut so that a prompt stays within
-    /// [`limits::PROMPT_TOKENS`].
+    /// Adapts session options to this template: the paper layout cuts relation lists so that a
+    /// prompt stays within [`limits::PROMPT_TOKENS`].
     #[must_use]
     pub fn fit(&self, options: ExecOptions) -> ExecOptions {
         ExecOptions {
@@ -181,7 +190,7 @@ impl Template {
         }
     }
 
-    /// A call as this template writes it.
+    /// A call in this template's naming.
     #[must_use]
     pub fn call(&self, session: &Session<'_>, call: &Call) -> Call {
         session.with_handles(call, self.naming)
@@ -204,7 +213,8 @@ impl Template {
         ]
     }
 
-    /// The turn that answers a step, in the dialogue layout; `None` after `end` and in the paper layout.
+    /// The turn that answers a step in the dialogue layout; `None` after `end` and in the paper
+    /// layout.
     #[must_use]
     pub fn reply(&self, session: &Session<'_>, step: &Step) -> Option<Turn> {
         if self.layout == Layout::Paper {
@@ -226,7 +236,7 @@ impl Template {
     }
 }
 
-/// The transcript of one question as it grows: what the planner is given next, and what has become of it so far.
+/// The growing transcript of one question: the planner's next prompt and the samples so far.
 #[derive(Clone, Debug)]
 pub struct Conversation {
     template: Template,
@@ -235,7 +245,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Opens the conversation of a fresh session.
+    /// Opens the conversation for a fresh session.
     #[must_use]
     pub fn open(template: &Template, session: &Session<'_>) -> Self {
         Self {
@@ -245,13 +255,13 @@ impl Conversation {
         }
     }
 
-    /// The turns behind which the planner writes its next call.
+    /// The turns after which the planner writes its next call.
     #[must_use]
     pub fn prompt(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// Records the step that the session has just taken with the call as the planner wrote it.
+    /// Records the session's latest step; `written` is the call as the planner wrote it.
     pub fn record(&mut self, session: &Session<'_>, written: &str) {
         self.turns.push(Turn::call(written));
         match self.template.layout {
@@ -273,7 +283,8 @@ impl Conversation {
         }
     }
 
-    /// The training samples: the whole conversation in the dialogue layout, one prompt and call a step in the paper layout.
+    /// The training samples: the whole conversation in the dialogue layout, one prompt and call per
+    /// step in the paper layout.
     #[must_use]
     pub fn into_samples(self) -> Vec<Vec<Turn>> {
         match self.template.layout {
@@ -286,7 +297,7 @@ impl Conversation {
 /// The instruction that closes a paper-layout prompt.
 const INSTRUCTION: &str = "Write the next call only.";
 
-/// Results are reported as none, one or many: an exact count would be one more number to misread.
+/// The size of a result as a word. Models misread exact counts, so none are shown.
 pub(crate) fn size_word(size: usize) -> &'static str {
     match size {
         0 => "none",
@@ -295,8 +306,9 @@ pub(crate) fn size_word(size: usize) -> &'static str {
     }
 }
 
-/// Question with handles for its entities and before its words that may name relations, then what was linked, a line each:
-/// `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
+/// The question with handles for its entities and, where the naming uses them, mention handles
+/// before words that may name relations. The linked items follow: `e0 = <id> [label]`, `x0 = 2011`,
+/// `c0 class`.
 pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
     let question = text_values::mask_values(&linked.mask(session.question()), &linked.values);
@@ -344,7 +356,8 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
     parts
 }
 
-/// What lies around the set whose relations a step has listed; nothing for relations between two sets.
+/// The observation around the set whose relations a step listed; empty for relations between two
+/// sets.
 fn observed(session: &Session<'_>, step: &Step) -> Vec<Part> {
     let [set] = step.call.args.as_slice() else {
         return Vec::new();
@@ -370,7 +383,8 @@ fn observed(session: &Session<'_>, step: &Step) -> Vec<Part> {
     )
 }
 
-/// `out r0 film.directed_by r1 …`, then `in r2 …`: full names, with handles before them where calls use these.
+/// `out r0 film.directed_by r1 …`, then `in r2 …`: full names, each preceded by its handle where
+/// calls use handles.
 pub(crate) fn dialogue_relations(
     session: &Session<'_>,
     shown: &Shown,
@@ -414,7 +428,7 @@ pub(crate) fn dialogue_relations(
     parts
 }
 
-/// The memory's fields but the toolbox, in the order of spec A.3.
+/// The memory's fields except the toolbox, in the order of rules A.3.
 fn paper_question(session: &Session<'_>, current: Option<&Shown>) -> Vec<Part> {
     let (kg, linked) = (session.kg(), session.linked());
     let mut parts = vec![
@@ -462,7 +476,7 @@ fn paper_question(session: &Session<'_>, current: Option<&Shown>) -> Vec<Part> {
     parts
 }
 
-/// Tokens, by estimate, of a paper-layout prompt whose last call is this one and whose relation list is empty.
+/// Estimated tokens of a paper-layout prompt that ends with this call and an empty relation list.
 pub(crate) fn paper_tokens(session: &Session<'_>, call: &Call) -> usize {
     let question = paper_question(session, Some(&Shown::default()));
     let toolbox = tokens::estimate(&tool_list()) + tokens::estimate(Agent::KgAgent.name());
@@ -474,12 +488,12 @@ pub(crate) fn paper_tokens(session: &Session<'_>, call: &Call) -> usize {
         + tokens::estimate(&format!("\n{call}"))
 }
 
-/// Tokens, by estimate, that one relation adds to a list of the paper layout.
+/// Estimated tokens that one relation adds to a list in the paper layout.
 pub(crate) fn listed_tokens(name: &str) -> usize {
     tokens::estimate(&print_name(name)) + tokens::estimate(" | ")
 }
 
-/// A user's text as one clean line.
+/// User text on one line, without control characters.
 pub(crate) fn one_line(text: &str) -> String {
     let clean: String = text
         .chars()
