@@ -1,4 +1,5 @@
-//! The grammar table: one row a tool. Everything else about the language is read off it.
+//! The grammar table: one row per tool. The parser, printer, acceptor and tool list are derived
+//! from it.
 
 use super::ast::Tool;
 
@@ -21,7 +22,7 @@ pub enum Param {
     Mention,
 }
 
-/// What a tool gives back.
+/// The result type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// Relations, shown to the planner.
@@ -32,11 +33,11 @@ pub enum Returns {
     Number,
     /// A truth value.
     Truth,
-    /// The answer; nothing follows.
+    /// The answer; it ends the program.
     Answer,
 }
 
-/// One row of the grammar.
+/// One row of the grammar table.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The tool.
@@ -45,13 +46,13 @@ pub struct Signature {
     pub name: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// How many of them must be given; the rest are optional.
+    /// Number of required parameters; the rest are optional.
     pub required: usize,
     /// Whether the last parameter may be repeated.
     pub variadic: bool,
-    /// What comes back.
+    /// The result type.
     pub returns: Returns,
-    /// One line for the tool list.
+    /// Description for the tool list.
     pub doc: &'static str,
 }
 
@@ -75,7 +76,7 @@ const fn row(
     }
 }
 
-/// The thirteen tools in the order of spec A.1.
+/// The thirteen tools in the order of rules A.1.
 pub const SIGNATURES: [Signature; 13] = [
     row(
         Tool::GetRelation,
@@ -210,7 +211,7 @@ impl Tool {
         self.signature().name
     }
 
-    /// The tool of a name.
+    /// Looks up a tool by name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         SIGNATURES
@@ -234,7 +235,7 @@ impl Param {
     }
 }
 
-/// The tool list that prompts carry: one line a tool, read off the table.
+/// The tool list for prompts: one line per tool, generated from the table.
 #[must_use]
 pub fn tool_list() -> String {
     let mut text = String::new();

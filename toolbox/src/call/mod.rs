@@ -1,6 +1,8 @@
-//! The call language: what a planner writes and the executor runs (spec A.1, KG-Agent Table 8 and Appendix B).
+//! The call language: what a planner writes and the executor runs (rules A.1, KG-Agent Table 8 and
+//! Appendix B).
 //!
-//! One table, [`SIGNATURES`], drives the parser, the printer, the acceptor and the tool list. What is printed parses back:
+//! One table, [`SIGNATURES`], drives the parser, the printer, the acceptor and the tool list.
+//! Printed calls parse back:
 //!
 //! ```
 //! use toolbox::call::{parse_call, parse_program};

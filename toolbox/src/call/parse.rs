@@ -1,4 +1,4 @@
-//! Parsing calls: strict (one error stops it) and lenient (what can be read, and every error with its place).
+//! The strict call parser: the first error stops it.
 
 use super::ast::{Arg, Call, Handle, HandleKind, Target, Tool};
 use super::grammar::{Param, Returns, SIGNATURES};
@@ -19,9 +19,9 @@ pub struct Span {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {}: {message}", span.start)]
 pub struct ParseError {
-    /// Where.
+    /// The position of the error.
     pub span: Span,
-    /// What was wrong and what would be right.
+    /// The error and the expected text.
     pub message: String,
 }
 
@@ -37,7 +37,7 @@ pub struct LenientProgram {
 /// Parses one call.
 ///
 /// # Errors
-/// [`ParseError`] with the place and what was expected there.
+/// Returns [`ParseError`] with the position and what was expected there.
 pub fn parse_call(text: &str) -> Result<Call, ParseError> {
     let mut parser = Parser {
         text,
@@ -55,7 +55,7 @@ pub fn parse_call(text: &str) -> Result<Call, ParseError> {
 /// Parses a program: calls separated by `;` or line breaks.
 ///
 /// # Errors
-/// [`ParseError`] of the first call that does not parse.
+/// Returns [`ParseError`] for the first call that does not parse.
 pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
     let mut parser = Parser {
         text,
@@ -78,8 +78,8 @@ pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
     }
 }
 
-/// Parses one call out of text that a model wrote freely: code fences, a missing target or closing bracket and other spellings of tool
-/// names and variables (`var_3`) are forgiven.
+/// Parses one call out of text that a model wrote freely: code fences, a missing target or closing
+/// bracket and other spellings of tool names and variables (`var_3`) are forgiven.
 ///
 /// # Errors
 /// [`ParseError`] when no call can be read.
@@ -175,7 +175,8 @@ impl Parser<'_> {
         self.at += self.rest().find('\n').map_or(self.rest().len(), |i| i + 1);
     }
 
-    /// Takes the token if it comes next, white space before it included; otherwise stays where it is.
+    /// Consumes the token if it comes next, including leading white space; otherwise the position
+    /// stays unchanged.
     fn eat(&mut self, token: &str) -> bool {
         let start = self.at;
         self.space();
@@ -192,7 +193,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The next few characters, for messages.
+    /// The next few characters, for error messages.
     fn found(&self) -> String {
         let next: String = self.rest().chars().take(12).collect();
         if next.is_empty() {
@@ -291,7 +292,7 @@ impl Parser<'_> {
         let row = tool.signature();
         let mut args: Vec<Arg> = Vec::new();
         if row.variadic && self.eat("[") {
-            // The paper's table writes intersect([E1, …]); the worked programs do not.
+            // The paper's table writes intersect([E1, …]); its worked programs do not.
             args = self.list()?;
             if args.len() < row.required {
                 return Err(
@@ -391,7 +392,7 @@ impl Parser<'_> {
     }
 
     fn operator(&mut self) -> Result<Arg, ParseError> {
-        // Longest first, so that `<=` is not read as `<`.
+        // Longest first, so that `<=` is not parsed as `<`.
         for op in [Op::Le, Op::Ge, Op::Ne, Op::Lt, Op::Gt, Op::Eq] {
             if self.eat(&op.to_string()) {
                 return Ok(Arg::Op(op));
@@ -555,7 +556,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An optional `^^datatype` or `@lang` behind a literal.
+    /// An optional `^^datatype` or `@lang` after a literal.
     fn typed(&mut self, mut literal: Literal) -> Result<Literal, ParseError> {
         if self.rest().starts_with("^^") {
             self.at += 2;
@@ -581,7 +582,7 @@ impl Parser<'_> {
     }
 }
 
-/// `v3`; leniently also `var_3`, the spelling of the published code.
+/// A variable, `v3`.
 fn variable(word: &str, lenient: bool) -> Option<u32> {
     let rest = word.strip_prefix('v')?;
     let digits = if lenient {
