@@ -1,4 +1,5 @@
-//! Evidence: the triples that alone re-derive an answer, found by walking the steps backwards from the answer's members.
+//! Evidence: the triples from which an answer can be derived again, collected by following the
+//! steps backwards from the members of the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +10,13 @@ use kg::term::{NodeId, RelId};
 
 type Triple = (NodeId, RelId, NodeId);
 
-/// The triples that the answer of a finished session rests on, sorted.
+/// The triples that support the answer of a finished session, sorted.
 ///
-/// Running the same program on these triples alone gives the same answer: every member of the answer keeps one full derivation, `count`
-/// keeps those of all members, an extreme keeps the tails of everything it was chosen among (of the winners only, where that is more than
-/// [`COMPARED`]). A `judge` that is false rests on the tails that were compared. Constants that play no part keep one triple, so that
-/// the program still knows them.
+/// Running the program on these triples alone gives the same answer. Every member of the answer
+/// keeps one full derivation; `count` keeps those of all members; an extreme keeps the values of
+/// everything it was chosen from, or only those of the winners if there were more than
+/// [`COMPARED`]. A false `judge` keeps the values that it compared. Constants without influence
+/// keep one triple each, so that the program can still resolve them.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
     let mut walk = Walk {
@@ -28,7 +30,7 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
             (Observation::Answer(_), _) => Vec::new(),
             (_, Target::Var(index)) => match walk.needed.remove(&index) {
                 Some(set) => set.into_iter().collect(),
-                // Nothing later rests on this variable.
+                // No later step uses this variable.
                 None => continue,
             },
             _ => continue,
@@ -45,7 +47,7 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
     walk.triples.into_iter().collect()
 }
 
-/// Members of a set that an extreme is shown to be chosen among.
+/// Maximum size of a set whose members all appear in the evidence of an extreme.
 const COMPARED: usize = 20;
 
 struct Walk<'s, 'g> {
@@ -80,7 +82,8 @@ impl Walk<'_, '_> {
         match call.tool {
             Tool::End => {
                 if all {
-                    // A number or truth value: mark its variable so that the step that made it is visited.
+                    // A number or truth value: mark its variable so that the step that computed it
+                    // is visited.
                     self.need(&call.args[0], []);
                 } else {
                     self.need(&call.args[0], members.iter().copied());
@@ -145,7 +148,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Keeps every tail that a comparison looked at, for the given members.
+    /// Keeps every value that a comparison read, for the given members.
     fn compared(&mut self, call: &Call, walked: Option<(Relation, bool)>, members: &[NodeId]) {
         let Some((relation, forward)) = walked else {
             return;
@@ -210,7 +213,7 @@ impl Walk<'_, '_> {
                     .first()
                     .and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node)))
             });
-            // A class that something was judged by.
+            // A class that `judge` tested.
             self.triples
                 .extend(known.map_or_else(typed, |known| vec![known]));
         }

@@ -1,4 +1,5 @@
-//! Relation lists: which relations a set has, how they are ranked, and what a list shows of them (tools E1 and S1, spec A.3 and A.5).
+//! Relation lists: the relations of a set, their ranking, and the part that a list shows (tools E1
+//! and S1, rules A.3 and A.5).
 
 use super::{Relation, Session, Shown, ToolError};
 use crate::call::{Arg, Call};
@@ -12,7 +13,7 @@ use kg::value::Kind;
 pub struct Ranked {
     /// The relation.
     pub relation: Relation,
-    /// As the ranker saw it; says whether the relation leaves or enters the set.
+    /// The relation as the ranker saw it, including its direction.
     pub candidate: Candidate,
     /// The ranker's score.
     pub score: f32,
@@ -26,20 +27,21 @@ pub(super) struct Adjacent {
     member: NodeId,
 }
 
-/// How much more a triple's own phrase says about its relation than the whole question does.
+/// Weight of the ranking by a triple's phrase against the ranking by the whole question.
 const PHRASE_WEIGHT: f32 = 2.0;
 
 impl Session<'_> {
-    /// Every relation of a set, best first, however many there are: what a list shows the beginning of.
+    /// All relations of a set, best first; a list shows the first ones.
     ///
     /// # Errors
-    /// [`ToolError`] where the argument is no set.
+    /// Returns [`ToolError`] if the argument is not a set or the ranker fails.
     pub fn ranking(&self, set: &Arg) -> Result<Vec<Ranked>, ToolError> {
         Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set)))
     }
 
-    /// Every relation of the nodes of `from`, and only those that lead to one of `to` where that is given, best first for the question and a
-    /// phrase of it: what a triple is linked by (Triad's one-hop traversal, spec C.4).
+    /// The relations of the nodes in `from`, best first for the question and one of its phrases.
+    /// With `to`, only relations that lead to one of its nodes (Triad's one-hop traversal, rules
+    /// C.4).
     pub(crate) fn relations_of(
         &self,
         from: &[NodeId],
@@ -71,7 +73,8 @@ impl Session<'_> {
         ranked
     }
 
-    /// The relations walked from linked entities to a set, as rankers see them; none for an entity itself.
+    /// The relations followed from linked entities to a set, as rankers see them; empty for an
+    /// entity.
     #[must_use]
     pub fn path(&self, set: &Arg) -> Vec<Candidate> {
         match set {
@@ -81,7 +84,8 @@ impl Session<'_> {
         }
     }
 
-    /// The list that a call shows of a set: the relations it has, or with a second set those that link the two, best first.
+    /// The list that a call shows for a set: its relations or, with a second set, those that link
+    /// the two sets, best first.
     pub(super) fn list(
         &self,
         call: &Call,
@@ -114,7 +118,8 @@ impl Session<'_> {
         }
     }
 
-    /// A list cut until it costs no more tokens than are left of a prompt; one relation stays, and so does whatever must be shown.
+    /// Shortens a list until it fits into the tokens left in the prompt. Required relations stay,
+    /// and at least one relation.
     fn fitting(&self, ranked: &[Ranked], shown: Shown, limit: usize, left: usize) -> Shown {
         let tokens = |relation: &Relation| prompt::listed_tokens(&self.relation_name(*relation));
         let cost = |shown: &Shown| {
@@ -137,7 +142,7 @@ impl Session<'_> {
         shown
     }
 
-    /// The relations of a set, out first, each direction in id order.
+    /// The relations of a set: out-relations first, each direction in id order.
     pub(super) fn adjacent(&self, from: &[NodeId]) -> Vec<Adjacent> {
         let [mut out, mut incoming] = self.kg.relations_of(from);
         for found in [&mut out, &mut incoming] {
@@ -164,7 +169,8 @@ impl Session<'_> {
             }
         }
         let schema = self.kg.schema();
-        // Rule R3: what its declared reverse already says going out is not said again coming in, unless a gold program walks it that way.
+        // Rule R3: an in-relation is dropped if its declared reverse is among the out-relations,
+        // unless a gold program follows it.
         let said = |id: RelId| {
             schema
                 .reverse(id)
@@ -184,7 +190,8 @@ impl Session<'_> {
         all
     }
 
-    /// Keeps relations that link a member of the first set to one of the second (out) or the other way round (in).
+    /// Keeps relations that link a member of the first set to one of the second (out), or the
+    /// reverse (in).
     pub(super) fn keep_between(
         &self,
         all: &mut Vec<Adjacent>,
@@ -200,7 +207,7 @@ impl Session<'_> {
         });
     }
 
-    /// All of them, best first, however many there are; equal scores in order of names.
+    /// All given relations, best first; equal scores in order of names.
     pub(super) fn ranked(&self, all: &[Adjacent], path: &[Candidate]) -> Vec<Ranked> {
         let candidates: Vec<Candidate> = all
             .iter()
@@ -229,7 +236,8 @@ impl Session<'_> {
         ranked
     }
 
-    /// The beginning of a ranking as a list. What must be shown takes the place of the last that need not.
+    /// The first relations of a ranking as a list. A required relation beyond the limit replaces
+    /// the last relation that is not required.
     pub(crate) fn cut(&self, ranked: &[Ranked], limit: usize) -> Shown {
         let must = |one: &Ranked| self.options.must_show.contains(&one.relation);
         let (head, rest) = ranked.split_at(limit.min(ranked.len()));
@@ -251,7 +259,7 @@ impl Session<'_> {
         shown
     }
 
-    /// A relation as rankers see it, for a set of which `member` has it.
+    /// A relation as rankers see it, for a set in which `member` has it.
     pub(super) fn candidate(
         &self,
         relation: Relation,

@@ -1,4 +1,4 @@
-//! What is live in a session: everything that a call may name now, and how it writes it.
+//! The live items of a session: everything that the next call may name, and how calls write it.
 
 use super::{Naming, Relation, Session, SetKey, Value};
 use crate::call::{Arg, Live, LiveSet, print_name};
@@ -11,7 +11,7 @@ use kg::Kg;
 use kg::term::{Literal, NodeId};
 
 impl Session<'_> {
-    /// Everything a call may name now, and how it writes it.
+    /// Everything that the next call may name, in the given naming.
     #[must_use]
     pub fn live(&self, naming: Naming) -> Live {
         let handles = naming.things_by_handle();
@@ -107,7 +107,8 @@ impl Session<'_> {
         }
     }
 
-    /// For each relation of one direction of a list the mention that stands for it, where the naming has mentions.
+    /// For each relation of one direction of a list, the mention linked to it, if the naming uses
+    /// mentions.
     #[must_use]
     pub fn mentioned(&self, relations: &[Relation], naming: Naming) -> Vec<Option<usize>> {
         if !naming.relations_by_mention() {
@@ -139,7 +140,7 @@ impl Session<'_> {
     }
 }
 
-/// The classes that a question is offered, best first; those of `must_offer` among them.
+/// The classes offered with a question, best first, including those in `must_offer`.
 pub(super) fn offered_classes(
     kg: &dyn Kg,
     question: &str,

@@ -1,4 +1,5 @@
-//! Executing calls: a [`Session`] holds one question's immutable variables, the relation lists shown so far and the steps taken (spec A.1.1).
+//! Execution of calls: a [`Session`] holds the immutable variables of one question, the relation
+//! lists shown so far and the steps taken (rules A.1.1).
 
 mod error;
 mod evidence;
@@ -27,7 +28,7 @@ use crate::rank::{Candidate, Ranker};
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 
-/// What a set argument denotes, as a key of relation lists.
+/// The value of a set argument as a key of relation lists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum SetKey {
     Var(u32),
@@ -35,29 +36,32 @@ pub(crate) enum SetKey {
     List(Vec<Arg>),
 }
 
-/// One question being worked on: variables, lists and steps. Everything the planner can name lives here.
+/// One question in progress: variables, lists and steps. Everything that the planner can name is
+/// stored here.
 pub struct Session<'g> {
     kg: &'g dyn Kg,
     question: String,
     bare_question: String,
     linked: Linked,
-    /// Made when first asked for: only one way of naming has them.
+    /// Computed on first use: only one naming needs them.
     mentions: OnceLock<Mentions>,
     classes: Vec<NodeId>,
     options: ExecOptions,
     variables: Vec<Value>,
-    /// How each variable came about: the relations walked from the linked entities to it.
+    /// For each variable, the relations followed from the linked entities to it.
     paths: Vec<Vec<Candidate>>,
     shown: HashMap<SetKey, Shown>,
     last_shown: Option<SetKey>,
     steps: Vec<Step>,
     answer: Option<Value>,
-    /// Time that calls have taken so far. Planners and observations take theirs beside it: a served model may think for minutes.
+    /// Time spent in calls. Planner and observation time is excluded: a served model may take
+    /// minutes.
     spent: Duration,
 }
 
 impl<'g> Session<'g> {
-    /// Begins a question. `must_offer` are classes that stay in the offer even where the ranking cuts it (training data only).
+    /// Begins a question. The classes in `must_offer` stay in the offer even if the ranking would
+    /// cut them (training data only).
     #[must_use]
     pub fn new(
         kg: &'g dyn Kg,
@@ -106,11 +110,11 @@ impl<'g> Session<'g> {
     pub fn bare_question(&self) -> &str {
         &self.bare_question
     }
-    /// How the session runs.
+    /// The session options.
     pub(crate) fn options(&self) -> &ExecOptions {
         &self.options
     }
-    /// Whether a relation is in the session's view.
+    /// Whether a relation is visible to the session.
     pub(crate) fn sees(&self, relation: RelId) -> bool {
         !self.options.without.contains(&relation)
     }
@@ -134,7 +138,7 @@ impl<'g> Session<'g> {
     pub fn answer(&self) -> Option<&Value> {
         self.answer.as_ref()
     }
-    /// How many variables are assigned.
+    /// Number of assigned variables.
     #[must_use]
     pub fn variables(&self) -> usize {
         self.variables.len()
@@ -144,12 +148,12 @@ impl<'g> Session<'g> {
     pub fn variable(&self, index: usize) -> Option<&Value> {
         self.variables.get(index)
     }
-    /// What ranks relations and classes.
+    /// The ranker of relations and classes.
     #[must_use]
     pub fn ranker(&self) -> &Arc<dyn Ranker> {
         &self.options.ranker
     }
-    /// Relations that this session does not see.
+    /// Relations hidden from this session.
     #[must_use]
     pub fn without(&self) -> &[RelId] {
         &self.options.without
@@ -166,7 +170,8 @@ impl<'g> Session<'g> {
     /// Runs one call, given with handles or with names.
     ///
     /// # Errors
-    /// [`ToolError`]: the call names something that is not there, or a limit is reached. The session stays as it was.
+    /// Returns [`ToolError`] if an argument is unknown, a limit is reached or the ranker fails. The
+    /// session is unchanged then.
     pub fn run(&mut self, call: &Call) -> Result<&Step, ToolError> {
         let begun = Instant::now();
         if self.answer.is_some() {
@@ -224,7 +229,7 @@ impl<'g> Session<'g> {
         Ok(&self.steps[last])
     }
 
-    /// Whether a set is refused as an answer because it holds nothing but statement nodes (rule R22).
+    /// Whether a set is rejected as an answer because it contains only statement nodes (rule R22).
     pub(crate) fn only_statements(&self, set: &[NodeId]) -> bool {
         self.options.refuse_statements
             && !set.is_empty()
@@ -240,7 +245,8 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// The relation list last shown, if the last call showed one: the "current KG information" of the knowledge memory.
+    /// The relation list that the last call showed, if any: the "current KG information" of the
+    /// knowledge memory.
     #[must_use]
     pub fn current(&self) -> Option<&Shown> {
         match self.steps.last().map(|step| &step.observation) {
@@ -258,10 +264,10 @@ impl<'g> Session<'g> {
     }
 }
 
-/// Runs a whole program from a fresh session.
+/// Runs a whole program in a fresh session.
 ///
 /// # Errors
-/// The step (from 0) that failed and why.
+/// Returns the index of the failed step and the error.
 pub fn run_program(session: &mut Session<'_>, calls: &[Call]) -> Result<Value, (usize, ToolError)> {
     for (i, call) in calls.iter().enumerate() {
         session.run(call).map_err(|error| (i, error))?;
@@ -272,7 +278,7 @@ pub fn run_program(session: &mut Session<'_>, calls: &[Call]) -> Result<Value, (
         .ok_or((calls.len(), ToolError::NoEnd))
 }
 
-/// Whether a tool's result is a relation list.
+/// Whether a tool returns a relation list.
 #[must_use]
 pub fn lists_relations(tool: Tool) -> bool {
     matches!(tool, Tool::GetRelation | Tool::RetrieveRelation)

@@ -1,4 +1,5 @@
-//! Handles to names and back: a model picks handles, results and traces carry full names.
+//! Resolution of handles to names and back: models pick handles; results and traces contain full
+//! names.
 
 use super::{Naming, Relation, Session, SetKey, ToolError, Value};
 use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
@@ -6,10 +7,10 @@ use kg::Kg;
 use kg::term::NodeId;
 
 impl Session<'_> {
-    /// The call with every handle replaced by the full name it stands for.
+    /// The call with every handle replaced by the full name it refers to.
     ///
     /// # Errors
-    /// [`ToolError::UnknownHandle`] for a handle that stands for nothing here.
+    /// Returns [`ToolError::UnknownHandle`] for a handle that refers to nothing.
     pub fn with_names(&self, call: &Call) -> Result<Call, ToolError> {
         let mut named = call.clone();
         let out = call.tool != Tool::GetHeadEntity;
@@ -34,7 +35,7 @@ impl Session<'_> {
         })
     }
 
-    /// `out`: whether a mention means a relation that leaves the set.
+    /// `out`: whether a mention refers to an out-relation of the set.
     fn handle_name(&self, handle: Handle, set: Option<&Arg>, out: bool) -> Result<Arg, ToolError> {
         let index = handle.index as usize;
         let unknown = |right: String| ToolError::UnknownHandle {
@@ -98,8 +99,8 @@ impl Session<'_> {
         }
     }
 
-    /// The call with handles wherever something shown goes by one: how a gold program reads in the `dialogue` layout. Names that are not
-    /// shown stay names.
+    /// The call with a handle for every item that has one: how a gold program is written in the
+    /// dialogue layout. Names that were not shown stay names.
     #[must_use]
     pub fn with_handles(&self, call: &Call, naming: Naming) -> Call {
         if !naming.things_by_handle() {
@@ -163,7 +164,7 @@ impl Session<'_> {
             .map(|i| Arg::handle(HandleKind::Class, i))
     }
 
-    /// Whether a call asks if something is of a class: `judge` along a relation to classes.
+    /// Whether a call tests class membership: `judge` along a type relation.
     fn judges_class(&self, call: &Call) -> bool {
         let Some(Arg::Name(relation)) = call.args.get(1).filter(|_| call.tool == Tool::Judge)
         else {
@@ -197,12 +198,12 @@ impl Session<'_> {
         ))
     }
 
-    /// The relation of a printed name.
+    /// Looks up a relation by its printed name.
     pub(super) fn relation_by_name(&self, name: &str) -> Option<Relation> {
         relation_by_name(self.kg, name)
     }
 
-    /// A node argument.
+    /// The node of an argument.
     pub(super) fn node(&self, arg: &Arg) -> Result<NodeId, ToolError> {
         match arg {
             Arg::Name(name) => self
@@ -232,7 +233,7 @@ impl Session<'_> {
         }
     }
 
-    /// A set argument.
+    /// The set of an argument.
     pub(crate) fn set(&self, arg: &Arg) -> Result<super::EntSet, ToolError> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize) {
@@ -255,10 +256,10 @@ impl Session<'_> {
     }
 }
 
-/// How many nearest candidates an error names.
+/// Number of nearest candidates in an error message.
 pub(super) const NEAREST: usize = 5;
 
-/// The relation of a printed name in a graph: a derived interval, or a predicate.
+/// Looks up a relation of the graph by its printed name: a derived interval or a predicate.
 #[must_use]
 pub(super) fn relation_by_name(kg: &dyn Kg, name: &str) -> Option<Relation> {
     let interval = kg

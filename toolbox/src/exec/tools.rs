@@ -11,21 +11,21 @@ use crate::rank::best_first;
 use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::{self, Extreme, Kind, Op};
 
-/// What a tool gave, before it becomes a [`super::Step`].
+/// The result of a tool before it becomes a [`super::Step`].
 pub(super) struct Done {
     pub observation: Observation,
     pub walked: Option<(Relation, bool)>,
     pub inputs: Vec<EntSet>,
 }
 
-/// What E5 and judge compare with.
+/// The right side of a comparison in E5 and `judge`.
 enum Against {
     Node(NodeId),
     Literal(Literal),
 }
 
 impl Session<'_> {
-    /// Runs a call that carries names only.
+    /// Runs a call that contains only names.
     pub(super) fn apply(&self, call: &Call) -> Result<Done, ToolError> {
         let args = &call.args;
         let set = |i: usize| -> Result<EntSet, ToolError> {
@@ -128,7 +128,7 @@ impl Session<'_> {
         members
     }
 
-    /// Neighbours of one node along (`forward`) or against a relation.
+    /// The neighbours of a node along a relation (`forward`) or against it.
     pub(super) fn step(
         &self,
         node: NodeId,
@@ -139,7 +139,7 @@ impl Session<'_> {
             Relation::Plain(id) if self.options.without.contains(&id) => Cow::default(),
             Relation::Plain(id) if forward => self.kg.tails(node, id),
             Relation::Plain(id) => self.kg.heads(id, node),
-            // A derived interval has no tails of its own; as a walk it means its start (spec R11, last sentence).
+            // A derived interval has no values; following it leads to its start (rule R11).
             Relation::Interval(index) => {
                 let interval = &self.kg.schema().intervals[index];
                 if forward {
@@ -151,8 +151,9 @@ impl Session<'_> {
         }
     }
 
-    /// Binds a relation argument (rules R1, R2): an exact name that some member has in the right direction, else the one shown relation
-    /// whose last segment or label it is. An empty set binds anything: its result is empty whatever is asked.
+    /// Binds a relation argument (rules R1, R2): an exact name that some member has in the right
+    /// direction, else the only shown relation with this last segment or label. An empty set binds
+    /// any relation, because the result is empty in every case.
     fn bound_relation(
         &self,
         call: &Call,
@@ -301,7 +302,7 @@ impl Session<'_> {
         }
     }
 
-    /// E5: filters a set (R8–R14).
+    /// E5: filters a set (rules R8–R14).
     fn constrain(&self, call: &Call, from: EntSet) -> Result<Done, ToolError> {
         let bound = self.bound_relation(call, &from, true);
         let (relation, forward) = match bound {
@@ -346,7 +347,7 @@ impl Session<'_> {
         against: &Against,
     ) -> Result<Vec<NodeId>, ToolError> {
         match against {
-            // Wider classes count where they do for `get_entity_by_type`.
+            // Superclasses count wherever they count for `get_entity_by_type`.
             Against::Node(class) if forward && op == Op::Eq && self.counts_wider(relation) => {
                 Ok(from
                     .iter()
@@ -419,7 +420,8 @@ impl Session<'_> {
             .iter()
             .filter_map(|&node| match self.kg.term(node) {
                 Term::Literal(literal) => Some(literal),
-                // Graphs made from plain text hold years and numbers as nodes; their names read as literals.
+                // Graphs made from plain text store years and numbers as nodes; their names are
+                // read as literals.
                 Term::Iri(iri) if iri.starts_with("urn:kgagent:") => {
                     self.kg.label(node).map(Literal::plain)
                 }
@@ -451,8 +453,9 @@ impl Session<'_> {
             .collect()
     }
 
-    /// L4 (R17): some member has some tail that compares so; no tails is false, not an error. A variable may hold several values to compare
-    /// with: one that compares so is enough, as one tail is.
+    /// L4 (rule R17): whether some member has a value that satisfies the comparison. No values
+    /// means false, not an error. If the right side is a variable with several values, one of them
+    /// is enough.
     fn judge(&self, call: &Call, from: &EntSet) -> Result<Done, ToolError> {
         let truth = |truth: bool, walked| {
             Ok(Done {
@@ -463,7 +466,8 @@ impl Session<'_> {
         };
         let (relation, forward) = match self.bound_relation(call, from, true) {
             Ok(bound) => bound,
-            // The relation exists, only nobody in the set has it in this direction: no tails, which is false (R17).
+            // The relation exists, but no member has it in this direction: no values, which means
+            // false (rule R17).
             Err(ToolError::UnknownRelation { given, .. })
                 if self.relation_by_name(&given).is_some() =>
             {
@@ -499,7 +503,8 @@ impl Session<'_> {
         truth(false, Some((relation, forward)))
     }
 
-    /// S2: the candidate whose relations, classes and label fit the question best; ties go to the better connected, then to the lower id.
+    /// S2: the candidate whose relations, classes and label match the question best; ties go to the
+    /// higher degree, then to the lower id.
     fn best_candidate(&self, from: &[NodeId]) -> Option<NodeId> {
         let scores = link::choose(
             self.kg,
@@ -569,7 +574,7 @@ impl Session<'_> {
     }
 }
 
-/// How many relations `retrieve_relation` keeps: the question-relevant few.
+/// Number of relations that `retrieve_relation` shows.
 const RETRIEVED: usize = 10;
 
 fn missing(call: &Call) -> ToolError {
@@ -582,14 +587,14 @@ fn missing(call: &Call) -> ToolError {
     }
 }
 
-/// Sorts and drops duplicates.
+/// Sorts and removes duplicates.
 pub(super) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
     nodes.sort_unstable();
     nodes.dedup();
     nodes.into()
 }
 
-/// Members of all sets (rule R19: an empty argument gives the empty set).
+/// The members of all sets (rule R19: an empty argument gives the empty set).
 fn intersection(sets: &[EntSet]) -> Vec<NodeId> {
     let Some((first, rest)) = sets.split_first() else {
         return Vec::new();
