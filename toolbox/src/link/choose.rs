@@ -1,4 +1,5 @@
-//! Choosing among the nodes that a mention may mean (tool S2): what the question asks for against each node's label, classes and relations.
+//! Choice among the nodes that a mention may refer to (tool S2): compares the question with each
+//! node's label, classes and relations.
 
 use rustc_hash::FxHashMap;
 
@@ -6,20 +7,25 @@ use crate::rank::Ranker;
 use kg::Kg;
 use kg::term::NodeId;
 
-/// Relations of one candidate that are compared with the question; hubs have thousands, and the first ones tell as much.
+/// Relations per candidate that are compared with the question. Hubs have thousands, and the first
+/// ones are representative.
 const RELATIONS: usize = 200;
 
-/// Weight of how well known a node is against what fits the question: the logarithm of its degree, so that ten times as many facts count as
-/// much as a relation that fits a tenth better.
+/// Weight of popularity, the logarithm of a node's degree, against the match with the question: ten
+/// times as many facts count as much as a relation that matches better by 0.1.
 const POPULARITY: f32 = 0.1;
-/// Weight of a class, and of the label's own words, beside a relation.
+/// Weight of the best class, against a weight of 1 for the best relation.
 const CLASS: f32 = 0.5;
+/// Weight of the label.
 const LABEL: f32 = 0.25;
 
-/// Scores of nodes that one mention may mean, in their order: how well what the question says beside the mention fits each one's relations,
-/// classes and label, and how well known each one is. `prior` is what is known of each beforehand.
+/// Scores the nodes that one mention may refer to, in the given order: the match of the question
+/// with a node's relations, classes and label, its popularity, and its `prior` score.
 ///
-/// `question` is the text without its mentions, so that a name does not attract what sounds alike.
+/// `question` excludes mentions, so that a name does not attract similar words.
+///
+/// # Errors
+/// [`RankError`] if the ranker fails.
 pub fn choose(
     kg: &dyn Kg,
     question: &str,
@@ -82,7 +88,7 @@ pub fn choose(
         .collect()
 }
 
-/// A relation, class or node as a ranker reads it.
+/// The text of a relation, class or node for rankers.
 fn text_of(kg: &dyn Kg, node: NodeId) -> String {
     let name = kg.name(node);
     kg.label(node)

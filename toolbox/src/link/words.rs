@@ -1,4 +1,4 @@
-//! The words of a question, and what kind of word each is.
+//! The words of a question and their properties.
 
 /// A word of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,15 +11,15 @@ pub(super) struct Word {
     pub capital: bool,
     /// Whether it has digits only.
     pub number: bool,
-    /// Whether it never means anything by itself.
+    /// Whether it is a stop word.
     pub stop: bool,
 }
 
-/// Byte ranges of the words of a text; punctuation inside a word (`O'Neill`, `U.S`, `p_b_shelley`) stays with it, a possessive does not.
+/// Byte ranges of the words of a text. Punctuation inside a word (`O'Neill`, `U.S`, `p_b_shelley`)
+/// belongs to it, a possessive ending does not.
 pub(crate) fn word_spans(text: &str) -> Vec<(usize, usize)> {
     text.split_whitespace()
         .flat_map(|word| {
-            // A slash or a dash between words parts them only where both are longer than an abbreviation.
             let start = word.as_ptr() as usize - text.as_ptr() as usize;
             let trimmed = word.trim_start_matches(|c: char| !c.is_alphanumeric());
             let start = start + word.len() - trimmed.len();
@@ -52,14 +52,14 @@ pub(super) fn words(question: &str) -> Vec<Word> {
     word_spans(question).into_iter().map(word).collect()
 }
 
-/// Whether a word never names anything by itself: articles, prepositions, pronouns, auxiliaries, question words, and the verbs by which one
-/// asks for a list.
+/// Whether a word never names anything alone: articles, prepositions, pronouns, auxiliaries,
+/// question words and the verbs of requests for a list.
 pub(super) fn is_stop(word: &str) -> bool {
     let lower = word.to_lowercase().replace(['\'', '’'], "");
     STOP_WORDS.binary_search(&lower.as_str()).is_ok()
 }
 
-/// Sorted, for the search.
+/// Sorted for binary search.
 #[rustfmt::skip]
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "among", "an", "and", "any", "are", "arent", "around", "as", "at", "be", "been", "before",

@@ -1,7 +1,8 @@
-//! Observation (ODA algorithm 1, spec B.1): what lies around the task entities, hop by hop, the triples most like the question first. Pure
-//! graph code: who asks, and what is shown of it, is the ODA agent's business.
+//! Observation (ODA algorithm 1, rules B.1): the triples around the task entities, hop by hop, most
+//! similar to the question first. Callers decide how much of an observation to show.
 //!
-//! Also here: the paths between entities ([`paths`], action GetPath) and the network of paths that reflected triples form ([`PathNetwork`]).
+//! Also the paths between entities ([`paths`], action GetPath) and the network of paths that
+//! reflected triples form ([`PathNetwork`]).
 
 mod network;
 mod path;
@@ -21,22 +22,24 @@ use kg::term::{NodeId, RelId};
 /// Head, relation, tail.
 pub type Triple = (NodeId, RelId, NodeId);
 
-/// How far and how much is observed.
+/// Range and size of an observation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ObserveOptions {
-    /// Hops, D in the paper.
+    /// Number of hops, D in the paper.
     pub hops: usize,
-    /// Triples kept a hop, N in the paper.
+    /// Triples kept per hop, N in the paper.
     pub kept: usize,
-    /// Share of the kept triples whose far ends are observed next, P in the paper; rounded up.
+    /// Share of the kept triples whose far ends are observed next, rounded up; P in the paper.
     pub expanded: f64,
-    /// Whether triples are also walked from tail to head. The paper walks from head to tail only.
+    /// Whether triples are also followed from tail to head. The paper follows them from head to
+    /// tail only.
     pub both_directions: bool,
-    /// Whether all task entities are ranked together; the paper's algorithm ranks each by itself, its prose says together.
+    /// Whether all task entities are ranked together. The paper's algorithm ranks each separately,
+    /// its text says together.
     pub joint: bool,
-    /// Whether literals, which cannot be expanded, use up places of the next frontier.
+    /// Whether literals, which cannot be expanded, take places in the next frontier.
     pub literals_take_places: bool,
-    /// Relations that are not seen: the session's, and no option of a run.
+    /// Relations hidden from the session; not an option of a run.
     #[serde(skip)]
     pub without: Vec<RelId>,
 }
@@ -62,11 +65,11 @@ pub struct Observed {
     pub triple: Triple,
     /// Whether it was reached from its head.
     pub forward: bool,
-    /// How like the question its relation and far end are.
+    /// Similarity of its relation and far end to the question.
     pub score: f32,
-    /// The hop, from 1.
+    /// The hop, counting from 1.
     pub hop: usize,
-    /// Place of the task entity it was reached from; 0 where all are ranked together.
+    /// Index of the task from which it was reached; 0 if all tasks are ranked together.
     pub task: usize,
 }
 
@@ -82,8 +85,11 @@ impl Observed {
     }
 }
 
-/// Observes around each task: an entity, or a set that is one task. Per task the hops follow each other, each best first; a triple is
-/// reported once, where it is met first.
+/// Observes the surroundings of each task, which is an entity or a set. The result lists the hops
+/// of each task in order, best triples first. A triple is reported once, at its first occurrence.
+///
+/// # Errors
+/// Returns the error of the similarity's ranker.
 #[must_use]
 pub fn observe(
     kg: &dyn Kg,
@@ -105,7 +111,7 @@ pub fn observe(
     };
     for (task, from) in tasks.iter().enumerate() {
         let mut visited: FxHashSet<NodeId> = FxHashSet::default();
-        // Two tasks ranked together may name the same entity, which is one place to look from.
+        // Two tasks ranked together may contain the same entity.
         let mut frontier: Vec<NodeId> = from
             .iter()
             .copied()
@@ -158,14 +164,15 @@ fn hop_from(
             task: 0,
         })
         .collect();
-    // A triple met from both ends counts with the better of its scores.
+    // A triple reached from both ends keeps the better score.
     let order = |a: &Observed, b: &Observed| {
         b.score
             .total_cmp(&a.score)
             .then(a.triple.cmp(&b.triple))
             .then(b.forward.cmp(&a.forward))
     };
-    // Sorting the twice kept is enough: a triple is met once from each of its two ends, so that among as many there are `kept` different ones.
+    // A triple occurs at most twice, once from each end. The best `2 * kept` edges therefore
+    // contain `kept` distinct triples, and sorting those is enough.
     let enough = options.kept.saturating_mul(2);
     if ranked.len() > enough && enough > 0 {
         ranked.select_nth_unstable_by(enough - 1, order);
@@ -178,14 +185,14 @@ fn hop_from(
     ranked
 }
 
-/// Far ends of the first P % of a hop, without literals and without what was expanded before.
+/// The far ends of the first P % of a hop, without literals and nodes expanded before.
 fn next_frontier(
     kg: &dyn Kg,
     top: &[Observed],
     options: &ObserveOptions,
     visited: &mut FxHashSet<NodeId>,
 ) -> Vec<NodeId> {
-    // At least one place whatever the share, so that an observation can go on where there is anything at all.
+    // At least one place regardless of the share, so that the observation can continue.
     let places = ((top.len() as f64 * options.expanded).ceil() as usize).max(1);
     let resources = kg.resources();
     let open = |node: NodeId| resources.contains(&node.0);
@@ -199,7 +206,8 @@ fn next_frontier(
         .collect()
 }
 
-/// Every triple at a node, those it is the head of first; hidden relations (rule R4) and `without` left out.
+/// Visits every triple of a node, out-edges first; skips hidden relations (rule R4) and those in
+/// `without`.
 pub(crate) fn each_edge(
     kg: &dyn Kg,
     node: NodeId,
@@ -229,24 +237,25 @@ pub(crate) fn each_edge(
     }
 }
 
-/// Triples that share task, hop, relation and direction, as one: what a short prompt shows of an observation.
+/// The triples of one task, hop, relation and direction: the unit in which prompts show an
+/// observation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Place of the task.
+    /// Index of the task.
     pub task: usize,
     /// The hop.
     pub hop: usize,
     /// The relation.
     pub relation: RelId,
-    /// Whether it is walked from heads to tails.
+    /// Whether the relation is followed from heads to tails.
     pub forward: bool,
-    /// Far ends, best first.
+    /// The far ends, best first.
     pub far: Vec<NodeId>,
-    /// The best score among them.
+    /// The best score of its triples.
     pub score: f32,
 }
 
-/// Groups an observation, in the order in which the first triple of each group stands.
+/// Groups an observation, ordered by the first triple of each group.
 #[must_use]
 pub fn grouped(observed: &[Observed]) -> Vec<Group> {
     let mut places: FxHashMap<(usize, usize, RelId, bool), usize> = FxHashMap::default();

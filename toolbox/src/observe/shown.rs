@@ -1,4 +1,5 @@
-//! What is shown of an observation: per task its hops, each a line of triples, best first, within a budget of tokens.
+//! Rendering of an observation: one line of triples per task and hop, best first, within a token
+//! budget.
 
 use crate::call::print_name;
 use crate::exec::Session;
@@ -7,13 +8,18 @@ use crate::tokens;
 use common::transcript::Part;
 use kg::term::NodeId;
 
-/// What is shown of an observation where nobody says how much, in tokens by estimate ([`crate::tokens`]).
+/// Default token budget of an observation, by estimate ([`crate::tokens`]).
 pub(crate) const TOKENS: usize = 32;
 
-/// Members of a set from which an observation starts: what is around some of them is around the others too.
+/// Maximum number of set members from which an observation starts; the surroundings of the others
+/// are similar.
 const STARTS: usize = 32;
 
-/// Lines for tasks given by handle: `see e0`, then for each hop its number and `relation far-end` pairs. Empty where nothing is shown.
+/// The lines of the given tasks: `see e0`, then for each hop its number and pairs of relation and
+/// far end. Empty if there is nothing to show.
+///
+/// # Errors
+/// Returns the error of the session's ranker.
 pub(crate) fn lines(
     session: &Session<'_>,
     tasks: &[(String, Vec<NodeId>)],
@@ -37,9 +43,9 @@ pub(crate) fn lines(
         options,
     );
     let mut groups = grouped(&observed);
-    // What has nothing in common with the question would only be read.
+    // Groups without any similarity to the question would only add reading.
     groups.retain(|group| group.score > 0.0);
-    // Best first over all tasks and hops; what stands nearer wins ties.
+    // Best first over all tasks and hops; ties go to the nearer hop.
     groups.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.hop.cmp(&b.hop)));
     let mut left = budget;
     let mut kept: Vec<(Group, String, String)> = Vec::new();

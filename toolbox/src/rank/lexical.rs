@@ -1,5 +1,6 @@
-//! The lexical ranker: no weights, only what a question and a relation have in common: words by stem, rare ones counting more; trigrams;
-//! what the relation leads to against what the question asks for; and what the path to the set has already used up.
+//! The lexical ranker, which has no trained model. It compares the words of the question with those
+//! of a relation by stem (rare words count more) and by trigrams, the target of the relation with
+//! what the question asks for, and discounts question words that the path to the set has used up.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,41 +13,43 @@ use super::text::{Profile, is_stop, stem};
 use super::{Asked, Candidate, LeadsTo, Ranker};
 use kg::words;
 
-/// Weights of what is counted, fitted by a conditional logit on the choices of all sets at hand at once and rounded. Fitting on all sets but
-/// one and testing on that one gives nearly the same recall, so they describe English questions and not one set.
+/// Feature weights, fitted by a conditional logit on the relation choices of all available data
+/// sets together and rounded. Leave-one-set-out fits give nearly the same recall, so the weights
+/// describe English questions rather than one set.
 mod weight {
-    /// Question words, not yet used up, found in name, domain and label.
+    /// Unused question words found in name, domain and label.
     pub(super) const MET: f32 = 2.8;
     /// The same without the domain.
     pub(super) const MET_OWN: f32 = 0.9;
-    /// Share of the last segment's words that the question has.
+    /// Share of the last segment's words that the question contains.
     pub(super) const SEGMENT: f32 = 1.3;
     /// Trigram cosine of question and last segment.
     pub(super) const TRIGRAMS: f32 = 1.0;
-    /// Share of a class name of what the relation leads to that the question has.
+    /// Share of the words of the target's class names that the question contains.
     pub(super) const CLASS: f32 = 1.4;
-    /// Entering relations are rarer in programs than leaving ones,
+    /// In-relations are rarer in programs than out-relations.
     pub(super) const INCOMING: f32 = -0.7;
-    /// and rarer still behind a first step,
+    /// They are rarer still after a first step.
     pub(super) const INCOMING_LATER: f32 = -1.6;
-    /// above all straight back.
+    /// Going straight back along the relation just followed is the rarest.
     pub(super) const STRAIGHT_BACK: f32 = -1.2;
-    /// A literal is rarely on the way unless the question has a cue for it; free text hardly ever.
+    /// A relation to a literal rarely fits unless the question has a cue for it.
     pub(super) const LITERAL: f32 = -0.8;
+    /// A relation to free text almost never fits.
     pub(super) const TEXT: f32 = -0.9;
-    /// "How many", "longest", "more than", a number: numbers.
+    /// Numbers, for "how many", "longest", "more than" or a number in the question.
     pub(super) const QUANTITY: f32 = 1.6;
-    /// "When", "earliest", "after", a year: dates.
+    /// Dates, for "when", "earliest", "after" or a year in the question.
     pub(super) const TIME: f32 = 1.2;
-    /// "Who": people.
+    /// People, for "who".
     pub(super) const PERSON: f32 = 0.6;
-    /// "Where": places.
+    /// Places, for "where".
     pub(super) const PLACE: f32 = 0.5;
-    /// A nameless node stands between two things that questions do name.
+    /// An unnamed node links two things that questions do name.
     pub(super) const STATEMENT: f32 = 1.5;
 }
 
-/// Names whose words are kept worked out: the vocabulary of the largest graphs in use, some tens of megabytes.
+/// Capacity of the name cache: the vocabulary of the largest graphs in use, some tens of megabytes.
 const REMEMBERED: usize = 1 << 16;
 
 const PERSON_WORDS: &str = "person actor actress director author player artist founder president leader member politician athlete architect \
@@ -58,7 +61,8 @@ deepest shortest many much total number amount average maximum minimum";
 const TIME_CUES: &str = "when year years date day month before after since until earliest latest first last recent recently newest oldest \
 youngest earlier later old new age century decade during";
 
-/// Ranks by words. What it works out about a name is kept, so one ranker serves a whole process; the scores do not depend on that.
+/// Ranks by words. Analysed names are cached, so one ranker serves the whole process; the cache
+/// does not affect scores.
 #[derive(Debug)]
 pub struct LexicalRanker {
     known: RwLock<FxHashMap<String, Arc<Name>>>,
@@ -82,17 +86,17 @@ impl Default for LexicalRanker {
 }
 
 thread_local! {
-    /// The question that this thread ranked for last: the lists of one question come one after the other.
+    /// The last question that this thread ranked for: the lists of one question follow each other.
     static LAST: RefCell<Option<(String, Question)>> = const { RefCell::new(None) };
 }
 
-/// A question taken apart.
+/// An analysed question.
 #[derive(Clone)]
 struct Question {
     words: Rc<[Word]>,
-    /// How like each of them is to the words of names that it has been compared with, by their marks.
+    /// The similarity of each question word to words of names, by word hash.
     likes: Rc<RefCell<FxHashMap<u64, Box<[f32]>>>>,
-    /// How much of each word is not used up by the path, in `[0, 1]`.
+    /// The share of each word that the path has not used up, in `[0, 1]`.
     fresh: Vec<f32>,
     profile: Rc<Profile>,
     person: bool,
@@ -137,7 +141,7 @@ impl Question {
         }
     }
 
-    /// Each word of a walked relation uses up the one word of the question that it is most like.
+    /// Each word of a followed relation uses up the one question word that it is most similar to.
     fn use_up(&mut self, path: &[Arc<Name>]) {
         for name in path {
             let mut seen: Vec<u64> = Vec::new();
@@ -163,7 +167,7 @@ impl Question {
         }
     }
 
-    /// How like a word is to each word of the question.
+    /// Passes the similarities of a word to each word of the question to `of`.
     fn likes<T>(&self, word: &Word, of: impl FnOnce(&[f32]) -> T) -> T {
         let mut known = self.likes.borrow_mut();
         of(known
@@ -171,7 +175,7 @@ impl Question {
             .or_insert_with(|| self.words.iter().map(|mine| word.likeness(mine)).collect()))
     }
 
-    /// How well the question has a word: at all, and not counting what is used up.
+    /// How well the question matches a word, with and without the words used up by the path.
     fn meets(&self, word: &Word) -> Met {
         self.likes(word, |likes| {
             let mut met = Met::default();
@@ -184,20 +188,22 @@ impl Question {
     }
 }
 
-/// See [`Question::meets`].
+/// The match of a word with the question; see [`Question::meets`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Met {
     all: f32,
     fresh: f32,
-    /// ln(1 + list length / relations with this stem): what tells the relations of a list apart counts.
+    /// ln(1 + list length / relations with this stem): words that distinguish the relations of a
+    /// list count more.
     rarity: f32,
 }
 
-/// Words of a list by their marks, each compared with the question once.
+/// The matches of a list's words by word hash; each word is compared with the question once.
 type MetWords = FxHashMap<u64, Met>;
 
-/// Names taken apart: those that are known are looked up under one lock, the others put in under another. Threads that rank at the same
-/// time would spend their time on the lock otherwise.
+/// Access to the name cache for one ranking. Known names are read under one read lock, new names
+/// inserted under one write lock at the end; locking per name would make parallel rankings wait for
+/// each other.
 struct Names<'r> {
     ranker: &'r LexicalRanker,
     known: Option<RwLockReadGuard<'r, FxHashMap<String, Arc<Name>>>>,
@@ -252,7 +258,7 @@ impl LexicalRanker {
     }
 }
 
-/// What a candidate is made of.
+/// The analysed parts of a candidate.
 struct Parts {
     name: Arc<Name>,
     label: Option<Arc<Name>>,
@@ -274,14 +280,15 @@ impl Parts {
     }
 }
 
-/// Lists that every relation of a ranking uses again.
+/// Buffers that all relations of a ranking share.
 #[derive(Default)]
 struct Room {
     seen: Vec<u64>,
     classes: Vec<(u64, f32)>,
 }
 
-/// x / (1 + x) of the summed rarity of what is met: more words met are better, each further one less so. `seen` is room to work in.
+/// x / (1 + x) of the summed rarity of the matched words: each further match adds less. `seen` is a
+/// buffer.
 fn met<'n>(words: impl Iterator<Item = &'n Word>, met: &[Met], seen: &mut Vec<u64>) -> f32 {
     seen.clear();
     let mut sum = 0.0;
@@ -368,10 +375,11 @@ impl Ranker for LexicalRanker {
     }
 }
 
-/// Words of a relation and its label in which no other relation of a list is likely to have a share.
+/// Expected number of words of a relation and its label that no other relation of the list shares.
 const WORDS: usize = 4;
 
-/// The last relation of a list that has a stem, and how many have it, for every stem.
+/// For every stem, the last relation of the list that contains it and the number of relations that
+/// do.
 fn uses(list: &[Parts]) -> FxHashMap<u64, (usize, usize)> {
     let mut count: FxHashMap<u64, (usize, usize)> =
         FxHashMap::with_capacity_and_hasher(list.len() * WORDS, FxBuildHasher);
@@ -387,7 +395,8 @@ fn uses(list: &[Parts]) -> FxHashMap<u64, (usize, usize)> {
 }
 
 impl LexicalRanker {
-    /// The score of one relation; `words` says for each of its words, as [`Parts::all`] has them, how the question meets it.
+    /// The score of one relation. `words` holds the match of each of its words, in the order of
+    /// [`Parts::all`].
     fn score_one(
         &self,
         question: &Question,
@@ -413,7 +422,7 @@ impl LexicalRanker {
                 .flat_map(|class| &class.segment)
                 .map(|word| (word.stem, question.meets(word).all)),
         );
-        // Stable: of words with one stem the first counts.
+        // The sort is stable: of words with equal stems, the first counts.
         room.classes.sort_by_key(|(stem, _)| *stem);
         room.classes.dedup_by_key(|(stem, _)| *stem);
         if !room.classes.is_empty() {
@@ -512,7 +521,7 @@ mod tests {
             best("birth place of the spouse of", &list[..1], &list),
             "person.place_of_birth"
         );
-        // A word said twice can be walked twice.
+        // A word that occurs twice can be followed twice.
         let list = candidates(&["music.recording", "music.song"]);
         assert_eq!(
             best("recording of the recording of", &list[..1], &list),

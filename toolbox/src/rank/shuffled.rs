@@ -1,10 +1,11 @@
-//! No ranking at all: lists in an order that has nothing to do with the question, to measure what ranking is worth.
+//! A baseline without ranking: lists in an order unrelated to the question, to measure the benefit
+//! of ranking.
 
 use sha2::{Digest, Sha256};
 
 use super::{Asked, Candidate, Ranker};
 
-/// Scores by a hash of question and text: the same on every machine.
+/// Scores by a hash of question and text, so the order is the same on every machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShuffledRanker;
 
@@ -20,7 +21,7 @@ impl Ranker for ShuffledRanker {
                 .chain_update([0])
                 .chain_update(text.as_bytes())
                 .finalize();
-            // 24 bits are what an f32 holds exactly.
+            // 24 bits fit into an f32 without rounding.
             let number = digest
                 .iter()
                 .take(3)
