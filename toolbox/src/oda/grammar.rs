@@ -1,4 +1,5 @@
-//! What may be written next, as a phrase: only sets that are there, only groups that were found, so that nothing can be invented.
+//! The grammar of the awaited turn: it contains only existing sets and groups that the last action
+//! found, so a model cannot invent any.
 
 use crate::grammar::Grammar;
 use crate::limits::MAX_SET_ARGS as MAX_ARGS;
@@ -6,11 +7,12 @@ use crate::limits::MAX_SET_ARGS as MAX_ARGS;
 use super::run::{Awaited, Run};
 use super::{Form, Reflection, read};
 
-/// Characters of the facts that a model writes down in one turn ([`Reflection::GeneratedFact`]).
+/// Maximum characters of the facts that a model writes in one turn ([`Reflection::GeneratedFact`]).
 const FACTS: usize = 200;
 
 impl Run<'_> {
-    /// The language of the turn that is awaited. Every text of it can be written, though a comparison of things that do not compare fails.
+    /// The grammar of the awaited turn. Every text in it can be executed, except comparisons
+    /// between incomparable values.
     #[must_use]
     pub fn phrase(&self) -> Grammar {
         match self.awaited() {
@@ -23,7 +25,8 @@ impl Run<'_> {
         }
     }
 
-    /// Handles of all sets, entities first, in the order in which combinations list them; and those that are answers.
+    /// Handles of all sets, entities first, in the order used in combinations; and the subset that
+    /// can be answers.
     #[must_use]
     pub fn sets(&self) -> (Vec<String>, Vec<String>) {
         let live = self.session().live(self.naming());
@@ -38,7 +41,7 @@ impl Run<'_> {
                 statements.push(set.text.clone());
             }
         }
-        // Entities, classes, results.
+        // The order is entities, classes, results.
         let at = all
             .iter()
             .position(|set| set.starts_with('v'))
@@ -146,7 +149,7 @@ impl Run<'_> {
         Grammar::any([none, Grammar::list(items, "; ", 1, most)])
     }
 
-    /// The groups that the last action found, as they are written, and whether they leave the set.
+    /// The groups that the last action found, in written form, with true for out-relations.
     #[must_use]
     pub fn groups(&self) -> Vec<(String, bool)> {
         let Some((set, _)) = self.found_relations() else {
@@ -181,7 +184,7 @@ impl Run<'_> {
         ])
     }
 
-    /// Whether a pick names something that the last action found.
+    /// Whether a pick refers to something that the last action found.
     #[must_use]
     pub fn holds(&self, pick: &read::Pick) -> bool {
         let text = format!("{}{}", if pick.incoming { "~" } else { "" }, pick.relation);

@@ -1,10 +1,13 @@
-//! ODA (observe, act, reflect): one question as a [`Run`] that says what has to be written next, as a [`Grammar`](crate::grammar::Grammar), takes
-//! what was written, executes it and keeps the transcript. Data generation and inference drive the same run, so that an example is what a
-//! model sees, byte for byte.
+//! ODA (observe, act, reflect). A [`Run`] works on one question: it provides the
+//! [`Grammar`](crate::grammar::Grammar) of the next turn, executes the written turn and keeps the
+//! transcript. Data generation and inference drive the same run, so a training example equals the
+//! prompt at inference byte for byte.
 //!
-//! The paper walks one entity and keeps at most 15 triples at a time, which cannot enumerate a large set in 8 iterations. Here triples that
-//! share near end, relation and direction are one group, taken or left as one; what was taken is a set that can be explored, narrowed, counted
-//! and intersected like an entity. A group is named by its relation, `~` before it where it is walked from tails to heads:
+//! The paper explores single entities and keeps at most 15 triples at a time, which cannot
+//! enumerate a large set in 8 iterations. Here, triples with the same near end, relation and
+//! direction form one group, which is taken or left as a whole. A taken group is a set that can be
+//! explored, narrowed, counted and intersected like an entity. A group is named by its relation,
+//! with `~` if it is followed from tails to heads:
 //!
 //! ```text
 //! assistant  neighbor e0                       action: explore e0
@@ -19,7 +22,8 @@
 //! assistant  answer count v3                   the answer, over what was remembered
 //! ```
 //!
-//! Everything is executed by the tools of [`crate::exec`], so program, evidence and provenance come with the answer.
+//! The tools of [`crate::exec`] execute everything, so answers come with program, evidence and
+//! provenance.
 
 mod error;
 mod grammar;
@@ -39,52 +43,54 @@ use serde::{Deserialize, Serialize};
 
 use crate::observe::ObserveOptions;
 
-/// Who chooses what is remembered of an action's triples (ODA table 3).
+/// How a reflection chooses among the triples of an action (ODA table 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reflection {
-    /// The model.
+    /// The model chooses.
     #[default]
     Model,
-    /// The groups most like the question.
+    /// The groups most similar to the question.
     Similarity,
-    /// Any, by the seed.
+    /// A random choice that depends on the seed.
     Random,
-    /// Nothing is chosen: the model writes down facts that it knows.
+    /// No choice: the model writes facts that it knows.
     GeneratedFact,
 }
 
-/// What an action finds and a reflection takes.
+/// The units that an action finds and a reflection chooses from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// Groups of triples that share near end, relation and direction.
+    /// Groups of triples with the same near end, relation and direction.
     #[default]
     Grouped,
-    /// Single triples of single entities, by handle (`t0`), as in the paper. Sets are then never more than what was picked one by one.
+    /// Single triples of single entities, by handle (`t0`), as in the paper. Sets contain only
+    /// individually picked nodes.
     Paper,
 }
 
-/// How a run observes, reflects and ends.
+/// Options of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OdaOptions {
-    /// What actions find.
+    /// The units that actions find.
     pub form: Form,
-    /// Whether anything is observed at all.
+    /// Whether observations are made.
     pub observation: bool,
-    /// How far and how much.
+    /// Range and size of observations.
     pub observe: ObserveOptions,
-    /// What is shown of an observation, in tokens by estimate ([`crate::tokens`]); the rest is kept, not shown.
+    /// Token budget of a shown observation, by estimate ([`crate::tokens`]).
     pub observation_tokens: usize,
-    /// What is shown of the triples that an action finds, in tokens by estimate ([`Form::Paper`]); best first.
+    /// Token budget of the triples that an action finds, by estimate, best first
+    /// ([`TurnForm::Paper`]).
     pub triple_tokens: usize,
-    /// Who reflects.
+    /// How reflections are made.
     pub reflection: Reflection,
-    /// Actions before an answer is forced.
+    /// Number of actions before an answer is forced.
     pub iterations: usize,
-    /// Groups remembered of one action, K in the paper.
+    /// Maximum number of groups kept per action, K in the paper.
     pub kept: usize,
-    /// Seed of random reflection.
+    /// Seed of random reflections.
     pub seed: u64,
 }
 

@@ -1,39 +1,41 @@
-//! Reading turns, strictly and leniently (spec B.2 and B.3: other models write `GetNeighbor("e0")`, markdown, several actions, labels).
+//! Parsers of turns, strict and lenient (rules B.2 and B.3). Other models write
+//! `GetNeighbor("e0")`, markdown, several actions or labels.
 
 use super::OdaError;
 
 /// An action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// GetNeighbor: what is around a set. `e0`, `c0`, `v0`, `intersect(v0, v1)` or `union(v0, v1)`.
+    /// GetNeighbor: the relations of a set `e0`, `c0`, `v0`, `intersect(v0, v1)` or `union(v0,
+    /// v1)`.
     Neighbor(String),
-    /// GetPath: how two entities are linked.
+    /// GetPath: the paths between two entities.
     Path(String, String),
     /// Answer.
     Answer(Say),
 }
 
-/// What an answer is made of.
+/// The content of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Say {
-    /// The graph has none.
+    /// The graph has no answer.
     None,
     /// A set.
     Set(String),
-    /// How many a set has.
+    /// The size of a set.
     Count(String),
-    /// Whether the comparison that made a set holds.
+    /// Whether the comparison that produced a set holds.
     Judge(String),
 }
 
-/// A group that is to be remembered.
+/// A group chosen by a reflection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// The relation as it was shown; the handle of a path (`p0`).
+    /// The relation as shown, or the handle of a path (`p0`) or a triple (`t0`).
     pub relation: String,
-    /// Whether it is walked from tails to heads.
+    /// Whether the relation is followed from tails to heads.
     pub incoming: bool,
-    /// What the near ends are narrowed by: `= x0`, `argmax`.
+    /// The condition on the near ends, if any: `= x0`, `argmax`.
     pub narrowed: Option<String>,
 }
 
@@ -48,10 +50,10 @@ fn unreadable(text: &str, awaited: &'static str, right: &'static str) -> OdaErro
 const ACTIONS: &str = "write `neighbor SET`, `path ENTITY ENTITY` or `answer [count|judge] SET`";
 const REFLECTIONS: &str = "write relations that were shown, separated by `; `, or `none`";
 
-/// Reads an action as the grammar writes it.
+/// Parses an action in the form of the grammar.
 ///
 /// # Errors
-/// [`OdaError::Unreadable`].
+/// Returns [`OdaError::Unreadable`] for any other text.
 pub fn read_act(text: &str) -> Result<Act, OdaError> {
     let wrong = || unreadable(text, "action", ACTIONS);
     let (word, rest) = text.split_once(' ').ok_or_else(wrong)?;
@@ -80,11 +82,12 @@ pub fn read_act(text: &str) -> Result<Act, OdaError> {
     }
 }
 
-/// Reads the first action in a text of any shape: the form of the paper (`Action: GetNeighbor`, `Entity_id: e0`), calls
-/// (`GetNeighbor("e0")`), any case, markdown, text around it. `handle_of` says what a label stands for.
+/// Parses the first action in a text of any form: the paper's form (`Action: GetNeighbor`,
+/// `Entity_id: e0`), calls (`GetNeighbor("e0")`), any case, markdown, surrounding text. `handle_of`
+/// maps labels to handles.
 ///
 /// # Errors
-/// [`OdaError::Unreadable`] where there is no action in it.
+/// Returns [`OdaError::Unreadable`] if the text contains no action.
 pub fn read_act_lenient(
     text: &str,
     handle_of: &dyn Fn(&str) -> Option<String>,
@@ -94,7 +97,7 @@ pub fn read_act_lenient(
     if let Ok(act) = read_act(line) {
         return Ok(act);
     }
-    // What is thought aloud is no action, whatever words it has.
+    // Lines of reasoning may contain action names.
     let spoken = text
         .lines()
         .filter(|line| !bare(line).to_lowercase().starts_with("thought"))
@@ -115,7 +118,7 @@ pub fn read_act_lenient(
     });
     let (at, _, kind, name) = found.min().ok_or_else(wrong)?;
     let rest = spoken.get(at + name.len()..).ok_or_else(wrong)?;
-    // Up to the next action: of several the first counts.
+    // Only the first of several actions counts.
     let lower = rest.to_lowercase();
     let end = ["action", "getneighbor", "getpath"]
         .iter()
@@ -143,7 +146,7 @@ pub fn read_act_lenient(
     }
 }
 
-/// Handles in a text: written as such, or as labels that stand for one.
+/// The handles in a text, written directly or as labels.
 fn arguments(text: &str, handle_of: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let pieces = text.split(['\n', ',', '(', ')', '"', '`', '*', '[', ']', ';']);
     let clean = pieces.map(|piece| {
@@ -192,10 +195,10 @@ fn is_set(text: &str) -> bool {
     }
 }
 
-/// Reads a reflection as the grammar writes it; `none` is nothing.
+/// Parses a reflection in the form of the grammar; `none` gives an empty list.
 ///
 /// # Errors
-/// [`OdaError::Unreadable`].
+/// Returns [`OdaError::Unreadable`] for any other text.
 pub fn read_reflection(text: &str) -> Result<Vec<Pick>, OdaError> {
     if text == "none" {
         return Ok(Vec::new());
@@ -209,7 +212,7 @@ fn read_pick(item: &str) -> Option<Pick> {
     let (incoming, rest) = item
         .strip_prefix('~')
         .map_or((false, item), |rest| (true, rest));
-    // A name in angle brackets may hold spaces.
+    // A name in angle brackets may contain spaces.
     let end = if rest.starts_with('<') {
         rest.rfind('>')? + 1
     } else {
@@ -227,8 +230,8 @@ fn read_pick(item: &str) -> Option<Pick> {
     })
 }
 
-/// Reads what can be read: one group a line or between `;`, list marks and thoughts passed over. What does not read, or is not among what was
-/// shown, is dropped (spec B.3), and counted.
+/// Parses a reflection leniently: one group per line or between `;`, ignoring list marks and
+/// reasoning. Items that do not parse or were not shown are dropped and counted (rules B.3).
 #[must_use]
 pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Vec<Pick>, usize) {
     let lines = text

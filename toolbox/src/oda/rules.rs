@@ -1,4 +1,5 @@
-//! Reflection without a model (ODA table 3): the groups most like the question, or any.
+//! Reflection without a model (ODA table 3): the groups most similar to the question, or a random
+//! choice.
 
 use std::hash::{Hash, Hasher};
 
@@ -11,13 +12,14 @@ use kg::term::{NodeId, RelId};
 use super::run::{Awaited, Run};
 use super::{OdaError, Reflection};
 
-/// Far ends of a group that are compared with the question.
+/// Number of far ends per group that are compared with the question.
 const COMPARED: usize = 64;
 
 impl Run<'_> {
-    /// The reflection turn as the rule of [`super::OdaOptions::reflection`] writes it; `None` where a model has to write it.
+    /// The reflection turn according to [`super::OdaOptions::reflection`]; `None` if a model has to
+    /// write it.
     ///
-    /// # Errors
+    /// Returns [`OdaError::Ended`] if no reflection is awaited, or the error of the ranker.
     /// [`OdaError::Ended`] where no reflection is awaited.
     pub fn reflected_by_rule(&self) -> Result<Option<String>, OdaError> {
         if self.awaited() != Awaited::Reflection {
@@ -47,7 +49,7 @@ impl Run<'_> {
                         i,
                     )
                         .hash(&mut hasher);
-                    // The upper bits of this hasher are the mixed ones.
+                    // The upper bits of this hash are mixed better.
                     (hasher.finish() >> 11) as f64
                 };
                 groups.iter().enumerate().map(number).collect()
@@ -70,7 +72,7 @@ impl Run<'_> {
         ))
     }
 
-    /// For each group the likeness of its best triple.
+    /// The best similarity among the triples of each group.
     fn likeness(&self) -> Vec<f64> {
         let Some((set, shown)) = self.found_relations() else {
             return vec![0.0; self.found_ways()];

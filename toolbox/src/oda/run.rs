@@ -1,4 +1,4 @@
-//! One question as it is worked on: what is live, what was done, what is remembered, and the transcript of it all.
+//! The state of one question in ODA: session, actions, memory and transcript.
 
 use std::collections::BTreeMap;
 
@@ -16,18 +16,18 @@ use kg::term::NodeId;
 use super::selected::Selected;
 use super::{Act, Form, OdaError, OdaOptions, Pick, Reflection, Say, read_act, read_reflection};
 
-/// What has to be written next.
+/// The kind of the next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Awaited {
     /// An action.
     Action,
-    /// What of the last action's triples is worth remembering.
+    /// A choice among the triples of the last action.
     Reflection,
     /// Nothing: the question is answered.
     Nothing,
 }
 
-/// What the last action found.
+/// The result of the last action.
 #[derive(Clone, Debug)]
 enum Found {
     Neighbors {
@@ -45,7 +45,7 @@ enum Found {
     },
 }
 
-/// What is shown of an observation, in tokens by estimate: nothing where nothing is observed.
+/// Token budget of a shown observation; 0 if observations are off.
 fn shown_tokens(options: &OdaOptions) -> usize {
     if options.observation {
         options.observation_tokens
@@ -54,10 +54,10 @@ fn shown_tokens(options: &OdaOptions) -> usize {
     }
 }
 
-/// Different ways between two entities that are shown.
+/// Maximum number of distinct paths shown between two entities.
 const WAYS: usize = 10;
 
-/// One question being worked on.
+/// One question in progress.
 pub struct Run<'g> {
     session: Session<'g>,
     template: Template,
@@ -68,7 +68,7 @@ pub struct Run<'g> {
     explored: Vec<String>,
     /// Variables that hold the instances of an offered class.
     classes: BTreeMap<usize, u32>,
-    /// The comparison that made a variable.
+    /// For each variable, the comparison that produced it.
     compared: BTreeMap<u32, Call>,
     memory: PathNetwork<Selected>,
     facts: Vec<String>,
@@ -76,6 +76,9 @@ pub struct Run<'g> {
 
 impl<'g> Run<'g> {
     /// Begins a question: its text and a first observation of its entities.
+    ///
+    /// # Errors
+    /// Returns the error of the session's ranker.
     #[must_use]
     pub fn open(session: Session<'g>, template: &Template, options: &OdaOptions) -> Self {
         let options = OdaOptions {
@@ -118,7 +121,7 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// What has to be written next.
+    /// The kind of the next turn.
     #[must_use]
     pub fn awaited(&self) -> Awaited {
         match (&self.found, self.session.answer()) {
@@ -138,32 +141,32 @@ impl<'g> Run<'g> {
     pub fn into_turns(self) -> Vec<Turn> {
         self.turns
     }
-    /// Everything executed.
+    /// The session with all executed steps.
     #[must_use]
     pub fn session(&self) -> &Session<'g> {
         &self.session
     }
-    /// The actions taken, as written.
+    /// The actions so far, as written.
     #[must_use]
     pub fn actions(&self) -> &[String] {
         &self.actions
     }
-    /// What is remembered.
+    /// The chosen groups.
     #[must_use]
     pub fn memory(&self) -> &PathNetwork<Selected> {
         &self.memory
     }
-    /// Facts that a model wrote down ([`Reflection::GeneratedFact`]).
+    /// Facts written by a model ([`Reflection::GeneratedFact`]).
     #[must_use]
     pub fn facts(&self) -> &[String] {
         &self.facts
     }
-    /// The set that the last action explored, as calls write it.
+    /// The set that the last action explored, in the form used in calls.
     #[must_use]
     pub fn explored(&self) -> Option<&str> {
         self.found_relations().map(|(set, _)| set)
     }
-    /// How it is written.
+    /// The prompt template.
     #[must_use]
     pub fn template(&self) -> &Template {
         &self.template
@@ -188,7 +191,8 @@ impl<'g> Run<'g> {
     pub(super) fn comparisons(&self) -> impl Iterator<Item = String> + '_ {
         self.compared.keys().map(|index| format!("v{index}"))
     }
-    /// Whether a variable is how a class is worked on, and goes by the class's handle.
+    /// Whether a variable holds the instances of an offered class and is therefore referred to by
+    /// the handle of the class.
     pub(super) fn is_class_variable(&self, text: &str) -> bool {
         self.classes
             .values()
@@ -214,7 +218,7 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// The members of a set by its handle; `None` where it stands for no set.
+    /// The members of a set by handle; `None` if the handle refers to no set.
     #[must_use]
     pub fn members(&self, handle: &str) -> Option<EntSet> {
         let index = handle.get(1..)?.parse::<usize>().ok()?;
@@ -238,10 +242,10 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// Takes the turn that is awaited, as the grammar writes it, executes it and answers it.
+    /// Takes the awaited turn in the form of the grammar, executes it and appends the reply.
     ///
     /// # Errors
-    /// [`OdaError`]; nothing was recorded then.
+    /// Returns [`OdaError`]; the turn is then not recorded.
     pub fn write(&mut self, text: &str) -> Result<(), OdaError> {
         let reply = match self.awaited() {
             Awaited::Action => self.act(&read_act(text)?)?,
@@ -330,7 +334,7 @@ impl<'g> Run<'g> {
         Ok(Some(parts))
     }
 
-    /// A set as calls write it; a class and a set made of others get a variable of their own.
+    /// A set in the form used in calls. Classes and combined sets are first assigned to variables.
     fn resolved(&mut self, set: &str) -> Result<String, OdaError> {
         if let Some((tool, list)) = set.strip_suffix(')').and_then(|set| set.split_once('(')) {
             let parts = list
@@ -356,7 +360,7 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// Runs a call that assigns the next variable, and names it.
+    /// Runs a call that assigns the next variable, and returns the variable.
     fn assigned(&mut self, call: &str) -> Result<String, OdaError> {
         let variable = format!("v{}", self.session.variables());
         let call = parse_call(&format!("{variable} = {call}"))?;
@@ -459,7 +463,8 @@ impl<'g> Run<'g> {
                 parts.push(Part::kg(format!(" {group}")));
             }
         }
-        // Far ends are what comes next; what is left of a narrowed set was seen before it was narrowed.
+        // Observe the far ends next; the members of a narrowed set were observed before it was
+        // narrowed.
         let walked = made
             .iter()
             .zip(picks)
@@ -478,7 +483,7 @@ impl<'g> Run<'g> {
         Ok(parts)
     }
 
-    /// Remembers one group of the set just explored, and names the set that it gives.
+    /// Executes the pick of one group of the explored set and returns the resulting set.
     fn pick(&mut self, set: &str, pick: &Pick) -> Result<String, OdaError> {
         let relation = &pick.relation;
         let sign = if pick.incoming { "~" } else { "" };
@@ -500,7 +505,7 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// The triples of one entity, the most like the question first, as far as there is room to show them.
+    /// The triples of one entity, most similar to the question first, cut to the token budget.
     fn triples(&self, entity: &str) -> Result<(Vec<Observed>, Vec<Part>), OdaError> {
         let node = match self.members(entity).as_deref() {
             Some([node]) => *node,
@@ -542,7 +547,7 @@ impl<'g> Run<'g> {
         Ok((triples, parts))
     }
 
-    /// Remembers one triple and names the set of its far end alone.
+    /// Executes the pick of one triple and returns the set that contains its far end.
     fn take_triple(&mut self, set: &str, triple: &Observed) -> Result<String, OdaError> {
         let kg = self.session.kg();
         let name = print_name(&kg.name(triple.triple.1.node()));
@@ -556,14 +561,14 @@ impl<'g> Run<'g> {
         if self.members(&all).is_some_and(|members| members.len() == 1) {
             return Ok(all);
         }
-        // A literal is no set argument by name; all that it shares its relation with stay with it.
+        // A set argument cannot name a literal, so the set keeps all values of the relation.
         if !kg.resources().contains(&triple.far().0) {
             return Ok(all);
         }
         self.assigned(&format!("intersect({all}, {})", print_name(&far)))
     }
 
-    /// The different ways between two entities, as sequences of relations, and how they are shown.
+    /// The distinct paths between two entities as sequences of relations, and their rendering.
     #[allow(clippy::type_complexity)]
     fn ways(
         &self,
@@ -609,7 +614,7 @@ impl<'g> Run<'g> {
         Ok((ways, parts))
     }
 
-    /// Walks a way up to the goal and names the set of what stands before it on the way.
+    /// Follows a path up to its last relation and returns the set of nodes before the goal.
     fn walk(&mut self, from: &str, to: &str, way: &[(Relation, bool)]) -> Result<String, OdaError> {
         let mut here = from.to_owned();
         for (i, &(relation, forward)) in way.iter().enumerate() {
@@ -638,7 +643,7 @@ impl<'g> Run<'g> {
         Answer::of(&self.session)
     }
 
-    /// Memory as lines: one a path.
+    /// The memory as text, one line per path.
     #[must_use]
     pub fn remembered(&self) -> Vec<String> {
         let line = |path: &Vec<Selected>| {

@@ -1,4 +1,5 @@
-//! What a question came to, as an answer with its query, its triples and, where there is none, the reason.
+//! The result of a question as an answer with query and evidence, or with the reason why there is
+//! none.
 
 use super::fill::FilledQuery;
 use super::solve::Solved;
@@ -6,7 +7,7 @@ use super::task::Failure;
 use crate::answer::{Answer, AnswerValue, Emptied, EvidenceTriple, Provenance, member, text};
 use crate::exec::{Session, Value};
 
-/// The answer of a query.
+/// The answer of a solved query.
 #[must_use]
 pub fn from_graph(session: &Session<'_>, query: &FilledQuery, solved: &Solved) -> Answer {
     let kg = session.kg();
@@ -31,7 +32,7 @@ pub fn from_graph(session: &Session<'_>, query: &FilledQuery, solved: &Solved) -
     }
 }
 
-/// No answer: not in the graph, and why, one line a try.
+/// The answer "not in the graph", with the last failure as the reason.
 #[must_use]
 pub fn none(failures: &[Failure]) -> Answer {
     let last = failures.last();

@@ -1,4 +1,4 @@
-//! Candidates of relation selection: one-hop traversal around what is already linked (spec C.4).
+//! Candidates of relation selection: one-hop traversal around the linked nodes (rules C.4).
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,12 @@ use crate::exec::{Ranked, Relation, Session, Value};
 use crate::rank::Candidate;
 use kg::term::NodeId;
 
-/// Nodes around which relations are looked for: those of a whole class would take long and say no more.
+/// Maximum number of nodes around which relations are searched: all members of a large class would
+/// take long without adding relations.
 const AROUND: usize = 2_000;
 
-/// Relations that may stand for a triple whose ends may be these nodes, best first; `None` is an end of which nothing is known. Both orders are
-/// looked at: the link says which one found it.
+/// Relations that may match a triple whose ends may be these nodes, best first; `None` marks an
+/// unknown end. Both directions are searched, and the link records which one found it.
 #[must_use]
 pub fn relations(
     session: &Session<'_>,
@@ -51,7 +52,7 @@ pub fn relations(
     }
 }
 
-/// All relations of the graph, for a triple of which nothing is known.
+/// All relations of the graph, for a triple with two unknown ends.
 fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
     let kg = session.kg();
     let hidden = &kg.schema().hidden;
@@ -93,17 +94,19 @@ fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
     ranked
 }
 
-/// The nodes that a variable stands for under the patterns linked so far; `None` where these say nothing about it.
+/// The possible nodes of a variable under the patterns linked so far; `None` if no pattern
+/// constrains it.
 ///
 /// # Errors
-/// [`Unsolved`] when a bound is reached.
+/// Returns [`Unsolved`] when a bound is reached.
 pub fn linked_nodes(
     session: &Session<'_>,
     patterns: &[Pattern],
     var: &str,
     bounds: Bounds,
 ) -> Result<Option<Vec<NodeId>>, Unsolved> {
-    // Only what hangs together with the variable: the rest would multiply its solutions and say nothing about it.
+    // Only the patterns connected with the variable: others would multiply its solutions without
+    // constraining it.
     let mut reached: BTreeSet<String> = BTreeSet::from([var.to_owned()]);
     let mut connected: Vec<usize> = Vec::new();
     while let Some(next) = (0..patterns.len())

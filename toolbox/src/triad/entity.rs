@@ -1,4 +1,4 @@
-//! Entity selection: which of the nodes of the label index a mention of the question means (spec C.3).
+//! Entity selection: which node of the label index a mention of the question refers to (rules C.3).
 
 use super::render;
 use super::task::{Request, SubTask};
@@ -9,12 +9,13 @@ use common::transcript::{Part, Role, Turn};
 use kg::Kg;
 use kg::term::NodeId;
 
-/// Meanings of a mention that are shown: the paper's ten.
+/// Number of candidate nodes shown for a mention, as in the paper.
 pub const MEANINGS: usize = 10;
-/// Classes of a meaning that are shown.
+/// Number of classes shown per node.
 const CLASSES: usize = 3;
 
-/// What a model is asked about a mention: up to `most` of the nodes by handle, best first. Further nodes than [`MEANINGS`] are left out.
+/// The request to select up to `most` of the candidate nodes of a mention, shown by handle, best
+/// first. Nodes after the first [`MEANINGS`] are omitted.
 #[must_use]
 pub fn entity_request(
     kg: &dyn Kg,
@@ -58,7 +59,8 @@ pub fn entity_request(
     }
 }
 
-/// The places that an answer names, at most `most`; `None` where it names none of `count`.
+/// The indices of the nodes that a response selects, at most `most`; `None` if one of them is not
+/// among the `count` shown.
 #[must_use]
 pub fn selected_entities(text: &str, count: usize, most: usize) -> Option<Vec<usize>> {
     let mut places = Vec::new();

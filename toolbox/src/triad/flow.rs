@@ -1,5 +1,5 @@
-//! One try at a question: the sub-tasks in their order. Whoever answers (a model, the gold of data generation, a script) is given the same turns,
-//! so a training example and the same moment at inference are equal byte for byte.
+//! One attempt at a question: the sub-tasks in order. A model, the gold data and scripts receive
+//! the same turns, so a training example equals the prompt at inference byte for byte.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -16,27 +16,28 @@ use crate::grammar::Grammar;
 use common::transcript::Turn;
 use kg::term::NodeId;
 
-/// What earlier tries at a question did in vain.
+/// What earlier attempts at a question tried without success.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tried {
     /// The queries they ran.
     pub queries: HashSet<FilledQuery>,
-    /// Most triples of a try that ended because no relation fits one of them. To ask for fewer then is to ask another question: without the part that
-    /// the graph does not have.
+    /// The largest number of triples of an attempt that ended because no relation matched one of
+    /// them. Asking for fewer triples afterwards would be a different question, without the part
+    /// that the graph lacks.
     pub triples: usize,
 }
 
-/// One try.
+/// One attempt.
 pub struct Try<'s, 'g> {
     session: &'s Session<'g>,
     options: &'s Options,
-    /// For each entity handle what it may mean, best first.
+    /// The candidate nodes of each entity handle, best first.
     entities: Vec<Vec<NodeId>>,
     deadline: Duration,
     turns: Vec<Turn>,
     triples: Vec<Triple>,
     kind: AnswerType,
-    /// Triples in the order in which they are linked, those still to do last.
+    /// Triples in the order in which they were linked.
     order: Vec<usize>,
     links: Vec<Vec<Link>>,
     shown: Vec<(Link, String)>,
@@ -44,13 +45,14 @@ pub struct Try<'s, 'g> {
     tried: Tried,
     now: Option<SubTask>,
     end: Option<Ended>,
-    /// Candidates seen by relation selection, for the linking recall.
+    /// All candidates that relation selection ranked, for the linking recall.
     pub offered: Vec<Link>,
 }
 
 impl<'s, 'g> Try<'s, 'g> {
-    /// Begins a try. `entities` are the meanings of each linked entity, the session's own first; `deadline` is
-    /// that of one query, `before` says what earlier tries came to, and `tried` what they did in vain.
+    /// Begins an attempt. `entities` lists the candidate nodes of each linked entity, the session's
+    /// own first. `deadline` limits each query, `before` lists the failures of earlier attempts and
+    /// `tried` what they tried.
     #[must_use]
     pub fn new(
         session: &'s Session<'g>,
@@ -85,7 +87,7 @@ impl<'s, 'g> Try<'s, 'g> {
         self
     }
 
-    /// What is asked now; `None` when the try is over.
+    /// The next request; `None` when the attempt is over.
     #[must_use]
     pub fn request(&self) -> Option<Request> {
         let task = self.now?;
@@ -132,19 +134,19 @@ impl<'s, 'g> Try<'s, 'g> {
         })
     }
 
-    /// The main conversation so far; query selection has one of its own.
+    /// The main conversation so far; query selection has a separate one.
     #[must_use]
     pub fn turns(&self) -> &[Turn] {
         &self.turns
     }
 
-    /// How the try ended, once [`Try::request`] gives nothing more.
+    /// The end of the attempt, once [`Try::request`] returns `None`.
     #[must_use]
     pub fn end(&self) -> Option<&Ended> {
         self.end.as_ref()
     }
 
-    /// What this try and those before it did in vain.
+    /// What this attempt and the earlier ones tried without success.
     #[must_use]
     pub fn into_tried(mut self) -> Tried {
         if matches!(self.end, Some(Ended::Failed(Failure::NoRelation(_)))) {
@@ -159,13 +161,13 @@ impl<'s, 'g> Try<'s, 'g> {
         &self.triples
     }
 
-    /// The candidates shown for the triple at hand, with their texts.
+    /// The candidates shown for the current triple, with their texts.
     #[must_use]
     pub fn shown(&self) -> &[(Link, String)] {
         &self.shown
     }
 
-    /// The queries that matched, in the order in which they are offered.
+    /// The queries with solutions, in the order in which they are offered.
     #[must_use]
     pub fn matched(&self) -> &[(FilledQuery, Solved)] {
         &self.matched
@@ -177,7 +179,7 @@ impl<'s, 'g> Try<'s, 'g> {
         &self.links
     }
 
-    /// Takes the answer to what was asked.
+    /// Takes the response to the current request.
     pub fn take(&mut self, text: &str) {
         let Some(task) = self.now.take() else { return };
         if task != SubTask::Query {
@@ -261,13 +263,14 @@ impl<'s, 'g> Try<'s, 'g> {
         Ok(())
     }
 
-    /// Nodes that an end may stand for.
+    /// The possible nodes of an end.
     fn nodes(&self, end: &End, bounds: Bounds) -> Result<Option<Vec<NodeId>>, Failure> {
         match end {
             End::Entity(index) => Ok(self.entities.get(*index).cloned()),
             End::Class(_) => Ok(None),
             End::Var(var) => {
-                // Which entity a variable is, is said of one alternative each: together they say what it may be.
+                // Each `is` triple of a variable belongs to one alternative, so their objects
+                // together are its possible nodes.
                 let said = self
                     .triples
                     .iter()
@@ -306,7 +309,8 @@ impl<'s, 'g> Try<'s, 'g> {
 
     /// The patterns of the triples linked so far, for each of the best combinations of links.
     fn linked_patterns(&self) -> Vec<Vec<Pattern>> {
-        // Of several entities that a variable may be the first stands for all: no pattern holds of two at once.
+        // Only the first `is` triple of a variable is used, because a conjunction of two never
+        // matches.
         let again = |i: usize| {
             self.triples[i].is_same()
                 && self.triples[..i]
@@ -341,7 +345,7 @@ impl<'s, 'g> Try<'s, 'g> {
             .collect()
     }
 
-    /// The template with one choice of links (for the triples `done`) and entities.
+    /// The template with one choice of links (for the triples in `done`) and entities.
     fn filled(
         &self,
         template: &QueryTemplate,
@@ -366,12 +370,13 @@ impl<'s, 'g> Try<'s, 'g> {
         }
     }
 
-    /// Asks for the relations of the next triple: those without a variable first, then those of which something is known.
+    /// Requests the relations of the next triple: first those without variables, then those with a
+    /// known end.
     fn link_next(&mut self) -> Result<(), Failure> {
         loop {
             let left = |i: &usize| !self.order.contains(i) && !self.triples[*i].is_given();
             let bounds = self.bounds();
-            // Open ends: of equals the triple said first.
+            // The fewest unknown ends; ties go to the earlier triple.
             let mut best: Option<(usize, usize)> = None;
             for i in (0..self.triples.len()).filter(left) {
                 let ends = [&self.triples[i].subject, &self.triples[i].object];
@@ -392,8 +397,9 @@ impl<'s, 'g> Try<'s, 'g> {
                 self.triples[triple].object.clone(),
             );
             let from = self.nodes(&subject, bounds)?;
-            // What other triples say of the far end does not rule a relation out: the triples may be alternatives.
-            // And to a question of yes or no the answer may be that no such relation leads there.
+            // Other triples about the far end do not exclude a relation, because the triples may be
+            // alternatives. For a yes-or-no question the answer may be that no such relation leads
+            // there.
             let between = self.kind != AnswerType::Ask && matches!(object, End::Entity(_));
             let to = if from.is_none() || between {
                 self.nodes(&object, bounds)?
@@ -425,14 +431,14 @@ impl<'s, 'g> Try<'s, 'g> {
         }
     }
 
-    /// Whether a triple linked so far speaks of the end.
+    /// Whether a linked triple contains the end.
     fn reached(&self, end: &End) -> bool {
         let speaks = |i: usize| self.triples[i].subject == *end || self.triples[i].object == *end;
         (0..self.triples.len())
             .any(|i| (self.order.contains(&i) || self.triples[i].is_given()) && speaks(i))
     }
 
-    /// Fills the template with the products of candidates and runs them.
+    /// Instantiates the template with the combinations of candidates and runs the queries.
     fn run(&mut self, template: &QueryTemplate) -> Result<(), Failure> {
         let mut used: Vec<usize> = template
             .branches
@@ -460,11 +466,12 @@ impl<'s, 'g> Try<'s, 'g> {
                 continue;
             }
             match solve(self.session, &query, self.bounds()) {
-                // Of truth values all are kept: keeping those that are true would answer yes to everything.
+                // All truth values are kept: keeping only true ones would answer yes to every
+                // question.
                 Ok(solved) if solved.matched || template.kind == AnswerType::Ask => {
                     self.matched.push((query, solved))
                 }
-                // A number is an answer also where nothing matches.
+                // A count is an answer even if nothing matches.
                 Ok(solved) => unmatched = unmatched.or(Some((query, solved))),
                 Err(why) => bound = Some(why),
             }
@@ -489,7 +496,7 @@ impl<'s, 'g> Try<'s, 'g> {
                 Ok(())
             }
             _ => {
-                // In no order that would give the choice away.
+                // Sorted by text, so that the order does not reveal the choice.
                 let session = self.session;
                 self.matched
                     .sort_by_cached_key(|(query, _)| query.text(session));
@@ -521,5 +528,5 @@ impl<'s, 'g> Try<'s, 'g> {
     }
 }
 
-/// Combinations of links that give the context of the next triple.
+/// Number of link combinations that provide the context of the next triple.
 const CONTEXTS: usize = 4;

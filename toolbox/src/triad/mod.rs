@@ -1,16 +1,18 @@
-//! Triad without a model: the sub-tasks of one question in their order, what each shows and what may be answered to it, and what becomes of the
-//! answers. Three roles of one model share them (Triad §2 and §3, spec C): the generalist G extracts triples, says what kind of answer is asked for
-//! and writes a query template; the decision maker D selects entities, relations and a query among what the graph offers; the advisor A
-//! answers.
+//! Triad without a model: the sub-tasks of a question in order, the prompt and the grammar of each,
+//! and the processing of the responses. Three roles of one model share them (Triad §2 and §3, rules
+//! C): the generalist G extracts triples, determines the type of answer and writes a query
+//! template; the decision maker D selects entities, relations and a query among candidates from the
+//! graph; the advisor A answers.
 //!
 //! ```text
 //! 1 parsing    G triples, G type          <e0, directed by, ?a> <?a, place of birth, ?x>    <select>
 //! 2 linking    D relations of each triple  one-hop traversal around what is linked, best first, constrained to the list
-//! 3 querying   G template, D query         select ?x where t0 t1 → filled, run, those that match
-//! 4 answering  A                           from the graph, or nothing: then everything again, with what failed
+//! 3 querying   G template, D query         select ?x where t0 t1 → instantiated, run, those that match
+//! 4 answering  A                           from the graph, or nothing: then another attempt, told what failed
 //! ```
 //!
-//! A template is algebra over numbered triples from the moment it is parsed: nothing here puts a query together from text.
+//! Templates are parsed once into algebra over numbered triples; queries are never assembled from
+//! text.
 
 mod answer;
 mod candidates;
@@ -35,25 +37,25 @@ pub use task::{Ended, Failure, Options, PHASES, Request, SubTask};
 pub use template::{AnswerType, Filter, Operand, QueryTemplate};
 pub use triple::{End, IS, IS_A, MAX_TRIPLES, Triple, parse_triples, print_triples};
 
-/// What is wrong with what a model wrote.
+/// Errors in what a model wrote.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TriadError {
-    /// No end of a triple.
+    /// Not an end of a triple.
     #[error("`{0}` is no entity (e0), class (c0) or variable (?x)")]
     End(String),
-    /// No triple.
+    /// Not a triple.
     #[error("`{0}` is no triple <subject, relation, object>")]
     Triple(String),
-    /// None at all, or too many.
+    /// No triples, or too many.
     #[error("{0} triples; one to {max} are needed", max = MAX_TRIPLES)]
     Count(usize),
-    /// No answer type.
+    /// Not an answer type.
     #[error("`{0}` is none of <count>, <select>, <yes or no>")]
     Type(String),
-    /// A template that does not parse or names what is not there.
+    /// A template that does not parse or refers to something undefined.
     #[error("template {0}")]
     Template(String),
-    /// The template uses a triple that nothing was found for.
+    /// The template uses a triple without a selected relation.
     #[error("no relation was selected for {0}")]
     Unlinked(String),
     /// A selection that is not among the candidates.

@@ -8,10 +8,10 @@ use crate::exec::{Naming, Ranked, Session, Value};
 use crate::prompt::{Agent, dialogue_question, size_word};
 use common::transcript::{Part, Role, Turn};
 
-/// What A answers when the graph's answer is the answer.
+/// The advisor's response that accepts the graph's answer.
 pub const FROM_GRAPH: &str = "graph";
 
-/// System turn and question; then what earlier tries came to.
+/// The system turn and the question with the failures of earlier attempts.
 pub(super) fn opening(session: &Session<'_>, before: &[Failure]) -> Vec<Turn> {
     let mut user = dialogue_question(session, Naming::Mixed);
     for failure in before {
@@ -28,7 +28,7 @@ pub(super) fn system() -> Turn {
     Turn::shown(Role::System, vec![Part::ours(Agent::Triad.name())])
 }
 
-/// What is asked, by role and sub-task.
+/// The request turn of a sub-task, with its role.
 pub(super) fn task(task: SubTask) -> Turn {
     let text = match task {
         SubTask::Triples => "G triples".to_owned(),
@@ -42,8 +42,9 @@ pub(super) fn task(task: SubTask) -> Turn {
     Turn::shown(Role::Tool, vec![Part::ours(text)])
 }
 
-/// The beginning of a ranking, each candidate as it is selected: `out film.directed_by`, `in …`, seen from the end that is known. What must be shown
-/// (training data) takes the place of the last that need not.
+/// The first relations of a ranking as selectable texts: `out film.directed_by`, `in …`, seen from
+/// the known end. A required relation (training data) beyond the limit replaces the last relation
+/// that is not required.
 pub(super) fn cut(
     session: &Session<'_>,
     ranked: &[(Link, Ranked)],
@@ -97,7 +98,7 @@ pub(super) fn relations(shown: &[(Link, String)], triple: usize, most: usize) ->
     turn
 }
 
-/// The conversation in which one of several queries is chosen.
+/// The conversation that selects one of several queries.
 pub(super) fn queries(session: &Session<'_>, matched: &[(FilledQuery, Solved)]) -> Vec<Turn> {
     let linked = session.linked();
     let place = |place: &Place| match place {
@@ -119,7 +120,7 @@ pub(super) fn queries(session: &Session<'_>, matched: &[(FilledQuery, Solved)]) 
     ]
 }
 
-/// What the chosen query gave, as A sees it.
+/// The result of the chosen query, as shown to the advisor.
 pub(super) fn result(value: &Value) -> Turn {
     let mut turn = task(SubTask::Answer);
     let size = match value {

@@ -1,5 +1,6 @@
-//! Running a filled query: an index join over the graph's sorted sets under a deadline and a limit of rows, then conditions, extreme and
-//! projection under the same rules as the tools' (R8 to R13), and the triples that matched.
+//! Execution of instantiated queries: an index join over the graph's sorted sets under a deadline
+//! and a row limit; then conditions, extremes and projection under the same rules as the tools (R8
+//! to R13); and the matching triples as evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -14,16 +15,16 @@ use kg::value::{self, Extreme, Kind, Op};
 /// Bounds of one run.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// When it must be over.
+    /// The deadline.
     pub until: Instant,
-    /// Rows of any intermediate result.
+    /// Maximum rows of any intermediate result.
     pub rows: usize,
 }
 
-/// Why a filled query gave nothing at all.
+/// Why a query has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unsolved {
-    /// The time was over.
+    /// The deadline passed.
     #[error("the query ran past the question's deadline")]
     Deadline,
     /// An intermediate result was too large.
@@ -31,22 +32,23 @@ pub enum Unsolved {
     Rows(usize),
 }
 
-/// What a filled query gave.
+/// The result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Solved {
     /// The answer.
     pub value: Value,
-    /// Whether anything matched: a number or truth value is an answer either way, a query without a solution is not worth choosing.
+    /// Whether there is a solution. Counts and truth values are answers even without one; a
+    /// selection without solutions is not worth offering.
     pub matched: bool,
-    /// The triples that matched, sorted: the query gives the same answer on these alone.
+    /// The matching triples, sorted: the query gives the same answer on these alone.
     pub evidence: Vec<(NodeId, RelId, NodeId)>,
 }
 
-/// Stands for the start of an interval that has none.
+/// Represents the missing start of an interval.
 const OPEN: NodeId = NodeId(u32::MAX);
-/// Solutions that an extreme or a negative answer is shown to be chosen among.
+/// Maximum number of solutions shown as evidence of an extreme or a negative answer.
 const COMPARED: usize = 20;
-/// Rows between two looks at the clock.
+/// Rows between two checks of the deadline.
 const TICKS: usize = 1024;
 
 type Row = Vec<NodeId>;
@@ -54,7 +56,7 @@ type Row = Vec<NodeId>;
 /// Runs a query.
 ///
 /// # Errors
-/// [`Unsolved`] when a bound is reached.
+/// Returns [`Unsolved`] when a bound is reached.
 pub fn solve(
     session: &Session<'_>,
     query: &FilledQuery,
@@ -78,9 +80,9 @@ pub fn solve(
 struct Branch<'q> {
     patterns: &'q [Pattern],
     vars: Vec<&'q str>,
-    /// One node a variable.
+    /// One node per variable.
     rows: Vec<Row>,
-    /// Rows that satisfy the conditions.
+    /// Indices of the rows that satisfy the conditions.
     passed: Vec<usize>,
 }
 
@@ -98,7 +100,7 @@ struct Solver<'s, 'g, 'q> {
     branches: Vec<Branch<'q>>,
 }
 
-/// The value of a place in a row, where it has one.
+/// The value of a place in a row, if it is bound.
 fn get(place: &Place, vars: &[&str], row: &Row) -> Option<NodeId> {
     match place {
         Place::Node(node) => Some(*node),
@@ -165,7 +167,7 @@ impl<'q> Solver<'_, '_, 'q> {
         Ok(branch)
     }
 
-    /// Holds the rows to one more pattern.
+    /// Joins the rows with another pattern.
     fn extend(&mut self, branch: &mut Branch<'q>, pattern: &'q Pattern) -> Result<(), Unsolved> {
         let rows = std::mem::take(&mut branch.rows);
         let known = branch.vars.clone();
@@ -255,7 +257,7 @@ impl<'q> Solver<'_, '_, 'q> {
         self.tick(branch.rows.len())
     }
 
-    /// The relation whose triples are walked.
+    /// The stored relation that a relation follows.
     fn relation(&self, relation: Relation) -> Option<RelId> {
         match relation {
             Relation::Plain(id) => Some(id),
@@ -293,7 +295,7 @@ impl<'q> Solver<'_, '_, 'q> {
         }
     }
 
-    /// The literals of a column, one a node.
+    /// The literals of a column, by node.
     fn literals(&self, rows: &[Row], column: usize) -> BTreeMap<NodeId, Literal> {
         let nodes: BTreeSet<NodeId> = rows.iter().map(|row| row[column]).collect();
         nodes
@@ -367,7 +369,7 @@ impl<'q> Solver<'_, '_, 'q> {
         }
     }
 
-    /// The rows of all alternatives that count, as alternative and row.
+    /// The rows with the extreme value over all alternatives, as pairs of alternative and row.
     fn extremes(&self, var: &str, wanted: Extreme) -> Vec<(usize, usize)> {
         let mut places = Vec::new();
         let mut literals = Vec::new();
@@ -403,7 +405,7 @@ impl<'q> Solver<'_, '_, 'q> {
             None => all.clone(),
         };
         let answer = self.query.answer.as_deref();
-        // One solution for each answer; the first one keeps the choice the same in every run.
+        // One solution per answer; taking the first keeps the choice deterministic.
         let mut by: BTreeMap<NodeId, (usize, usize)> = BTreeMap::new();
         for &(at, row) in &kept {
             let branch = &self.branches[at];
@@ -504,7 +506,8 @@ impl<'q> Solver<'_, '_, 'q> {
         }
     }
 
-    /// What a "no" was found on: the solutions that failed a condition, else what the entities have instead.
+    /// The evidence of a "no": the solutions that failed a condition, and the values that the
+    /// entities have instead.
     fn disprove(&self, triples: &mut BTreeSet<(NodeId, RelId, NodeId)>) {
         for branch in &self.branches {
             branch

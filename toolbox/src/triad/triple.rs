@@ -1,4 +1,5 @@
-//! Triples as the generalist extracts them from a question: `<e0, directed by, ?a> <?a, place of birth, ?x>`.
+//! Triples as the generalist extracts them from a question: `<e0, directed by, ?a> <?a, place of
+//! birth, ?x>`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +11,9 @@ use super::TriadError;
 pub enum End {
     /// An entity of the question, by handle.
     Entity(usize),
-    /// A class on offer, by handle.
+    /// An offered class, by handle.
     Class(usize),
-    /// Something implicit, by a name without its question mark.
+    /// A variable, by its name without the question mark.
     Var(String),
 }
 
@@ -57,10 +58,10 @@ impl FromStr for End {
     }
 }
 
-/// Letters of the longest variable name.
+/// Maximum characters of a variable name.
 const NAME_CHARS: usize = 24;
 
-/// A variable's name without its question mark: words joined by `_`, as the published parser joins them.
+/// A variable name without its question mark; words are joined by `_`, as in the published parser.
 pub(super) fn variable(name: &str) -> Option<String> {
     let name = name.split_whitespace().collect::<Vec<_>>().join("_");
     let fits = !name.is_empty()
@@ -69,38 +70,38 @@ pub(super) fn variable(name: &str) -> Option<String> {
     fits.then_some(name)
 }
 
-/// What stands for the relation to a class.
+/// The phrase of class membership: `<?x, a, c0>`.
 pub const IS_A: &str = "a";
 
-/// What stands between a variable and the entity that it is: `<?x, is, e0>`.
+/// The phrase between a variable and the entity that it equals: `<?x, is, e0>`.
 pub const IS: &str = "is";
 
-/// A triple with a phrase where the relation will be.
+/// A triple with a phrase in place of the relation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Triple {
-    /// The end from which the question speaks.
+    /// The end from which the question describes the relation.
     pub subject: End,
-    /// What the question says of the two, in a few words; [`IS_A`] for membership of a class. It says nothing about the direction in which the
-    /// graph has the relation: that comes with the relation.
+    /// The relation in a few words of the question; [`IS_A`] for class membership. It does not
+    /// determine the direction in the graph, which comes with the selected relation.
     pub phrase: String,
     /// The other end.
     pub object: End,
 }
 
 impl Triple {
-    /// Whether it says what class its subject is of.
+    /// Whether it states the class of its subject.
     #[must_use]
     pub fn is_class(&self) -> bool {
         matches!(self.object, End::Class(_))
     }
 
-    /// Whether it says which entity its subject is.
+    /// Whether it states which entity its subject is.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.phrase == IS && self.subject.var().is_some() && matches!(self.object, End::Entity(_))
     }
 
-    /// Whether no relation of the graph has to be found for it.
+    /// Whether it needs no relation of the graph.
     #[must_use]
     pub fn is_given(&self) -> bool {
         self.is_class() || self.is_same()
@@ -149,13 +150,12 @@ impl FromStr for Triple {
     }
 }
 
-/// Most triples of a question; gold queries of the published sets have fewer.
-pub const MAX_TRIPLES: usize = 8;
 
-/// Every `<a, b, c>` of a text.
+/// Parses every `<a, b, c>` in a text.
 ///
 /// # Errors
-/// [`TriadError`] for a triple that is none, for none at all and for more than [`MAX_TRIPLES`].
+/// Returns [`TriadError`] if a triple does not parse, if there are no triples, or if there are more
+/// than [`MAX_TRIPLES`].
 pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
     let mut triples = Vec::new();
     for piece in text.split('<').skip(1) {
@@ -163,7 +163,7 @@ pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
             .split_once('>')
             .ok_or_else(|| TriadError::Triple(format!("<{piece}")))?
             .0;
-        // The same triple twice may stand for two relations, or for one in both directions.
+        // Duplicate triples are allowed: they may denote two relations, or one in both directions.
         triples.push(format!("<{inside}>").parse()?);
     }
     if triples.is_empty() || triples.len() > MAX_TRIPLES {
@@ -172,7 +172,7 @@ pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
     Ok(triples)
 }
 
-/// Triples as a model writes them.
+/// Triples in the form that a model writes.
 #[must_use]
 pub fn print_triples(triples: &[Triple]) -> String {
     triples
