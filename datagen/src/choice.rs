@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use kg::Kg;
 use serde::Serialize;
 use toolbox::call::Tool;
-use toolbox::exec::{ExecOptions, Ranked, Session};
-use toolbox::rank::Candidate;
+use toolbox::exec::{ExecOptions, RankedRelation, Session};
+use toolbox::rank::RelationCandidate;
 
 use crate::question::GoldQuestion;
 use crate::verify::{Verified, VerifyOptions, walked_name};
@@ -27,7 +27,7 @@ pub struct Choice {
     /// The call that walks the relation, from 1, in the program.
     pub step: usize,
     /// Relations walked from linked entities to the set, in order.
-    pub path: Vec<Candidate>,
+    pub path: Vec<RelationCandidate>,
     /// The gold relation.
     pub relation: String,
     /// Whether it is walked from heads to tails.
@@ -35,7 +35,7 @@ pub struct Choice {
     /// Place of the gold relation among the candidates, from 1.
     pub rank: usize,
     /// All candidates of both directions, best first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RelationCandidate>,
 }
 
 /// The choices of one program, and how long the ranking took.
@@ -68,7 +68,7 @@ pub fn choices(
         &verified.must_offer,
         exec,
     );
-    let mut lists: HashMap<String, (Vec<Candidate>, Vec<Ranked>)> = HashMap::new();
+    let mut lists: HashMap<String, (Vec<RelationCandidate>, Vec<RankedRelation>)> = HashMap::new();
     let mut found = Choices::default();
     for (i, call) in verified.gold.calls.iter().enumerate() {
         if call.tool == Tool::GetRelation && call.args.len() == 1 {

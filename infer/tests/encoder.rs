@@ -10,7 +10,7 @@ use model::encoder::{Activation, EncoderConfig, Pooling};
 use model::weights::Tensor;
 use model::{EncoderFolder, Weights};
 use serde_json::{Value, json};
-use toolbox::rank::{Asked, Candidate, Ranker};
+use toolbox::rank::{RankingContext, RelationCandidate, Ranker};
 
 const WORDS: [&str; 12] = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "directed", "the", "film", "by", "genre", "born",
@@ -338,8 +338,8 @@ fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(dir.path(), &SHAPES[0]);
     let words = &WORDS[4..];
-    let mut relations: Vec<Candidate> = (0..1_200)
-        .map(|i| Candidate {
+    let mut relations: Vec<RelationCandidate> = (0..1_200)
+        .map(|i| RelationCandidate {
             name: format!(
                 "{}.{}_{}",
                 words[i % 8],
@@ -347,11 +347,11 @@ fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
                 words[i / 64 % 8]
             ),
             out: true,
-            ..Candidate::default()
+            ..RelationCandidate::default()
         })
         .collect();
     relations[700].name = "film.directed_by_x".to_owned();
-    let asked = Asked {
+    let asked = RankingContext {
         question: "directed by x , film",
         path: &[],
     };

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::call::Tool;
-use crate::exec::{Observation, Session, Value, evidence, lists_relations};
+use crate::exec::{Observation, Session, Value, evidence};
 use kg::Kg;
 use kg::term::{NodeId, Term};
 
@@ -165,7 +165,7 @@ fn emptied(session: &Session<'_>) -> Option<Emptied> {
         // The planner gave up: the relation list before it held nothing relevant to the question.
         if let Some(before) = index
             .checked_sub(1)
-            .filter(|&i| lists_relations(steps[i].call.tool))
+            .filter(|&i| matches!(steps[i].observation, Observation::Relations(_)))
         {
             let call = &steps[before].call;
             return Some(Emptied {

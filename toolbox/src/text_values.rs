@@ -1,7 +1,7 @@
 //! Values that a question spells out: strings that the graph holds as values of attributes. In graphs made from tables most things go by
 //! such a value and not by a label, so linking them is what entity linking is elsewhere.
 
-use crate::link::{find_words, word_spans};
+use crate::text::{find_words, word_spans};
 use kg::Kg;
 use kg::term::{Literal, Term};
 

@@ -14,13 +14,13 @@ pub const TRACE_VERSION: u32 = 2;
 /// One event of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
-pub enum Event {
+pub enum TraceEvent {
     /// The question, the graph, the agent and the planner.
     Observe(Box<Opening>),
     /// The programs of a beam after one more call, most likely first.
     Beam {
         /// All programs.
-        ranked: Vec<Ranked>,
+        ranked: Vec<RankedProgram>,
     },
     /// The turns given to the planner since the last prompt.
     Prompt {
@@ -114,7 +114,7 @@ pub struct Opening {
 
 /// A program in a beam.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ranked {
+pub struct RankedProgram {
     /// Its last call.
     pub call: String,
     /// Log-probability of its calls under the constraint, rounded to four digits.
@@ -208,7 +208,7 @@ pub enum TraceError {
 ///
 /// # Errors
 /// Returns the error of the writer.
-pub fn write(events: &[Event], mut to: impl Write) -> std::io::Result<()> {
+pub fn write(events: &[TraceEvent], mut to: impl Write) -> std::io::Result<()> {
     for event in events {
         serde_json::to_writer(&mut to, event)?;
         to.write_all(b"\n")?;
@@ -220,7 +220,7 @@ pub fn write(events: &[Event], mut to: impl Write) -> std::io::Result<()> {
 ///
 /// # Errors
 /// Returns [`TraceError`] with the line number.
-pub fn read(from: impl BufRead) -> Result<Vec<Event>, TraceError> {
+pub fn read(from: impl BufRead) -> Result<Vec<TraceEvent>, TraceError> {
     let mut events = Vec::new();
     for (i, line) in from.lines().enumerate() {
         let event = serde_json::from_str(&line?).map_err(|error| TraceError::Line {
@@ -230,7 +230,7 @@ pub fn read(from: impl BufRead) -> Result<Vec<Event>, TraceError> {
         events.push(event);
     }
     match events.first() {
-        Some(Event::Observe(opening)) if opening.version == TRACE_VERSION => Ok(events),
+        Some(TraceEvent::Observe(opening)) if opening.version == TRACE_VERSION => Ok(events),
         _ => Err(TraceError::Version),
     }
 }

@@ -8,8 +8,8 @@ use kg::value::{Extreme, Op};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use toolbox::call::{
-    Arg, Call, CallAcceptor, HandleKind, Live, LiveSet, Tool, parse_call, parse_call_lenient,
-    parse_program, parse_program_lenient, print_program,
+    Arg, Call, CallAcceptor, HandleKind, Live, LiveSet, Tool, parse_call, parse_program,
+    print_program,
 };
 
 fn name() -> impl Strategy<Value = String> {
@@ -185,8 +185,7 @@ proptest! {
 
     #[test]
     fn printed_calls_parse_back(call in call()) {
-        prop_assert_eq!(parse_call(&call.to_string()).unwrap(), call.clone());
-        prop_assert_eq!(parse_call_lenient(&call.to_string()).unwrap(), call);
+        prop_assert_eq!(parse_call(&call.to_string()).unwrap(), call);
     }
 
     #[test]
@@ -198,7 +197,6 @@ proptest! {
     fn parsers_survive_anything(text in "\\PC{0,60}|[a-z_]{0,8}\\([v0-9, <>\"\\\\=~\\[\\]]{0,20}\\)?") {
         let _ = parse_call(&text);
         let _ = parse_program(&text);
-        let _ = parse_program_lenient(&text);
     }
 
     #[test]
@@ -215,19 +213,6 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn lenient_parsing_forgives_what_models_write() {
-    let program =
-        parse_program_lenient("```\nvar_0 = Get_Tail_Entity(e0, r1\nnonsense here\nend(v0);\n```");
-    let calls: Vec<String> = program
-        .calls
-        .iter()
-        .map(|(call, _)| call.to_string())
-        .collect();
-    assert_eq!(calls, ["v0 = get_tail_entity(e0, r1)", "ans = end(v0)"]);
-    assert_eq!(program.errors.len(), 1);
 }
 
 #[test]

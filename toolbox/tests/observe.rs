@@ -8,8 +8,8 @@ use kg::term::{Literal, NodeId, RelId, Term};
 use kg::{FrozenKg, Kg};
 use proptest::prelude::*;
 use toolbox::observe::{
-    ByRanker, Hop, Link, ObserveOptions, PathNetwork, PathOptions, Similarity, StemSimilarity,
-    Triple, grouped, observe, paths,
+    ByRanker, Hop, ObserveOptions, ObservedTriple, PathLink, PathNetwork, PathOptions, Similarity,
+    StemSimilarity, grouped, observe, paths,
 };
 use toolbox::rank::LexicalRanker;
 
@@ -67,7 +67,7 @@ fn options() -> impl Strategy<Value = ObserveOptions> {
 }
 
 /// The triples that a walk may use.
-fn visible(kg: &FrozenKg, without: &[RelId]) -> Vec<Triple> {
+fn visible(kg: &FrozenKg, without: &[RelId]) -> Vec<ObservedTriple> {
     let hidden = |r: RelId| kg.schema().hidden.contains(&r) || without.contains(&r);
     kg.triples().filter(|&(_, r, _)| !hidden(r)).collect()
 }
@@ -79,19 +79,19 @@ fn reference(
     question: &str,
     similarity: &dyn Similarity,
     o: &ObserveOptions,
-) -> Vec<(Triple, bool, usize, usize)> {
+) -> Vec<(ObservedTriple, bool, usize, usize)> {
     let tasks = if o.joint {
         vec![tasks.concat()]
     } else {
         tasks.to_vec()
     };
-    let mut out: Vec<(Triple, bool, usize, usize)> = Vec::new();
+    let mut out: Vec<(ObservedTriple, bool, usize, usize)> = Vec::new();
     for (task, from) in tasks.iter().enumerate() {
         let mut expanded: BTreeSet<NodeId> = from.iter().copied().collect();
         let mut frontier = expanded.clone();
         for hop in 1..=o.hops {
             // The best score and direction of each triple at the frontier.
-            let mut at: BTreeMap<Triple, (f32, bool)> = BTreeMap::new();
+            let mut at: BTreeMap<ObservedTriple, (f32, bool)> = BTreeMap::new();
             for (s, r, t) in visible(kg, &o.without) {
                 let ways = [
                     (frontier.contains(&s), t, true),
@@ -105,10 +105,10 @@ fn reference(
                     }
                 }
             }
-            let mut top: Vec<(Triple, (f32, bool))> = at.into_iter().collect();
+            let mut top: Vec<(ObservedTriple, (f32, bool))> = at.into_iter().collect();
             top.sort_by(|a, b| b.1.0.total_cmp(&a.1.0).then(a.0.cmp(&b.0)));
             top.truncate(o.kept);
-            let far = |(triple, (_, forward)): &(Triple, (f32, bool))| {
+            let far = |(triple, (_, forward)): &(ObservedTriple, (f32, bool))| {
                 if *forward { triple.2 } else { triple.0 }
             };
             let literal = |node: NodeId| matches!(kg.term(node), Term::Literal(_));
@@ -184,9 +184,9 @@ proptest! {
         for _ in 0..most {
             let mut longer = Vec::new();
             for path in &open {
-                let here = path.last().map_or(a, Link::far);
+                let here = path.last().map_or(a, PathLink::far);
                 for hop in walked.iter().filter(|hop| hop.near() == here) {
-                    let met = path.iter().map(Link::near).chain([here]).any(|node| node == hop.far());
+                    let met = path.iter().map(PathLink::near).chain([here]).any(|node| node == hop.far());
                     if !met {
                         longer.push(path.iter().copied().chain([*hop]).collect::<Vec<Hop>>());
                     }

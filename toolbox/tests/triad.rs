@@ -12,8 +12,9 @@ use proptest::prelude::*;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Relation, Session, Value};
 use toolbox::link::Linked;
 use toolbox::triad::{
-    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate,
-    SubTask, Tried, Triple, Try, fill, grammar, parse_triples, print_triples, products, solve,
+    AnswerType, Bounds, End, Ended, Filter, Operand, Options, PhraseLink, QueryTemplate, SubTask,
+    TriadFailure, Tried, TriplePattern, Try, fill, grammar, parse_triples, print_triples, products,
+    solve,
 };
 
 const GRAPH: &str = include_str!("data/players.ttl");
@@ -191,7 +192,7 @@ fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg:
     let triples = parse_triples(&case.triples.replace("c0", &format!("c{club}"))).unwrap();
     let template: QueryTemplate = case.template.parse().unwrap();
     let mut given = case.links.iter();
-    let links: Vec<Option<Link>> = triples
+    let links: Vec<Option<PhraseLink>> = triples
         .iter()
         .map(|triple| {
             let &(name, out) = if triple.is_given() {
@@ -199,7 +200,7 @@ fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg:
             } else {
                 given.next()?
             };
-            Some(Link {
+            Some(PhraseLink {
                 relation: relation(kg, name)?,
                 out,
             })
@@ -299,7 +300,7 @@ fn rows_and_time_are_bounded() {
     let links: Vec<_> = ["player.stints", "stint.club"]
         .iter()
         .map(|name| {
-            Some(Link {
+            Some(PhraseLink {
                 relation: relation(&kg, name).unwrap(),
                 out: true,
             })
@@ -583,7 +584,7 @@ fn a_try_after_others_says_what_they_came_to() {
         &["ada"],
         ExecOptions::default(),
     );
-    let before = [Failure::NoRelation("<e0, city, ?x>".to_owned())];
+    let before = [TriadFailure::NoRelation("<e0, city, ?x>".to_owned())];
     let options = Options::default();
     let attempt = Try::new(
         &session,
@@ -638,7 +639,10 @@ fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
         first.take(text);
     }
     assert!(
-        matches!(first.end(), Some(Ended::Failed(Failure::NoRelation(_)))),
+        matches!(
+            first.end(),
+            Some(Ended::Failed(TriadFailure::NoRelation(_)))
+        ),
         "{:?}",
         first.end()
     );
@@ -646,7 +650,7 @@ fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
     assert_eq!(tried.triples, 2);
     let mut less = begin(tried.clone());
     less.take("<e0, stints, ?x>");
-    assert_eq!(less.end(), Some(&Ended::Failed(Failure::Less(1, 2))));
+    assert_eq!(less.end(), Some(&Ended::Failed(TriadFailure::Less(1, 2))));
     assert!(less.request().is_none());
     let mut other = begin(tried);
     other.take("<e0, stints, ?a> <?a, club, ?x>");
@@ -693,16 +697,16 @@ fn end() -> impl Strategy<Value = End> {
     ]
 }
 
-fn triple() -> impl Strategy<Value = Triple> {
+fn triple() -> impl Strategy<Value = TriplePattern> {
     let walk =
         (end(), "[a-z]{2,8}( [a-z]{1,8}){0,3}", end()).prop_map(|(subject, phrase, object)| {
-            Triple {
+            TriplePattern {
                 subject,
                 phrase,
                 object,
             }
         });
-    let class = (end(), 0usize..8).prop_map(|(subject, class)| Triple {
+    let class = (end(), 0usize..8).prop_map(|(subject, class)| TriplePattern {
         subject,
         phrase: "a".to_owned(),
         object: End::Class(class),

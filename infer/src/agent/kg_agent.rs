@@ -6,7 +6,7 @@ use toolbox::answer::Answer;
 use toolbox::call::parse_call;
 use toolbox::exec::{ExecOptions, Session, ToolError};
 use toolbox::prompt::{Conversation, Layout};
-use toolbox::trace::{Event, ResultText};
+use toolbox::trace::{TraceEvent, ResultText};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -44,7 +44,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
     let mut failure = None;
     while session.answer().is_none() {
         if session.steps().len() == limit {
-            events.push(Event::Error {
+            events.push(TraceEvent::Error {
                 message: ToolError::Steps { limit }.to_string(),
             });
             failure = Some(NO_END);
@@ -52,7 +52,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         }
         // Observe: what the planner has not seen yet.
         let turns = conversation.prompt();
-        events.push(Event::Prompt {
+        events.push(TraceEvent::Prompt {
             turns: turns[shown.min(turns.len())..].to_vec(),
         });
         // Propose, under the constraint of what is live.
@@ -67,14 +67,14 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         tokens += proposal.read + proposal.decided + proposal.forced;
         // What only repeats a text has no tokens; a server tells what it read and wrote.
         if planner.constrained() || proposal.decided > 0 {
-            events.push(Event::Tokens {
+            events.push(TraceEvent::Tokens {
                 read: proposal.read,
                 decided: proposal.decided,
                 forced: proposal.forced,
                 logprob: proposal.logprob,
             });
         }
-        events.push(Event::Call {
+        events.push(TraceEvent::Call {
             step: session.steps().len() + 1,
             text: proposal.text.clone(),
         });
@@ -90,7 +90,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         kg_seconds += begun.elapsed().as_secs_f64();
         if let Err(message) = ran {
             invalid += 1;
-            events.push(Event::Error { message });
+            events.push(TraceEvent::Error { message });
             failure = Some(NO_CALL);
             break;
         }
@@ -102,12 +102,12 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         };
         conversation.record(&session, &proposal.text);
         if let Some(step) = session.steps().last() {
-            events.push(Event::Result {
+            events.push(TraceEvent::Result {
                 call: step.call.to_string(),
                 result: ResultText::of(&session, step),
             });
         }
-        events.push(Event::Memory {
+        events.push(TraceEvent::Memory {
             history: session
                 .steps()
                 .iter()
@@ -116,10 +116,10 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         });
     }
     let answer = Answer::of(&session);
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: kg_seconds,
         model: model_seconds,
     });

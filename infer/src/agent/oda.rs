@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use toolbox::exec::Session;
 use toolbox::oda::{Act, Awaited, OdaOptions, Run, Say, read_act_lenient, read_reflection_lenient};
-use toolbox::trace::{Event, ResultText};
+use toolbox::trace::{TraceEvent, ResultText};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -41,20 +41,20 @@ pub fn answer(
     let (mut shown, mut steps) = (0, 0);
     while looped.run.awaited() != Awaited::Nothing {
         let turns = looped.run.turns();
-        events.push(Event::Prompt {
+        events.push(TraceEvent::Prompt {
             turns: turns[shown.min(turns.len())..].to_vec(),
         });
         shown = turns.len() + 1;
         forced |= looped.run.awaited() == Awaited::Action && looped.run.forced();
         looped.turn(&mut events)?;
         for step in looped.run.session().steps().iter().skip(steps) {
-            events.push(Event::Result {
+            events.push(TraceEvent::Result {
                 call: step.call.to_string(),
                 result: ResultText::of(looped.run.session(), step),
             });
         }
         steps = looped.run.session().steps().len();
-        events.push(Event::Memory {
+        events.push(TraceEvent::Memory {
             history: looped
                 .run
                 .actions()
@@ -66,10 +66,10 @@ pub fn answer(
     }
     let told = looped.told;
     let answer = looped.run.answered();
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: told.kg_seconds,
         model: told.model_seconds,
     });
@@ -108,11 +108,11 @@ struct Loop<'r, 'g> {
 
 impl Loop<'_, '_> {
     /// Has one turn written and taken.
-    fn turn(&mut self, events: &mut Vec<Event>) -> Result<(), InferError> {
+    fn turn(&mut self, events: &mut Vec<TraceEvent>) -> Result<(), InferError> {
         if self.run.awaited() == Awaited::Reflection
             && let Ok(Some(text)) = self.run.reflected_by_rule()
         {
-            events.push(Event::Call {
+            events.push(TraceEvent::Call {
                 step: self.run.actions().len(),
                 text: text.clone(),
             });
@@ -125,7 +125,7 @@ impl Loop<'_, '_> {
             let proposal = self.planner.write(self.run.turns(), &self.run.phrase())?;
             self.told.model_seconds += begun.elapsed().as_secs_f64();
             self.count(&proposal, events);
-            events.push(Event::Call {
+            events.push(TraceEvent::Call {
                 step: self.run.actions().len(),
                 text: proposal.text.clone(),
             });
@@ -139,7 +139,7 @@ impl Loop<'_, '_> {
         Ok(())
     }
 
-    fn count(&mut self, proposal: &Proposal, events: &mut Vec<Event>) {
+    fn count(&mut self, proposal: &Proposal, events: &mut Vec<TraceEvent>) {
         self.told.asked += 1;
         self.told.tokens += proposal.read + proposal.decided + proposal.forced;
         if self.planner.constrained() {
@@ -150,7 +150,7 @@ impl Loop<'_, '_> {
                 logprob,
                 ..
             } = *proposal;
-            events.push(Event::Tokens {
+            events.push(TraceEvent::Tokens {
                 read,
                 decided,
                 forced,
@@ -199,14 +199,14 @@ impl Loop<'_, '_> {
         }
     }
 
-    fn take(&mut self, text: &str, events: &mut Vec<Event>) -> bool {
+    fn take(&mut self, text: &str, events: &mut Vec<TraceEvent>) -> bool {
         let begun = Instant::now();
         let taken = self.run.write(text);
         self.told.kg_seconds += begun.elapsed().as_secs_f64();
         match taken {
             Ok(()) => true,
             Err(error) => {
-                events.push(Event::Error {
+                events.push(TraceEvent::Error {
                     message: error.to_string(),
                 });
                 false
@@ -215,7 +215,7 @@ impl Loop<'_, '_> {
     }
 
     /// After too many tries: the first set that was not explored is; nothing is remembered; where all is over there is no answer.
-    fn without_planner(&mut self, events: &mut Vec<Event>) {
+    fn without_planner(&mut self, events: &mut Vec<TraceEvent>) {
         let texts: Vec<String> = match self.run.awaited() {
             Awaited::Reflection => vec!["none".to_owned()],
             _ => {

@@ -7,7 +7,7 @@ use std::time::Instant;
 use toolbox::answer::Answer;
 use toolbox::call::{Arg, Call, HandleKind, Tool};
 use toolbox::exec::Session;
-use toolbox::trace::{Event, ResultText};
+use toolbox::trace::{TraceEvent, ResultText};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -119,21 +119,21 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
     ));
     for call in &calls {
         let text = call.to_string();
-        events.push(Event::Call {
+        events.push(TraceEvent::Call {
             step: session.steps().len() + 1,
             text,
         });
         match session.run(call).map(|_| ()) {
             Ok(()) => {
                 if let Some(step) = session.steps().last() {
-                    events.push(Event::Result {
+                    events.push(TraceEvent::Result {
                         call: step.call.to_string(),
                         result: ResultText::of(&session, step),
                     });
                 }
             }
             Err(error) => {
-                events.push(Event::Error {
+                events.push(TraceEvent::Error {
                     message: error.to_string(),
                 });
                 break;
@@ -142,10 +142,10 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
     }
     let answer = Answer::of(&session);
     let seconds = begun.elapsed().as_secs_f64();
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: seconds,
         model: 0.0,
     });

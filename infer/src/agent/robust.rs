@@ -9,9 +9,9 @@ use kg::Kg;
 use serde::{Deserialize, Serialize};
 use toolbox::answer::Answer;
 use toolbox::call::{Call, Target, Tool, parse_call};
-use toolbox::exec::{Observation, Session, Value, lists_relations};
+use toolbox::exec::{Observation, Session, Value};
 use toolbox::prompt::Conversation;
-use toolbox::trace::{Event, Ranked, ResultText};
+use toolbox::trace::{TraceEvent, RankedProgram, ResultText};
 
 use super::{Outcome, Task, opening};
 use crate::InferError;
@@ -100,7 +100,7 @@ pub fn answer(
         let mut ranked = Vec::new();
         for program in grown {
             let keep = kept.len() < beam && (!fruitful || !program.empty);
-            ranked.push(Ranked {
+            ranked.push(RankedProgram {
                 call: program.texts.last().cloned().unwrap_or_default(),
                 logprob: rounded(program.logprob),
                 kept: keep,
@@ -110,7 +110,7 @@ pub fn answer(
             }
         }
         if beam > 1 {
-            events.push(Event::Beam { ranked });
+            events.push(TraceEvent::Beam { ranked });
         }
         open.clear();
         for program in kept {
@@ -145,7 +145,7 @@ pub fn answer(
         .unwrap_or_default();
     let (session, conversation) = again(task, &chosen);
     for step in session.steps() {
-        events.push(Event::Result {
+        events.push(TraceEvent::Result {
             call: step.call.to_string(),
             result: ResultText::of(&session, step),
         });
@@ -155,11 +155,11 @@ pub fn answer(
         .answer()
         .is_none()
         .then_some(super::kg_agent::NO_CALL);
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
     let kg_seconds = begun.elapsed().as_secs_f64() - count.model;
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: kg_seconds,
         model: count.model,
     });
@@ -206,7 +206,7 @@ fn grow(
     program: &Program,
     planner: &mut dyn Planner,
     grown: &mut Vec<Program>,
-    events: &mut Vec<Event>,
+    events: &mut Vec<TraceEvent>,
     count: &mut Count,
 ) -> Result<(), InferError> {
     // What has been done already is not written again. By handles a relation may be another one now, so there only the check after it counts.
@@ -219,7 +219,7 @@ fn grow(
         let (mut session, conversation) = again(task, program);
         let mut turns = conversation.prompt().to_vec();
         if choice == 0 {
-            events.push(Event::Prompt {
+            events.push(TraceEvent::Prompt {
                 turns: turns.clone(),
             });
         }
@@ -239,13 +239,13 @@ fn grow(
             };
             count.asked += 1;
             count.tokens += proposal.read + proposal.decided + proposal.forced;
-            events.push(Event::Tokens {
+            events.push(TraceEvent::Tokens {
                 read: proposal.read,
                 decided: proposal.decided,
                 forced: proposal.forced,
                 logprob: proposal.logprob,
             });
-            events.push(Event::Call {
+            events.push(TraceEvent::Call {
                 step: session.steps().len() + 1,
                 text: proposal.text.clone(),
             });
@@ -263,7 +263,7 @@ fn grow(
                 }
                 Err(message) => {
                     count.invalid += 1;
-                    events.push(Event::Error {
+                    events.push(TraceEvent::Error {
                         message: message.clone(),
                     });
                     if ask == mode.reasks {
@@ -342,7 +342,7 @@ fn longer(program: &Program, session: &Session<'_>, text: &str, logprob: f64) ->
         next.done.push(what(&step.call));
         next.ended = step.call.tool == Tool::End;
         next.empty = match &step.observation {
-            Observation::Relations(shown) => lists_relations(step.call.tool) && shown.is_empty(),
+            Observation::Relations(shown) => shown.is_empty(),
             Observation::Value(value) | Observation::Answer(value) => value.is_empty(),
         };
         next.answered = next.ended && !next.empty;

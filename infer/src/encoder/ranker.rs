@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolbox::rank::{Asked, Candidate, Ranker, lexical, words};
+use toolbox::rank::{RankingContext, RelationCandidate, Ranker, lexical, words};
 
 use super::{Encoder, EncoderError};
 
@@ -61,7 +61,7 @@ fn clean(question: &str) -> String {
 }
 
 /// A relation as an encoder reads it: its label, else the last segment's words; then the words before.
-fn sentence(relation: &Candidate) -> String {
+fn sentence(relation: &RelationCandidate) -> String {
     let name = relation.name.trim_matches('_').replace("__", ".");
     let (domain, last) = name
         .rsplit_once(['.', '/', '#', ':'])
@@ -91,7 +91,7 @@ impl Ranker for EncoderRanker {
             .collect()
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+    fn score_relations(&self, asked: RankingContext<'_>, relations: &[RelationCandidate]) -> Vec<f32> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
         let mut scores = self.cosines(&clean(asked.question), &texts);
         toolbox::rank::discount_walked(&mut scores, asked, relations);
@@ -143,7 +143,7 @@ impl Ranker for MixedRanker {
             .collect()
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+    fn score_relations(&self, asked: RankingContext<'_>, relations: &[RelationCandidate]) -> Vec<f32> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
         let cosines = self.meaning.cosines(&clean(asked.question), &texts);
         let words = self.words.score_relations(asked, relations);

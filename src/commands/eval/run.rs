@@ -74,7 +74,7 @@ pub(crate) struct Evaluated {
     pub(crate) skipped: Vec<(String, String)>,
     pub(super) predictions: Vec<Prediction>,
     /// One a prediction.
-    pub(super) traces: Vec<Vec<toolbox::trace::Event>>,
+    pub(super) traces: Vec<Vec<toolbox::trace::TraceEvent>>,
 }
 
 struct One {
@@ -82,7 +82,7 @@ struct One {
     /// Gold and linked entities and how long linking took.
     linking: Option<(Vec<NodeId>, Vec<NodeId>, Duration)>,
     prediction: Prediction,
-    events: Vec<toolbox::trace::Event>,
+    events: Vec<toolbox::trace::TraceEvent>,
 }
 
 /// Answers every question and scores the answers, on the current thread pool; results do not depend on its size.

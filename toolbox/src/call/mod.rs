@@ -26,8 +26,5 @@ pub use accept::{CallAcceptor, CallState, Live, LiveSet};
 pub use ast::{Arg, Call, Handle, HandleKind, Target, Tool};
 pub use except::{Except, ExceptState};
 pub use grammar::{Param, Returns, SIGNATURES, Signature, tool_list};
-pub use parse::{
-    LenientProgram, ParseError, Span, parse_call, parse_call_lenient, parse_program,
-    parse_program_lenient,
-};
+pub use parse::{ParseError, Span, parse_call, parse_program};
 pub use print::{print_name, print_program};

@@ -25,25 +25,12 @@ pub struct ParseError {
     pub message: String,
 }
 
-/// What the lenient parser could read.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct LenientProgram {
-    /// The calls that parse, in order, with their places.
-    pub calls: Vec<(Call, Span)>,
-    /// What did not, in order.
-    pub errors: Vec<ParseError>,
-}
-
 /// Parses one call.
 ///
 /// # Errors
 /// Returns [`ParseError`] with the position and what was expected there.
 pub fn parse_call(text: &str) -> Result<Call, ParseError> {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        lenient: false,
-    };
+    let mut parser = Parser { text, at: 0 };
     let call = parser.call()?;
     parser.space();
     if parser.at < text.len() {
@@ -57,11 +44,7 @@ pub fn parse_call(text: &str) -> Result<Call, ParseError> {
 /// # Errors
 /// Returns [`ParseError`] for the first call that does not parse.
 pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        lenient: false,
-    };
+    let mut parser = Parser { text, at: 0 };
     let mut calls = Vec::new();
     loop {
         parser.separators();
@@ -78,69 +61,9 @@ pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
     }
 }
 
-/// Parses one call out of text that a model wrote freely: code fences, a missing target or closing
-/// bracket and other spellings of tool names and variables (`var_3`) are forgiven.
-///
-/// # Errors
-/// [`ParseError`] when no call can be read.
-pub fn parse_call_lenient(text: &str) -> Result<Call, ParseError> {
-    let program = parse_program_lenient(text);
-    match (
-        program.calls.into_iter().next(),
-        program.errors.into_iter().next(),
-    ) {
-        (Some((call, _)), _) => Ok(call),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(ParseError {
-            span: Span {
-                start: 0,
-                end: text.len(),
-            },
-            message: "there is no call".to_owned(),
-        }),
-    }
-}
-
-/// Parses what can be read of a program; never fails.
-#[must_use]
-pub fn parse_program_lenient(text: &str) -> LenientProgram {
-    let mut program = LenientProgram::default();
-    let mut parser = Parser {
-        text,
-        at: 0,
-        lenient: true,
-    };
-    loop {
-        parser.separators();
-        if parser.at >= text.len() {
-            return program;
-        }
-        let start = parser.at;
-        if text[start..].starts_with("```") {
-            parser.skip_line();
-            continue;
-        }
-        match parser.call() {
-            Ok(call) => program.calls.push((
-                call,
-                Span {
-                    start,
-                    end: parser.at,
-                },
-            )),
-            Err(error) => {
-                program.errors.push(error);
-                parser.at = start;
-                parser.skip_line();
-            }
-        }
-    }
-}
-
 struct Parser<'t> {
     text: &'t str,
     at: usize,
-    lenient: bool,
 }
 
 impl Parser<'_> {
@@ -169,10 +92,6 @@ impl Parser<'_> {
             - rest
                 .trim_start_matches(|c: char| c.is_whitespace() || c == ';')
                 .len();
-    }
-
-    fn skip_line(&mut self) {
-        self.at += self.rest().find('\n').map_or(self.rest().len(), |i| i + 1);
     }
 
     /// Consumes the token if it comes next, including leading white space; otherwise the position
@@ -223,12 +142,7 @@ impl Parser<'_> {
         } else {
             (None, first, start)
         };
-        let known = if self.lenient {
-            Tool::by_name(&name.to_ascii_lowercase())
-        } else {
-            Tool::by_name(&name)
-        };
-        let Some(tool) = known else {
+        let Some(tool) = Tool::by_name(&name) else {
             self.at = name_at;
             return Err(self.error(format!(
                 "`{name}` is no tool; the tools are {}",
@@ -245,15 +159,13 @@ impl Parser<'_> {
         if word == "ans" {
             return Ok(Target::Ans);
         }
-        variable(word, self.lenient)
-            .map(Target::Var)
-            .ok_or_else(|| ParseError {
-                span: Span {
-                    start,
-                    end: self.at,
-                },
-                message: format!("`{word}` cannot be assigned to; write v0, v1, … or ans"),
-            })
+        variable(word).map(Target::Var).ok_or_else(|| ParseError {
+            span: Span {
+                start,
+                end: self.at,
+            },
+            message: format!("`{word}` cannot be assigned to; write v0, v1, … or ans"),
+        })
     }
 
     fn checked_target(
@@ -264,9 +176,7 @@ impl Parser<'_> {
     ) -> Result<Target, ParseError> {
         let right = match (tool.signature().returns, target) {
             (Returns::Relations, None) => Some(Target::None),
-            (Returns::Relations, Some(_)) if self.lenient => Some(Target::None),
             (Returns::Answer, Some(Target::Ans)) => Some(Target::Ans),
-            (Returns::Answer, _) if self.lenient => Some(Target::Ans),
             (Returns::Set | Returns::Number | Returns::Truth, Some(Target::Var(index))) => {
                 Some(Target::Var(index))
             }
@@ -326,16 +236,7 @@ impl Parser<'_> {
     }
 
     fn close(&mut self) -> Result<(), ParseError> {
-        if self.eat(")")
-            || (self.lenient
-                && matches!(
-                    self.rest()
-                        .trim_start_matches([' ', '\t', '\r'])
-                        .chars()
-                        .next(),
-                    None | Some(';' | '\n')
-                ))
-        {
+        if self.eat(")") {
             return Ok(());
         }
         Err(self.error(format!("expected `,` or `)`, found {}", self.found())))
@@ -417,10 +318,7 @@ impl Parser<'_> {
 
     fn peek_variable(&self) -> Option<u32> {
         let rest = self.rest();
-        variable(
-            &rest[..rest.find(is_delimiter).unwrap_or(rest.len())],
-            self.lenient,
-        )
+        variable(&rest[..rest.find(is_delimiter).unwrap_or(rest.len())])
     }
 
     fn list(&mut self) -> Result<Vec<Arg>, ParseError> {
@@ -583,14 +481,8 @@ impl Parser<'_> {
 }
 
 /// A variable, `v3`.
-fn variable(word: &str, lenient: bool) -> Option<u32> {
-    let rest = word.strip_prefix('v')?;
-    let digits = if lenient {
-        rest.strip_prefix("ar_").unwrap_or(rest)
-    } else {
-        rest
-    };
-    number(digits)
+fn variable(word: &str) -> Option<u32> {
+    number(word.strip_prefix('v')?)
 }
 
 fn handle(word: &str, kind: HandleKind) -> Option<Handle> {

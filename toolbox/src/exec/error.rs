@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::rank::RankError;
+
 /// Why a call cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
@@ -51,6 +53,9 @@ pub enum ToolError {
     /// The label index cannot be read.
     #[error(transparent)]
     Search(#[from] kg::search::SearchError),
+    /// The ranker failed.
+    #[error(transparent)]
+    Rank(#[from] RankError),
     /// A name that is not a class of the graph.
     #[error("`{given}` is no class of the graph{}", nearest(near))]
     UnknownClass {
@@ -119,6 +124,19 @@ pub enum ToolError {
         /// What the tool accepts.
         right: String,
     },
+}
+
+impl ToolError {
+    /// Separates failures of the ranker, which end a run, from errors that a planner can correct.
+    ///
+    /// # Errors
+    /// Returns the failure of the ranker.
+    pub fn recoverable(self) -> Result<Self, RankError> {
+        match self {
+            Self::Rank(error) => Err(error),
+            other => Ok(other),
+        }
+    }
 }
 
 fn nearest(near: &[String]) -> String {

@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{EntSet, Observation, Relation, Session, Value};
+use super::session::Session;
+use super::types::{EntSet, Observation, Relation, Value};
 use crate::call::{Arg, Call, Target, Tool};
 use kg::proof;
 use kg::term::{NodeId, RelId};

@@ -1,22 +1,33 @@
 //! Relation lists: the relations of a set, their ranking, and the part that a list shows (tools E1
 //! and S1, rules A.3 and A.5).
 
-use super::{Relation, Session, Shown, ToolError};
+use super::error::ToolError;
+use super::paper::{listed_tokens, paper_tokens};
+use super::session::Session;
+use super::types::{Relation, Shown};
 use crate::call::{Arg, Call};
-use crate::prompt;
-use crate::rank::{Asked, Candidate, LeadsTo};
+use crate::rank::{LeadsTo, RankError, RankingContext, RelationCandidate};
 use kg::term::{NodeId, RelId};
 use kg::value::Kind;
 
 /// A relation in the ranking of all relations of a set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ranked {
+pub struct RankedRelation {
     /// The relation.
     pub relation: Relation,
     /// The relation as the ranker saw it, including its direction.
-    pub candidate: Candidate,
+    pub candidate: RelationCandidate,
     /// The ranker's score.
     pub score: f32,
+}
+
+/// Sorts a ranking by score; equal scores in order of names.
+pub(crate) fn best_first(ranked: &mut [RankedRelation]) {
+    ranked.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| a.candidate.name.cmp(&b.candidate.name))
+    });
 }
 
 /// A relation of a set and the first member that has it.
@@ -35,8 +46,8 @@ impl Session<'_> {
     ///
     /// # Errors
     /// Returns [`ToolError`] if the argument is not a set or the ranker fails.
-    pub fn ranking(&self, set: &Arg) -> Result<Vec<Ranked>, ToolError> {
-        Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set)))
+    pub fn ranking(&self, set: &Arg) -> Result<Vec<RankedRelation>, ToolError> {
+        Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set))?)
     }
 
     /// The relations of the nodes in `from`, best first for the question and one of its phrases.
@@ -47,36 +58,33 @@ impl Session<'_> {
         from: &[NodeId],
         to: Option<&[NodeId]>,
         phrase: &str,
-    ) -> Vec<Ranked> {
+    ) -> Result<Vec<RankedRelation>, RankError> {
         let mut all = self.adjacent(from);
         if let Some(to) = to {
             self.keep_between(&mut all, from, to);
         }
-        let mut ranked = self.ranked(&all, &[]);
-        let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate.clone()).collect();
+        let mut ranked = self.ranked(&all, &[])?;
+        let candidates: Vec<RelationCandidate> =
+            ranked.iter().map(|one| one.candidate.clone()).collect();
         let said = self.options.ranker.score_relations(
-            Asked {
+            RankingContext {
                 question: phrase,
                 path: &[],
             },
             &candidates,
-        );
+        )?;
         ranked
             .iter_mut()
             .zip(said)
             .for_each(|(one, said)| one.score += PHRASE_WEIGHT * said);
-        ranked.sort_by(|a, b| {
-            b.score
-                .total_cmp(&a.score)
-                .then_with(|| a.candidate.name.cmp(&b.candidate.name))
-        });
-        ranked
+        best_first(&mut ranked);
+        Ok(ranked)
     }
 
     /// The relations followed from linked entities to a set, as rankers see them; empty for an
     /// entity.
     #[must_use]
-    pub fn path(&self, set: &Arg) -> Vec<Candidate> {
+    pub fn path(&self, set: &Arg) -> Vec<RelationCandidate> {
         match set {
             Arg::Var(index) => self.paths.get(*index as usize).cloned().unwrap_or_default(),
             Arg::List(items) => items.iter().flat_map(|item| self.path(item)).collect(),
@@ -92,9 +100,9 @@ impl Session<'_> {
         from: &[NodeId],
         second: Option<&[NodeId]>,
         limit: usize,
-    ) -> Shown {
+    ) -> Result<Shown, RankError> {
         if !self.options.lists {
-            return Shown::default();
+            return Ok(Shown::default());
         }
         let mut adjacent = self.adjacent(from);
         if let Some(second) = second {
@@ -105,23 +113,23 @@ impl Session<'_> {
             .first()
             .map(|set| self.path(set))
             .unwrap_or_default();
-        let ranked = self.ranked(&adjacent, &path);
+        let ranked = self.ranked(&adjacent, &path)?;
         let shown = self.cut(&ranked, limit);
-        match self.options.prompt_tokens {
+        Ok(match self.options.prompt_tokens {
             Some(most) => self.fitting(
                 &ranked,
                 shown,
                 limit,
-                most.saturating_sub(prompt::paper_tokens(self, call)),
+                most.saturating_sub(paper_tokens(self, call)),
             ),
             None => shown,
-        }
+        })
     }
 
     /// Shortens a list until it fits into the tokens left in the prompt. Required relations stay,
     /// and at least one relation.
-    fn fitting(&self, ranked: &[Ranked], shown: Shown, limit: usize, left: usize) -> Shown {
-        let tokens = |relation: &Relation| prompt::listed_tokens(&self.relation_name(*relation));
+    fn fitting(&self, ranked: &[RankedRelation], shown: Shown, limit: usize, left: usize) -> Shown {
+        let tokens = |relation: &Relation| listed_tokens(&self.relation_name(*relation));
         let cost = |shown: &Shown| {
             shown
                 .out
@@ -208,40 +216,40 @@ impl Session<'_> {
     }
 
     /// All given relations, best first; equal scores in order of names.
-    pub(super) fn ranked(&self, all: &[Adjacent], path: &[Candidate]) -> Vec<Ranked> {
-        let candidates: Vec<Candidate> = all
+    pub(super) fn ranked(
+        &self,
+        all: &[Adjacent],
+        path: &[RelationCandidate],
+    ) -> Result<Vec<RankedRelation>, RankError> {
+        let candidates: Vec<RelationCandidate> = all
             .iter()
             .map(|a| self.candidate(a.relation, a.out, Some(a.member)))
             .collect();
-        let asked = Asked {
+        let asked = RankingContext {
             question: &self.bare_question,
             path,
         };
-        let scores = self.options.ranker.score_relations(asked, &candidates);
-        let mut ranked: Vec<Ranked> = all
+        let scores = self.options.ranker.score_relations(asked, &candidates)?;
+        let mut ranked: Vec<RankedRelation> = all
             .iter()
             .zip(candidates)
             .zip(scores)
-            .map(|((adjacent, candidate), score)| Ranked {
+            .map(|((adjacent, candidate), score)| RankedRelation {
                 relation: adjacent.relation,
                 candidate,
                 score,
             })
             .collect();
-        ranked.sort_by(|a, b| {
-            b.score
-                .total_cmp(&a.score)
-                .then_with(|| a.candidate.name.cmp(&b.candidate.name))
-        });
-        ranked
+        best_first(&mut ranked);
+        Ok(ranked)
     }
 
     /// The first relations of a ranking as a list. A required relation beyond the limit replaces
     /// the last relation that is not required.
-    pub(crate) fn cut(&self, ranked: &[Ranked], limit: usize) -> Shown {
-        let must = |one: &Ranked| self.options.must_show.contains(&one.relation);
+    pub(crate) fn cut(&self, ranked: &[RankedRelation], limit: usize) -> Shown {
+        let must = |one: &RankedRelation| self.options.must_show.contains(&one.relation);
         let (head, rest) = ranked.split_at(limit.min(ranked.len()));
-        let mut kept: Vec<&Ranked> = head.iter().collect();
+        let mut kept: Vec<&RankedRelation> = head.iter().collect();
         for one in rest.iter().filter(|one| must(one)) {
             if let Some(place) = kept.iter().rposition(|other| !must(other)) {
                 kept.remove(place);
@@ -265,7 +273,7 @@ impl Session<'_> {
         relation: Relation,
         out: bool,
         member: Option<NodeId>,
-    ) -> Candidate {
+    ) -> RelationCandidate {
         let name = self.relation_name(relation);
         let label = match relation {
             Relation::Plain(id) => self.kg.label(id.node()).filter(|label| *label != name),
@@ -277,7 +285,7 @@ impl Session<'_> {
                 .map_or(LeadsTo::Unknown, |far| self.leads_to(far)),
             Relation::Interval(_) => LeadsTo::Time,
         };
-        Candidate {
+        RelationCandidate {
             name,
             label,
             out,

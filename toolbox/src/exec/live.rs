@@ -1,14 +1,12 @@
 //! The live items of a session: everything that the next call may name, and how calls write it.
 
-use super::{Naming, Relation, Session, SetKey, Value};
+use super::session::{Session, SetKey};
+use super::types::{Naming, Relation, Value};
 use crate::call::{Arg, Live, LiveSet, print_name};
-use crate::limits;
 use crate::link;
 use crate::mention::{Mentions, Named};
-use crate::rank::{Ranker, best_first};
 use crate::text_values;
-use kg::Kg;
-use kg::term::{Literal, NodeId};
+use kg::term::Literal;
 
 impl Session<'_> {
     /// Everything that the next call may name, in the given naming.
@@ -138,40 +136,4 @@ impl Session<'_> {
             ))
         })
     }
-}
-
-/// The classes offered with a question, best first, including those in `must_offer`.
-pub(super) fn offered_classes(
-    kg: &dyn Kg,
-    question: &str,
-    must_offer: &[NodeId],
-    ranker: &dyn Ranker,
-) -> Vec<NodeId> {
-    let classes = kg.classes();
-    let names: Vec<String> = classes.iter().map(|&class| kg.name(class)).collect();
-    let texts: Vec<String> = classes
-        .iter()
-        .zip(&names)
-        .map(|(&class, name)| {
-            kg.label(class)
-                .map_or_else(|| name.clone(), |label| format!("{name} {label}"))
-        })
-        .collect();
-    let order = best_first(&ranker.score(question, &texts), &names);
-    let mut offered: Vec<NodeId> = order
-        .into_iter()
-        .take(limits::SHOWN_CLASSES)
-        .map(|i| classes[i])
-        .collect();
-    for &class in must_offer {
-        if !offered.contains(&class) && classes.binary_search(&class).is_ok() {
-            if offered.len() >= limits::SHOWN_CLASSES
-                && let Some(place) = offered.iter().rposition(|kept| !must_offer.contains(kept))
-            {
-                offered.remove(place);
-            }
-            offered.push(class);
-        }
-    }
-    offered
 }

@@ -1,7 +1,9 @@
 //! Resolution of handles to names and back: models pick handles; results and traces contain full
 //! names.
 
-use super::{Naming, Relation, Session, SetKey, ToolError, Value};
+use super::error::ToolError;
+use super::session::{Session, SetKey};
+use super::types::{EntSet, Naming, Relation, Value, sorted};
 use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
 use kg::Kg;
 use kg::term::NodeId;
@@ -234,7 +236,7 @@ impl Session<'_> {
     }
 
     /// The set of an argument.
-    pub(crate) fn set(&self, arg: &Arg) -> Result<super::EntSet, ToolError> {
+    pub(crate) fn set(&self, arg: &Arg) -> Result<EntSet, ToolError> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize) {
                 Some(Value::Set(set)) => Ok(set.clone()),
@@ -249,7 +251,7 @@ impl Session<'_> {
                 for item in items {
                     nodes.extend_from_slice(&self.set(item)?);
                 }
-                Ok(super::tools::sorted(nodes))
+                Ok(sorted(nodes))
             }
             other => Ok([self.node(other)?].into()),
         }

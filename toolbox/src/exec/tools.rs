@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use super::error::ToolError;
 use super::resolve::NEAREST;
-use super::{EntSet, ExcludeWhen, Observation, Relation, Session, ToolError, Value};
+use super::session::Session;
+use super::types::{EntSet, ExcludeWhen, Observation, Relation, Value, sorted};
 use crate::call::{Arg, Call, Tool};
 use crate::limits;
 use crate::link;
-use crate::rank::best_first;
+use crate::rank::{RankError, best_first};
 use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::{self, Extreme, Kind, Op};
 
@@ -48,7 +50,7 @@ impl Session<'_> {
             Tool::GetRelation => {
                 let from = set(0)?;
                 let second = if args.len() > 1 { Some(set(1)?) } else { None };
-                let shown = self.list(call, &from, second.as_deref(), self.options.shown);
+                let shown = self.list(call, &from, second.as_deref(), self.options.shown)?;
                 Ok(Done {
                     observation: Observation::Relations(shown),
                     walked: None,
@@ -57,7 +59,7 @@ impl Session<'_> {
             }
             Tool::RetrieveRelation => {
                 let from = set(0)?;
-                let shown = self.list(call, &from, None, RETRIEVED);
+                let shown = self.list(call, &from, None, RETRIEVED)?;
                 Ok(Done {
                     observation: Observation::Relations(shown),
                     walked: None,
@@ -93,7 +95,10 @@ impl Session<'_> {
             }
             Tool::DisambiguateEntity => {
                 let from = set(0)?;
-                value(self.best_candidate(&from).into_iter().collect(), vec![from])
+                value(
+                    self.best_candidate(&from)?.into_iter().collect(),
+                    vec![from],
+                )
             }
             Tool::Count => {
                 let from = set(0)?;
@@ -195,7 +200,7 @@ impl Session<'_> {
             _ => Err(ToolError::UnknownRelation {
                 given: name.clone(),
                 set: call.args[0].to_string(),
-                near: self.nearest_relations(from, name),
+                near: self.nearest_relations(from, name)?,
             }),
         }
     }
@@ -229,9 +234,9 @@ impl Session<'_> {
         }
     }
 
-    fn nearest_relations(&self, from: &[NodeId], name: &str) -> Vec<String> {
+    fn nearest_relations(&self, from: &[NodeId], name: &str) -> Result<Vec<String>, RankError> {
         if !self.options.lists {
-            return Vec::new();
+            return Ok(Vec::new());
         }
         let mut names: Vec<String> = self
             .adjacent(from)
@@ -240,12 +245,12 @@ impl Session<'_> {
             .collect();
         names.sort_unstable();
         names.dedup();
-        let scores = self.options.ranker.score(name, &names);
-        best_first(&scores, &names)
+        let scores = self.options.ranker.score(name, &names)?;
+        Ok(best_first(&scores, &names)
             .into_iter()
             .take(NEAREST)
             .map(|i| names[i].clone())
-            .collect()
+            .collect())
     }
 
     fn class(&self, arg: &Arg) -> Result<NodeId, ToolError> {
@@ -505,23 +510,22 @@ impl Session<'_> {
 
     /// S2: the candidate whose relations, classes and label match the question best; ties go to the
     /// higher degree, then to the lower id.
-    fn best_candidate(&self, from: &[NodeId]) -> Option<NodeId> {
+    fn best_candidate(&self, from: &[NodeId]) -> Result<Option<NodeId>, RankError> {
         let scores = link::choose(
             self.kg,
             &self.bare_question,
             from,
             &vec![0.0; from.len()],
             self.options.ranker.as_ref(),
-        );
+        )?;
         let degree = |i: usize| self.kg.degree(from[i]);
-        (0..from.len())
-            .max_by(|&a, &b| {
-                scores[a]
-                    .total_cmp(&scores[b])
-                    .then(degree(a).cmp(&degree(b)))
-                    .then(b.cmp(&a))
-            })
-            .map(|i| from[i])
+        let best = (0..from.len()).max_by(|&a, &b| {
+            scores[a]
+                .total_cmp(&scores[b])
+                .then(degree(a).cmp(&degree(b)))
+                .then(b.cmp(&a))
+        });
+        Ok(best.map(|i| from[i]))
     }
 
     fn end(&self, arg: &Arg) -> Result<Done, ToolError> {
@@ -540,7 +544,7 @@ impl Session<'_> {
         if let Value::Set(set) = &value
             && self.only_statements(set)
         {
-            let near = self.nearest_relations(set, &self.bare_question);
+            let near = self.nearest_relations(set, &self.bare_question)?;
             return Err(ToolError::Statements {
                 set: arg.to_string(),
                 near,
@@ -585,13 +589,6 @@ fn missing(call: &Call) -> ToolError {
             call.tool.name()
         ),
     }
-}
-
-/// Sorts and removes duplicates.
-pub(super) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
-    nodes.sort_unstable();
-    nodes.dedup();
-    nodes.into()
 }
 
 /// The members of all sets (rule R19: an empty argument gives the empty set).

@@ -11,6 +11,13 @@ use kg::term::{Literal, NodeId, RelId};
 /// A set of nodes: sorted, without duplicates.
 pub type EntSet = Arc<[NodeId]>;
 
+/// Sorts and removes duplicates.
+pub(super) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.into()
+}
+
 /// The value of a variable or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {

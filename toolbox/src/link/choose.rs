@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::rank::Ranker;
+use crate::rank::{RankError, Ranker};
 use kg::Kg;
 use kg::term::NodeId;
 
@@ -32,7 +32,7 @@ pub fn choose(
     nodes: &[NodeId],
     prior: &[f32],
     ranker: &dyn Ranker,
-) -> Vec<f32> {
+) -> Result<Vec<f32>, RankError> {
     let mut texts: Vec<String> = Vec::new();
     let mut known: FxHashMap<NodeId, usize> = FxHashMap::default();
     let mut place = |node: NodeId, texts: &mut Vec<String>| {
@@ -67,7 +67,7 @@ pub fn choose(
             label: kg.label(node).is_some().then(|| place(node, &mut texts)),
         });
     }
-    let scores = ranker.score(question, &texts);
+    let scores = ranker.score(question, &texts)?;
     let best = |places: &[usize]| {
         places
             .iter()
@@ -82,10 +82,11 @@ pub fn choose(
     let popular = nodes
         .iter()
         .map(|&node| POPULARITY * (1.0 + kg.degree(node) as f32).log10());
-    fits.zip(popular)
+    Ok(fits
+        .zip(popular)
         .zip(prior)
         .map(|((fit, popular), prior)| fit + popular + prior)
-        .collect()
+        .collect())
 }
 
 /// The text of a relation, class or node for rankers.

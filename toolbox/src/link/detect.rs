@@ -7,8 +7,9 @@
 //! case too.
 
 use super::choose::choose;
+use super::error::LinkError;
 use super::words::{Word, words};
-use crate::rank::Ranker;
+use crate::rank::{RankError, Ranker};
 use kg::Kg;
 use kg::search::{Candidate, How, LabelIndex, NameKind, Role, SearchError, normalise};
 use kg::term::NodeId;
@@ -46,11 +47,7 @@ struct Span {
 ///
 /// # Errors
 /// Returns [`LinkError`] if the label index is damaged or the ranker fails.
-pub fn detect(
-    kg: &dyn Kg,
-    question: &str,
-    ranker: &dyn Ranker,
-) -> Result<Vec<Mention>, SearchError> {
+pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Mention>, LinkError> {
     let index = kg.label_index()?;
     let words = words(question);
     let spans = match marked(index, question, &words)? {
@@ -70,8 +67,8 @@ pub fn detect(
     }
     let mut mentions: Vec<Mention> = spans
         .into_iter()
-        .filter_map(|span| decide(kg, &bare, &words, span, ranker))
-        .collect();
+        .filter_map(|span| decide(kg, &bare, &words, span, ranker).transpose())
+        .collect::<Result<_, _>>()?;
     mentions.sort_by_key(|mention| mention.span);
     Ok(mentions)
 }
@@ -87,7 +84,7 @@ fn decide(
     words: &[Word],
     mut span: Span,
     ranker: &dyn Ranker,
-) -> Option<Mention> {
+) -> Result<Option<Mention>, RankError> {
     let at = range(words, &span);
     span.found.sort_by(|a, b| {
         a.how
@@ -105,22 +102,19 @@ fn decide(
     let scores = if nodes.len() == 1 {
         vec![1.0]
     } else {
-        choose(kg, bare, &nodes, &prior, ranker)
+        choose(kg, bare, &nodes, &prior, ranker)?
     };
     let mut candidates: Vec<(NodeId, f32)> = nodes.into_iter().zip(scores).collect();
     candidates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let node = candidates.first()?.0;
-    let how = span
-        .found
-        .iter()
-        .find(|candidate| candidate.node == node)?
-        .how;
-    Some(Mention {
+    let best = candidates
+        .first()
+        .and_then(|&(node, _)| span.found.iter().find(|found| found.node == node));
+    Ok(best.map(|best| Mention {
         span: at,
-        node,
-        how,
-        candidates,
-    })
+        node: best.node,
+        how: best.how,
+        candidates: candidates.clone(),
+    }))
 }
 
 /// Weight of the name match against the match with the question: an exact name beats a shortened

@@ -11,7 +11,7 @@ const RESAMPLES: usize = 1000;
 const TAIL: f64 = 0.025;
 
 /// Lower and upper bound.
-pub type Interval = [f64; 2];
+pub type ConfidenceInterval = [f64; 2];
 
 /// The 95 % percentile interval of each score's mean over questions sampled with replacement.
 #[must_use]
@@ -29,7 +29,7 @@ pub fn intervals(questions: &[Scores], seed: u64) -> IntervalsOf {
 /// Resampling them in pairs keeps questions that are hard for both systems from blurring the
 /// difference.
 #[must_use]
-pub fn difference(a: &[f64], b: &[f64], seed: u64) -> Interval {
+pub fn difference(a: &[f64], b: &[f64], seed: u64) -> ConfidenceInterval {
     let values: Vec<[f64; 1]> = a.iter().zip(b).map(|(a, b)| [a - b]).collect();
     percentile(
         resampled(&values, seed)
@@ -57,7 +57,7 @@ fn resampled<const N: usize>(values: &[[f64; N]], seed: u64) -> Vec<[f64; N]> {
     (0..RESAMPLES).map(one).collect()
 }
 
-fn percentile(mut means: Vec<f64>) -> Interval {
+fn percentile(mut means: Vec<f64>) -> ConfidenceInterval {
     means.sort_by(f64::total_cmp);
     let Some(last) = means.len().checked_sub(1) else {
         return [0.0; 2];
@@ -68,12 +68,12 @@ fn percentile(mut means: Vec<f64>) -> Interval {
 
 /// An interval for every score; a map by score name in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IntervalsOf([Interval; SCORES.len()]);
+pub struct IntervalsOf([ConfidenceInterval; SCORES.len()]);
 
 impl IntervalsOf {
     /// The interval of a score.
     #[must_use]
-    pub fn get(&self, score: &str) -> Option<Interval> {
+    pub fn get(&self, score: &str) -> Option<ConfidenceInterval> {
         SCORES
             .iter()
             .position(|name| *name == score)
@@ -89,7 +89,8 @@ impl Serialize for IntervalsOf {
 
 impl<'de> Deserialize<'de> for IntervalsOf {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let map = std::collections::BTreeMap::<String, Interval>::deserialize(deserializer)?;
+        let map =
+            std::collections::BTreeMap::<String, ConfidenceInterval>::deserialize(deserializer)?;
         Ok(Self(
             SCORES.map(|name| map.get(name).copied().unwrap_or_default()),
         ))

@@ -7,7 +7,7 @@ mod mean;
 mod score;
 mod text;
 
-pub use bootstrap::{Interval, difference, intervals};
+pub use bootstrap::{ConfidenceInterval, difference, intervals};
 pub use mean::{Metrics, Scored};
 pub use score::{Answers, SCORES, Scores, score};
 pub use text::{fold_tog, kqa_equal, normalise};

@@ -1,10 +1,10 @@
 //! The memory of ODA (rules B.3): reflected triples as a network of paths.
 
-use crate::observe::Triple;
+use super::edges::ObservedTriple;
 use kg::term::NodeId;
 
 /// An element of a path, with two ends.
-pub trait Link: PartialEq {
+pub trait PathLink: PartialEq {
     /// The type of an end.
     type End: PartialEq;
     /// The end at which it starts.
@@ -17,12 +17,12 @@ pub trait Link: PartialEq {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
     /// The triple as stored.
-    pub triple: Triple,
+    pub triple: ObservedTriple,
     /// Whether it is walked from head to tail.
     pub forward: bool,
 }
 
-impl Link for Hop {
+impl PathLink for Hop {
     type End = NodeId;
     fn near(&self) -> NodeId {
         if self.forward {
@@ -46,7 +46,7 @@ impl Link for Hop {
 ///
 /// ```
 /// use toolbox::observe::{Hop, PathNetwork};
-/// use toolbox::term::{NodeId, RelId};
+/// use kg::term::{NodeId, RelId};
 ///
 /// let hop = |s, o| Hop { triple: (NodeId(s), RelId(9), NodeId(o)), forward: true };
 /// let network = |hops: &[Hop]| {
@@ -68,7 +68,7 @@ impl<L> Default for PathNetwork<L> {
     }
 }
 
-impl<L: Link> PathNetwork<L> {
+impl<L: PathLink> PathNetwork<L> {
     /// Adds a link and returns the index of its path; `None` if the link is already present.
     pub fn add(&mut self, link: L) -> Option<usize> {
         if self.links().any(|known| *known == link) {

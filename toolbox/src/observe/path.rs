@@ -3,7 +3,8 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Hop, Link, each_edge};
+use super::edges::each_edge;
+use super::network::{Hop, PathLink};
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 

@@ -1,9 +1,12 @@
 //! Rendering of an observation: one line of triples per task and hop, best first, within a token
 //! budget.
 
+use super::groups::{TripleGroup, grouped};
+use super::hops::{ObserveOptions, observe};
+use super::similarity::similarity_of;
 use crate::call::print_name;
 use crate::exec::Session;
-use crate::observe::{Group, ObserveOptions, grouped, observe, similarity_of};
+use crate::rank::RankError;
 use crate::tokens;
 use common::transcript::Part;
 use kg::term::NodeId;
@@ -25,9 +28,9 @@ pub(crate) fn lines(
     tasks: &[(String, Vec<NodeId>)],
     options: &ObserveOptions,
     budget: usize,
-) -> Vec<Part> {
+) -> Result<Vec<Part>, RankError> {
     if budget == 0 || tasks.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let kg = session.kg();
     let starts: Vec<&[NodeId]> = tasks
@@ -41,14 +44,14 @@ pub(crate) fn lines(
         session.bare_question(),
         similarity.as_ref(),
         options,
-    );
+    )?;
     let mut groups = grouped(&observed);
     // Groups without any similarity to the question would only add reading.
     groups.retain(|group| group.score > 0.0);
     // Best first over all tasks and hops; ties go to the nearer hop.
     groups.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.hop.cmp(&b.hop)));
     let mut left = budget;
-    let mut kept: Vec<(Group, String, String)> = Vec::new();
+    let mut kept: Vec<(TripleGroup, String, String)> = Vec::new();
     for group in groups {
         let sign = if group.forward { "" } else { "~" };
         let relation = format!("{sign}{}", print_name(&kg.name(group.relation.node())));
@@ -84,5 +87,5 @@ pub(crate) fn lines(
             }
         }
     }
-    parts
+    Ok(parts)
 }

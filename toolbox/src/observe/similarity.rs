@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, RwLock};
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
-use crate::rank::{Ranker, is_stop, stem, words};
+use crate::rank::{RankError, Ranker, is_stop, stem, words};
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 
@@ -16,7 +16,12 @@ pub trait Similarity: Send + Sync {
     ///
     /// # Errors
     /// Returns the error of the underlying ranker.
-    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32>;
+    fn scores(
+        &self,
+        kg: &dyn Kg,
+        question: &str,
+        pairs: &[(RelId, NodeId)],
+    ) -> Result<Vec<f32>, RankError>;
 }
 
 /// Similarity by a [`Ranker`], for example a sentence encoder: the question against `relation
@@ -24,7 +29,12 @@ pub trait Similarity: Send + Sync {
 pub struct ByRanker(pub Arc<dyn Ranker>);
 
 impl Similarity for ByRanker {
-    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32> {
+    fn scores(
+        &self,
+        kg: &dyn Kg,
+        question: &str,
+        pairs: &[(RelId, NodeId)],
+    ) -> Result<Vec<f32>, RankError> {
         let mut relations: FxHashMap<RelId, String> = FxHashMap::default();
         let texts: Vec<String> = pairs
             .iter()
@@ -61,12 +71,11 @@ fn relation_text(kg: &dyn Kg, relation: RelId) -> String {
 
 /// The stems of a text as sorted hashes without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stems(Box<[u32]>);
+struct Stems(Box<[u32]>);
 
 impl Stems {
     /// The stems of the content words.
-    #[must_use]
-    pub fn of(text: &str) -> Self {
+    fn of(text: &str) -> Self {
         let mut stems: Vec<u32> = words(text)
             .iter()
             .filter(|word| !is_stop(word))
@@ -79,8 +88,7 @@ impl Stems {
 
     /// Cosine of the question's stems and the combined stems of relation and far end, each stem
     /// counting once.
-    #[must_use]
-    pub fn cosine(&self, relation: &Self, far: &Self) -> f32 {
+    fn cosine(&self, relation: &Self, far: &Self) -> f32 {
         let (mut both, mut met) = (relation.0.len(), 0);
         for stem in &relation.0 {
             met += usize::from(self.0.binary_search(stem).is_ok());
@@ -116,7 +124,12 @@ type Known = RwLock<FxHashMap<(u64, NodeId), Arc<Stems>>>;
 static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
 
 impl Similarity for StemSimilarity {
-    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32> {
+    fn scores(
+        &self,
+        kg: &dyn Kg,
+        question: &str,
+        pairs: &[(RelId, NodeId)],
+    ) -> Result<Vec<f32>, RankError> {
         let question = Stems::of(question);
         let mut hasher = FxHasher::default();
         kg.content_hash().hash(&mut hasher);
@@ -155,6 +168,6 @@ impl Similarity for StemSimilarity {
                     .map(|(node, stems)| ((graph, node), stems)),
             );
         }
-        scores
+        Ok(scores)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::call::ParseError;
 use crate::exec::ToolError;
+use crate::rank::RankError;
 
 /// Why a turn cannot be taken. The run is unchanged, except that variables may already have been
 /// assigned.
@@ -38,7 +39,23 @@ pub enum OdaError {
     /// A failed tool.
     #[error(transparent)]
     Tool(#[from] ToolError),
+    /// The ranker failed.
+    #[error(transparent)]
+    Rank(#[from] RankError),
     /// The question is already answered.
     #[error("the question is answered")]
     Ended,
+}
+
+impl OdaError {
+    /// Separates failures of the ranker, which end a run, from errors that a model can correct.
+    ///
+    /// # Errors
+    /// Returns the failure of the ranker.
+    pub fn recoverable(self) -> Result<Self, RankError> {
+        match self {
+            Self::Rank(error) | Self::Tool(ToolError::Rank(error)) => Err(error),
+            other => Ok(other),
+        }
+    }
 }

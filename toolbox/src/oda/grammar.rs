@@ -4,8 +4,9 @@
 use crate::grammar::Grammar;
 use crate::limits::MAX_SET_ARGS as MAX_ARGS;
 
+use super::options::{Reflection, TurnForm};
+use super::read::Pick;
 use super::run::{Awaited, Run};
-use super::{Form, Reflection, read};
 
 /// Maximum characters of the facts that a model writes in one turn ([`Reflection::GeneratedFact`]).
 const FACTS: usize = 200;
@@ -46,7 +47,7 @@ impl Run<'_> {
             .iter()
             .position(|set| set.starts_with('v'))
             .unwrap_or(all.len());
-        if self.options().form == Form::Grouped {
+        if self.options().form == TurnForm::Grouped {
             all.splice(at..at, live.classes);
         }
         let answers = all
@@ -69,7 +70,7 @@ impl Run<'_> {
         };
         let combined =
             |sets: &[String]| Grammar::any([joined("intersect", sets), joined("union", sets)]);
-        let paper = self.options().form == Form::Paper;
+        let paper = self.options().form == TurnForm::Paper;
         let mut choices = Vec::new();
         if !self.forced() {
             let open = sets.iter().filter(|set| !self.is_explored(set));
@@ -186,7 +187,7 @@ impl Run<'_> {
 
     /// Whether a pick refers to something that the last action found.
     #[must_use]
-    pub fn holds(&self, pick: &read::Pick) -> bool {
+    pub fn holds(&self, pick: &Pick) -> bool {
         let text = format!("{}{}", if pick.incoming { "~" } else { "" }, pick.relation);
         let way = pick
             .relation

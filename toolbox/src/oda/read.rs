@@ -1,13 +1,13 @@
 //! Parsers of turns, strict and lenient (rules B.2 and B.3). Other models write
 //! `GetNeighbor("e0")`, markdown, several actions or labels.
 
-use super::OdaError;
+use super::error::OdaError;
 
 /// An action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// GetNeighbor: the relations of a set `e0`, `c0`, `v0`, `intersect(v0, v1)` or `union(v0,
-    /// v1)`.
+    /// GetNeighbor: the relations of a set `e0`, `c0`, `v0`, `intersect(v0, v1)` or
+    /// `union(v0, v1)`.
     Neighbor(String),
     /// GetPath: the paths between two entities.
     Path(String, String),

@@ -7,10 +7,12 @@ use rustc_hash::FxHasher;
 
 use crate::exec::Relation;
 use crate::observe::similarity_of;
+use crate::rank::RankError;
 use kg::term::{NodeId, RelId};
 
+use super::error::OdaError;
+use super::options::{Reflection, TurnForm};
 use super::run::{Awaited, Run};
-use super::{OdaError, Reflection};
 
 /// Number of far ends per group that are compared with the question.
 const COMPARED: usize = 64;
@@ -19,8 +21,8 @@ impl Run<'_> {
     /// The reflection turn according to [`super::OdaOptions::reflection`]; `None` if a model has to
     /// write it.
     ///
+    /// # Errors
     /// Returns [`OdaError::Ended`] if no reflection is awaited, or the error of the ranker.
-    /// [`OdaError::Ended`] where no reflection is awaited.
     pub fn reflected_by_rule(&self) -> Result<Option<String>, OdaError> {
         if self.awaited() != Awaited::Reflection {
             return Err(OdaError::Ended);
@@ -28,17 +30,15 @@ impl Run<'_> {
         let found = self.found_triples();
         let groups: Vec<String> = match (self.options().form, self.found_ways()) {
             (_, ways) if ways > 0 => (0..ways).map(|i| format!("p{i}")).collect(),
-            (super::Form::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
-            (super::Form::Grouped, _) => {
-                self.groups().into_iter().map(|(group, _)| group).collect()
-            }
+            (TurnForm::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
+            (TurnForm::Grouped, _) => self.groups().into_iter().map(|(group, _)| group).collect(),
         };
         let scores: Vec<f64> = match self.options().reflection {
             Reflection::Model | Reflection::GeneratedFact => return Ok(None),
             Reflection::Similarity if !found.is_empty() => {
                 found.iter().map(|one| f64::from(one.score)).collect()
             }
-            Reflection::Similarity => self.likeness(),
+            Reflection::Similarity => self.similarities()?,
             Reflection::Random => {
                 let number = |(i, _): (usize, &String)| {
                     let mut hasher = FxHasher::default();
@@ -73,9 +73,9 @@ impl Run<'_> {
     }
 
     /// The best similarity among the triples of each group.
-    fn likeness(&self) -> Vec<f64> {
+    fn similarities(&self) -> Result<Vec<f64>, RankError> {
         let Some((set, shown)) = self.found_relations() else {
-            return vec![0.0; self.found_ways()];
+            return Ok(vec![0.0; self.found_ways()]);
         };
         let (kg, members) = (
             self.session().kg(),
@@ -105,9 +105,12 @@ impl Run<'_> {
                 .take(COMPARED)
                 .map(|far| (id, far))
                 .collect();
-            let scores = similarity.scores(kg, self.session().bare_question(), &pairs);
-            scores.into_iter().fold(0.0f32, f32::max)
+            let scores = similarity.scores(kg, self.session().bare_question(), &pairs)?;
+            Ok(scores.into_iter().fold(0.0f32, f32::max))
         };
-        relations.map(best).map(f64::from).collect()
+        relations
+            .map(best)
+            .map(|score| score.map(f64::from))
+            .collect()
     }
 }

@@ -10,11 +10,14 @@ use crate::observe::{
     ObserveOptions, Observed, PathNetwork, PathOptions, observe, paths, similarity_of,
 };
 use crate::prompt::{Template, dialogue_question, dialogue_relations, size_word};
+use crate::rank::RankError;
 use common::transcript::{Part, Role, Turn};
 use kg::term::NodeId;
 
 use super::selected::Selected;
-use super::{Act, Form, OdaError, OdaOptions, Pick, Reflection, Say, read_act, read_reflection};
+use super::{
+    Act, OdaError, OdaOptions, Pick, Reflection, Say, TurnForm, read_act, read_reflection,
+};
 
 /// The kind of the next turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +82,11 @@ impl<'g> Run<'g> {
     ///
     /// # Errors
     /// Returns the error of the session's ranker.
-    #[must_use]
-    pub fn open(session: Session<'g>, template: &Template, options: &OdaOptions) -> Self {
+    pub fn open(
+        session: Session<'g>,
+        template: &Template,
+        options: &OdaOptions,
+    ) -> Result<Self, RankError> {
         let options = OdaOptions {
             observe: ObserveOptions {
                 without: session.without().to_vec(),
@@ -101,12 +107,12 @@ impl<'g> Run<'g> {
             &tasks,
             &options.observe,
             shown_tokens(&options),
-        ));
+        )?);
         let turns = vec![
             Turn::shown(Role::System, vec![Part::ours(template.agent.name())]),
             Turn::shown(Role::User, user),
         ];
-        Self {
+        Ok(Self {
             session,
             template: template.clone(),
             options,
@@ -118,7 +124,7 @@ impl<'g> Run<'g> {
             compared: BTreeMap::new(),
             memory: PathNetwork::default(),
             facts: Vec::new(),
-        }
+        })
     }
 
     /// The kind of the next turn.
@@ -271,7 +277,7 @@ impl<'g> Run<'g> {
             return Err(OdaError::Over(self.options.iterations));
         }
         let (action, found, parts) = match act {
-            Act::Neighbor(set) if self.options.form == Form::Paper => {
+            Act::Neighbor(set) if self.options.form == TurnForm::Paper => {
                 let action = format!("neighbor {set}");
                 if self.is_explored(set) {
                     return Err(OdaError::Repeated(action));
@@ -479,7 +485,7 @@ impl<'g> Run<'g> {
             &tasks,
             &self.options.observe,
             shown_tokens(&self.options),
-        ));
+        )?);
         Ok(parts)
     }
 
@@ -524,7 +530,7 @@ impl<'g> Run<'g> {
             self.session.bare_question(),
             similarity.as_ref(),
             &all,
-        );
+        )?;
         let mut left = self.options.triple_tokens;
         let mut parts = Vec::new();
         for (i, one) in triples.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The links of ODA's memory.
 
-use crate::observe::Link;
+use crate::observe::PathLink;
 
 /// A chosen group: the triples of one relation from one set, and the set of their far ends, or of
 /// the remaining near ends if the group is narrowed.
@@ -14,7 +14,7 @@ pub struct Selected {
     pub far: String,
 }
 
-impl Link for Selected {
+impl PathLink for Selected {
     type End = String;
     fn near(&self) -> String {
         self.near.clone()

@@ -9,8 +9,8 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::name::{Name, Word, mark};
+use super::ranker::{LeadsTo, RankError, Ranker, RankingContext, RelationCandidate};
 use super::text::{Profile, is_stop, stem};
-use super::{Asked, Candidate, LeadsTo, Ranker};
 use kg::words;
 
 /// Feature weights, fitted by a conditional logit on the relation choices of all available data
@@ -306,7 +306,7 @@ impl Ranker for LexicalRanker {
         "lexical".to_owned()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
         let question = Question::of(question, self);
         let mut names = self.names();
         let score = |text: &String| {
@@ -325,10 +325,14 @@ impl Ranker for LexicalRanker {
             );
             0.5 * name.profile.cosine(&question.profile) + 0.35 * own + 0.15 * all
         };
-        texts.iter().map(score).collect()
+        Ok(texts.iter().map(score).collect())
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
         let mut question = Question::of(asked.question, self);
         let mut names = self.names();
         for walked in asked.path {
@@ -358,7 +362,7 @@ impl Ranker for LexicalRanker {
         let uses = uses(&parts);
         let mut known = MetWords::with_capacity_and_hasher(uses.len(), FxBuildHasher);
         let (mut met, mut room) = (Vec::new(), Room::default());
-        let score = |(relation, parts): (&Candidate, &Parts)| {
+        let score = |(relation, parts): (&RelationCandidate, &Parts)| {
             met.clear();
             met.extend(parts.all().map(|word| {
                 *known.entry(word.mark).or_insert_with(|| {
@@ -371,7 +375,7 @@ impl Ranker for LexicalRanker {
             }));
             self.score_one(&question, asked.path, relation, parts, &met, &mut room)
         };
-        relations.iter().zip(&parts).map(score).collect()
+        Ok(relations.iter().zip(&parts).map(score).collect())
     }
 }
 
@@ -400,8 +404,8 @@ impl LexicalRanker {
     fn score_one(
         &self,
         question: &Question,
-        path: &[Candidate],
-        relation: &Candidate,
+        path: &[RelationCandidate],
+        relation: &RelationCandidate,
         parts: &Parts,
         words: &[Met],
         room: &mut Room,
@@ -471,19 +475,20 @@ mod tests {
     use super::super::best_first;
     use super::*;
 
-    fn candidates(names: &[&str]) -> Vec<Candidate> {
+    fn candidates(names: &[&str]) -> Vec<RelationCandidate> {
         names
             .iter()
-            .map(|name| Candidate {
+            .map(|name| RelationCandidate {
                 name: (*name).to_owned(),
                 out: true,
-                ..Candidate::default()
+                ..RelationCandidate::default()
             })
             .collect()
     }
 
-    fn best(question: &str, path: &[Candidate], relations: &[Candidate]) -> String {
-        let scores = LexicalRanker::default().score_relations(Asked { question, path }, relations);
+    fn best(question: &str, path: &[RelationCandidate], relations: &[RelationCandidate]) -> String {
+        let scores =
+            LexicalRanker::default().score_relations(RankingContext { question, path }, relations);
         let names: Vec<String> = relations
             .iter()
             .map(|relation| relation.name.clone())
@@ -551,7 +556,7 @@ mod tests {
             list.insert(at, gold);
             let list = candidates(&list);
             let scores = LexicalRanker::default().score_relations(
-                Asked {
+                RankingContext {
                     question: "who directed it",
                     path: &[],
                 },

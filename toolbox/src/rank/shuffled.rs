@@ -3,7 +3,7 @@
 
 use sha2::{Digest, Sha256};
 
-use super::{Asked, Candidate, Ranker};
+use super::ranker::{RankError, Ranker, RankingContext, RelationCandidate};
 
 /// Scores by a hash of question and text, so the order is the same on every machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,7 +14,7 @@ impl Ranker for ShuffledRanker {
         "shuffled".to_owned()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
         let score = |text: &String| {
             let digest = Sha256::new()
                 .chain_update(question.as_bytes())
@@ -28,10 +28,14 @@ impl Ranker for ShuffledRanker {
                 .fold(0_u32, |number, &byte| number << 8 | u32::from(byte));
             number as f32 / (1_u32 << 24) as f32
         };
-        texts.iter().map(score).collect()
+        Ok(texts.iter().map(score).collect())
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations
             .iter()
             .map(|relation| format!("{} {}", relation.out, relation.name))

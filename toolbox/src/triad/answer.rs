@@ -3,7 +3,7 @@
 
 use super::fill::FilledQuery;
 use super::solve::Solved;
-use super::task::Failure;
+use super::task::TriadFailure;
 use crate::answer::{Answer, AnswerValue, Emptied, EvidenceTriple, Provenance, member, text};
 use crate::exec::{Session, Value};
 
@@ -34,7 +34,7 @@ pub fn from_graph(session: &Session<'_>, query: &FilledQuery, solved: &Solved) -
 
 /// The answer "not in the graph", with the last failure as the reason.
 #[must_use]
-pub fn none(failures: &[Failure]) -> Answer {
+pub fn none(failures: &[TriadFailure]) -> Answer {
     let last = failures.last();
     let why = last.map_or_else(|| "nothing was tried".to_owned(), ToString::to_string);
     let call = last.map_or_else(String::new, |failure| failure.cause().to_owned());

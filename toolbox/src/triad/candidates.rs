@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::fill::{FilledQuery, Link, Pattern};
+use super::fill::{FilledQuery, Pattern, PhraseLink};
 use super::solve::{Bounds, Unsolved, solve};
 use super::template::AnswerType;
-use crate::exec::{Ranked, Relation, Session, Value};
-use crate::rank::Candidate;
+use crate::exec::{RankedRelation, Relation, Session, Value, best_first};
+use crate::rank::{RankError, RelationCandidate};
 use kg::term::NodeId;
 
 /// Maximum number of nodes around which relations are searched: all members of a large class would
@@ -15,18 +15,20 @@ const AROUND: usize = 2_000;
 
 /// Relations that may match a triple whose ends may be these nodes, best first; `None` marks an
 /// unknown end. Both directions are searched, and the link records which one found it.
-#[must_use]
+///
+/// # Errors
+/// Returns the error of the ranker.
 pub fn relations(
     session: &Session<'_>,
     phrase: &str,
     subject: Option<&[NodeId]>,
     object: Option<&[NodeId]>,
-) -> Vec<(Link, Ranked)> {
+) -> Result<Vec<(PhraseLink, RankedRelation)>, RankError> {
     let some = |nodes: &[NodeId]| nodes[..nodes.len().min(AROUND)].to_vec();
     let link = |flip: bool| {
-        move |one: Ranked| {
+        move |one: RankedRelation| {
             (
-                Link {
+                PhraseLink {
                     relation: one.relation,
                     out: one.candidate.out != flip,
                 },
@@ -34,26 +36,16 @@ pub fn relations(
             )
         }
     };
-    match (subject, object) {
-        (Some(from), to) => session
-            .relations_of(&some(from), to, phrase)
-            .into_iter()
-            .map(link(false))
-            .collect(),
-        (None, Some(from)) => session
-            .relations_of(&some(from), None, phrase)
-            .into_iter()
-            .map(link(true))
-            .collect(),
-        (None, None) => everything(session, phrase)
-            .into_iter()
-            .map(link(false))
-            .collect(),
-    }
+    let (ranked, flip) = match (subject, object) {
+        (Some(from), to) => (session.relations_of(&some(from), to, phrase)?, false),
+        (None, Some(from)) => (session.relations_of(&some(from), None, phrase)?, true),
+        (None, None) => (everything(session, phrase)?, false),
+    };
+    Ok(ranked.into_iter().map(link(flip)).collect())
 }
 
 /// All relations of the graph, for a triple with two unknown ends.
-fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
+fn everything(session: &Session<'_>, phrase: &str) -> Result<Vec<RankedRelation>, RankError> {
     let kg = session.kg();
     let hidden = &kg.schema().hidden;
     let shown = kg
@@ -61,37 +53,33 @@ fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
         .iter()
         .filter(|id| session.sees(**id) && hidden.binary_search(id).is_err());
     let relations: Vec<Relation> = shown.map(|&id| Relation::Plain(id)).collect();
-    let candidates: Vec<Candidate> = relations
+    let candidates: Vec<RelationCandidate> = relations
         .iter()
-        .map(|&r| Candidate {
+        .map(|&r| RelationCandidate {
             name: session.relation_name(r),
             out: true,
-            ..Candidate::default()
+            ..RelationCandidate::default()
         })
         .collect();
-    let texts: Vec<String> = candidates.iter().map(Candidate::text).collect();
+    let texts: Vec<String> = candidates.iter().map(RelationCandidate::text).collect();
     let ranker = &session.options().ranker;
     let (asked, said) = (
-        ranker.score(session.bare_question(), &texts),
-        ranker.score(phrase, &texts),
+        ranker.score(session.bare_question(), &texts)?,
+        ranker.score(phrase, &texts)?,
     );
     let scored = relations
         .into_iter()
         .zip(candidates)
         .zip(asked.into_iter().zip(said));
-    let mut ranked: Vec<Ranked> = scored
-        .map(|((relation, candidate), (asked, said))| Ranked {
+    let mut ranked: Vec<RankedRelation> = scored
+        .map(|((relation, candidate), (asked, said))| RankedRelation {
             relation,
             candidate,
             score: asked + said,
         })
         .collect();
-    ranked.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| a.candidate.name.cmp(&b.candidate.name))
-    });
-    ranked
+    best_first(&mut ranked);
+    Ok(ranked)
 }
 
 /// The possible nodes of a variable under the patterns linked so far; `None` if no pattern

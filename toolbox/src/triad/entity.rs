@@ -1,10 +1,10 @@
 //! Entity selection: which node of the label index a mention of the question refers to (rules C.3).
 
 use super::render;
-use super::task::{Request, SubTask};
+use super::task::{SubTask, TriadRequest};
 use crate::call::print_name;
 use crate::grammar::Grammar;
-use crate::prompt::one_line;
+use crate::text::one_line;
 use common::transcript::{Part, Role, Turn};
 use kg::Kg;
 use kg::term::NodeId;
@@ -23,7 +23,7 @@ pub fn entity_request(
     mention: &str,
     nodes: &[NodeId],
     most: usize,
-) -> Request {
+) -> TriadRequest {
     let nodes = &nodes[..nodes.len().min(MEANINGS)];
     let mut turn = render::task(SubTask::Entity);
     if most != 1 {
@@ -52,7 +52,7 @@ pub fn entity_request(
     } else {
         one
     };
-    Request {
+    TriadRequest {
         task: SubTask::Entity,
         turns: vec![render::system(), user, turn],
         phrase,

@@ -3,16 +3,16 @@
 
 use std::collections::{BinaryHeap, HashSet};
 
-use super::TriadError;
+use super::error::TriadError;
 use super::template::{AnswerType, Operand, QueryTemplate};
-use super::triple::{End, Triple};
+use super::triple::{End, TriplePattern};
 use crate::exec::{Relation, Session};
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Extreme, Op};
 
 /// The relation selected for a triple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Link {
+pub struct PhraseLink {
     /// The relation.
     pub relation: Relation,
     /// Whether the triple's subject is the head in the graph, as opposed to the tail.
@@ -112,8 +112,8 @@ pub struct FilledQuery {
 /// has no link.
 pub fn fill(
     template: &QueryTemplate,
-    triples: &[Triple],
-    links: &[Option<Link>],
+    triples: &[TriplePattern],
+    links: &[Option<PhraseLink>],
     entities: &[NodeId],
     session: &Session<'_>,
 ) -> Result<FilledQuery, TriadError> {

@@ -4,13 +4,14 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
-use super::fill::{FilledQuery, Link, Pattern, fill, products};
+use super::error::TriadError;
+use super::fill::{FilledQuery, Pattern, PhraseLink, fill, products};
 use super::grammar::{self, NONE};
 use super::solve::{Bounds, Solved, solve};
-use super::task::{Ended, Failure, Options, Request, SubTask};
+use super::task::{Ended, Options, SubTask, TriadFailure, TriadRequest};
 use super::template::{AnswerType, QueryTemplate};
-use super::triple::{End, Triple, parse_triples};
-use super::{TriadError, candidates, render};
+use super::triple::{End, TriplePattern, parse_triples};
+use super::{candidates, render};
 use crate::exec::{Session, Value};
 use crate::grammar::Grammar;
 use common::transcript::Turn;
@@ -35,18 +36,18 @@ pub struct Try<'s, 'g> {
     entities: Vec<Vec<NodeId>>,
     deadline: Duration,
     turns: Vec<Turn>,
-    triples: Vec<Triple>,
+    triples: Vec<TriplePattern>,
     kind: AnswerType,
     /// Triples in the order in which they were linked.
     order: Vec<usize>,
-    links: Vec<Vec<Link>>,
-    shown: Vec<(Link, String)>,
+    links: Vec<Vec<PhraseLink>>,
+    shown: Vec<(PhraseLink, String)>,
     matched: Vec<(FilledQuery, Solved)>,
     tried: Tried,
     now: Option<SubTask>,
     end: Option<Ended>,
     /// All candidates that relation selection ranked, for the linking recall.
-    pub offered: Vec<Link>,
+    pub offered: Vec<PhraseLink>,
 }
 
 impl<'s, 'g> Try<'s, 'g> {
@@ -59,7 +60,7 @@ impl<'s, 'g> Try<'s, 'g> {
         options: &'s Options,
         entities: Vec<Vec<NodeId>>,
         deadline: Duration,
-        before: &[Failure],
+        before: &[TriadFailure],
         tried: Tried,
     ) -> Self {
         Self {
@@ -89,7 +90,7 @@ impl<'s, 'g> Try<'s, 'g> {
 
     /// The next request; `None` when the attempt is over.
     #[must_use]
-    pub fn request(&self) -> Option<Request> {
+    pub fn request(&self) -> Option<TriadRequest> {
         let task = self.now?;
         let linked = self.session.linked();
         let texts = || {
@@ -127,7 +128,7 @@ impl<'s, 'g> Try<'s, 'g> {
             SubTask::Query => render::queries(self.session, &self.matched),
             _ => self.turns.clone(),
         };
-        Some(Request {
+        Some(TriadRequest {
             task,
             turns,
             phrase,
@@ -149,7 +150,7 @@ impl<'s, 'g> Try<'s, 'g> {
     /// What this attempt and the earlier ones tried without success.
     #[must_use]
     pub fn into_tried(mut self) -> Tried {
-        if matches!(self.end, Some(Ended::Failed(Failure::NoRelation(_)))) {
+        if matches!(self.end, Some(Ended::Failed(TriadFailure::NoRelation(_)))) {
             self.tried.triples = self.tried.triples.max(self.triples.len());
         }
         self.tried
@@ -157,13 +158,13 @@ impl<'s, 'g> Try<'s, 'g> {
 
     /// The extracted triples.
     #[must_use]
-    pub fn triples(&self) -> &[Triple] {
+    pub fn triples(&self) -> &[TriplePattern] {
         &self.triples
     }
 
     /// The candidates shown for the current triple, with their texts.
     #[must_use]
-    pub fn shown(&self) -> &[(Link, String)] {
+    pub fn shown(&self) -> &[(PhraseLink, String)] {
         &self.shown
     }
 
@@ -175,7 +176,7 @@ impl<'s, 'g> Try<'s, 'g> {
 
     /// The links selected for each triple.
     #[must_use]
-    pub fn links(&self) -> &[Vec<Link>] {
+    pub fn links(&self) -> &[Vec<PhraseLink>] {
         &self.links
     }
 
@@ -195,8 +196,8 @@ impl<'s, 'g> Try<'s, 'g> {
         self.now = Some(task);
     }
 
-    fn taken(&mut self, task: SubTask, text: &str) -> Result<(), Failure> {
-        let wrong = |error: TriadError| Failure::Syntax(task, error);
+    fn taken(&mut self, task: SubTask, text: &str) -> Result<(), TriadFailure> {
+        let wrong = |error: TriadError| TriadFailure::Syntax(task, error);
         match task {
             SubTask::Triples => {
                 self.triples = parse_triples(text).map_err(wrong)?;
@@ -215,7 +216,7 @@ impl<'s, 'g> Try<'s, 'g> {
                     return Err(wrong(TriadError::End(end.to_string())));
                 }
                 if self.triples.len() < self.tried.triples {
-                    return Err(Failure::Less(self.triples.len(), self.tried.triples));
+                    return Err(TriadFailure::Less(self.triples.len(), self.tried.triples));
                 }
                 self.links = vec![Vec::new(); self.triples.len()];
                 self.ask(SubTask::Type, render::task(SubTask::Type));
@@ -229,7 +230,7 @@ impl<'s, 'g> Try<'s, 'g> {
                 let chosen = grammar::selected(text, &texts)
                     .ok_or_else(|| wrong(TriadError::Selection(text.to_owned())))?;
                 if chosen.is_empty() {
-                    return Err(Failure::NoRelation(self.triples[triple].to_string()));
+                    return Err(TriadFailure::NoRelation(self.triples[triple].to_string()));
                 }
                 self.links[triple] = chosen
                     .into_iter()
@@ -256,7 +257,7 @@ impl<'s, 'g> Try<'s, 'g> {
             }
             SubTask::Answer => match text.trim() {
                 render::FROM_GRAPH => self.finish(),
-                _ => return Err(Failure::Declined),
+                _ => return Err(TriadFailure::Declined),
             },
             SubTask::Entity => {}
         }
@@ -264,7 +265,7 @@ impl<'s, 'g> Try<'s, 'g> {
     }
 
     /// The possible nodes of an end.
-    fn nodes(&self, end: &End, bounds: Bounds) -> Result<Option<Vec<NodeId>>, Failure> {
+    fn nodes(&self, end: &End, bounds: Bounds) -> Result<Option<Vec<NodeId>>, TriadFailure> {
         match end {
             End::Entity(index) => Ok(self.entities.get(*index).cloned()),
             End::Class(_) => Ok(None),
@@ -293,7 +294,7 @@ impl<'s, 'g> Try<'s, 'g> {
                 for patterns in self.linked_patterns() {
                     if let Some(nodes) =
                         candidates::linked_nodes(self.session, &patterns, var, bounds)
-                            .map_err(Failure::Bounds)?
+                            .map_err(TriadFailure::Bounds)?
                     {
                         all.get_or_insert_default().extend(nodes);
                     }
@@ -372,7 +373,7 @@ impl<'s, 'g> Try<'s, 'g> {
 
     /// Requests the relations of the next triple: first those without variables, then those with a
     /// known end.
-    fn link_next(&mut self) -> Result<(), Failure> {
+    fn link_next(&mut self) -> Result<(), TriadFailure> {
         loop {
             let left = |i: &usize| !self.order.contains(i) && !self.triples[*i].is_given();
             let bounds = self.bounds();
@@ -415,7 +416,7 @@ impl<'s, 'g> Try<'s, 'g> {
             self.offered.extend(ranked.iter().map(|(link, _)| *link));
             self.shown = render::cut(self.session, &ranked, self.options.shown);
             if self.shown.is_empty() {
-                return Err(Failure::NoRelation(self.triples[triple].to_string()));
+                return Err(TriadFailure::NoRelation(self.triples[triple].to_string()));
             }
             if self.options.select_uris {
                 let turn = render::relations(&self.shown, triple, self.options.relations);
@@ -439,7 +440,7 @@ impl<'s, 'g> Try<'s, 'g> {
     }
 
     /// Instantiates the template with the combinations of candidates and runs the queries.
-    fn run(&mut self, template: &QueryTemplate) -> Result<(), Failure> {
+    fn run(&mut self, template: &QueryTemplate) -> Result<(), TriadFailure> {
         let mut used: Vec<usize> = template
             .branches
             .iter()
@@ -459,7 +460,7 @@ impl<'s, 'g> Try<'s, 'g> {
         for picks in products(&sizes, self.options.products) {
             let query = self
                 .filled(template, &used, &picks)
-                .map_err(|error| Failure::Syntax(SubTask::Template, error))?;
+                .map_err(|error| TriadFailure::Syntax(SubTask::Template, error))?;
             let text = || query.text(self.session);
             first.get_or_insert_with(text);
             if !self.tried.queries.insert(query.clone()) {
@@ -484,8 +485,8 @@ impl<'s, 'g> Try<'s, 'g> {
         }
         match self.matched.len() {
             0 => Err(bound.map_or_else(
-                || Failure::NoSolution(first.unwrap_or_default()),
-                Failure::Bounds,
+                || TriadFailure::NoSolution(first.unwrap_or_default()),
+                TriadFailure::Bounds,
             )),
             1 => {
                 self.choose(0);
@@ -520,10 +521,10 @@ impl<'s, 'g> Try<'s, 'g> {
     fn finish(&mut self) {
         self.end = match self.matched.pop() {
             Some((_, solved)) if matches!(&solved.value, Value::Set(set) if set.is_empty()) => {
-                Some(Ended::Failed(Failure::Declined))
+                Some(Ended::Failed(TriadFailure::Declined))
             }
             Some((query, solved)) => Some(Ended::Answer(query, solved)),
-            None => Some(Ended::Failed(Failure::Declined)),
+            None => Some(Ended::Failed(TriadFailure::Declined)),
         };
     }
 }

@@ -1,8 +1,9 @@
 //! The grammars of the responses to each sub-task, to which a decoder is constrained.
 
 use super::template::AnswerType;
-use super::triple::{End, IS_A, MAX_TRIPLES, Triple};
+use super::triple::{End, IS_A, TriplePattern};
 use crate::grammar::Grammar;
+use crate::limits::MAX_TRIPLES;
 use kg::value::Op;
 
 /// Variable names: the answer, implicit entities, attributes.
@@ -57,7 +58,7 @@ pub fn triples(entities: usize, classes: usize) -> Grammar {
 
 /// One of the three answer types. A question without variables can only be answered with yes or no.
 #[must_use]
-pub fn answer_type(triples: &[Triple]) -> Grammar {
+pub fn answer_type(triples: &[TriplePattern]) -> Grammar {
     let open = triples.iter().any(|triple| triple.vars().next().is_some());
     Grammar::one_of(
         AnswerType::ALL
@@ -151,7 +152,7 @@ fn branch(triples: &[usize], speaks: &[usize]) -> Grammar {
 #[must_use]
 pub fn template(
     kind: AnswerType,
-    triples: &[Triple],
+    triples: &[TriplePattern],
     linked: &[bool],
     entities: usize,
     values: usize,

@@ -17,6 +17,7 @@
 mod answer;
 mod candidates;
 mod entity;
+mod error;
 mod fill;
 mod flow;
 pub mod grammar;
@@ -29,36 +30,11 @@ mod triple;
 pub use answer::{from_graph, none};
 pub use candidates::{linked_nodes, relations};
 pub use entity::{MEANINGS, entity_request, selected_entities};
-pub use fill::{Bound, FilledQuery, Link, Pattern, Place, fill, products};
+pub use error::TriadError;
+pub use fill::{Bound, FilledQuery, Pattern, PhraseLink, Place, fill, products};
 pub use flow::{Tried, Try};
 pub use render::FROM_GRAPH;
 pub use solve::{Bounds, Solved, Unsolved, solve};
-pub use task::{Ended, Failure, Options, PHASES, Request, SubTask};
+pub use task::{Ended, Options, PHASES, SubTask, TriadFailure, TriadRequest};
 pub use template::{AnswerType, Filter, Operand, QueryTemplate};
-pub use triple::{End, IS, IS_A, MAX_TRIPLES, Triple, parse_triples, print_triples};
-
-/// Errors in what a model wrote.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TriadError {
-    /// Not an end of a triple.
-    #[error("`{0}` is no entity (e0), class (c0) or variable (?x)")]
-    End(String),
-    /// Not a triple.
-    #[error("`{0}` is no triple <subject, relation, object>")]
-    Triple(String),
-    /// No triples, or too many.
-    #[error("{0} triples; one to {max} are needed", max = MAX_TRIPLES)]
-    Count(usize),
-    /// Not an answer type.
-    #[error("`{0}` is none of <count>, <select>, <yes or no>")]
-    Type(String),
-    /// A template that does not parse or refers to something undefined.
-    #[error("template {0}")]
-    Template(String),
-    /// The template uses a triple without a selected relation.
-    #[error("no relation was selected for {0}")]
-    Unlinked(String),
-    /// A selection that is not among the candidates.
-    #[error("`{0}` is not among the candidates")]
-    Selection(String),
-}
+pub use triple::{End, IS, IS_A, TriplePattern, parse_triples, print_triples};

@@ -1,22 +1,23 @@
 //! The turns of Triad's conversations.
 
-use super::fill::{FilledQuery, Link, Place};
+use super::fill::{FilledQuery, PhraseLink, Place};
 use super::solve::Solved;
-use super::task::{Failure, SubTask};
+use super::task::{SubTask, TriadFailure};
+use crate::agent::Agent;
 use crate::call::print_name;
-use crate::exec::{Naming, Ranked, Session, Value};
-use crate::prompt::{Agent, dialogue_question, size_word};
+use crate::exec::{Naming, RankedRelation, Session, Value};
+use crate::prompt::{dialogue_question, size_word};
 use common::transcript::{Part, Role, Turn};
 
 /// The advisor's response that accepts the graph's answer.
 pub const FROM_GRAPH: &str = "graph";
 
 /// The system turn and the question with the failures of earlier attempts.
-pub(super) fn opening(session: &Session<'_>, before: &[Failure]) -> Vec<Turn> {
+pub(super) fn opening(session: &Session<'_>, before: &[TriadFailure]) -> Vec<Turn> {
     let mut user = dialogue_question(session, Naming::Mixed);
     for failure in before {
         user.push(Part::ours(format!("\ntried: {}", failure.cause())));
-        if let Failure::NoRelation(triple) = failure {
+        if let TriadFailure::NoRelation(triple) = failure {
             user.push(Part::ours(format!(" {triple}")));
         }
     }
@@ -47,11 +48,11 @@ pub(super) fn task(task: SubTask) -> Turn {
 /// that is not required.
 pub(super) fn cut(
     session: &Session<'_>,
-    ranked: &[(Link, Ranked)],
+    ranked: &[(PhraseLink, RankedRelation)],
     limit: usize,
-) -> Vec<(Link, String)> {
-    let must = |link: &Link| session.options().must_show.contains(&link.relation);
-    let text = |link: &Link, one: &Ranked| {
+) -> Vec<(PhraseLink, String)> {
+    let must = |link: &PhraseLink| session.options().must_show.contains(&link.relation);
+    let text = |link: &PhraseLink, one: &RankedRelation| {
         (
             *link,
             format!(
@@ -61,7 +62,7 @@ pub(super) fn cut(
             ),
         )
     };
-    let mut shown: Vec<(Link, String)> = ranked
+    let mut shown: Vec<(PhraseLink, String)> = ranked
         .iter()
         .take(limit)
         .map(|(link, one)| text(link, one))
@@ -76,7 +77,7 @@ pub(super) fn cut(
 }
 
 /// The candidates of a triple.
-pub(super) fn relations(shown: &[(Link, String)], triple: usize, most: usize) -> Turn {
+pub(super) fn relations(shown: &[(PhraseLink, String)], triple: usize, most: usize) -> Turn {
     let mut turn = task(SubTask::Relations(triple));
     if most != 1 {
         turn.parts.push(Part::ours(format!(" top {most}")));

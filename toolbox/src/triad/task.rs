@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::TriadError;
+use super::error::TriadError;
 use super::fill::FilledQuery;
 use super::solve::{Solved, Unsolved};
 use crate::grammar::Grammar;
@@ -90,7 +90,7 @@ impl Default for Options {
 
 /// A request to the model.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct TriadRequest {
     /// The sub-task.
     pub task: SubTask,
     /// The turns after which the response is written.
@@ -101,7 +101,7 @@ pub struct Request {
 
 /// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum TriadFailure {
     /// The response is not valid for its sub-task.
     Syntax(SubTask, TriadError),
     /// No relation of the graph matches this triple.
@@ -117,7 +117,7 @@ pub enum Failure {
     Declined,
 }
 
-impl Failure {
+impl TriadFailure {
     /// The cause as a short name, for counts.
     #[must_use]
     pub const fn cause(&self) -> &'static str {
@@ -131,7 +131,7 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for TriadFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Syntax(_, error) => error.fmt(f),
@@ -152,5 +152,5 @@ pub enum Ended {
     /// A query and its result.
     Answer(FilledQuery, Solved),
     /// No answer.
-    Failed(Failure),
+    Failed(TriadFailure),
 }

@@ -10,8 +10,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::TriadError;
-use super::triple::{Triple, variable};
+use super::error::TriadError;
+use super::triple::{TriplePattern, variable};
 use kg::value::{Extreme, Op};
 
 /// The type of answer that a question asks for (rules C.2).
@@ -252,7 +252,7 @@ impl QueryTemplate {
     /// Returns [`TriadError::Template`] with the first undefined reference.
     pub fn check(
         &self,
-        triples: &[Triple],
+        triples: &[TriplePattern],
         entities: usize,
         values: usize,
     ) -> Result<(), TriadError> {

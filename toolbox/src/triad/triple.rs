@@ -4,7 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::TriadError;
+use super::error::TriadError;
+use crate::limits::MAX_TRIPLES;
 
 /// An end of a triple.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,7 +79,7 @@ pub const IS: &str = "is";
 
 /// A triple with a phrase in place of the relation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Triple {
+pub struct TriplePattern {
     /// The end from which the question describes the relation.
     pub subject: End,
     /// The relation in a few words of the question; [`IS_A`] for class membership. It does not
@@ -88,7 +89,7 @@ pub struct Triple {
     pub object: End,
 }
 
-impl Triple {
+impl TriplePattern {
     /// Whether it states the class of its subject.
     #[must_use]
     pub fn is_class(&self) -> bool {
@@ -115,13 +116,13 @@ impl Triple {
     }
 }
 
-impl fmt::Display for Triple {
+impl fmt::Display for TriplePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<{}, {}, {}>", self.subject, self.phrase, self.object)
     }
 }
 
-impl FromStr for Triple {
+impl FromStr for TriplePattern {
     type Err = TriadError;
 
     fn from_str(text: &str) -> Result<Self, TriadError> {
@@ -150,13 +151,12 @@ impl FromStr for Triple {
     }
 }
 
-
 /// Parses every `<a, b, c>` in a text.
 ///
 /// # Errors
 /// Returns [`TriadError`] if a triple does not parse, if there are no triples, or if there are more
 /// than [`MAX_TRIPLES`].
-pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
+pub fn parse_triples(text: &str) -> Result<Vec<TriplePattern>, TriadError> {
     let mut triples = Vec::new();
     for piece in text.split('<').skip(1) {
         let inside = piece
@@ -174,7 +174,7 @@ pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
 
 /// Triples in the form that a model writes.
 #[must_use]
-pub fn print_triples(triples: &[Triple]) -> String {
+pub fn print_triples(triples: &[TriplePattern]) -> String {
     triples
         .iter()
         .map(ToString::to_string)

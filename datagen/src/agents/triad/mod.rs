@@ -11,7 +11,7 @@ use toolbox::exec::{ExecOptions, Session, Value};
 use toolbox::link;
 use toolbox::prompt::{Layout, Template};
 use toolbox::triad::{
-    self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Tried, Try, fill, print_triples,
+    self, Bounds, Ended, TriadFailure, FilledQuery, Options, SubTask, Tried, Try, fill, print_triples,
     solve,
 };
 
@@ -151,9 +151,9 @@ impl<'a> TriadExamples<'a> {
                 let missing = (0..gold.triples.len())
                     .filter(|&i| !gold.triples[i].is_given())
                     .find(|&i| gold.links[i].is_none_or(|link| !seen(&session, verified, link)))?;
-                vec![Failure::NoRelation(gold.triples[missing].to_string())]
+                vec![TriadFailure::NoRelation(gold.triples[missing].to_string())]
             }
-            true => vec![Failure::NoSolution(String::new())],
+            true => vec![TriadFailure::NoSolution(String::new())],
             false => Vec::new(),
         };
         let entities = session
@@ -191,7 +191,7 @@ impl<'a> TriadExamples<'a> {
         }
         let right = match attempt.end()? {
             Ended::Answer(_, solved) => !verified.abstain && solved.value == verified.value,
-            Ended::Failed(failure) => verified.abstain && matches!(failure, Failure::NoRelation(_)),
+            Ended::Failed(failure) => verified.abstain && matches!(failure, TriadFailure::NoRelation(_)),
         };
         all.insert(0, attempt.turns().to_vec());
         right.then_some(all)
@@ -251,7 +251,7 @@ impl<'a> TriadExamples<'a> {
 }
 
 /// Whether a session sees the relation of a link.
-fn seen(session: &Session<'_>, verified: &Verified, link: triad::Link) -> bool {
+fn seen(session: &Session<'_>, verified: &Verified, link: triad::PhraseLink) -> bool {
     match link.relation {
         toolbox::exec::Relation::Plain(id) => {
             !verified.without.contains(&id) && session.kg().uses(id) > 0

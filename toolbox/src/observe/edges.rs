@@ -1,0 +1,38 @@
+//! The edges at a node.
+
+use kg::Kg;
+use kg::term::{NodeId, RelId};
+
+/// Head, relation, tail.
+pub type ObservedTriple = (NodeId, RelId, NodeId);
+
+/// Visits every triple of a node, out-edges first; skips hidden relations (rule R4) and those in
+/// `without`.
+pub(super) fn each_edge(
+    kg: &dyn Kg,
+    node: NodeId,
+    both: bool,
+    without: &[RelId],
+    visit: &mut dyn FnMut(ObservedTriple, bool),
+) {
+    for relation in kg
+        .out_relations(node)
+        .into_iter()
+        .filter(|relation| !without.contains(relation))
+    {
+        for &tail in kg.tails(node, relation).iter() {
+            visit((node, relation, tail), true);
+        }
+    }
+    if both {
+        for relation in kg
+            .in_relations(node)
+            .into_iter()
+            .filter(|relation| !without.contains(relation))
+        {
+            for &head in kg.heads(relation, node).iter() {
+                visit((head, relation, node), false);
+            }
+        }
+    }
+}
