@@ -114,7 +114,7 @@ fn hashed(stem: &str) -> u32 {
 }
 
 /// Capacity of the label cache: some tens of megabytes.
-const REMEMBERED: usize = 1 << 20;
+const LABEL_CACHE: usize = 1 << 20;
 
 /// Similarity as the cosine of stem sets, without trained weights. The stems of labels are cached
 /// for the whole process.
@@ -160,11 +160,11 @@ impl Similarity for StemSimilarity {
             let mut known = KNOWN
                 .write()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            let room = REMEMBERED.saturating_sub(known.len());
+            let free = LABEL_CACHE.saturating_sub(known.len());
             known.extend(
                 fresh
                     .into_iter()
-                    .take(room)
+                    .take(free)
                     .map(|(node, stems)| ((graph, node), stems)),
             );
         }

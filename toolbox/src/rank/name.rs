@@ -23,27 +23,29 @@ pub(super) struct Word {
     /// Hash of its stem.
     pub(super) stem: u64,
     grams: Vec<u64>,
-    sketch: [u128; 2],
+    fingerprint: [u128; 2],
 }
 
 impl Word {
     pub(super) fn of(word: &str) -> Self {
-        let (grams, sketch) = word_grams(word);
+        let (grams, fingerprint) = word_grams(word);
         Self {
             mark: mark(word),
             stem: mark(&stem(word)),
             grams,
-            sketch,
+            fingerprint,
         }
     }
 
     /// Similarity from 0 to 1: 1 for equal stems, else by shared trigrams.
-    pub(super) fn likeness(&self, other: &Self) -> f32 {
+    pub(super) fn similarity(&self, other: &Self) -> f32 {
         if self.stem == other.stem {
             return 1.0;
         }
         // Most pairs of words share no trigram.
-        if self.sketch[0] & other.sketch[0] == 0 && self.sketch[1] & other.sketch[1] == 0 {
+        if self.fingerprint[0] & other.fingerprint[0] == 0
+            && self.fingerprint[1] & other.fingerprint[1] == 0
+        {
             return 0.0;
         }
         let dice = dice(&self.grams, &other.grams);

@@ -134,12 +134,12 @@ pub(super) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
     let mut grams: Vec<u64> = marked.windows(3).map(packed).collect();
     grams.sort_unstable();
     grams.dedup();
-    let mut sketch = [0; 2];
+    let mut fingerprint = [0; 2];
     for gram in &grams {
         let bit = gram.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
-        sketch[usize::from(bit >= 128)] |= 1_u128 << (bit % 128);
+        fingerprint[usize::from(bit >= 128)] |= 1_u128 << (bit % 128);
     }
-    (grams, sketch)
+    (grams, fingerprint)
 }
 
 /// The Dice coefficient of two sorted lists.
@@ -169,7 +169,7 @@ pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
 pub(super) struct Profile {
     counts: Vec<(u32, f32)>,
     norm: f32,
-    sketch: [u64; 8],
+    fingerprint: [u64; 8],
 }
 
 impl Profile {
@@ -193,14 +193,14 @@ impl Profile {
             .map(|(_, count)| count * count)
             .sum::<f32>()
             .sqrt();
-        let mut sketch = [0; 8];
+        let mut fingerprint = [0; 8];
         for (word, bit) in counts.iter().map(|(gram, _)| place(*gram)) {
-            sketch[word] |= bit;
+            fingerprint[word] |= bit;
         }
         Self {
             counts,
             norm,
-            sketch,
+            fingerprint,
         }
     }
 
@@ -211,7 +211,7 @@ impl Profile {
             let (word, bit) = place(*gram);
             // Most trigrams of a name do not occur in the question; the fingerprint shows it
             // without a search.
-            if longer.sketch[word] & bit != 0
+            if longer.fingerprint[word] & bit != 0
                 && let Ok(at) = longer.counts.binary_search_by_key(gram, |(gram, _)| *gram)
             {
                 dot += count * longer.counts[at].1;

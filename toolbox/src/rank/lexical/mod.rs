@@ -2,16 +2,16 @@
 //! of a relation by stem (rare words count more) and by trigrams, the target of the relation with
 //! what the question asks for, and discounts question words that the path to the set has used up.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+mod question;
+
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::name::{Name, Word, mark};
 use super::ranker::{LeadsTo, RankError, Ranker, RankingContext, RelationCandidate};
-use super::text::{Profile, is_stop, stem};
-use kg::words;
+use super::text::stem;
+use question::{Met, Question};
 
 /// Feature weights, fitted by a conditional logit on the relation choices of all available data
 /// sets together and rounded. Leave-one-set-out fits give nearly the same recall, so the weights
@@ -50,17 +50,12 @@ mod weight {
 }
 
 /// Capacity of the name cache: the vocabulary of the largest graphs in use, some tens of megabytes.
-const REMEMBERED: usize = 1 << 16;
+const NAME_CACHE: usize = 1 << 16;
 
 const PERSON_WORDS: &str = "person actor actress director author player artist founder president leader member politician athlete architect \
 composer singer musician character winner spouse parent child sibling brother sister owner producer officeholder human agent";
 const PLACE_WORDS: &str = "place location city country state region area province county continent venue site address district island \
 territory headquarters hometown residence settlement";
-const QUANTITY_CUES: &str = "more less fewer than over under above below least most longest largest biggest smallest highest lowest tallest \
-deepest shortest many much total number amount average maximum minimum";
-const TIME_CUES: &str = "when year years date day month before after since until earliest latest first last recent recently newest oldest \
-youngest earlier later old new age century decade during";
-
 /// Ranks by words. Analysed names are cached, so one ranker serves the whole process; the cache
 /// does not affect scores.
 #[derive(Debug)]
@@ -68,8 +63,6 @@ pub struct LexicalRanker {
     known: RwLock<FxHashMap<String, Arc<Name>>>,
     person: FxHashSet<u64>,
     place: FxHashSet<u64>,
-    quantity: FxHashSet<&'static str>,
-    time: FxHashSet<&'static str>,
 }
 
 impl Default for LexicalRanker {
@@ -79,123 +72,8 @@ impl Default for LexicalRanker {
             known: RwLock::default(),
             person: stems(PERSON_WORDS),
             place: stems(PLACE_WORDS),
-            quantity: QUANTITY_CUES.split(' ').collect(),
-            time: TIME_CUES.split(' ').collect(),
         }
     }
-}
-
-thread_local! {
-    /// The last question that this thread ranked for: the lists of one question follow each other.
-    static LAST: RefCell<Option<(String, Question)>> = const { RefCell::new(None) };
-}
-
-/// An analysed question.
-#[derive(Clone)]
-struct Question {
-    words: Rc<[Word]>,
-    /// The similarity of each question word to words of names, by word hash.
-    likes: Rc<RefCell<FxHashMap<u64, Box<[f32]>>>>,
-    /// The share of each word that the path has not used up, in `[0, 1]`.
-    fresh: Vec<f32>,
-    profile: Rc<Profile>,
-    person: bool,
-    place: bool,
-    time: bool,
-    quantity: bool,
-}
-
-impl Question {
-    fn of(text: &str, ranker: &LexicalRanker) -> Self {
-        LAST.with_borrow_mut(|last| match last {
-            Some((known, question)) if known == text => question.clone(),
-            _ => {
-                let question = Self::new(text, ranker);
-                *last = Some((text.to_owned(), question.clone()));
-                question
-            }
-        })
-    }
-
-    fn new(text: &str, ranker: &LexicalRanker) -> Self {
-        let all = words(text);
-        let own: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
-        let says = |cues: &[&str]| all.iter().any(|word| cues.contains(&word.as_str()));
-        let has = |cues: &FxHashSet<&str>| all.iter().any(|word| cues.contains(word.as_str()));
-        let year = |word: &String| {
-            word.len() == 4
-                && word
-                    .parse()
-                    .is_ok_and(|year: u32| (1000..2100).contains(&year))
-        };
-        let number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit()) && !year(word);
-        Self {
-            profile: Rc::new(Profile::of(&own)),
-            fresh: vec![1.0; own.len()],
-            words: own.iter().map(|word| Word::of(word)).collect(),
-            likes: Rc::default(),
-            person: says(&["who", "whom", "whose"]),
-            place: says(&["where"]),
-            time: has(&ranker.time) || all.iter().any(year),
-            quantity: has(&ranker.quantity) || all.iter().any(number),
-        }
-    }
-
-    /// Each word of a followed relation uses up the one question word that it is most similar to.
-    fn use_up(&mut self, path: &[Arc<Name>]) {
-        for name in path {
-            let mut seen: Vec<u64> = Vec::new();
-            for word in &name.segment {
-                if seen.contains(&word.stem) {
-                    continue;
-                }
-                seen.push(word.stem);
-                let best = self.likes(word, |likes| {
-                    let mut best = (0.0, None);
-                    for (i, (like, fresh)) in likes.iter().zip(&self.fresh).enumerate() {
-                        let like = like * fresh;
-                        if like > best.0 {
-                            best = (like, Some(i));
-                        }
-                    }
-                    best
-                });
-                if let (like, Some(i)) = best {
-                    self.fresh[i] = self.fresh[i].min(1.0 - like);
-                }
-            }
-        }
-    }
-
-    /// Passes the similarities of a word to each word of the question to `of`.
-    fn likes<T>(&self, word: &Word, of: impl FnOnce(&[f32]) -> T) -> T {
-        let mut known = self.likes.borrow_mut();
-        of(known
-            .entry(word.mark)
-            .or_insert_with(|| self.words.iter().map(|mine| word.likeness(mine)).collect()))
-    }
-
-    /// How well the question matches a word, with and without the words used up by the path.
-    fn meets(&self, word: &Word) -> Met {
-        self.likes(word, |likes| {
-            let mut met = Met::default();
-            for (like, fresh) in likes.iter().zip(&self.fresh) {
-                met.all = met.all.max(*like);
-                met.fresh = met.fresh.max(like * fresh);
-            }
-            met
-        })
-    }
-}
-
-/// The match of a word with the question; see [`Question::meets`].
-#[derive(Clone, Copy, Debug, Default)]
-struct Met {
-    all: f32,
-    fresh: f32,
-    /// ln(1 + list length / relations with this stem): words that distinguish the relations of a
-    /// list count more.
-    rarity: f32,
 }
 
 /// The matches of a list's words by word hash; each word is compared with the question once.
@@ -232,7 +110,7 @@ impl Drop for Names<'_> {
         }
         if let Ok(mut known) = self.ranker.known.write() {
             for (name, made) in self.made.drain(..) {
-                if known.len() < REMEMBERED {
+                if known.len() < NAME_CACHE {
                     known.insert(name, made);
                 }
             }
@@ -282,7 +160,7 @@ impl Parts {
 
 /// Buffers that all relations of a ranking share.
 #[derive(Default)]
-struct Room {
+struct Buffers {
     seen: Vec<u64>,
     classes: Vec<(u64, f32)>,
 }
@@ -307,7 +185,7 @@ impl Ranker for LexicalRanker {
     }
 
     fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
-        let question = Question::of(question, self);
+        let question = Question::of(question);
         let mut names = self.names();
         let score = |text: &String| {
             let name = names.get(text);
@@ -333,17 +211,13 @@ impl Ranker for LexicalRanker {
         asked: RankingContext<'_>,
         relations: &[RelationCandidate],
     ) -> Result<Vec<f32>, RankError> {
-        let mut question = Question::of(asked.question, self);
+        let mut question = Question::of(asked.question);
         let mut names = self.names();
         for walked in asked.path {
-            question.use_up(&[names.get(&walked.name)]);
-            question.use_up(
-                walked
-                    .label
-                    .as_ref()
-                    .map(|label| names.get(label))
-                    .as_slice(),
-            );
+            question.use_up(&names.get(&walked.name));
+            if let Some(label) = &walked.label {
+                question.use_up(&names.get(label));
+            }
         }
         let parts: Vec<Parts> = relations
             .iter()
@@ -361,7 +235,7 @@ impl Ranker for LexicalRanker {
         drop(names);
         let uses = uses(&parts);
         let mut known = MetWords::with_capacity_and_hasher(uses.len(), FxBuildHasher);
-        let (mut met, mut room) = (Vec::new(), Room::default());
+        let (mut met, mut buffers) = (Vec::new(), Buffers::default());
         let score = |(relation, parts): (&RelationCandidate, &Parts)| {
             met.clear();
             met.extend(parts.all().map(|word| {
@@ -373,7 +247,7 @@ impl Ranker for LexicalRanker {
                     }
                 })
             }));
-            self.score_one(&question, asked.path, relation, parts, &met, &mut room)
+            self.score_one(&question, asked.path, relation, parts, &met, &mut buffers)
         };
         Ok(relations.iter().zip(&parts).map(score).collect())
     }
@@ -408,18 +282,18 @@ impl LexicalRanker {
         relation: &RelationCandidate,
         parts: &Parts,
         words: &[Met],
-        room: &mut Room,
+        buffers: &mut Buffers,
     ) -> f32 {
         let segment = words.iter().take(parts.name.segment.len());
         let (got, total) = segment.fold((0.0, 0.0), |(got, total), met| {
             (got + met.all * met.rarity, total + met.rarity)
         });
-        let mut score = weight::MET * met(parts.all(), words, &mut room.seen)
-            + weight::MET_OWN * met(parts.own(), words, &mut room.seen);
+        let mut score = weight::MET * met(parts.all(), words, &mut buffers.seen)
+            + weight::MET_OWN * met(parts.own(), words, &mut buffers.seen);
         score += weight::SEGMENT * if total > 0.0 { got / total } else { 0.0 };
         score += weight::TRIGRAMS * parts.name.profile.cosine(&question.profile);
-        room.classes.clear();
-        room.classes.extend(
+        buffers.classes.clear();
+        buffers.classes.extend(
             parts
                 .classes
                 .iter()
@@ -427,11 +301,11 @@ impl LexicalRanker {
                 .map(|word| (word.stem, question.meets(word).all)),
         );
         // The sort is stable: of words with equal stems, the first counts.
-        room.classes.sort_by_key(|(stem, _)| *stem);
-        room.classes.dedup_by_key(|(stem, _)| *stem);
-        if !room.classes.is_empty() {
-            score += weight::CLASS * room.classes.iter().map(|(_, all)| all).sum::<f32>()
-                / room.classes.len() as f32;
+        buffers.classes.sort_by_key(|(stem, _)| *stem);
+        buffers.classes.dedup_by_key(|(stem, _)| *stem);
+        if !buffers.classes.is_empty() {
+            score += weight::CLASS * buffers.classes.iter().map(|(_, all)| all).sum::<f32>()
+                / buffers.classes.len() as f32;
         }
         if !relation.out {
             score += if path.is_empty() {
