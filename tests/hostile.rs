@@ -12,10 +12,11 @@ use infer::planner::LocalPlanner;
 use kg::{FrozenKg, Kg, LoadOptions};
 use model::{ChatFormat, ModelFolder};
 use support::random_model;
+use toolbox::agent::Agent;
 use toolbox::exec::{ExecOptions, Naming};
 use toolbox::link::Linked;
-use toolbox::oda::{TurnForm, OdaOptions};
-use toolbox::prompt::{Agent, Layout, Template};
+use toolbox::oda::{OdaOptions, TurnForm};
+use toolbox::prompt::{Layout, Template};
 use toolbox::trace::TraceEvent;
 
 /// A graph whose names and labels try to speak as someone else.

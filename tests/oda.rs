@@ -15,11 +15,12 @@ use infer::agent::{Outcome, Task, oda};
 use infer::planner::{LocalPlanner, Scripted};
 use kg::{FrozenKg, Kg};
 use support::{graph, questions, random_model};
+use toolbox::agent::Agent;
 use toolbox::answer::AnswerValue;
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::Linked;
-use toolbox::oda::{Awaited, TurnForm, OdaOptions, Reflection, Run};
-use toolbox::prompt::{Agent, Template};
+use toolbox::oda::{Awaited, OdaOptions, Reflection, Run, TurnForm};
+use toolbox::prompt::Template;
 use toolbox::trace::TraceEvent;
 
 fn scripted(

@@ -250,9 +250,9 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
     };
     let outcome = run();
     let told = |events: &[TraceEvent]| {
-        let kept = events
-            .iter()
-            .filter(|event| !matches!(event, TraceEvent::Timing { .. } | TraceEvent::Tokens { .. }));
+        let kept = events.iter().filter(|event| {
+            !matches!(event, TraceEvent::Timing { .. } | TraceEvent::Tokens { .. })
+        });
         kept.map(|event| serde_json::to_string(event).unwrap())
             .collect::<Vec<_>>()
     };
@@ -296,7 +296,7 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
     let template = Template::new(Layout::Dialogue);
     let model = random_model(dir.path(), &[&template], 5);
     let linked = Linked::new(&kg, QUESTION, &[kg.by_name("goethe").unwrap()]);
-    let session = Session::new(&kg, QUESTION, linked, &[], ExecOptions::default());
+    let session = Session::new(&kg, QUESTION, linked, &[], ExecOptions::default()).unwrap();
     let conversation = Conversation::open(&template, &session);
     let moment = PlannerInput {
         session: &session,

@@ -11,7 +11,7 @@ use toolbox::exec::{ExecOptions, RankedRelation, Session};
 use toolbox::rank::RelationCandidate;
 
 use crate::question::GoldQuestion;
-use crate::verify::{Verified, VerifyOptions, walked_name};
+use crate::verify::{Refused, Verified, VerifyOptions, walked_name};
 
 /// One gold relation and the list it was chosen from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -56,7 +56,7 @@ pub fn choices(
     question: &GoldQuestion,
     verified: &Verified,
     options: &VerifyOptions,
-) -> Result<Choices, String> {
+) -> Result<Choices, Refused> {
     let exec = ExecOptions {
         must_show: Vec::new(),
         ..verified.exec_options(options)
@@ -67,7 +67,7 @@ pub fn choices(
         verified.linked.clone(),
         &verified.must_offer,
         exec,
-    );
+    )?;
     let mut lists: HashMap<String, (Vec<RelationCandidate>, Vec<RankedRelation>)> = HashMap::new();
     let mut found = Choices::default();
     for (i, call) in verified.gold.calls.iter().enumerate() {
@@ -75,7 +75,7 @@ pub fn choices(
             let begun = Instant::now();
             let ranking = session
                 .ranking(&call.args[0])
-                .map_err(|error| format!("`{call}`: {error}"))?;
+                .map_err(|error| Refused::failed(call, error))?;
             found.took += begun.elapsed();
             lists.insert(
                 call.args[0].to_string(),
@@ -86,13 +86,15 @@ pub fn choices(
         }
         if let Some((name, out)) = walked_name(call) {
             let set = call.args[0].to_string();
-            let (path, ranking) = lists
-                .get(&set)
-                .ok_or_else(|| format!("`{call}`: no list was shown for {set}"))?;
+            let (path, ranking) = lists.get(&set).ok_or_else(|| {
+                Refused::rendering(format!("`{call}`: no list was shown for {set}"))
+            })?;
             let place = ranking
                 .iter()
                 .position(|one| one.candidate.name == name && one.candidate.out == out);
-            let place = place.ok_or_else(|| format!("`{call}`: the list of {set} lacks {name}"))?;
+            let place = place.ok_or_else(|| {
+                Refused::rendering(format!("`{call}`: the list of {set} lacks {name}"))
+            })?;
             found.choices.push(Choice {
                 id: question.id.clone(),
                 source: question.source.clone(),
@@ -108,7 +110,7 @@ pub fn choices(
         }
         session
             .run(call)
-            .map_err(|error| format!("`{call}`: {error}"))?;
+            .map_err(|error| Refused::failed(call, error))?;
     }
     Ok(found)
 }

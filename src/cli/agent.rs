@@ -10,7 +10,7 @@ use infer::agent::triad::TriadOptions;
 use infer::engine::Processor;
 use infer::planner::{Constraint, RemoteOptions};
 use toolbox::observe::ObserveOptions;
-use toolbox::oda::{TurnForm, OdaOptions, Reflection};
+use toolbox::oda::{OdaOptions, Reflection, TurnForm};
 use toolbox::triad;
 
 use super::{KgArg, RankingArgs, share};

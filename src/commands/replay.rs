@@ -13,7 +13,7 @@ use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link::Linked;
 use toolbox::prompt::Template;
-use toolbox::trace::{self, TraceEvent, Opening};
+use toolbox::trace::{self, Opening, TraceEvent};
 
 use super::{graph, ranking};
 use crate::Outcome;
@@ -113,7 +113,8 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         model_knowledge: *model_knowledge,
     };
     let mut again = answer_with(&kind, task, planner_again.as_mut())?;
-    if let (true, Some(TraceEvent::Observe(opening))) = (ranked_by.is_empty(), again.events.first_mut())
+    if let (true, Some(TraceEvent::Observe(opening))) =
+        (ranked_by.is_empty(), again.events.first_mut())
     {
         opening.ranker.clear();
     }

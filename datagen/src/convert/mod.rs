@@ -254,7 +254,7 @@ impl Trial<'_> {
             exclude,
             ..ExecOptions::default()
         };
-        let mut session = Session::new(self.kg, "", Linked::default(), &[], options);
+        let mut session = Session::new(self.kg, "", Linked::default(), &[], options).ok()?;
         let value = run_program(&mut session, &calls).ok()?;
         let assigned = session
             .steps()

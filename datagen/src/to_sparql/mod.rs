@@ -76,7 +76,11 @@ pub fn back(kg: &dyn Kg, calls: &[Call], exclude: &[Term]) -> Result<Query, Unsa
             max_steps: calls.len(),
             ..ExecOptions::default()
         },
-    );
+    )
+    .map_err(|error| Unsayable::Fails {
+        step: 0,
+        error: error.into(),
+    })?;
     run_program(&mut session, calls).map_err(|(step, error)| Unsayable::Fails { step, error })?;
     let mut said = Vec::new();
     for step in session.steps() {

@@ -7,6 +7,7 @@ use kg::spargebra::Query;
 use kg::term::{NodeId, RelId};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Observation, Relation, Session, Shown, ToolError, run_program};
+use toolbox::rank::RankError;
 
 use super::gold::Gold;
 use super::{Verified, VerifyOptions, convert_query, link, relation_name, walked};
@@ -31,7 +32,7 @@ pub(super) fn give_up(
     question: &GoldQuestion,
     program: &GoldProgram,
     options: &VerifyOptions,
-) -> Option<Verified> {
+) -> Option<Result<Verified, RankError>> {
     if program
         .calls
         .iter()
@@ -40,8 +41,12 @@ pub(super) fn give_up(
         return None;
     }
     let mut verified = link(kg, question, program.clone()).ok()?;
-    let mut session = verified.session(kg, question, options);
-    let broken = program.calls.iter().enumerate().find_map(|(i, call)| {
+    let mut session = match verified.session(kg, question, options) {
+        Ok(session) => session,
+        Err(error) => return Some(Err(error)),
+    };
+    let mut broken = None;
+    for (i, call) in program.calls.iter().enumerate() {
         let relation = walked(kg, call);
         let lacks = relation_name(call).is_some() && {
             let input = call.args.first().and_then(|set| listed(&session, set));
@@ -53,12 +58,25 @@ pub(super) fn give_up(
                     .any(|r| Some(*r) == relation)
             })
         };
-        (lacks || session.run(call).is_err()).then_some(i)
-    })?;
+        let fails = match session.run(call) {
+            _ if lacks => true,
+            Err(ToolError::Rank(error)) => return Some(Err(error)),
+            ran => ran.is_err(),
+        };
+        if fails {
+            broken = Some(i);
+            break;
+        }
+    }
+    let broken = broken?;
     verified.gold.calls = cut(&program.calls, broken)?;
     verified.abstain = true;
-    verified.value = verified.run(kg, question, options).ok()?;
-    Some(verified)
+    match verified.run(kg, question, options) {
+        Ok(value) => verified.value = value,
+        Err((_, ToolError::Rank(error))) => return Some(Err(error)),
+        Err(_) => return None,
+    }
+    Some(Ok(verified))
 }
 
 /// For a question about what the graph has no relation for: the entities are there, the gold query gives nothing, and a relation list shows why.
@@ -67,7 +85,7 @@ pub(super) fn absent(
     question: &GoldQuestion,
     query: &Query,
     options: &VerifyOptions,
-) -> Option<Verified> {
+) -> Option<Result<Verified, RankError>> {
     let answer = kg.query(query, options.limits).ok()?;
     if !Gold::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
         return None;
@@ -110,7 +128,7 @@ pub fn abstention(
     verified: &Verified,
     options: &VerifyOptions,
     choice: u64,
-) -> Option<Verified> {
+) -> Option<Result<Verified, RankError>> {
     let calls = &verified.gold.calls;
     let chain = |call: &Call| {
         !matches!(
@@ -150,12 +168,20 @@ pub fn abstention(
         Err((step, ToolError::UnknownRelation { .. } | ToolError::WrongDirection { .. }))
             if step == broken => {}
         Ok(value) if value.is_empty() => {}
+        Err((_, ToolError::Rank(error))) => return Some(Err(error)),
         _ => return None,
     }
     given_up.gold.calls = cut(calls, broken)?;
     given_up.abstain = true;
-    let mut session = given_up.session(kg, question, options);
-    given_up.value = run_program(&mut session, &given_up.gold.calls).ok()?;
+    let mut session = match given_up.session(kg, question, options) {
+        Ok(session) => session,
+        Err(error) => return Some(Err(error)),
+    };
+    given_up.value = match run_program(&mut session, &given_up.gold.calls) {
+        Ok(value) => value,
+        Err((_, ToolError::Rank(error))) => return Some(Err(error)),
+        Err(_) => return None,
+    };
     let input = session
         .steps()
         .iter()
@@ -173,7 +199,7 @@ pub fn abstention(
         .map(|&r| (r, true))
         .chain(shown.incoming.iter().map(|&r| (r, false)));
     (input.len() <= limits::ABSTAIN_SET && !has_twin(kg, &input, taken, along, others))
-        .then_some(given_up)
+        .then_some(Ok(given_up))
 }
 
 /// Whether one of the other relations leads from the set exactly where the one taken out leads.

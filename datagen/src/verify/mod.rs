@@ -14,7 +14,7 @@ use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Exclude, ExecOptions, Relation, Session, ToolError, Value, run_program};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
-use toolbox::rank::{self, Ranker};
+use toolbox::rank::{self, RankError, Ranker};
 
 pub use abstain::abstention;
 use abstain::{absent, give_up};
@@ -112,6 +112,34 @@ impl Refused {
     }
 }
 
+impl Refused {
+    /// A program that cannot be rendered as examples.
+    pub(crate) fn rendering(detail: impl Into<String>) -> Self {
+        Self {
+            reason: Refusal::ProgramFailed,
+            detail: detail.into(),
+            converted: true,
+        }
+    }
+
+    /// A call or turn that fails.
+    pub(crate) fn failed(written: impl std::fmt::Display, error: ToolError) -> Self {
+        match error.recoverable() {
+            Ok(error) => Self::rendering(format!("`{written}`: {error}")),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+impl From<RankError> for Refused {
+    fn from(error: RankError) -> Self {
+        Self {
+            reason: Refusal::RankerFailed,
+            ..Self::rendering(error.to_string())
+        }
+    }
+}
+
 /// Cuts a text for reports.
 fn shorten(text: &str) -> String {
     match text.char_indices().nth(limits::DETAIL_CHARS) {
@@ -137,13 +165,15 @@ impl Verified {
     }
 
     /// A fresh session for the question.
-    #[must_use]
+    ///
+    /// # Errors
+    /// Returns the error of the ranker.
     pub fn session<'g>(
         &self,
         kg: &'g dyn Kg,
         question: &GoldQuestion,
         options: &VerifyOptions,
-    ) -> Session<'g> {
+    ) -> Result<Session<'g>, RankError> {
         Session::new(
             kg,
             &question.question,
@@ -170,7 +200,8 @@ impl Verified {
             self.linked.clone(),
             &self.must_offer,
             options,
-        );
+        )
+        .map_err(|error| (0, error.into()))?;
         run_program(&mut session, &self.gold.calls)
     }
 }
@@ -239,7 +270,9 @@ pub fn verify(
     let query = parsed(question)?;
     let program = match convert_query(&query, question, Some(kg)) {
         Err(refused) if refused.reason == Refusal::UnknownConstant && options.abstain => {
-            return absent(kg, question, &query, options).ok_or(refused);
+            return absent(kg, question, &query, options)
+                .ok_or(refused)?
+                .map_err(Refused::from);
         }
         other => other?,
     };
@@ -260,12 +293,14 @@ pub fn verify(
             .abstain
             .then(|| give_up(kg, question, &program, options))
             .flatten();
-        return given_up.ok_or_else(|| {
-            Refused::after(
-                Refusal::NoGoldAnswer,
-                "the gold query gives nothing on this graph",
-            )
-        });
+        return given_up
+            .ok_or_else(|| {
+                Refused::after(
+                    Refusal::NoGoldAnswer,
+                    "the gold query gives nothing on this graph",
+                )
+            })?
+            .map_err(Refused::from);
     }
     let verified = check(kg, question, program, &gold, options)?;
     if question.answers_bind
@@ -410,6 +445,7 @@ fn check(
                 format!("{} calls, the limit is {limit}", verified.gold.calls.len()),
             ));
         }
+        Err((_, ToolError::Rank(error))) => return Err(error.into()),
         Err((step, error)) => {
             let call = verified
                 .gold

@@ -6,7 +6,7 @@ use toolbox::answer::Answer;
 use toolbox::call::parse_call;
 use toolbox::exec::{ExecOptions, Session, ToolError};
 use toolbox::prompt::{Conversation, Layout};
-use toolbox::trace::{TraceEvent, ResultText};
+use toolbox::trace::{ResultText, TraceEvent};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -37,7 +37,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         task.linked,
         task.must_offer,
         options,
-    );
+    )?;
     let mut conversation = Conversation::open(task.template, &session);
     let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
     let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
@@ -80,13 +80,13 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         });
         // Execute.
         let begun = Instant::now();
-        let ran = parse_call(&proposal.text).map_err(|error| error.to_string());
-        let ran = ran.and_then(|call| {
-            session
-                .run(&call)
-                .map(|_| ())
-                .map_err(|error| error.to_string())
-        });
+        let ran = match parse_call(&proposal.text) {
+            Ok(call) => match session.run(&call) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.recoverable()?.to_string()),
+            },
+            Err(error) => Err(error.to_string()),
+        };
         kg_seconds += begun.elapsed().as_secs_f64();
         if let Err(message) = ran {
             invalid += 1;
@@ -100,7 +100,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         } else {
             0
         };
-        conversation.record(&session, &proposal.text);
+        conversation.record(&session, &proposal.text)?;
         if let Some(step) = session.steps().last() {
             events.push(TraceEvent::Result {
                 call: step.call.to_string(),

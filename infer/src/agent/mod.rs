@@ -11,12 +11,13 @@ use common::transcript::Turn;
 use kg::Kg;
 use kg::term::NodeId;
 use serde::{Deserialize, Serialize};
+use toolbox::agent::Agent;
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::exec::ExecOptions;
 use toolbox::link::Linked;
 use toolbox::oda::OdaOptions;
-use toolbox::prompt::{Agent, Template};
-use toolbox::trace::{TraceEvent, Opening, TRACE_VERSION};
+use toolbox::prompt::Template;
+use toolbox::trace::{Opening, TRACE_VERSION, TraceEvent};
 
 use crate::InferError;
 use crate::planner::Planner;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use toolbox::exec::Session;
 use toolbox::oda::{Act, Awaited, OdaOptions, Run, Say, read_act_lenient, read_reflection_lenient};
-use toolbox::trace::{TraceEvent, ResultText};
+use toolbox::trace::{ResultText, TraceEvent};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -30,10 +30,10 @@ pub fn answer(
         max_steps: task.options.max_steps.max(CALLS),
         ..task.options
     };
-    let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec);
+    let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec)?;
     let no_entity = session.linked().entities.is_empty();
     let mut looped = Loop {
-        run: Run::open(session, task.template, options),
+        run: Run::open(session, task.template, options)?,
         planner,
         told: Told::default(),
     };
@@ -109,14 +109,19 @@ struct Loop<'r, 'g> {
 impl Loop<'_, '_> {
     /// Has one turn written and taken.
     fn turn(&mut self, events: &mut Vec<TraceEvent>) -> Result<(), InferError> {
-        if self.run.awaited() == Awaited::Reflection
-            && let Ok(Some(text)) = self.run.reflected_by_rule()
-        {
+        let by_rule = match self.run.reflected_by_rule() {
+            Ok(text) => text,
+            Err(error) => {
+                error.recoverable()?;
+                None
+            }
+        };
+        if let Some(text) = by_rule {
             events.push(TraceEvent::Call {
                 step: self.run.actions().len(),
                 text: text.clone(),
             });
-            if self.take(&text, events) {
+            if self.take(&text, events)? {
                 return Ok(());
             }
         }
@@ -130,13 +135,12 @@ impl Loop<'_, '_> {
                 text: proposal.text.clone(),
             });
             let text = self.normal(&proposal.text);
-            if self.take(&text, events) {
+            if self.take(&text, events)? {
                 return Ok(());
             }
             self.told.invalid += 1;
         }
-        self.without_planner(events);
-        Ok(())
+        self.without_planner(events)
     }
 
     fn count(&mut self, proposal: &Proposal, events: &mut Vec<TraceEvent>) {
@@ -199,23 +203,23 @@ impl Loop<'_, '_> {
         }
     }
 
-    fn take(&mut self, text: &str, events: &mut Vec<TraceEvent>) -> bool {
+    fn take(&mut self, text: &str, events: &mut Vec<TraceEvent>) -> Result<bool, InferError> {
         let begun = Instant::now();
         let taken = self.run.write(text);
         self.told.kg_seconds += begun.elapsed().as_secs_f64();
         match taken {
-            Ok(()) => true,
+            Ok(()) => Ok(true),
             Err(error) => {
                 events.push(TraceEvent::Error {
-                    message: error.to_string(),
+                    message: error.recoverable()?.to_string(),
                 });
-                false
+                Ok(false)
             }
         }
     }
 
     /// After too many tries: the first set that was not explored is; nothing is remembered; where all is over there is no answer.
-    fn without_planner(&mut self, events: &mut Vec<TraceEvent>) {
+    fn without_planner(&mut self, events: &mut Vec<TraceEvent>) -> Result<(), InferError> {
         let texts: Vec<String> = match self.run.awaited() {
             Awaited::Reflection => vec!["none".to_owned()],
             _ => {
@@ -228,10 +232,11 @@ impl Loop<'_, '_> {
             }
         };
         for text in texts {
-            if self.take(&text, events) {
-                return;
+            if self.take(&text, events)? {
+                return Ok(());
             }
         }
+        Ok(())
     }
 }
 

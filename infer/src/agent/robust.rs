@@ -11,7 +11,8 @@ use toolbox::answer::Answer;
 use toolbox::call::{Call, Target, Tool, parse_call};
 use toolbox::exec::{Observation, Session, Value};
 use toolbox::prompt::Conversation;
-use toolbox::trace::{TraceEvent, RankedProgram, ResultText};
+use toolbox::rank::RankError;
+use toolbox::trace::{RankedProgram, ResultText, TraceEvent};
 
 use super::{Outcome, Task, opening};
 use crate::InferError;
@@ -143,7 +144,7 @@ pub fn answer(
         .next()
         .or_else(|| open.into_iter().next())
         .unwrap_or_default();
-    let (session, conversation) = again(task, &chosen);
+    let (session, conversation) = again(task, &chosen)?;
     for step in session.steps() {
         events.push(TraceEvent::Result {
             call: step.call.to_string(),
@@ -182,21 +183,21 @@ fn rounded(logprob: f64) -> f64 {
 }
 
 /// The session and the conversation of a program; its calls ran before, so they run.
-fn again<'g>(task: &Task<'g>, program: &Program) -> (Session<'g>, Conversation) {
+fn again<'g>(task: &Task<'g>, program: &Program) -> Result<(Session<'g>, Conversation), RankError> {
     let mut session = Session::new(
         task.kg,
         task.question,
         task.linked.clone(),
         task.must_offer,
         task.options.clone(),
-    );
+    )?;
     let mut conversation = Conversation::open(task.template, &session);
     for text in &program.texts {
         if parse_call(text).is_ok_and(|call| session.run(&call).is_ok()) {
-            conversation.record(&session, text);
+            conversation.record(&session, text)?;
         }
     }
-    (session, conversation)
+    Ok((session, conversation))
 }
 
 /// Adds the program's next calls to `grown`: as many different ones as the beam is wide, each asked for again after errors.
@@ -216,7 +217,7 @@ fn grow(
         repeats(program)
     };
     for choice in 0..mode.beam.max(1) {
-        let (mut session, conversation) = again(task, program);
+        let (mut session, conversation) = again(task, program)?;
         let mut turns = conversation.prompt().to_vec();
         if choice == 0 {
             events.push(TraceEvent::Prompt {
@@ -254,7 +255,7 @@ fn grow(
             let ran = if seen {
                 Err("this call has just been written; write another one".to_owned())
             } else {
-                run(mode, &mut session, &proposal.text, program)
+                run(mode, &mut session, &proposal.text, program)?
             };
             match ran {
                 Ok(()) => {
@@ -270,7 +271,7 @@ fn grow(
                         return Ok(());
                     }
                     // The session may have ended on an answer of the wrong kind.
-                    session = again(task, program).0;
+                    session = again(task, program)?.0;
                     turns.push(Turn::shown(
                         Role::Assistant,
                         vec![Part::user(proposal.text)],
@@ -310,19 +311,25 @@ fn run(
     session: &mut Session<'_>,
     text: &str,
     program: &Program,
-) -> Result<(), String> {
-    let call = parse_call(text).map_err(|error| error.to_string())?;
-    let step = session.run(&call).map_err(|error| error.to_string())?;
+) -> Result<Result<(), String>, RankError> {
+    let call = match parse_call(text) {
+        Ok(call) => call,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let step = match session.run(&call) {
+        Ok(step) => step,
+        Err(error) => return Ok(Err(error.recoverable()?.to_string())),
+    };
     if program.done.contains(&what(&step.call)) {
-        return Err(format!(
+        return Ok(Err(format!(
             "`{}` has been called before and gives the same again",
             step.call
-        ));
+        )));
     }
-    match session.answer() {
+    Ok(match session.answer() {
         Some(answer) if mode.answer_types => fits(session.question(), answer, session.kg()),
         _ => Ok(()),
-    }
+    })
 }
 
 /// A call without what it assigns.

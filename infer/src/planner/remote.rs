@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use common::acceptor::Acceptor;
 use common::transcript::{Part, Role, Turn};
 use serde_json::{Value, json};
+use toolbox::agent::Agent;
 use toolbox::call::CallAcceptor;
 use toolbox::gbnf;
 use toolbox::grammar::Grammar;
-use toolbox::prompt::Agent;
 
 use super::shots::{instructions, shots};
 use super::{Planner, PlannerInput, Proposal};

@@ -459,7 +459,8 @@ fn withheld(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String>
     )
     .ok_or_else(|| {
         "nothing can be taken away from it that leaves no other way to an answer".to_owned()
-    })
+    })?
+    .map_err(|error| error.to_string())
 }
 
 /// Replays the gold program. With linked entities it can only be written where all of its entities are linked; elsewhere the oracle gives up,
@@ -576,6 +577,10 @@ impl Tries {
 
     /// An outcome without an answer, or the error where nothing but failures has come.
     fn failed(&self, error: InferError) -> Result<Answered, InferError> {
+        // A ranker that fails would fail for every question.
+        if matches!(error, InferError::Rank(_)) {
+            return Err(error);
+        }
         let failed = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
         if failed >= HOPELESS && self.answered.load(Ordering::Relaxed) == 0 {
             Err(error)

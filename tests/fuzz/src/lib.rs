@@ -11,9 +11,7 @@ use datagen::convert::{Context, convert};
 use datagen::read::{ReadOptions, Source, readers};
 use kg::term::{Literal, NodeId, Term};
 use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, QueryLimits, parse_query};
-use toolbox::call::{
-    CallAcceptor, Live, LiveSet, parse_call, parse_program, print_program,
-};
+use toolbox::call::{CallAcceptor, Live, LiveSet, parse_call, parse_program, print_program};
 
 /// A function that is fuzzed.
 pub type Target = fn(&[u8]);

@@ -8,7 +8,7 @@ use kg::value::Op;
 use toolbox::exec::{Relation, Session};
 use toolbox::limits::MAX_TRIPLES;
 use toolbox::triad::{
-    AnswerType, End, Filter, IS, IS_A, PhraseLink, Operand, QueryTemplate, TriplePattern,
+    AnswerType, End, Filter, IS, IS_A, Operand, PhraseLink, QueryTemplate, TriplePattern,
 };
 
 use crate::graph::{Edge, Form, Group, Node, QueryGraph, Step, Var};

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use toolbox::exec::{Relation, Session};
 use toolbox::link;
 use toolbox::trace::TraceEvent;
-use toolbox::triad::{self, Ended, TriadFailure, PHASES, TriadRequest, SubTask, Tried, Try};
+use toolbox::triad::{self, Ended, PHASES, SubTask, TriadFailure, TriadRequest, Tried, Try};
 
 use super::{AgentKind, Linkable, Outcome, Survived, Task, opening};
 use crate::InferError;
@@ -141,7 +141,7 @@ pub fn answer(
             .filter(|node| !exclude.nodes.contains(node)),
     );
     let deadline = exec.deadline.min(QUERY_DEADLINE);
-    let session = Session::new(kg, question, linked, task.must_offer, exec);
+    let session = Session::new(kg, question, linked, task.must_offer, exec)?;
     let mut failures: Vec<TriadFailure> = Vec::new();
     let mut tried = Tried::default();
     let (mut offered, mut chosen) = (BTreeSet::new(), BTreeSet::new());
@@ -167,7 +167,7 @@ pub fn answer(
                 shown = request.turns.len() + 1;
             }
             let at = Instant::now();
-            attempt.take(&text);
+            attempt.take(&text)?;
             asked.phases[request.task.phase()] += at.elapsed().as_secs_f64();
         }
         asked.samples.push(attempt.turns().to_vec());

@@ -1,6 +1,6 @@
 //! The questions of a report, each with what every agent made of it.
 
-use toolbox::trace::{TraceEvent, ResultText};
+use toolbox::trace::{ResultText, TraceEvent};
 
 use super::super::run::{Evaluated, Prediction};
 use super::escape;
