@@ -136,7 +136,8 @@ fn hold_to_live(
                 max_steps: 6,
                 ..ExecOptions::default()
             },
-        );
+        )
+        .unwrap();
         let mut conversation = Conversation::open(template, &session);
         while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
             let written = write(&infer::planner::PlannerInput {

@@ -628,10 +628,11 @@ fn random_weights_write_only_valid_turns() {
         };
         let outcome = oda::answer(task, &options, &mut planner).unwrap();
         let run = Run::open(
-            Session::new(&kg, &question.question, linked, &[], ExecOptions::default()),
+            Session::new(&kg, &question.question, linked, &[], ExecOptions::default()).unwrap(),
             &template,
             &options,
-        );
+        )
+        .unwrap();
         assert_eq!(run.awaited(), Awaited::Action);
         // What can fail: comparisons of things that do not compare, answers of statements only, and the same sets combined once more.
         for event in &outcome.events {

@@ -224,7 +224,8 @@ fn frozen(dir: &Path, samples: &[[String; 3]]) {
             Linked::default(),
             &[],
             ExecOptions::default(),
-        );
+        )
+        .unwrap();
         session.run(&calls[0]).unwrap();
         let start = Instant::now();
         session.run(&calls[1]).unwrap();

@@ -52,7 +52,9 @@ fn main() {
             for (question, nodes) in &asked {
                 let begun = Instant::now();
                 let tasks: Vec<&[NodeId]> = nodes.iter().map(std::slice::from_ref).collect();
-                seen += observe(&kg, &tasks, question, &StemSimilarity, &options).len();
+                seen += observe(&kg, &tasks, question, &StemSimilarity, &options)
+                    .unwrap()
+                    .len();
                 took.push(begun.elapsed());
             }
             took.sort_unstable();

@@ -1,4 +1,4 @@
-//! The tools on a small graph, rule by rule (spec A.1.1), and the law of evidence: what proves an answer re-derives it alone.
+//! The tools on a small graph, rule by rule (rules A.1.1), and the law of evidence: what proves an answer re-derives it alone.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Write;
@@ -46,6 +46,7 @@ fn session<'g>(kg: &'g FrozenKg, options: ExecOptions) -> Session<'g> {
         &[],
         options,
     )
+    .unwrap()
 }
 
 fn run(program: &str) -> Result<Value, ToolError> {
@@ -432,7 +433,7 @@ fn evidence_alone_re_derives_the_answer() {
         let triples = answer.evidence.iter().map(|triple| triple.triple.clone());
         let small = FrozenKg::from_triples(triples);
         let linked = Linked::default();
-        let mut again = Session::new(&small, "", linked, &[], ExecOptions::default());
+        let mut again = Session::new(&small, "", linked, &[], ExecOptions::default()).unwrap();
         run_program(&mut again, &program).unwrap_or_else(|(step, error)| {
             panic!("{text}: step {step}: {error}\n{:?}", answer.evidence)
         });
@@ -505,7 +506,7 @@ fn handles_and_names_are_two_spellings_of_one_program() {
         let written = template.call(&s, &call);
         assert_eq!(s.with_names(&written).unwrap(), call);
         s.run(&written).unwrap();
-        conversation.record(&s, &written.to_string());
+        conversation.record(&s, &written.to_string()).unwrap();
     }
     let text: String = conversation.into_samples()[0]
         .iter()
@@ -528,11 +529,12 @@ fn an_observation_follows_a_list_of_relations_and_nothing_else() {
     let mut s = session(&kg, ExecOptions::default());
     let told = |s: &mut Session<'_>, template: &Template, call: &str| {
         let step = s.run(&parse_call(call).unwrap()).unwrap().clone();
-        template.reply(s, &step).unwrap().text()
+        template.reply(s, &step).unwrap().unwrap().text()
     };
     let list = told(&mut s, &template, "get_relation(ada)");
     let plain = template_without(&template)
         .reply(&s, &s.steps()[0].clone())
+        .unwrap()
         .unwrap()
         .text();
     let rest = list.strip_prefix(&plain).unwrap();
@@ -579,7 +581,7 @@ fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
         let written = template.call(&s, &call);
         assert_eq!(s.with_names(&written).unwrap(), call);
         s.run(&written).unwrap();
-        conversation.record(&s, &written.to_string());
+        conversation.record(&s, &written.to_string()).unwrap();
     }
     let text: String = conversation.into_samples()[0]
         .iter()
@@ -634,7 +636,8 @@ fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
             Linked::new(&kg, "what of ada", &[ada]),
             &[],
             options,
-        );
+        )
+        .unwrap();
         session
             .run(&parse_call("get_relation(ada)").unwrap())
             .unwrap();

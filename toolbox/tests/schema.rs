@@ -134,7 +134,8 @@ fn r3_a_declared_reverse_is_shown_once() {
             unify_directions,
             ..Settings::default()
         });
-        let mut session = Session::new(&kg, "", Linked::default(), &[], ExecOptions::default());
+        let mut session =
+            Session::new(&kg, "", Linked::default(), &[], ExecOptions::default()).unwrap();
         let mut call = parse_program("get_relation([a, b])").unwrap();
         let step = session.run(&call.remove(0)).unwrap();
         let Observation::Relations(shown) = &step.observation else {
@@ -195,7 +196,8 @@ fn r12_now_is_the_graphs() {
             now: now.to_owned(),
             ..Settings::default()
         });
-        let mut session = Session::new(&kg, "", Linked::default(), &[], ExecOptions::default());
+        let mut session =
+            Session::new(&kg, "", Linked::default(), &[], ExecOptions::default()).unwrap();
         let calls = parse_program("get_relation([a, b]); v0 = get_entity_by_constraint([a, b], born, <, NOW); ans = end(v0)").unwrap();
         match run_program(&mut session, &calls).unwrap() {
             Value::Set(set) => set.len(),
@@ -260,7 +262,7 @@ fn r22_statements_are_told_from_things_and_are_no_answers() {
             refuse_statements,
             ..ExecOptions::default()
         };
-        let mut session = Session::new(&kg, "which team", Linked::default(), &[], options);
+        let mut session = Session::new(&kg, "which team", Linked::default(), &[], options).unwrap();
         run_program(
             &mut session,
             &parse_program("v0 = get_tail_entity(ada, stints); ans = end(v0)").unwrap(),

@@ -159,6 +159,7 @@ fn session<'g>(
         &club,
         options,
     )
+    .unwrap()
 }
 
 fn relation(kg: &FrozenKg, name: &str) -> Option<Relation> {
@@ -371,7 +372,7 @@ fn converse(kg: &FrozenKg, options: &Options, script: &[(SubTask, &str)]) -> (En
             request.phrase.matches(text) || text.starts_with('!'),
             "{text} is not in the grammar of {task:?}"
         );
-        attempt.take(text.trim_start_matches('!'));
+        attempt.take(text.trim_start_matches('!')).unwrap();
     }
     assert!(left.next().is_none());
     let texts = attempt
@@ -476,7 +477,7 @@ fn of_two_entities_the_one_with_more_is_found() {
     for text in answers {
         let request = attempt.request().unwrap();
         assert!(request.phrase.matches(text), "{text}");
-        attempt.take(text);
+        attempt.take(text).unwrap();
     }
     let Some(Ended::Answer(_, solved)) = attempt.end() else {
         panic!("{:?}", attempt.end())
@@ -636,7 +637,7 @@ fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
         "out player.stints",
         "none",
     ] {
-        first.take(text);
+        first.take(text).unwrap();
     }
     assert!(
         matches!(
@@ -649,16 +650,16 @@ fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
     let tried = first.into_tried();
     assert_eq!(tried.triples, 2);
     let mut less = begin(tried.clone());
-    less.take("<e0, stints, ?x>");
+    less.take("<e0, stints, ?x>").unwrap();
     assert_eq!(less.end(), Some(&Ended::Failed(TriadFailure::Less(1, 2))));
     assert!(less.request().is_none());
     let mut other = begin(tried);
-    other.take("<e0, stints, ?a> <?a, club, ?x>");
+    other.take("<e0, stints, ?a> <?a, club, ?x>").unwrap();
     assert_eq!(other.end(), None);
     // A try that failed otherwise may have asked for too much.
     let mut wrong = begin(Tried::default());
-    wrong.take("<e0, stints, ?a> <?a, club, ?x>");
-    wrong.take("nonsense");
+    wrong.take("<e0, stints, ?a> <?a, club, ?x>").unwrap();
+    wrong.take("nonsense").unwrap();
     assert_eq!(wrong.into_tried().triples, 0);
 }
 

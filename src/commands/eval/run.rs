@@ -489,7 +489,7 @@ fn oracle_answer(
                 OdaExamples::new(graph, &setting.template, &options).observing(oda.clone());
             match examples
                 .ideal(question, verified)
-                .map_err(anyhow::Error::msg)?
+                .map_err(|refused| anyhow::Error::msg(refused.detail))?
             {
                 Some(texts) => Box::new(Scripted::new(texts)),
                 // What ODA has no turns for it cannot answer, whoever plans.

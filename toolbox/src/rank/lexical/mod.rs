@@ -345,6 +345,7 @@ impl LexicalRanker {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::best_first;
     use super::*;
@@ -361,8 +362,9 @@ mod tests {
     }
 
     fn best(question: &str, path: &[RelationCandidate], relations: &[RelationCandidate]) -> String {
-        let scores =
-            LexicalRanker::default().score_relations(RankingContext { question, path }, relations);
+        let scores = LexicalRanker::default()
+            .score_relations(RankingContext { question, path }, relations)
+            .unwrap();
         let names: Vec<String> = relations
             .iter()
             .map(|relation| relation.name.clone())
@@ -429,13 +431,15 @@ mod tests {
             let gold = list.pop().unwrap_or_default();
             list.insert(at, gold);
             let list = candidates(&list);
-            let scores = LexicalRanker::default().score_relations(
-                RankingContext {
-                    question: "who directed it",
-                    path: &[],
-                },
-                &list,
-            );
+            let scores = LexicalRanker::default()
+                .score_relations(
+                    RankingContext {
+                        question: "who directed it",
+                        path: &[],
+                    },
+                    &list,
+                )
+                .unwrap();
             assert_eq!(scores.len(), 5_001);
             assert!(
                 scores
