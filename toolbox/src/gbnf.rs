@@ -36,8 +36,8 @@ pub fn of_calls(acceptor: &CallAcceptor) -> String {
 
 /// The grammar of a [`Grammar`].
 #[must_use]
-pub fn of_phrase(phrase: &Grammar) -> String {
-    format!("root ::= {}\n", expression(phrase))
+pub fn of_grammar(grammar: &Grammar) -> String {
+    format!("root ::= {}\n", expression(grammar))
 }
 
 /// A text as a GBNF literal.
@@ -56,8 +56,8 @@ pub fn literal(text: &str) -> String {
     out
 }
 
-fn expression(phrase: &Grammar) -> String {
-    match phrase {
+fn expression(grammar: &Grammar) -> String {
+    match grammar {
         Grammar::Text(text) => literal(text),
         Grammar::Seq(parts) if parts.is_empty() => literal(""),
         Grammar::Seq(parts) => parts.iter().map(expression).collect::<Vec<_>>().join(" "),
@@ -144,23 +144,23 @@ mod tests {
     }
 
     #[test]
-    fn phrases_become_gbnf() {
+    fn grammars_become_gbnf() {
         let list = Grammar::list(["t0", "t1", "t2"].map(Grammar::text), " ", 1, 2);
         assert_eq!(
-            of_phrase(&list),
+            of_grammar(&list),
             "root ::= (\"t0\" | \"t1\" | \"t2\") (\" \" (\"t0\" | \"t1\" | \"t2\")){0,1}\n"
         );
         assert_eq!(
-            of_phrase(&Grammar::list([Grammar::text("t0")], " ", 1, 1)),
+            of_grammar(&Grammar::list([Grammar::text("t0")], " ", 1, 1)),
             "root ::= (\"t0\")\n"
         );
         let free = Grammar::seq([Grammar::text("say \"\\"), Grammar::free(1, 9, ">")]);
         assert_eq!(
-            of_phrase(&free),
+            of_grammar(&free),
             "root ::= \"say \\\"\\\\\" [^\\x00-\\x1F\\x7F\\x3E]{1,9}\n"
         );
         assert_eq!(
-            of_phrase(&Grammar::maybe(Grammar::text("a"))),
+            of_grammar(&Grammar::maybe(Grammar::text("a"))),
             "root ::= (\"a\" | \"\")\n"
         );
     }

@@ -104,17 +104,17 @@ impl Grammar {
 /// Accepts exactly the texts of a grammar.
 #[derive(Clone, Debug)]
 pub struct GrammarAcceptor {
-    places: Vec<Place>,
+    states: Vec<State>,
     start: Vec<u32>,
 }
 
 /// One state of the automaton.
 #[derive(Clone, Debug, Default)]
-struct Place {
+struct State {
     /// Byte ranges (both ends inclusive) and the state that each leads to.
     bytes: Vec<(u8, u8, u32)>,
     /// States reachable without consuming input (epsilon transitions).
-    also: Vec<u32>,
+    epsilon: Vec<u32>,
 }
 
 /// The accepting state.
@@ -135,29 +135,29 @@ const BEYOND_ASCII: &[&[(u8, u8)]] = &[
 impl GrammarAcceptor {
     /// Compiles a grammar.
     #[must_use]
-    pub fn new(phrase: &Grammar) -> Self {
+    pub fn new(grammar: &Grammar) -> Self {
         let mut built = Self {
-            places: vec![Place::default()],
+            states: vec![State::default()],
             start: Vec::new(),
         };
-        let start = built.compile(phrase, END);
+        let start = built.compile(grammar, END);
         built.prune();
-        built.start = built.closed([start]);
+        built.start = built.closure([start]);
         built
     }
 
-    fn place(&mut self) -> u32 {
-        self.places.push(Place::default());
-        u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
+    fn state(&mut self) -> u32 {
+        self.states.push(State::default());
+        u32::try_from(self.states.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// Compiles a grammar so that it leads to `to`, working from the end; returns its first state.
-    fn compile(&mut self, phrase: &Grammar, to: u32) -> u32 {
-        match phrase {
+    fn compile(&mut self, grammar: &Grammar, to: u32) -> u32 {
+        match grammar {
             Grammar::Text(text) => text.bytes().rev().fold(to, |to, byte| {
-                let place = self.place();
-                self.places[place as usize].bytes.push((byte, byte, to));
-                place
+                let state = self.state();
+                self.states[state as usize].bytes.push((byte, byte, to));
+                state
             }),
             Grammar::Seq(parts) => parts
                 .iter()
@@ -168,9 +168,9 @@ impl GrammarAcceptor {
                     .iter()
                     .map(|choice| self.compile(choice, to))
                     .collect();
-                let place = self.place();
-                self.places[place as usize].also = starts;
-                place
+                let state = self.state();
+                self.states[state as usize].epsilon = starts;
+                state
             }
             Grammar::List {
                 items,
@@ -181,12 +181,12 @@ impl GrammarAcceptor {
             Grammar::Free { min, max, stop } => {
                 let mut next = to;
                 for written in (0..*max).rev() {
-                    let place = self.character(stop, next);
+                    let state = self.character(stop, next);
                     // The minimum is reached before this character, so the text may also end here.
                     if written >= *min {
-                        self.places[place as usize].also.push(to);
+                        self.states[state as usize].epsilon.push(to);
                     }
-                    next = place;
+                    next = state;
                 }
                 next
             }
@@ -202,15 +202,15 @@ impl GrammarAcceptor {
         for run in BEYOND_ASCII {
             let mut next = to;
             for &(low, high) in run[1..].iter().rev() {
-                let place = self.place();
-                self.places[place as usize].bytes.push((low, high, next));
-                next = place;
+                let state = self.state();
+                self.states[state as usize].bytes.push((low, high, next));
+                next = state;
             }
             bytes.push((run[0].0, run[0].1, next));
         }
-        let place = self.place();
-        self.places[place as usize].bytes = bytes;
-        place
+        let state = self.state();
+        self.states[state as usize].bytes = bytes;
+        state
     }
 
     /// One state for each item and each number of items written before it, built from the end.
@@ -225,18 +225,18 @@ impl GrammarAcceptor {
         let ends = |count: usize| count >= min;
         let mut next: Vec<u32> = (0..=most)
             .map(|count| {
-                let place = self.place();
+                let state = self.state();
                 if ends(count) {
-                    self.places[place as usize].also.push(to);
+                    self.states[state as usize].epsilon.push(to);
                 }
-                place
+                state
             })
             .collect();
         for item in items.iter().rev() {
             let mut here = Vec::with_capacity(most + 1);
             for count in 0..=most {
-                let place = self.place();
-                let mut also = vec![next[count]];
+                let state = self.state();
+                let mut epsilon = vec![next[count]];
                 let after = if max == items.len() {
                     (count + 1).min(most)
                 } else {
@@ -244,14 +244,14 @@ impl GrammarAcceptor {
                 };
                 if after <= most {
                     let item = self.compile(item, next[after]);
-                    also.push(if count == 0 {
+                    epsilon.push(if count == 0 {
                         item
                     } else {
                         self.compile(&Grammar::text(separator), item)
                     });
                 }
-                self.places[place as usize].also = also;
-                here.push(place);
+                self.states[state as usize].epsilon = epsilon;
+                here.push(state);
             }
             next = here;
         }
@@ -260,38 +260,43 @@ impl GrammarAcceptor {
 
     /// Removes transitions to states that cannot reach the end.
     fn prune(&mut self) {
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.places.len()];
-        for (i, place) in self.places.iter().enumerate() {
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
+        for (i, state) in self.states.iter().enumerate() {
             let i = u32::try_from(i).unwrap_or(u32::MAX);
-            for &to in place.bytes.iter().map(|(_, _, to)| to).chain(&place.also) {
+            for &to in state
+                .bytes
+                .iter()
+                .map(|(_, _, to)| to)
+                .chain(&state.epsilon)
+            {
                 before[to as usize].push(i);
             }
         }
-        let mut leads = vec![false; self.places.len()];
+        let mut leads = vec![false; self.states.len()];
         let mut open = vec![END];
-        while let Some(place) = open.pop() {
-            if !std::mem::replace(&mut leads[place as usize], true) {
-                open.extend(&before[place as usize]);
+        while let Some(state) = open.pop() {
+            if !std::mem::replace(&mut leads[state as usize], true) {
+                open.extend(&before[state as usize]);
             }
         }
-        for place in &mut self.places {
-            place.bytes.retain(|(_, _, to)| leads[*to as usize]);
-            place.also.retain(|to| leads[*to as usize]);
+        for state in &mut self.states {
+            state.bytes.retain(|(_, _, to)| leads[*to as usize]);
+            state.epsilon.retain(|to| leads[*to as usize]);
         }
     }
 
     /// All states reachable from the states in `from` without consuming input (epsilon closure),
     /// reduced to those that can consume a byte or accept.
-    fn closed(&self, from: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    fn closure(&self, from: impl IntoIterator<Item = u32>) -> Vec<u32> {
         let mut open: Vec<u32> = from.into_iter().collect();
         let mut seen = rustc_hash::FxHashSet::default();
         let mut kept = Vec::new();
-        while let Some(place) = open.pop() {
-            if seen.insert(place) {
-                let at = &self.places[place as usize];
-                open.extend(&at.also);
-                if place == END || !at.bytes.is_empty() {
-                    kept.push(place);
+        while let Some(state) = open.pop() {
+            if seen.insert(state) {
+                let at = &self.states[state as usize];
+                open.extend(&at.epsilon);
+                if state == END || !at.bytes.is_empty() {
+                    kept.push(state);
                 }
             }
         }
@@ -310,13 +315,13 @@ impl Acceptor for GrammarAcceptor {
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
         let follow = state
             .iter()
-            .flat_map(|&place| &self.places[place as usize].bytes);
+            .flat_map(|&state| &self.states[state as usize].bytes);
         let mut next = follow
             .filter(|(low, high, _)| (*low..=*high).contains(&byte))
             .map(|(_, _, to)| *to)
             .peekable();
         next.peek()?;
-        Some(self.closed(next))
+        Some(self.closure(next))
     }
 
     fn may_end(&self, state: &Self::State) -> bool {
@@ -331,8 +336,8 @@ mod tests {
     use proptest::prelude::*;
 
     /// All texts of a grammar without free text.
-    fn all(phrase: &Grammar) -> Vec<String> {
-        match phrase {
+    fn all(grammar: &Grammar) -> Vec<String> {
+        match grammar {
             Grammar::Text(text) => vec![text.clone()],
             Grammar::Seq(parts) => parts.iter().fold(vec![String::new()], |heads, part| {
                 let tails = all(part);
@@ -381,8 +386,8 @@ mod tests {
     }
 
     /// All texts that the acceptor accepts, found by exhaustive search.
-    fn walked(phrase: &Grammar) -> Vec<String> {
-        let acceptor = GrammarAcceptor::new(phrase);
+    fn accepted(grammar: &Grammar) -> Vec<String> {
+        let acceptor = GrammarAcceptor::new(grammar);
         let mut open = vec![(Vec::new(), acceptor.start())];
         let mut texts = Vec::new();
         while let Some((text, state)) = open.pop() {
@@ -400,7 +405,7 @@ mod tests {
         texts
     }
 
-    fn phrases() -> impl Strategy<Value = Grammar> {
+    fn grammars() -> impl Strategy<Value = Grammar> {
         let leaf = "[ab]{0,2}".prop_map(Grammar::Text);
         leaf.prop_recursive(3, 12, 3, |inner| {
             let some = proptest::collection::vec(inner, 0..3);
@@ -415,11 +420,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_acceptor_takes_exactly_the_texts_of_its_phrase(phrase in phrases()) {
-            let mut expected = all(&phrase);
+        fn an_acceptor_takes_exactly_the_texts_of_its_grammar(grammar in grammars()) {
+            let mut expected = all(&grammar);
             expected.sort();
             expected.dedup();
-            prop_assert_eq!(walked(&phrase), expected);
+            prop_assert_eq!(accepted(&grammar), expected);
         }
     }
 

@@ -369,7 +369,7 @@ fn converse(kg: &FrozenKg, options: &Options, script: &[(SubTask, &str)]) -> (En
             .unwrap_or_else(|| panic!("{:?} was not expected", request.task));
         assert_eq!(request.task, *task);
         assert!(
-            request.phrase.matches(text) || text.starts_with('!'),
+            request.grammar.matches(text) || text.starts_with('!'),
             "{text} is not in the grammar of {task:?}"
         );
         attempt.take(text.trim_start_matches('!')).unwrap();
@@ -476,7 +476,7 @@ fn of_two_entities_the_one_with_more_is_found() {
     ];
     for text in answers {
         let request = attempt.request().unwrap();
-        assert!(request.phrase.matches(text), "{text}");
+        assert!(request.grammar.matches(text), "{text}");
         attempt.take(text).unwrap();
     }
     let Some(Ended::Answer(_, solved)) = attempt.end() else {

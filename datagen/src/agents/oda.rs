@@ -360,7 +360,7 @@ impl Ideal<'_> {
             // More actions than a run has.
             return Err(Missing::Inexpressible);
         }
-        if !self.run.phrase().matches(&text) {
+        if !self.run.grammar().matches(&text) {
             return Err(Missing::Failed(format!(
                 "`{text}` is not what can be written after {:?}",
                 self.written

@@ -4,7 +4,9 @@
 use std::time::Instant;
 
 use toolbox::exec::Session;
-use toolbox::oda::{Act, Awaited, OdaOptions, Run, Say, read_act_lenient, read_reflection_lenient};
+use toolbox::oda::{
+    Action, AnswerTurn, Awaited, OdaOptions, Run, parse_action_lenient, parse_reflection_lenient,
+};
 use toolbox::trace::{ResultText, TraceEvent};
 
 use super::{AgentKind, Outcome, Task, opening};
@@ -127,7 +129,7 @@ impl Loop<'_, '_> {
         }
         for _ in 0..=ASKED_AGAIN {
             let begun = Instant::now();
-            let proposal = self.planner.write(self.run.turns(), &self.run.phrase())?;
+            let proposal = self.planner.write(self.run.turns(), &self.run.grammar())?;
             self.told.model_seconds += begun.elapsed().as_secs_f64();
             self.count(&proposal, events);
             events.push(TraceEvent::Call {
@@ -165,7 +167,7 @@ impl Loop<'_, '_> {
 
     /// What was written, in the grammar's own form where it can be read at all.
     fn normal(&self, text: &str) -> String {
-        if self.run.phrase().matches(text) {
+        if self.run.grammar().matches(text) {
             return text.to_owned();
         }
         match self.run.awaited() {
@@ -180,10 +182,11 @@ impl Loop<'_, '_> {
                     });
                     at.map(|(i, _)| format!("e{i}"))
                 };
-                read_act_lenient(text, &named).map_or_else(|_| text.to_owned(), |act| spelled(&act))
+                parse_action_lenient(text, &named)
+                    .map_or_else(|_| text.to_owned(), |act| spelled(&act))
             }
             Awaited::Reflection => {
-                let (picks, _) = read_reflection_lenient(text, &|pick| self.run.holds(pick));
+                let (picks, _) = parse_reflection_lenient(text, &|pick| self.run.holds(pick));
                 let item = |pick: &toolbox::oda::Pick| {
                     let sign = if pick.incoming { "~" } else { "" };
                     let narrowed = pick
@@ -225,7 +228,7 @@ impl Loop<'_, '_> {
             _ => {
                 let (sets, _) = self.run.sets();
                 let open = sets.into_iter().map(|set| format!("neighbor {set}"));
-                open.filter(|text| self.run.phrase().matches(text))
+                open.filter(|text| self.run.grammar().matches(text))
                     .take(1)
                     .chain(["answer none".to_owned()])
                     .collect()
@@ -241,13 +244,13 @@ impl Loop<'_, '_> {
 }
 
 /// An action as the grammar writes it.
-fn spelled(act: &Act) -> String {
+fn spelled(act: &Action) -> String {
     match act {
-        Act::Neighbor(set) => format!("neighbor {set}"),
-        Act::Path(from, to) => format!("path {from} {to}"),
-        Act::Answer(Say::None) => "answer none".to_owned(),
-        Act::Answer(Say::Set(set)) => format!("answer {set}"),
-        Act::Answer(Say::Count(set)) => format!("answer count {set}"),
-        Act::Answer(Say::Judge(set)) => format!("answer judge {set}"),
+        Action::Neighbor(set) => format!("neighbor {set}"),
+        Action::Path(from, to) => format!("path {from} {to}"),
+        Action::Answer(AnswerTurn::None) => "answer none".to_owned(),
+        Action::Answer(AnswerTurn::Set(set)) => format!("answer {set}"),
+        Action::Answer(AnswerTurn::Count(set)) => format!("answer count {set}"),
+        Action::Answer(AnswerTurn::Judge(set)) => format!("answer judge {set}"),
     }
 }

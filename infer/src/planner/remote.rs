@@ -318,7 +318,7 @@ impl Planner for RemotePlanner {
     fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError> {
         self.ask(
             turns,
-            &|| gbnf::of_phrase(phrase),
+            &|| gbnf::of_grammar(phrase),
             &|text| phrase.matches(text),
             &Vec::new,
         )

@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn what_is_taken_out_cannot_be_written_and_all_else_can() {
         let words = ["a", "ab", "abc", "abd", "b", "bcd", "bce"];
-        let phrase = GrammarAcceptor::new(&Grammar::one_of(words));
+        let language = GrammarAcceptor::new(&Grammar::one_of(words));
         for bits in 0u32..1 << words.len() {
             let out: Vec<&str> = words
                 .iter()
@@ -154,7 +154,7 @@ mod tests {
                 .filter(|word| !out.contains(word))
                 .copied()
                 .collect();
-            let except = Except::new(&phrase, out.iter().copied().chain(["zz", "abcx"]));
+            let except = Except::new(&language, out.iter().copied().chain(["zz", "abcx"]));
             assert_eq!(all(&except), left, "without {out:?}");
             assert_eq!(except.is_empty(), left.is_empty());
         }

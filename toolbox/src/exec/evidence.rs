@@ -20,7 +20,7 @@ type Triple = (NodeId, RelId, NodeId);
 /// keep one triple each, so that the program can still resolve them.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
-    let mut walk = Walk {
+    let mut derivation = Derivation {
         session,
         needed: BTreeMap::new(),
         triples: BTreeSet::new(),
@@ -29,7 +29,7 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
         let members = match (&step.observation, step.call.target) {
             (Observation::Answer(Value::Set(set)), _) => set.to_vec(),
             (Observation::Answer(_), _) => Vec::new(),
-            (_, Target::Var(index)) => match walk.needed.remove(&index) {
+            (_, Target::Var(index)) => match derivation.needed.remove(&index) {
                 Some(set) => set.into_iter().collect(),
                 // No later step uses this variable.
                 None => continue,
@@ -40,25 +40,25 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
             step.observation,
             Observation::Answer(Value::Int(_) | Value::Bool(_))
         );
-        walk.step(&step.call, &step.inputs, step.walked, &members, all);
+        derivation.step(&step.call, &step.inputs, step.walked, &members, all);
     }
     for step in session.steps() {
-        walk.make_known(&step.call);
+        derivation.make_known(&step.call);
     }
-    walk.triples.into_iter().collect()
+    derivation.triples.into_iter().collect()
 }
 
 /// Maximum size of a set whose members all appear in the evidence of an extreme.
 const COMPARED: usize = 20;
 
-struct Walk<'s, 'g> {
+struct Derivation<'s, 'g> {
     session: &'s Session<'g>,
     /// Members still to be derived, by variable.
     needed: BTreeMap<u32, BTreeSet<NodeId>>,
     triples: BTreeSet<Triple>,
 }
 
-impl Walk<'_, '_> {
+impl Derivation<'_, '_> {
     fn need(&mut self, arg: &Arg, members: impl IntoIterator<Item = NodeId>) {
         match arg {
             Arg::Var(index) => self.needed.entry(*index).or_default().extend(members),

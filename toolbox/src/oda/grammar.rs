@@ -15,7 +15,7 @@ impl Run<'_> {
     /// The grammar of the awaited turn. Every text in it can be executed, except comparisons
     /// between incomparable values.
     #[must_use]
-    pub fn phrase(&self) -> Grammar {
+    pub fn grammar(&self) -> Grammar {
         match self.awaited() {
             Awaited::Action => self.action(),
             Awaited::Reflection if self.options().reflection == Reflection::GeneratedFact => {
@@ -120,9 +120,9 @@ impl Run<'_> {
 
     fn reflection(&self) -> Grammar {
         let none = Grammar::text("none");
-        if self.found_ways() > 0 {
-            let ways = (0..self.found_ways()).map(|i| Grammar::text(format!("p{i}")));
-            return Grammar::any([none, Grammar::list(ways, "; ", 1, self.found_ways())]);
+        if self.found_paths() > 0 {
+            let paths = (0..self.found_paths()).map(|i| Grammar::text(format!("p{i}")));
+            return Grammar::any([none, Grammar::list(paths, "; ", 1, self.found_paths())]);
         }
         let triples = self.found_triples().len();
         if triples > 0 {
@@ -189,7 +189,7 @@ impl Run<'_> {
     #[must_use]
     pub fn holds(&self, pick: &Pick) -> bool {
         let text = format!("{}{}", if pick.incoming { "~" } else { "" }, pick.relation);
-        let way = pick
+        let path = pick
             .relation
             .strip_prefix('p')
             .and_then(|index| index.parse::<usize>().ok());
@@ -197,7 +197,7 @@ impl Run<'_> {
             .relation
             .strip_prefix('t')
             .and_then(|index| index.parse::<usize>().ok());
-        way.is_some_and(|way| way < self.found_ways())
+        path.is_some_and(|path| path < self.found_paths())
             || triple.is_some_and(|triple| triple < self.found_triples().len())
             || self.groups().iter().any(|(group, _)| *group == text)
     }

@@ -36,7 +36,8 @@ mod selected;
 pub use error::OdaError;
 pub use options::{OdaOptions, Reflection, TurnForm};
 pub use read::{
-    Act, Pick, Say, read_act, read_act_lenient, read_reflection, read_reflection_lenient,
+    Action, AnswerTurn, Pick, parse_action, parse_action_lenient, parse_reflection,
+    parse_reflection_lenient,
 };
 pub use run::{Awaited, Run};
 pub use selected::Selected;

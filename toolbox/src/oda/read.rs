@@ -5,19 +5,19 @@ use super::error::OdaError;
 
 /// An action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum Action {
     /// GetNeighbor: the relations of a set `e0`, `c0`, `v0`, `intersect(v0, v1)` or
     /// `union(v0, v1)`.
     Neighbor(String),
     /// GetPath: the paths between two entities.
     Path(String, String),
     /// Answer.
-    Answer(Say),
+    Answer(AnswerTurn),
 }
 
 /// The content of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Say {
+pub enum AnswerTurn {
     /// The graph has no answer.
     None,
     /// A set.
@@ -54,26 +54,26 @@ const REFLECTIONS: &str = "write relations that were shown, separated by `; `, o
 ///
 /// # Errors
 /// Returns [`OdaError::Unreadable`] for any other text.
-pub fn read_act(text: &str) -> Result<Act, OdaError> {
+pub fn parse_action(text: &str) -> Result<Action, OdaError> {
     let wrong = || unreadable(text, "action", ACTIONS);
     let (word, rest) = text.split_once(' ').ok_or_else(wrong)?;
     match word {
-        "neighbor" if is_set(rest) => Ok(Act::Neighbor(rest.to_owned())),
+        "neighbor" if is_set(rest) => Ok(Action::Neighbor(rest.to_owned())),
         "path" => match rest.split_once(' ') {
             Some((a, b)) if is_handle(a) && is_handle(b) => {
-                Ok(Act::Path(a.to_owned(), b.to_owned()))
+                Ok(Action::Path(a.to_owned(), b.to_owned()))
             }
             _ => Err(wrong()),
         },
-        "answer" if rest == "none" => Ok(Act::Answer(Say::None)),
+        "answer" if rest == "none" => Ok(Action::Answer(AnswerTurn::None)),
         "answer" => {
-            let (say, set): (fn(String) -> Say, &str) = match rest.split_once(' ') {
-                Some(("count", set)) => (Say::Count, set),
-                Some(("judge", set)) => (Say::Judge, set),
-                _ => (Say::Set, rest),
+            let (say, set): (fn(String) -> AnswerTurn, &str) = match rest.split_once(' ') {
+                Some(("count", set)) => (AnswerTurn::Count, set),
+                Some(("judge", set)) => (AnswerTurn::Judge, set),
+                _ => (AnswerTurn::Set, rest),
             };
             if is_set(set) {
-                Ok(Act::Answer(say(set.to_owned())))
+                Ok(Action::Answer(say(set.to_owned())))
             } else {
                 Err(wrong())
             }
@@ -88,13 +88,13 @@ pub fn read_act(text: &str) -> Result<Act, OdaError> {
 ///
 /// # Errors
 /// Returns [`OdaError::Unreadable`] if the text contains no action.
-pub fn read_act_lenient(
+pub fn parse_action_lenient(
     text: &str,
     handle_of: &dyn Fn(&str) -> Option<String>,
-) -> Result<Act, OdaError> {
+) -> Result<Action, OdaError> {
     let wrong = || unreadable(text, "action", ACTIONS);
     let line = text.trim().trim_matches('`');
-    if let Ok(act) = read_act(line) {
+    if let Ok(act) = parse_action(line) {
         return Ok(act);
     }
     // Lines of reasoning may contain action names.
@@ -128,19 +128,19 @@ pub fn read_act_lenient(
     let rest = rest.get(..end).ok_or_else(wrong)?;
     let handles = arguments(rest, handle_of);
     match (kind, handles.as_slice()) {
-        (0, [first, ..]) => Ok(Act::Neighbor(first.clone())),
-        (1, [first, second, ..]) => Ok(Act::Path(first.clone(), second.clone())),
-        (2, []) => Ok(Act::Answer(Say::None)),
+        (0, [first, ..]) => Ok(Action::Neighbor(first.clone())),
+        (1, [first, second, ..]) => Ok(Action::Path(first.clone(), second.clone())),
+        (2, []) => Ok(Action::Answer(AnswerTurn::None)),
         (2, [first, ..]) => {
             let lower = rest.to_lowercase();
             let say = if lower.contains("count") {
-                Say::Count
+                AnswerTurn::Count
             } else if lower.contains("judge") {
-                Say::Judge
+                AnswerTurn::Judge
             } else {
-                Say::Set
+                AnswerTurn::Set
             };
-            Ok(Act::Answer(say(first.clone())))
+            Ok(Action::Answer(say(first.clone())))
         }
         _ => Err(wrong()),
     }
@@ -199,16 +199,16 @@ fn is_set(text: &str) -> bool {
 ///
 /// # Errors
 /// Returns [`OdaError::Unreadable`] for any other text.
-pub fn read_reflection(text: &str) -> Result<Vec<Pick>, OdaError> {
+pub fn parse_reflection(text: &str) -> Result<Vec<Pick>, OdaError> {
     if text == "none" {
         return Ok(Vec::new());
     }
     text.split("; ")
-        .map(|item| read_pick(item).ok_or_else(|| unreadable(text, "reflection", REFLECTIONS)))
+        .map(|item| parse_pick(item).ok_or_else(|| unreadable(text, "reflection", REFLECTIONS)))
         .collect()
 }
 
-fn read_pick(item: &str) -> Option<Pick> {
+fn parse_pick(item: &str) -> Option<Pick> {
     let (incoming, rest) = item
         .strip_prefix('~')
         .map_or((false, item), |rest| (true, rest));
@@ -233,7 +233,7 @@ fn read_pick(item: &str) -> Option<Pick> {
 /// Parses a reflection leniently: one group per line or between `;`, ignoring list marks and
 /// reasoning. Items that do not parse or were not shown are dropped and counted (rules B.3).
 #[must_use]
-pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Vec<Pick>, usize) {
+pub fn parse_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Vec<Pick>, usize) {
     let lines = text
         .lines()
         .filter(|line| !bare(line).to_lowercase().starts_with("thought"));
@@ -246,7 +246,7 @@ pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Ve
     });
     let (mut picks, mut dropped): (Vec<Pick>, usize) = (Vec::new(), 0);
     for item in items.filter(|item| !item.is_empty() && !item.eq_ignore_ascii_case("none")) {
-        match read_pick(item).filter(|pick| shown(pick)) {
+        match parse_pick(item).filter(|pick| shown(pick)) {
             Some(pick) if !picks.contains(&pick) => picks.push(pick),
             Some(_) => {}
             None => dropped += 1,
@@ -260,8 +260,8 @@ pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Ve
 mod tests {
     use super::*;
 
-    fn lenient(text: &str) -> Option<Act> {
-        read_act_lenient(text, &|label| {
+    fn lenient(text: &str) -> Option<Action> {
+        parse_action_lenient(text, &|label| {
             (label.eq_ignore_ascii_case("united states")).then(|| "e0".to_owned())
         })
         .ok()
@@ -270,27 +270,33 @@ mod tests {
     #[test]
     fn actions_read_as_written() {
         let set = |text: &str| text.to_owned();
-        assert_eq!(read_act("neighbor e0").unwrap(), Act::Neighbor(set("e0")));
         assert_eq!(
-            read_act("neighbor intersect(e0, v1)").unwrap(),
-            Act::Neighbor(set("intersect(e0, v1)"))
+            parse_action("neighbor e0").unwrap(),
+            Action::Neighbor(set("e0"))
         );
         assert_eq!(
-            read_act("path e0 v1").unwrap(),
-            Act::Path(set("e0"), set("v1"))
-        );
-        assert_eq!(read_act("answer none").unwrap(), Act::Answer(Say::None));
-        assert_eq!(
-            read_act("answer v3").unwrap(),
-            Act::Answer(Say::Set(set("v3")))
+            parse_action("neighbor intersect(e0, v1)").unwrap(),
+            Action::Neighbor(set("intersect(e0, v1)"))
         );
         assert_eq!(
-            read_act("answer count union(v0, c1)").unwrap(),
-            Act::Answer(Say::Count(set("union(v0, c1)")))
+            parse_action("path e0 v1").unwrap(),
+            Action::Path(set("e0"), set("v1"))
         );
         assert_eq!(
-            read_act("answer judge v0").unwrap(),
-            Act::Answer(Say::Judge(set("v0")))
+            parse_action("answer none").unwrap(),
+            Action::Answer(AnswerTurn::None)
+        );
+        assert_eq!(
+            parse_action("answer v3").unwrap(),
+            Action::Answer(AnswerTurn::Set(set("v3")))
+        );
+        assert_eq!(
+            parse_action("answer count union(v0, c1)").unwrap(),
+            Action::Answer(AnswerTurn::Count(set("union(v0, c1)")))
+        );
+        assert_eq!(
+            parse_action("answer judge v0").unwrap(),
+            Action::Answer(AnswerTurn::Judge(set("v0")))
         );
         for wrong in [
             "",
@@ -303,13 +309,13 @@ mod tests {
             "neighbor intersect(e0)",
             "go e0",
         ] {
-            assert!(read_act(wrong).is_err(), "{wrong}");
+            assert!(parse_action(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn actions_read_in_the_forms_that_other_models_write() {
-        let neighbor = Some(Act::Neighbor("e0".to_owned()));
+        let neighbor = Some(Action::Neighbor("e0".to_owned()));
         for text in [
             "GetNeighbor(\"e0\")",
             "getneighbor e0",
@@ -322,12 +328,15 @@ mod tests {
         }
         assert_eq!(
             lenient("Action: GetPath\nEntity_id: e0, e1"),
-            Some(Act::Path("e0".to_owned(), "e1".to_owned()))
+            Some(Action::Path("e0".to_owned(), "e1".to_owned()))
         );
-        assert_eq!(lenient("Action: Answer"), Some(Act::Answer(Say::None)));
+        assert_eq!(
+            lenient("Action: Answer"),
+            Some(Action::Answer(AnswerTurn::None))
+        );
         assert_eq!(
             lenient("Answer: count v2"),
-            Some(Act::Answer(Say::Count("v2".to_owned())))
+            Some(Action::Answer(AnswerTurn::Count("v2".to_owned())))
         );
         assert_eq!(lenient("I do not know"), None);
         assert_eq!(lenient("GetPath(e0)"), None);
@@ -340,7 +349,7 @@ mod tests {
             incoming,
             narrowed: narrowed.map(str::to_owned),
         };
-        let read = read_reflection("a.b > x0; ~c.d; <e f> argmax").unwrap();
+        let read = parse_reflection("a.b > x0; ~c.d; <e f> argmax").unwrap();
         assert_eq!(
             read,
             [
@@ -349,12 +358,12 @@ mod tests {
                 pick("<e f>", false, Some("argmax"))
             ]
         );
-        assert_eq!(read_reflection("none").unwrap(), []);
+        assert_eq!(parse_reflection("none").unwrap(), []);
         for wrong in ["", "a.b;", "~", "a.b "] {
-            assert!(read_reflection(wrong).is_err(), "{wrong}");
+            assert!(parse_reflection(wrong).is_err(), "{wrong}");
         }
         let shown = |pick: &Pick| pick.relation != "made.up";
-        let (picks, dropped) = read_reflection_lenient(
+        let (picks, dropped) = parse_reflection_lenient(
             "Thought: both.\nTriples:\n- a.b\n* made.up\n~c.d; a.b",
             &shown,
         );

@@ -28,8 +28,8 @@ impl Run<'_> {
             return Err(OdaError::Ended);
         }
         let found = self.found_triples();
-        let groups: Vec<String> = match (self.options().form, self.found_ways()) {
-            (_, ways) if ways > 0 => (0..ways).map(|i| format!("p{i}")).collect(),
+        let groups: Vec<String> = match (self.options().form, self.found_paths()) {
+            (_, paths) if paths > 0 => (0..paths).map(|i| format!("p{i}")).collect(),
             (TurnForm::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
             (TurnForm::Grouped, _) => self.groups().into_iter().map(|(group, _)| group).collect(),
         };
@@ -75,7 +75,7 @@ impl Run<'_> {
     /// The best similarity among the triples of each group.
     fn similarities(&self) -> Result<Vec<f64>, RankError> {
         let Some((set, shown)) = self.found_relations() else {
-            return Ok(vec![0.0; self.found_ways()]);
+            return Ok(vec![0.0; self.found_paths()]);
         };
         let (kg, members) = (
             self.session().kg(),

@@ -47,9 +47,9 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
             HandleKind::Value.letter()
         )));
         parts.push(Part::user(one_line(&value.lexical)));
-        let bearers = text_values::bearers(kg, value);
-        if !bearers.is_empty() {
-            let names: Vec<String> = bearers.iter().map(|name| print_name(name)).collect();
+        let attributes = text_values::attributes_of(kg, value);
+        if !attributes.is_empty() {
+            let names: Vec<String> = attributes.iter().map(|name| print_name(name)).collect();
             parts.push(Part::kg(format!(" [{}]", names.join(" "))));
         }
     }

@@ -47,7 +47,7 @@ pub fn entity_request(
     let handles: Vec<String> = (0..nodes.len()).map(|i| format!("d{i}")).collect();
     let one = Grammar::one_of(handles);
     let more = Grammar::maybe(Grammar::seq([Grammar::text(", "), one.clone()]));
-    let phrase = if most > 1 {
+    let grammar = if most > 1 {
         Grammar::seq([one, more])
     } else {
         one
@@ -55,7 +55,7 @@ pub fn entity_request(
     TriadRequest {
         task: SubTask::Entity,
         turns: vec![render::system(), user, turn],
-        phrase,
+        grammar,
     }
 }
 

@@ -96,7 +96,7 @@ pub struct TriadRequest {
     /// The turns after which the response is written.
     pub turns: Vec<Turn>,
     /// The grammar of the response.
-    pub phrase: Grammar,
+    pub grammar: Grammar,
 }
 
 /// Why an attempt failed.

@@ -186,7 +186,7 @@ impl<'a> TriadExamples<'a> {
                 &attempt,
                 options.relations,
             );
-            let Some(text) = text.filter(|text| request.phrase.matches(text)) else {
+            let Some(text) = text.filter(|text| request.grammar.matches(text)) else {
                 return Ok(None);
             };
             if request.task == SubTask::Query {

@@ -58,7 +58,7 @@ impl Asked<'_> {
             turns: request.turns[shown.min(request.turns.len())..].to_vec(),
         });
         let begun = Instant::now();
-        let proposal = self.planner.write(&request.turns, &request.phrase)?;
+        let proposal = self.planner.write(&request.turns, &request.grammar)?;
         let took = begun.elapsed().as_secs_f64();
         self.model_seconds += took;
         self.phases[request.task.phase()] += took;

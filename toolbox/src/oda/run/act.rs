@@ -6,24 +6,24 @@ use crate::exec::{Observation, Relation};
 use crate::observe::{ObserveOptions, Observed, PathOptions, observe, paths, similarity_of};
 use crate::oda::error::OdaError;
 use crate::oda::options::TurnForm;
-use crate::oda::read::{Act, Say};
+use crate::oda::read::{Action, AnswerTurn};
 use crate::prompt::dialogue_relations;
 use crate::tokens;
 use common::transcript::Part;
 
 /// Maximum number of distinct paths shown between two entities.
-const WAYS: usize = 10;
+const SHOWN_PATHS: usize = 10;
 
 impl Run<'_> {
-    pub(super) fn act(&mut self, act: &Act) -> Result<Option<Vec<Part>>, OdaError> {
-        if let Act::Answer(say) = act {
+    pub(super) fn act(&mut self, act: &Action) -> Result<Option<Vec<Part>>, OdaError> {
+        if let Action::Answer(say) = act {
             return self.answer(say).map(|()| None);
         }
         if self.forced() {
             return Err(OdaError::Over(self.options.iterations));
         }
         let (action, found, parts) = match act {
-            Act::Neighbor(set) if self.options.form == TurnForm::Paper => {
+            Action::Neighbor(set) if self.options.form == TurnForm::Paper => {
                 let action = format!("neighbor {set}");
                 if self.is_explored(set) {
                     return Err(OdaError::Repeated(action));
@@ -39,7 +39,7 @@ impl Run<'_> {
                     parts,
                 )
             }
-            Act::Neighbor(set) => {
+            Action::Neighbor(set) => {
                 let action = format!("neighbor {set}");
                 let text = self.resolved(set)?;
                 if self.is_explored(&text) || self.actions.contains(&action) {
@@ -63,38 +63,38 @@ impl Run<'_> {
                 self.explored.extend([text.clone(), set.clone()]);
                 (action, Found::Neighbors { set: text, shown }, parts)
             }
-            Act::Path(from, to) => {
+            Action::Path(from, to) => {
                 let action = format!("path {from} {to}");
                 if self.actions.contains(&action) {
                     return Err(OdaError::Repeated(action));
                 }
-                let (ways, parts) = self.ways(from, to)?;
+                let (paths, parts) = self.paths(from, to)?;
                 (
                     action,
                     Found::Paths {
                         from: from.clone(),
                         to: to.clone(),
-                        ways,
+                        paths,
                     },
                     parts,
                 )
             }
-            Act::Answer(_) => return Err(OdaError::Ended),
+            Action::Answer(_) => return Err(OdaError::Ended),
         };
         self.actions.push(action);
         self.found = Some(found);
         Ok(Some(parts))
     }
 
-    fn answer(&mut self, say: &Say) -> Result<(), OdaError> {
+    fn answer(&mut self, say: &AnswerTurn) -> Result<(), OdaError> {
         let what = match say {
-            Say::None => "[]".to_owned(),
-            Say::Set(set) => self.resolved(set)?,
-            Say::Count(set) => {
+            AnswerTurn::None => "[]".to_owned(),
+            AnswerTurn::Set(set) => self.resolved(set)?,
+            AnswerTurn::Count(set) => {
                 let set = self.resolved(set)?;
                 self.assigned(&format!("count({set})"))?
             }
-            Say::Judge(set) => {
+            AnswerTurn::Judge(set) => {
                 let made = set
                     .get(1..)
                     .and_then(|index| index.parse().ok())
@@ -158,7 +158,7 @@ impl Run<'_> {
 
     /// The distinct paths between two entities as sequences of relations, and their rendering.
     #[allow(clippy::type_complexity)]
-    fn ways(
+    fn paths(
         &self,
         from: &str,
         to: &str,
@@ -172,23 +172,23 @@ impl Run<'_> {
             without: self.options.observe.without.clone(),
             ..PathOptions::default()
         };
-        let mut ways: Vec<Vec<(Relation, bool)>> = Vec::new();
-        for path in paths(self.session.kg(), a, b, &options).paths {
-            let way: Vec<_> = path
+        let mut distinct: Vec<Vec<(Relation, bool)>> = Vec::new();
+        for hops in paths(self.session.kg(), a, b, &options).paths {
+            let path: Vec<_> = hops
                 .iter()
                 .map(|hop| (Relation::Plain(hop.triple.1), hop.forward))
                 .collect();
-            if ways.len() < WAYS && !ways.contains(&way) {
-                ways.push(way);
+            if distinct.len() < SHOWN_PATHS && !distinct.contains(&path) {
+                distinct.push(path);
             }
         }
         let mut parts = Vec::new();
-        for (i, way) in ways.iter().enumerate() {
+        for (i, path) in distinct.iter().enumerate() {
             parts.push(Part::ours(format!(
                 "{}p{i}",
                 if i == 0 { "" } else { "\n" }
             )));
-            for &(relation, forward) in way {
+            for &(relation, forward) in path {
                 let sign = if forward { "" } else { "~" };
                 parts.push(Part::kg(format!(
                     " {sign}{}",
@@ -199,6 +199,6 @@ impl Run<'_> {
         if parts.is_empty() {
             parts.push(Part::ours("none"));
         }
-        Ok((ways, parts))
+        Ok((distinct, parts))
     }
 }

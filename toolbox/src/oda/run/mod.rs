@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::error::OdaError;
 use super::options::{OdaOptions, Reflection};
-use super::read::{read_act, read_reflection};
+use super::read::{parse_action, parse_reflection};
 use super::selected::Selected;
 use crate::answer::Answer;
 use crate::call::{Call, parse_call};
@@ -39,7 +39,7 @@ enum Found {
     Paths {
         from: String,
         to: String,
-        ways: Vec<Vec<(Relation, bool)>>,
+        paths: Vec<Vec<(Relation, bool)>>,
     },
     Triples {
         set: String,
@@ -206,9 +206,9 @@ impl<'g> Run<'g> {
             _ => None,
         }
     }
-    pub(super) fn found_ways(&self) -> usize {
+    pub(super) fn found_paths(&self) -> usize {
         match &self.found {
-            Some(Found::Paths { ways, .. }) => ways.len(),
+            Some(Found::Paths { paths, .. }) => paths.len(),
             _ => 0,
         }
     }
@@ -250,13 +250,13 @@ impl<'g> Run<'g> {
     /// Returns [`OdaError`]; the turn is then not recorded.
     pub fn write(&mut self, text: &str) -> Result<(), OdaError> {
         let reply = match self.awaited() {
-            Awaited::Action => self.act(&read_act(text)?)?,
+            Awaited::Action => self.act(&parse_action(text)?)?,
             Awaited::Reflection if self.options.reflection == Reflection::GeneratedFact => {
                 self.facts.extend(text.split("; ").map(str::to_owned));
                 self.found = None;
                 Some(vec![Part::ours("noted")])
             }
-            Awaited::Reflection => Some(self.reflect(&read_reflection(text)?)?),
+            Awaited::Reflection => Some(self.reflect(&parse_reflection(text)?)?),
             Awaited::Nothing => return Err(OdaError::Ended),
         };
         self.turns.push(Turn::call(text));

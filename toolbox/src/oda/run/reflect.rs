@@ -29,16 +29,16 @@ impl Run<'_> {
                         .ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?;
                     (set.clone(), self.take_triple(set, triple)?)
                 }
-                Found::Paths { from, to, ways } => {
+                Found::Paths { from, to, paths } => {
                     let index = pick
                         .relation
                         .strip_prefix('p')
                         .and_then(|index| index.parse::<usize>().ok());
-                    let way = index
-                        .and_then(|index| ways.get(index))
+                    let path = index
+                        .and_then(|index| paths.get(index))
                         .ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?
                         .clone();
-                    (from.clone(), self.walk(from, to, &way)?)
+                    (from.clone(), self.walk(from, to, &path)?)
                 }
             };
             let sign = if pick.incoming { "~" } else { "" };
@@ -135,11 +135,16 @@ impl Run<'_> {
     }
 
     /// Follows a path up to its last relation and returns the set of nodes before the goal.
-    fn walk(&mut self, from: &str, to: &str, way: &[(Relation, bool)]) -> Result<String, OdaError> {
+    fn walk(
+        &mut self,
+        from: &str,
+        to: &str,
+        path: &[(Relation, bool)],
+    ) -> Result<String, OdaError> {
         let mut here = from.to_owned();
-        for (i, &(relation, forward)) in way.iter().enumerate() {
+        for (i, &(relation, forward)) in path.iter().enumerate() {
             let name = print_name(&self.session.relation_name(relation));
-            here = if i + 1 == way.len() {
+            here = if i + 1 == path.len() {
                 let sign = if forward { "" } else { "~" };
                 self.assigned(&format!(
                     "get_entity_by_constraint({here}, {sign}{name}, =, {to})"

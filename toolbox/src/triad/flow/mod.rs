@@ -123,7 +123,7 @@ impl<'s, 'g> Try<'s, 'g> {
                 .map(|(_, text)| text.clone())
                 .collect::<Vec<_>>()
         };
-        let phrase = match task {
+        let grammar = match task {
             SubTask::Triples => {
                 grammar::triples(linked.entities.len(), self.session.classes().len())
             }
@@ -155,7 +155,7 @@ impl<'s, 'g> Try<'s, 'g> {
         Some(TriadRequest {
             task,
             turns,
-            phrase,
+            grammar,
         })
     }
 
