@@ -1,5 +1,6 @@
-//! Triad without a model: templates read back as written, products come best first, filled queries give what SPARQL-like reading says, their
-//! evidence alone gives the same, and a scripted conversation goes through all phases.
+//! Triad without a model: printed templates parse back, combinations come best first, filled
+//! queries give the expected answers, their evidence alone gives the same, and a scripted
+//! conversation passes through all phases.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::HashSet;
@@ -30,12 +31,12 @@ fn graph() -> FrozenKg {
     .unwrap()
 }
 
-/// Where a question's entities, classes and links are named by these names.
+/// A question with its entities, triples, links and expected answer, by name.
 struct Case {
     question: &'static str,
     entities: &'static [&'static str],
     triples: &'static str,
-    /// One a triple that is not about a class.
+    /// One per triple that needs a relation.
     links: &'static [(&'static str, bool)],
     template: &'static str,
     gives: &'static str,
@@ -184,7 +185,7 @@ fn bounds() -> Bounds {
 
 fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg::term::Term; 3]>) {
     let session = session(kg, case.question, case.entities, options);
-    // Whichever handle the class has, it is club that is meant.
+    // `c0` in the case refers to the class `club`.
     let club = session
         .classes()
         .iter()
@@ -242,19 +243,19 @@ fn filled_templates_give_what_they_say_and_their_evidence_alone_gives_it_again()
         let (text, evidence) = solved(&kg, case, ExecOptions::default());
         assert_eq!(text, case.gives, "{}", case.question);
         assert!(!evidence.is_empty(), "{}", case.question);
-        // A no has no triple of its own; and that two relations make an interval cannot be seen on one end of it.
+        // A negative answer has no evidence, and one bound alone does not form an interval.
         if case.gives == "false" || case.question.ends_with("1999") {
             continue;
         }
         let alone = FrozenKg::from_triples(evidence);
-        // The question's handles stand for the same things there; labels are no evidence.
+        // Labels are not evidence, but the handles refer to the same nodes.
         let again = solved(&alone, case, ExecOptions::default()).0;
         assert_eq!(again, case.gives, "{} on its evidence alone", case.question);
     }
 }
 
 #[test]
-fn what_is_kept_out_is_kept_out_and_what_is_not_seen_is_not_walked() {
+fn excluded_entities_and_hidden_relations_have_no_effect_on_answers() {
     let kg = graph();
     let node = |name: &str| kg.by_name(name).unwrap();
     let exclude = Exclude {
@@ -340,7 +341,7 @@ fn rows_and_time_are_bounded() {
     );
 }
 
-/// Answers every request by script, checking that the grammar allows it.
+/// Answers every request from a script and checks it against the grammar.
 fn converse(kg: &FrozenKg, options: &Options, script: &[(SubTask, &str)]) -> (Ended, Vec<String>) {
     let session = session(
         kg,
@@ -523,7 +524,7 @@ fn every_template_that_may_be_written_can_be_filled() {
 }
 
 #[test]
-fn what_does_not_fit_ends_the_try_with_its_cause() {
+fn invalid_responses_end_the_attempt_with_their_cause() {
     let kg = graph();
     let options = Options {
         relations: 1,
@@ -577,7 +578,7 @@ fn what_does_not_fit_ends_the_try_with_its_cause() {
 }
 
 #[test]
-fn a_try_after_others_says_what_they_came_to() {
+fn an_attempt_lists_earlier_failures() {
     let kg = graph();
     let session = session(
         &kg,
@@ -605,7 +606,7 @@ fn a_try_after_others_says_what_they_came_to() {
 }
 
 #[test]
-fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
+fn an_attempt_may_not_drop_the_unanswerable_part() {
     let kg = graph();
     let session = session(
         &kg,
@@ -656,7 +657,7 @@ fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
     let mut other = begin(tried);
     other.take("<e0, stints, ?a> <?a, club, ?x>").unwrap();
     assert_eq!(other.end(), None);
-    // A try that failed otherwise may have asked for too much.
+    // Other failures do not set a minimum number of triples.
     let mut wrong = begin(Tried::default());
     wrong.take("<e0, stints, ?a> <?a, club, ?x>").unwrap();
     wrong.take("nonsense").unwrap();
