@@ -6,8 +6,12 @@
 //! use toolbox::mention::{Mentions, Named};
 //!
 //! let mentions = Mentions::of("what is the tracks of e0 's place_of_birth ?");
-//! assert_eq!(mentions.marked("what is the tracks of e0 's place_of_birth ?"), "what is the m0 tracks of e0 's m1 place_of_birth ?");
-//! let list = ["people.person.place_of_birth", "music.recording.tracks", "film.film.genre"].map(|name| Named { name: name.into(), label: None });
+//! assert_eq!(
+//!     mentions.marked("what is the tracks of e0 's place_of_birth ?"),
+//!     "what is the m0 tracks of e0 's m1 place_of_birth ?"
+//! );
+//! let list = ["people.person.place_of_birth", "music.recording.tracks", "film.film.genre"]
+//!     .map(|name| Named { name: name.into(), label: None });
 //! assert_eq!(mentions.link(&list), [Some(1), Some(0), None]);
 //! ```
 

@@ -1,5 +1,6 @@
-//! String values of a question: words that the graph contains as attribute values. Entities of graphs
-//! made from tables often have such values instead of labels, so finding them replaces entity linking.
+//! String values of a question: words that the graph contains as attribute values. In graphs made
+//! from tables, entities often have such values instead of labels, so finding them replaces entity
+//! linking.
 
 use crate::text::{find_words, word_spans};
 use kg::Kg;
@@ -17,8 +18,9 @@ const PLAIN_WORDS: &[&str] = &[
     "you",
 ];
 
-/// The string literals of the graph that occur in a text, in order of occurrence. Longer matches win,
-/// and each word is used once. Common variations of case match; the result has the graph's spelling.
+/// The string literals of the graph that occur in a text, in order of occurrence. Longer matches
+/// win, and each word is used once. Common variations of case match; the result has the graph's
+/// spelling.
 #[must_use]
 pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 8;
@@ -54,8 +56,8 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
 /// For each spelling in [`spellings`], whether some literal of the graph begins with it.
 type Alive = [bool; SPELLINGS];
 
-/// The string literal with the spelling of `words`, in one of the case variations, that is the value
-/// of an attribute.
+/// The string literal that equals `words` in one of the case variations and is the value of an
+/// attribute.
 fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
     let forms = spellings(words, alive);
     for (i, form) in forms.iter().enumerate() {

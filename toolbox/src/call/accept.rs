@@ -119,7 +119,7 @@ impl CallAcceptor {
             .collect()
     }
 
-    /// The language as grammar rules. Each rule lists its texts and the rule that follows each text;
+    /// The language as grammar rules. Each rule lists its texts and the rule that follows each;
     /// the first rule starts a call. A single rule describes everything after the first set of
     /// `intersect` and `union`, so the rules do not require the sets to be distinct.
     pub(crate) fn rules(&self) -> Vec<Vec<(String, Option<usize>)>> {

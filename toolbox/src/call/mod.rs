@@ -10,8 +10,8 @@
 //! let call = parse_call("v1 = get_entity_by_constraint(v0, sports.stint.from_to, =, 2011)")?;
 //! assert_eq!(parse_call(&call.to_string())?, call);
 //!
-//! let program = parse_program("get_relation(<Lisbon, (old town)>);\nv0 = get_tail_entity(e0, r3);\nans = end(v0)")?;
-//! assert_eq!(program.len(), 3);
+//! let program = parse_program("get_relation(<Lisbon, (old town)>);\nans = end([])")?;
+//! assert_eq!(program.len(), 2);
 //! # Ok::<(), toolbox::call::ParseError>(())
 //! ```
 

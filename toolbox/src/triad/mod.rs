@@ -5,10 +5,10 @@
 //! graph; the advisor A answers.
 //!
 //! ```text
-//! 1 parsing    G triples, G type          <e0, directed by, ?a> <?a, place of birth, ?x>    <select>
-//! 2 linking    D relations of each triple  one-hop traversal around what is linked, best first, constrained to the list
-//! 3 querying   G template, D query         select ?x where t0 t1 → instantiated, run, those that match
-//! 4 answering  A                           from the graph, or nothing: then another attempt, told what failed
+//! 1 parsing    G triples, G type     <e0, directed by, ?a> <?a, place of birth, ?x>  <select>
+//! 2 linking    D relations           for each triple, among candidates around the linked nodes
+//! 3 querying   G template, D query   select ?x where t0 t1 → instantiate, run, keep those that match
+//! 4 answering  A                     the graph's answer, or another attempt with the failure
 //! ```
 //!
 //! Templates are parsed once into algebra over numbered triples; queries are never assembled from

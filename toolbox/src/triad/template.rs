@@ -2,9 +2,9 @@
 //! once and then instantiated and run as a structure; no query is assembled from text.
 //!
 //! ```text
-//! select ?x where t0 t1 filter ?n > x0 max ?m        solutions of t0 and t1 that satisfy the filter and have the greatest ?m
-//! count ?x where t0 or t1                            the number of distinct ?x in either alternative
-//! ask where t0                                       whether there is a solution
+//! select ?x where t0 t1 filter ?n > x0 max ?m    solutions with ?n > x0 and the greatest ?m
+//! count ?x where t0 or t1                        number of distinct ?x in either alternative
+//! ask where t0                                   whether there is a solution
 //! ```
 
 use std::fmt;
