@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::Tool;
 use crate::exec::{Observation, Session, Value, evidence};
 use kg::Kg;
-use kg::term::{NodeId, Term};
+use kg::term::{NodeId, RelId, Term};
 
 /// The source of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +63,31 @@ pub struct EvidenceTriple {
     pub text: [String; 3],
 }
 
+impl EvidenceTriple {
+    pub(crate) fn of(kg: &dyn Kg, (s, p, o): (NodeId, RelId, NodeId)) -> Self {
+        let nodes = [s, p.node(), o];
+        Self {
+            triple: nodes.map(|node| kg.term(node)),
+            text: nodes.map(|node| text(kg, node)),
+        }
+    }
+}
+
+impl AnswerValue {
+    pub(crate) fn of(kg: &dyn Kg, value: &Value) -> Self {
+        let member = |&node: &NodeId| Member {
+            term: kg.term(node),
+            name: kg.name(node),
+            label: text(kg, node),
+        };
+        match value {
+            Value::Set(set) => Self::Set(set.iter().map(member).collect()),
+            Value::Int(number) => Self::Number(*number),
+            Value::Bool(truth) => Self::Truth(*truth),
+        }
+    }
+}
+
 /// An answer with its explanation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
@@ -84,14 +109,10 @@ impl Answer {
     #[must_use]
     pub fn of(session: &Session<'_>) -> Self {
         let kg = session.kg();
-        let value = match session.answer() {
-            Some(Value::Set(set)) => {
-                AnswerValue::Set(set.iter().map(|&node| member(kg, node)).collect())
-            }
-            Some(Value::Int(number)) => AnswerValue::Number(*number),
-            Some(Value::Bool(truth)) => AnswerValue::Truth(*truth),
-            None => AnswerValue::Set(Vec::new()),
-        };
+        let value = session.answer().map_or_else(
+            || AnswerValue::Set(Vec::new()),
+            |value| AnswerValue::of(kg, value),
+        );
         let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
         let proof = if session.answer().is_some() {
             evidence(session)
@@ -106,13 +127,7 @@ impl Answer {
                 .collect(),
             evidence: proof
                 .into_iter()
-                .map(|(s, p, o)| {
-                    let nodes = [s, p.node(), o];
-                    EvidenceTriple {
-                        triple: nodes.map(|node| kg.term(node)),
-                        text: nodes.map(|node| text(kg, node)),
-                    }
-                })
+                .map(|triple| EvidenceTriple::of(kg, triple))
                 .collect(),
             provenance: if none {
                 Provenance::None
@@ -143,15 +158,7 @@ impl Answer {
     }
 }
 
-pub(crate) fn member(kg: &dyn Kg, node: NodeId) -> Member {
-    Member {
-        term: kg.term(node),
-        name: kg.name(node),
-        label: text(kg, node),
-    }
-}
-
-pub(crate) fn text(kg: &dyn Kg, node: NodeId) -> String {
+fn text(kg: &dyn Kg, node: NodeId) -> String {
     kg.label(node).unwrap_or_else(|| kg.name(node))
 }
 

@@ -63,6 +63,24 @@ fn find_ascii(text: &[u8], needle: &[u8]) -> Option<(usize, usize)> {
     })
 }
 
+/// A text with byte ranges replaced; the ranges are sorted and do not overlap.
+pub(crate) fn replace_ranges(text: &str, ranges: &[(usize, usize, String)]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (start, end, replacement) in ranges {
+        out.push_str(&text[at..*start]);
+        out.push_str(replacement);
+        at = *end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
+
+/// The index of a handle: the number after its letter.
+pub(crate) fn handle_index(text: &str, letter: char) -> Option<usize> {
+    text.strip_prefix(letter)?.parse().ok()
+}
+
 /// User text on one line, without control characters.
 pub(crate) fn one_line(text: &str) -> String {
     let clean: String = text

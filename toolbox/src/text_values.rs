@@ -2,7 +2,7 @@
 //! from tables, entities often have such values instead of labels, so finding them replaces entity
 //! linking.
 
-use crate::text::{find_words, word_spans};
+use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
 use kg::term::{Literal, Term};
 
@@ -150,31 +150,23 @@ fn capital(text: &str) -> String {
 /// value does not help to choose relations.
 #[must_use]
 pub fn mask_values(text: &str, values: &[Literal]) -> String {
-    let mut found: Vec<(usize, usize, usize)> = Vec::new();
+    let mut found: Vec<(usize, usize, String)> = Vec::new();
     for (index, value) in values.iter().enumerate() {
-        let spans = [Some(value.lexical.clone()), thousands(&value.lexical)];
-        let span = spans
-            .into_iter()
+        let spellings = [Some(value.lexical.clone()), thousands(&value.lexical)];
+        let span = spellings
+            .iter()
             .flatten()
-            .find_map(|text_of_value| find_words(text, &text_of_value));
+            .find_map(|spelling| find_words(text, spelling));
         if let Some((start, end)) = span
             && found
                 .iter()
-                .all(|&(from, to, _)| end <= from || start >= to)
+                .all(|(from, to, _)| end <= *from || start >= *to)
         {
-            found.push((start, end, index));
+            found.push((start, end, format!("x{index}")));
         }
     }
     found.sort_unstable();
-    let mut masked = String::with_capacity(text.len());
-    let mut at = 0;
-    for (start, end, index) in found {
-        masked.push_str(&text[at..start]);
-        masked.push_str(&format!("x{index}"));
-        at = end;
-    }
-    masked.push_str(&text[at..]);
-    masked
+    replace_ranges(text, &found)
 }
 
 /// An integer with thousands separators.

@@ -5,7 +5,7 @@ use std::io::{BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::exec::{Observation, Session, Step, Value};
+use crate::exec::{Observation, Relation, Session, Step, Value};
 use common::transcript::Turn;
 
 /// Version of the event format; readers reject other versions.
@@ -155,18 +155,18 @@ impl ResultText {
     #[must_use]
     pub fn of(session: &Session<'_>, step: &Step) -> Self {
         match &step.observation {
-            Observation::Relations(shown) => Self::Relations {
-                out: shown
-                    .out
-                    .iter()
-                    .map(|&relation| session.relation_name(relation))
-                    .collect(),
-                r#in: shown
-                    .incoming
-                    .iter()
-                    .map(|&relation| session.relation_name(relation))
-                    .collect(),
-            },
+            Observation::Relations(shown) => {
+                let names = |relations: &[Relation]| {
+                    relations
+                        .iter()
+                        .map(|&relation| session.relation_name(relation))
+                        .collect()
+                };
+                Self::Relations {
+                    out: names(&shown.out),
+                    r#in: names(&shown.incoming),
+                }
+            }
             Observation::Value(value) | Observation::Answer(value) => match value {
                 Value::Set(set) => Self::Set {
                     size: set.len(),

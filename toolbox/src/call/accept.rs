@@ -177,29 +177,15 @@ impl CallAcceptor {
         match stage {
             Stage::Start => self.openings(),
             Stage::Set(tool) => self.first_sets(*tool),
-            Stage::Second(first) => self
-                .nodes()
-                .filter(|(i, _)| i != first)
-                .map(|(_, set)| (format!("{})", set.text), Stage::Done))
-                .collect(),
+            Stage::Second(first) => {
+                let others = self.nodes().filter(|(i, _)| i != first);
+                closed(others.map(|(_, set)| &set.text))
+            }
             Stage::Relation(tool, set) => self.relations(*tool, &self.live.sets[*set]),
             Stage::Comparator(tool) => self.comparators(*tool),
-            Stage::Value(entities) => self
-                .values(*entities)
-                .map(|text| (format!("{text})"), Stage::Done))
-                .collect(),
-            Stage::Class => self
-                .live
-                .classes
-                .iter()
-                .map(|class| (format!("{class})"), Stage::Done))
-                .collect(),
-            Stage::Mention => self
-                .live
-                .mentions
-                .iter()
-                .map(|mention| (format!("{mention})"), Stage::Done))
-                .collect(),
+            Stage::Value(entities) => closed(self.values(*entities)),
+            Stage::Class => closed(&self.live.classes),
+            Stage::Mention => closed(&self.live.mentions),
             Stage::More(tool, chosen) => self.more(*tool, chosen),
             Stage::Done => Vec::new(),
         }
@@ -317,15 +303,9 @@ impl CallAcceptor {
     }
 
     fn relations(&self, tool: Tool, set: &LiveSet) -> Vec<(String, Stage)> {
-        let printed = |names: &[String]| {
-            names
-                .iter()
-                .map(|name| (format!("{name})"), Stage::Done))
-                .collect()
-        };
         match tool {
-            Tool::GetTailEntity => printed(&set.out),
-            Tool::GetHeadEntity => printed(&set.incoming),
+            Tool::GetTailEntity => closed(&set.out),
+            Tool::GetHeadEntity => closed(&set.incoming),
             _ => {
                 let stage = Stage::Comparator(tool);
                 if self.texts(&stage).is_empty() {
@@ -379,6 +359,12 @@ impl CallAcceptor {
         }
         texts
     }
+}
+
+/// Texts that complete the call.
+fn closed<T: std::fmt::Display>(texts: impl IntoIterator<Item = T>) -> Vec<(String, Stage)> {
+    let text = |text| (format!("{text})"), Stage::Done);
+    texts.into_iter().map(text).collect()
 }
 
 impl Acceptor for CallAcceptor {

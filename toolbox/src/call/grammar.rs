@@ -60,8 +60,6 @@ const fn row(
     tool: Tool,
     name: &'static str,
     params: &'static [Param],
-    required: usize,
-    variadic: bool,
     returns: Returns,
     doc: &'static str,
 ) -> Signature {
@@ -69,10 +67,24 @@ const fn row(
         tool,
         name,
         params,
-        required,
-        variadic,
+        required: params.len(),
+        variadic: false,
         returns,
         doc,
+    }
+}
+
+impl Signature {
+    /// Makes the last parameter optional.
+    const fn optional(mut self) -> Self {
+        self.required -= 1;
+        self
+    }
+
+    /// Lets the last parameter be repeated.
+    const fn variadic(mut self) -> Self {
+        self.variadic = true;
+        self
     }
 }
 
@@ -82,17 +94,13 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::GetRelation,
         "get_relation",
         &[Param::Set, Param::Set],
-        1,
-        false,
         Returns::Relations,
         "relations leaving (out) and entering (in) the members of a set; with two sets, those that link the first to the second",
-    ),
+    ).optional(),
     row(
         Tool::GetHeadEntity,
         "get_head_entity",
         &[Param::Set, Param::Relation],
-        2,
-        false,
         Returns::Set,
         "entities that have the relation to a member (an in-relation, walked backwards)",
     ),
@@ -100,8 +108,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::GetTailEntity,
         "get_tail_entity",
         &[Param::Set, Param::Relation],
-        2,
-        false,
         Returns::Set,
         "entities or literals to which a member has the relation (an out-relation, walked forwards)",
     ),
@@ -109,8 +115,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::GetEntityByType,
         "get_entity_by_type",
         &[Param::Class],
-        1,
-        false,
         Returns::Set,
         "all entities of a class",
     ),
@@ -118,17 +122,13 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::GetEntityByConstraint,
         "get_entity_by_constraint",
         &[Param::Set, Param::Relation, Param::Comparator, Param::Value],
-        3,
-        false,
         Returns::Set,
         "members with a value of the relation that is =, !=, <, <=, > or >= the given one, or that is extreme (argmax, argmin; no value)",
-    ),
+    ).optional(),
     row(
         Tool::GetCandidateEntity,
         "get_candidate_entity",
         &[Param::Mention],
-        1,
-        false,
         Returns::Set,
         "entities that a mention in the question may mean, best first",
     ),
@@ -136,8 +136,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::Count,
         "count",
         &[Param::Set],
-        1,
-        false,
         Returns::Number,
         "the number of members",
     ),
@@ -145,26 +143,20 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::Intersect,
         "intersect",
         &[Param::Set, Param::Set],
-        2,
-        true,
         Returns::Set,
         "members of all the sets",
-    ),
+    ).variadic(),
     row(
         Tool::Union,
         "union",
         &[Param::Set, Param::Set],
-        2,
-        true,
         Returns::Set,
         "members of any of the sets",
-    ),
+    ).variadic(),
     row(
         Tool::Judge,
         "judge",
         &[Param::Set, Param::Relation, Param::Operator, Param::Value],
-        4,
-        false,
         Returns::Truth,
         "whether some member has a value of the relation that compares so with the given one",
     ),
@@ -172,8 +164,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::End,
         "end",
         &[Param::Set],
-        1,
-        false,
         Returns::Answer,
         "stop: the answer is this set, number or truth value; [] if the graph has none",
     ),
@@ -181,8 +171,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::RetrieveRelation,
         "retrieve_relation",
         &[Param::Set],
-        1,
-        false,
         Returns::Relations,
         "the relations of a set that matter most for the question",
     ),
@@ -190,8 +178,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::DisambiguateEntity,
         "disambiguate_entity",
         &[Param::Set],
-        1,
-        false,
         Returns::Set,
         "the one candidate that fits the question best",
     ),

@@ -130,6 +130,15 @@ impl Parser<'_> {
         &rest[..end]
     }
 
+    fn required_word(&mut self, what: &str) -> Result<String, ParseError> {
+        match self.word().to_owned() {
+            word if word.is_empty() => {
+                Err(self.error(format!("expected {what}, found {}", self.found())))
+            }
+            word => Ok(word),
+        }
+    }
+
     fn call(&mut self) -> Result<Call, ParseError> {
         self.space();
         let start = self.at;
@@ -309,6 +318,11 @@ impl Parser<'_> {
         if self.eat("[") {
             return Ok(Arg::List(self.list()?));
         }
+        self.member()
+    }
+
+    /// A variable or an entity.
+    fn member(&mut self) -> Result<Arg, ParseError> {
         if let Some(index) = self.peek_variable() {
             self.word();
             return Ok(Arg::Var(index));
@@ -328,13 +342,7 @@ impl Parser<'_> {
         }
         loop {
             self.space();
-            items.push(match self.peek_variable() {
-                Some(index) => {
-                    self.word();
-                    Arg::Var(index)
-                }
-                None => self.named(&[HandleKind::Entity])?,
-            });
+            items.push(self.member()?);
             if self.eat("]") {
                 return Ok(items);
             }
@@ -348,10 +356,7 @@ impl Parser<'_> {
         if self.rest().starts_with('<') {
             return self.quoted_name();
         }
-        let word = self.word().to_owned();
-        if word.is_empty() {
-            return Err(self.error(format!("expected a name, found {}", self.found())));
-        }
+        let word = self.required_word("a name")?;
         Ok(kinds
             .iter()
             .find_map(|&kind| handle(&word, kind))
@@ -359,31 +364,32 @@ impl Parser<'_> {
     }
 
     fn quoted_name(&mut self) -> Result<Arg, ParseError> {
-        let start = self.at;
-        let mut name = String::new();
+        self.quoted('>', "this `<` is never closed by `>`")
+            .map(Arg::Name)
+    }
+
+    /// Text after an opening character up to `close`, with escapes resolved.
+    fn quoted(&mut self, close: char, unclosed: &str) -> Result<String, ParseError> {
+        let mut text = String::new();
         let mut chars = self.text[self.at + 1..].char_indices();
         while let Some((i, c)) = chars.next() {
             match c {
-                '>' => {
+                c if c == close => {
                     self.at += i + 2;
-                    return Ok(Arg::Name(name));
+                    return Ok(text);
                 }
                 '\\' => match chars.next() {
-                    Some((_, 'n')) => name.push('\n'),
-                    Some((_, 'r')) => name.push('\r'),
-                    Some((_, c)) => name.push(c),
+                    Some((_, 'n')) => text.push('\n'),
+                    Some((_, 'r')) => text.push('\r'),
+                    // Only literals escape tabs.
+                    Some((_, 't')) if close == '"' => text.push('\t'),
+                    Some((_, c)) => text.push(c),
                     None => break,
                 },
-                c => name.push(c),
+                c => text.push(c),
             }
         }
-        Err(ParseError {
-            span: Span {
-                start,
-                end: self.text.len(),
-            },
-            message: "this `<` is never closed by `>`".to_owned(),
-        })
+        Err(self.error(unclosed))
     }
 
     fn value(&mut self) -> Result<Arg, ParseError> {
@@ -398,10 +404,7 @@ impl Parser<'_> {
             self.word();
             return Ok(Arg::Var(index));
         }
-        let word = self.word().to_owned();
-        if word.is_empty() {
-            return Err(self.error(format!("expected a value, found {}", self.found())));
-        }
+        let word = self.required_word("a value")?;
         if looks_literal(&word) {
             return Ok(Arg::Literal(self.typed(Literal::plain(word))?));
         }
@@ -415,43 +418,13 @@ impl Parser<'_> {
         if self.rest().starts_with('"') {
             return self.quoted_literal().map(Arg::Literal);
         }
-        let word = self.word().to_owned();
-        if word.is_empty() {
-            return Err(self.error(format!(
-                "expected a mention in quotes, found {}",
-                self.found()
-            )));
-        }
+        let word = self.required_word("a mention in quotes")?;
         Ok(Arg::Literal(Literal::plain(word)))
     }
 
     fn quoted_literal(&mut self) -> Result<Literal, ParseError> {
-        let start = self.at;
-        let mut lexical = String::new();
-        let mut chars = self.text[self.at + 1..].char_indices();
-        while let Some((i, c)) = chars.next() {
-            match c {
-                '"' => {
-                    self.at += i + 2;
-                    return self.typed(Literal::plain(lexical));
-                }
-                '\\' => match chars.next() {
-                    Some((_, 'n')) => lexical.push('\n'),
-                    Some((_, 'r')) => lexical.push('\r'),
-                    Some((_, 't')) => lexical.push('\t'),
-                    Some((_, c)) => lexical.push(c),
-                    None => break,
-                },
-                c => lexical.push(c),
-            }
-        }
-        Err(ParseError {
-            span: Span {
-                start,
-                end: self.text.len(),
-            },
-            message: "this quotation mark is never closed".to_owned(),
-        })
+        let lexical = self.quoted('"', "this quotation mark is never closed")?;
+        self.typed(Literal::plain(lexical))
     }
 
     /// An optional `^^datatype` or `@lang` after a literal.

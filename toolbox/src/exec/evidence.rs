@@ -36,11 +36,7 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
             },
             _ => continue,
         };
-        let all = matches!(
-            step.observation,
-            Observation::Answer(Value::Int(_) | Value::Bool(_))
-        );
-        derivation.step(&step.call, &step.inputs, step.walked, &members, all);
+        derivation.step(&step.call, &step.inputs, step.walked, &members);
     }
     for step in session.steps() {
         derivation.make_known(&step.call);
@@ -78,18 +74,11 @@ impl Derivation<'_, '_> {
         inputs: &[EntSet],
         walked: Option<(Relation, bool)>,
         members: &[NodeId],
-        all: bool,
     ) {
         match call.tool {
-            Tool::End => {
-                if all {
-                    // A number or truth value: mark its variable so that the step that computed it
-                    // is visited.
-                    self.need(&call.args[0], []);
-                } else {
-                    self.need(&call.args[0], members.iter().copied());
-                }
-            }
+            // A number or truth value has no members, but `need` marks its variable, so that the
+            // step that computed it is visited.
+            Tool::End => self.need(&call.args[0], members.iter().copied()),
             Tool::GetTailEntity | Tool::GetHeadEntity => {
                 let Some((relation, forward)) = walked else {
                     return;

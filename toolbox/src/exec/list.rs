@@ -275,10 +275,7 @@ impl Session<'_> {
         member: Option<NodeId>,
     ) -> RelationCandidate {
         let name = self.relation_name(relation);
-        let label = match relation {
-            Relation::Plain(id) => self.kg.label(id.node()).filter(|label| *label != name),
-            Relation::Interval(_) => None,
-        };
+        let label = self.relation_label(relation).filter(|label| *label != name);
         let leads_to = match relation {
             Relation::Plain(_) => member
                 .and_then(|node| self.step(node, relation, out).first().copied())

@@ -6,7 +6,7 @@ use crate::call::{Arg, Live, LiveSet, print_name};
 use crate::link;
 use crate::mention::{Mentions, Named};
 use crate::text_values;
-use kg::term::Literal;
+use kg::term::{Literal, NodeId};
 
 impl Session<'_> {
     /// Everything that the next call may name, in the given naming.
@@ -40,15 +40,18 @@ impl Session<'_> {
                     incoming: relation_texts(&shown.incoming, shown.out.len()),
                 });
             };
-        for (i, &node) in self.linked.entities.iter().enumerate() {
-            let text = if handles {
-                format!("e{i}")
+        let name = |node: NodeId| print_name(&self.kg.name(node));
+        let written = |letter: char, i: usize, name: &dyn Fn() -> String| {
+            if handles {
+                format!("{letter}{i}")
             } else {
-                print_name(&self.kg.name(node))
-            };
+                name()
+            }
+        };
+        for (i, &node) in self.linked.entities.iter().enumerate() {
             add(
                 SetKey::Node(node),
-                text,
+                written('e', i, &|| name(node)),
                 false,
                 true,
                 self.only_statements(&[node]),
@@ -69,34 +72,17 @@ impl Session<'_> {
         }
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
+        let types = &self.kg.schema().type_relations;
         Live {
             next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
             last_call: self.steps.len() + 1 >= self.options.max_steps,
             sets,
-            types: self
-                .kg
-                .schema()
-                .type_relations
-                .iter()
-                .map(|relation| print_name(&self.kg.name(relation.node())))
-                .collect(),
+            types: types.iter().map(|relation| name(relation.node())).collect(),
             classes: classes
-                .map(|(i, &node)| {
-                    if handles {
-                        format!("c{i}")
-                    } else {
-                        print_name(&self.kg.name(node))
-                    }
-                })
+                .map(|(i, &node)| written('c', i, &|| name(node)))
                 .collect(),
             values: values
-                .map(|(i, value)| {
-                    if handles {
-                        format!("x{i}")
-                    } else {
-                        Arg::Literal(value.clone()).to_string()
-                    }
-                })
+                .map(|(i, value)| written('x', i, &|| Arg::Literal(value.clone()).to_string()))
                 .collect(),
             mentions: link::mention_texts(&self.question)
                 .into_iter()
@@ -112,15 +98,11 @@ impl Session<'_> {
         if !naming.relations_by_mention() {
             return vec![None; relations.len()];
         }
-        let label = |relation: Relation| match relation {
-            Relation::Plain(id) => self.kg.label(id.node()),
-            Relation::Interval(_) => None,
-        };
         let named: Vec<Named> = relations
             .iter()
             .map(|&r| Named {
                 name: self.relation_name(r),
-                label: label(r),
+                label: self.relation_label(r),
             })
             .collect();
         self.mentions().link(&named)

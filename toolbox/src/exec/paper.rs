@@ -24,22 +24,16 @@ pub(crate) fn paper_question(session: &Session<'_>, current: Option<&Shown>) -> 
         Some(shown) => {
             for (word, relations) in [("out", &shown.out), ("in", &shown.incoming)] {
                 parts.push(Part::ours(format!("\n{word}: ")));
-                let names: Vec<String> = relations
-                    .iter()
-                    .map(|&relation| print_name(&session.relation_name(relation)))
-                    .collect();
-                parts.push(Part::kg(names.join(" | ")));
+                let names = relations.iter().map(|&r| session.relation_name(r));
+                parts.push(joined(names));
             }
         }
     }
     if !session.classes().is_empty() {
-        let names: Vec<String> = session
-            .classes()
-            .iter()
-            .map(|&class| print_name(&kg.name(class)))
-            .collect();
         parts.push(Part::ours("\nClasses: "));
-        parts.push(Part::kg(names.join(" | ")));
+        parts.push(joined(
+            session.classes().iter().map(|&class| kg.name(class)),
+        ));
     }
     parts.push(Part::ours("\nHistory:"));
     if linked.entities.is_empty() {
@@ -57,6 +51,11 @@ pub(crate) fn paper_question(session: &Session<'_>, current: Option<&Shown>) -> 
     }
     parts.push(Part::ours(format!("\n{INSTRUCTION}")));
     parts
+}
+
+fn joined(names: impl Iterator<Item = String>) -> Part {
+    let names: Vec<String> = names.map(|name| print_name(&name)).collect();
+    Part::kg(names.join(" | "))
 }
 
 /// Estimated tokens of a paper-layout prompt that ends with this call and an empty relation list.

@@ -5,7 +5,6 @@ use super::error::ToolError;
 use super::session::{Session, SetKey};
 use super::types::{EntSet, Naming, Relation, Value, sorted};
 use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
-use kg::Kg;
 use kg::term::NodeId;
 
 impl Session<'_> {
@@ -200,9 +199,14 @@ impl Session<'_> {
         ))
     }
 
-    /// Looks up a relation by its printed name.
+    /// Looks up a relation by its printed name: a derived interval or a predicate.
     pub(super) fn relation_by_name(&self, name: &str) -> Option<Relation> {
-        relation_by_name(self.kg, name)
+        let intervals = &self.kg.schema().intervals;
+        let interval = intervals.iter().position(|interval| interval.name == name);
+        interval.map(Relation::Interval).or_else(|| {
+            let node = self.kg.by_name(name)?;
+            Some(Relation::Plain(node.relation()))
+        })
     }
 
     /// The node of an argument.
@@ -221,13 +225,7 @@ impl Session<'_> {
                         .map(|node| self.kg.name(node))
                         .collect(),
                 }),
-            Arg::Handle(handle) => match self.handle_name(*handle, None, true)? {
-                Arg::Name(name) => self.node(&Arg::Name(name)),
-                other => Err(ToolError::Argument {
-                    given: other.to_string(),
-                    right: "an entity is needed".to_owned(),
-                }),
-            },
+            Arg::Handle(handle) => self.node(&self.handle_name(*handle, None, true)?),
             other => Err(ToolError::Argument {
                 given: other.to_string(),
                 right: "an entity is needed".to_owned(),
@@ -260,18 +258,3 @@ impl Session<'_> {
 
 /// Number of nearest candidates in an error message.
 pub(super) const NEAREST: usize = 5;
-
-/// Looks up a relation of the graph by its printed name: a derived interval or a predicate.
-#[must_use]
-pub(super) fn relation_by_name(kg: &dyn Kg, name: &str) -> Option<Relation> {
-    let interval = kg
-        .schema()
-        .intervals
-        .iter()
-        .position(|interval| interval.name == name)
-        .map(Relation::Interval);
-    interval.or_else(|| {
-        kg.by_name(name)
-            .map(|node| Relation::Plain(node.relation()))
-    })
-}

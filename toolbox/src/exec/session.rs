@@ -233,6 +233,14 @@ impl<'g> Session<'g> {
         }
     }
 
+    /// The label of a relation, if it has one.
+    pub(super) fn relation_label(&self, relation: Relation) -> Option<String> {
+        match relation {
+            Relation::Plain(id) => self.kg.label(id.node()),
+            Relation::Interval(_) => None,
+        }
+    }
+
     /// The relation list that the last call showed, if any: the "current KG information" of the
     /// knowledge memory.
     #[must_use]

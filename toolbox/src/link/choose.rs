@@ -41,31 +41,18 @@ pub fn choose(
             texts.len() - 1
         })
     };
-    struct Described {
-        relations: Vec<usize>,
-        classes: Vec<usize>,
-        label: Option<usize>,
-    }
     let mut described = Vec::with_capacity(nodes.len());
     for &node in nodes {
-        let relations = kg
-            .out_relations(node)
-            .into_iter()
+        let relations = kg.out_relations(node).into_iter();
+        let relations: Vec<usize> = relations
             .chain(kg.in_relations(node))
-            .take(RELATIONS);
-        let relations = relations
+            .take(RELATIONS)
             .map(|relation| place(relation.node(), &mut texts))
             .collect();
-        let classes = kg
-            .types(node)
-            .into_iter()
-            .map(|class| place(class, &mut texts))
-            .collect();
-        described.push(Described {
-            relations,
-            classes,
-            label: kg.label(node).is_some().then(|| place(node, &mut texts)),
-        });
+        let classes = kg.types(node).into_iter();
+        let classes: Vec<usize> = classes.map(|class| place(class, &mut texts)).collect();
+        let label = kg.label(node).map(|_| place(node, &mut texts));
+        described.push((relations, classes, label));
     }
     let scores = ranker.score(question, &texts)?;
     let best = |places: &[usize]| {
@@ -74,10 +61,8 @@ pub fn choose(
             .filter_map(|&at| scores.get(at))
             .fold(0.0_f32, |best, &score| best.max(score))
     };
-    let fits = described.iter().map(|one| {
-        best(&one.relations)
-            + CLASS * best(&one.classes)
-            + LABEL * one.label.map_or(0.0, |at| best(&[at]))
+    let fits = described.iter().map(|(relations, classes, label)| {
+        best(relations) + CLASS * best(classes) + LABEL * label.map_or(0.0, |at| best(&[at]))
     });
     let popular = nodes
         .iter()

@@ -113,7 +113,7 @@ fn decide(
         span: at,
         node: best.node,
         how: best.how,
-        candidates: candidates.clone(),
+        candidates,
     }))
 }
 

@@ -15,7 +15,7 @@ pub use literals::literals;
 use rustc_hash::FxHashSet;
 
 use crate::rank::Ranker;
-use crate::text::{find_words, word_spans};
+use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
 use kg::search::{Candidate, SearchError, edits_of, letters, nearly, normal_letters, normalise};
 use kg::term::{Literal, NodeId};
@@ -74,7 +74,9 @@ impl Linked {
     /// The linked question without its entity mentions, for rankers.
     #[must_use]
     pub fn bare(&self, question: &str) -> String {
-        without(question, &replaced(question, &self.spans))
+        substituted(question, &replaced(question, &self.spans), |_| {
+            " ".to_owned()
+        })
     }
 
     /// Adds a literal unless an equal one is present; returns its index.
@@ -191,27 +193,19 @@ fn replaced(question: &str, mentions: &[Option<(usize, usize)>]) -> Vec<(usize, 
 }
 
 fn masked(question: &str, replaced: &[(usize, usize, usize)]) -> String {
-    let mut text = String::with_capacity(question.len());
-    let mut at = 0;
-    for &(start, end, index) in replaced {
-        text.push_str(&question[at..start]);
-        text.push_str(&format!("e{index}"));
-        at = end;
-    }
-    text.push_str(&question[at..]);
-    text
+    substituted(question, replaced, |index| format!("e{index}"))
 }
 
-fn without(question: &str, replaced: &[(usize, usize, usize)]) -> String {
-    let mut text = String::with_capacity(question.len());
-    let mut at = 0;
-    for &(start, end, _) in replaced {
-        text.push_str(&question[at..start]);
-        text.push(' ');
-        at = end;
-    }
-    text.push_str(&question[at..]);
-    text
+fn substituted(
+    question: &str,
+    replaced: &[(usize, usize, usize)],
+    text: impl Fn(usize) -> String,
+) -> String {
+    let ranges: Vec<_> = replaced
+        .iter()
+        .map(|&(start, end, index)| (start, end, text(index)))
+        .collect();
+    replace_ranges(question, &ranges)
 }
 
 /// Nodes looked up for one mention: enough that the right one is included wherever the context can

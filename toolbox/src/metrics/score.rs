@@ -144,19 +144,9 @@ fn own(predicted: &Answers, gold: &Answers) -> Scores {
             .find(|(alias, _)| fold_tog(alias) == own)
             .map_or(own, |(_, label)| fold_tog(label))
     };
-    let by_label = overlap(
-        &predicted
-            .labels
-            .iter()
-            .map(canonical)
-            .collect::<BTreeSet<_>>(),
-        &gold
-            .labels
-            .iter()
-            .map(|label| fold_tog(label))
-            .collect::<BTreeSet<_>>(),
-    );
+    let predicted_labels: BTreeSet<String> = predicted.labels.iter().map(canonical).collect();
     let plain: BTreeSet<String> = gold.labels.iter().map(|label| fold_tog(label)).collect();
+    let by_label = overlap(&predicted_labels, &plain);
     let aliases = || {
         gold.aliases
             .iter()

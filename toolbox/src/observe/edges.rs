@@ -15,21 +15,14 @@ pub(super) fn each_edge(
     without: &[RelId],
     visit: &mut dyn FnMut(ObservedTriple, bool),
 ) {
-    for relation in kg
-        .out_relations(node)
-        .into_iter()
-        .filter(|relation| !without.contains(relation))
-    {
+    let visible = |relation: &RelId| !without.contains(relation);
+    for relation in kg.out_relations(node).into_iter().filter(visible) {
         for &tail in kg.tails(node, relation).iter() {
             visit((node, relation, tail), true);
         }
     }
     if both {
-        for relation in kg
-            .in_relations(node)
-            .into_iter()
-            .filter(|relation| !without.contains(relation))
-        {
+        for relation in kg.in_relations(node).into_iter().filter(visible) {
             for &head in kg.heads(relation, node).iter() {
                 visit((head, relation, node), false);
             }

@@ -3,6 +3,7 @@
 
 use crate::grammar::Grammar;
 use crate::limits::MAX_SET_ARGS as MAX_ARGS;
+use crate::text::handle_index;
 
 use super::options::{Reflection, TurnForm};
 use super::read::Pick;
@@ -189,14 +190,8 @@ impl Run<'_> {
     #[must_use]
     pub fn holds(&self, pick: &Pick) -> bool {
         let text = format!("{}{}", if pick.incoming { "~" } else { "" }, pick.relation);
-        let path = pick
-            .relation
-            .strip_prefix('p')
-            .and_then(|index| index.parse::<usize>().ok());
-        let triple = pick
-            .relation
-            .strip_prefix('t')
-            .and_then(|index| index.parse::<usize>().ok());
+        let path = handle_index(&pick.relation, 'p');
+        let triple = handle_index(&pick.relation, 't');
         path.is_some_and(|path| path < self.found_paths())
             || triple.is_some_and(|triple| triple < self.found_triples().len())
             || self.groups().iter().any(|(group, _)| *group == text)

@@ -29,23 +29,18 @@ pub(crate) fn dialogue_question(session: &Session<'_>, naming: Naming) -> Vec<Pa
     } else {
         question
     };
+    let line = |kind: HandleKind, i: usize| Part::ours(format!("\n{}{i} = ", kind.letter()));
     let mut parts = vec![Part::user(question)];
     for (i, &node) in linked.entities.iter().enumerate() {
         let name = kg.name(node);
-        parts.push(Part::ours(format!(
-            "\n{}{i} = ",
-            HandleKind::Entity.letter()
-        )));
+        parts.push(line(HandleKind::Entity, i));
         parts.push(Part::kg(print_name(&name)));
         if let Some(label) = kg.label(node).filter(|label| *label != name) {
             parts.push(Part::kg(format!(" [{label}]")));
         }
     }
     for (i, value) in linked.values.iter().enumerate() {
-        parts.push(Part::ours(format!(
-            "\n{}{i} = ",
-            HandleKind::Value.letter()
-        )));
+        parts.push(line(HandleKind::Value, i));
         parts.push(Part::user(one_line(&value.lexical)));
         let attributes = text_values::attributes_of(kg, value);
         if !attributes.is_empty() {

@@ -106,15 +106,13 @@ impl Template {
     /// it so that a mismatch is detected.
     #[must_use]
     pub fn hash(&self) -> String {
-        let (layout, agent, naming, toolbox) = (
+        let mut text = format!(
+            "{}\n{}\n{}\n{:?}\n{}\n{}{INSTRUCTION}",
+            self.agent.version(),
             self.layout.name(),
             self.agent.name(),
             self.naming,
             self.toolbox,
-        );
-        let mut text = format!(
-            "{}\n{layout}\n{agent}\n{naming:?}\n{toolbox}\n{}{INSTRUCTION}",
-            self.agent.version(),
             tool_list()
         );
         if self.layout == Layout::Paper {

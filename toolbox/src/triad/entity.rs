@@ -4,7 +4,7 @@ use super::render;
 use super::task::{SubTask, TriadRequest};
 use crate::call::print_name;
 use crate::grammar::Grammar;
-use crate::text::one_line;
+use crate::text::{handle_index, one_line};
 use common::transcript::{Part, Role, Turn};
 use kg::Kg;
 use kg::term::NodeId;
@@ -65,11 +65,7 @@ pub fn entity_request(
 pub fn selected_entities(text: &str, count: usize, most: usize) -> Option<Vec<usize>> {
     let mut places = Vec::new();
     for word in text.split(',') {
-        let place = word
-            .trim()
-            .strip_prefix('d')
-            .and_then(|digits| digits.parse().ok())
-            .filter(|place: &usize| *place < count)?;
+        let place = handle_index(word.trim(), 'd').filter(|place| *place < count)?;
         if !places.contains(&place) {
             places.push(place);
         }

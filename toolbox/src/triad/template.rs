@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use super::error::TriadError;
 use super::triple::{TriplePattern, variable};
+use crate::text::handle_index;
 use kg::value::{Extreme, Op};
 
 /// The type of answer that a question asks for (rules C.2).
@@ -95,13 +96,9 @@ impl FromStr for Operand {
         if let Some(name) = text.strip_prefix('?') {
             return variable(name).map(Self::Var).ok_or_else(odd);
         }
-        let handle = |letter: char| {
-            text.strip_prefix(letter)
-                .and_then(|digits| digits.parse().ok())
-        };
-        handle('x')
+        handle_index(text, 'x')
             .map(Self::Value)
-            .or_else(|| handle('e').map(Self::Entity))
+            .or_else(|| handle_index(text, 'e').map(Self::Entity))
             .ok_or_else(odd)
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use super::error::TriadError;
 use crate::limits::MAX_TRIPLES;
+use crate::text::handle_index;
 
 /// An end of a triple.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -48,13 +49,9 @@ impl FromStr for End {
         if let Some(name) = text.strip_prefix('?') {
             return variable(name).map(Self::Var).ok_or_else(odd);
         }
-        let handle = |letter: char| {
-            text.strip_prefix(letter)
-                .and_then(|digits| digits.parse().ok())
-        };
-        handle('e')
+        handle_index(text, 'e')
             .map(Self::Entity)
-            .or_else(|| handle('c').map(Self::Class))
+            .or_else(|| handle_index(text, 'c').map(Self::Class))
             .ok_or_else(odd)
     }
 }

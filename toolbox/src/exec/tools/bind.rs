@@ -75,10 +75,7 @@ impl Session<'_> {
         let candidates = if forward { &shown.out } else { &shown.incoming };
         let fits = |relation: &&Relation| {
             let full = self.relation_name(**relation);
-            let label = match relation {
-                Relation::Plain(id) => self.kg.label(id.node()),
-                Relation::Interval(_) => None,
-            };
+            let label = self.relation_label(**relation);
             full.rsplit(['.', '/', '#', ':']).next() == Some(name) || label.as_deref() == Some(name)
         };
         let mut fitting = candidates.iter().filter(fits);

@@ -52,11 +52,8 @@ impl Session<'_> {
         let (relation, forward) = match bound {
             Ok(bound) => bound,
             Err(ToolError::UnknownRelation { .. }) if self.options.lenient_filters => {
-                return Ok(Done {
-                    observation: Observation::Value(Value::Set(from.clone())),
-                    walked: None,
-                    inputs: vec![from],
-                });
+                let unchanged = Observation::Value(Value::Set(from.clone()));
+                return Ok(Done::new(unchanged, vec![from]));
             }
             Err(error) => return Err(error),
         };

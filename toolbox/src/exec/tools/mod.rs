@@ -22,6 +22,16 @@ pub(super) struct Done {
     pub inputs: Vec<EntSet>,
 }
 
+impl Done {
+    fn new(observation: Observation, inputs: Vec<EntSet>) -> Self {
+        Self {
+            observation,
+            walked: None,
+            inputs,
+        }
+    }
+}
+
 impl Session<'_> {
     /// Runs a call that contains only names.
     pub(super) fn apply(&self, call: &Call) -> Result<Done, ToolError> {
@@ -36,31 +46,20 @@ impl Session<'_> {
                     limit: limits::SET_SIZE,
                 });
             }
-            Ok(Done {
-                observation: Observation::Value(Value::Set(sorted(self.without_excluded(members)))),
-                walked: None,
-                inputs,
-            })
+            let set = Value::Set(sorted(self.without_excluded(members)));
+            Ok(Done::new(Observation::Value(set), inputs))
         };
         match call.tool {
             Tool::GetRelation => {
                 let from = set(0)?;
                 let second = if args.len() > 1 { Some(set(1)?) } else { None };
                 let shown = self.list(call, &from, second.as_deref(), self.options.shown)?;
-                Ok(Done {
-                    observation: Observation::Relations(shown),
-                    walked: None,
-                    inputs: vec![from],
-                })
+                Ok(Done::new(Observation::Relations(shown), vec![from]))
             }
             Tool::RetrieveRelation => {
                 let from = set(0)?;
                 let shown = self.list(call, &from, None, RETRIEVED)?;
-                Ok(Done {
-                    observation: Observation::Relations(shown),
-                    walked: None,
-                    inputs: vec![from],
-                })
+                Ok(Done::new(Observation::Relations(shown), vec![from]))
             }
             Tool::GetHeadEntity | Tool::GetTailEntity => {
                 let from = set(0)?;
@@ -98,11 +97,8 @@ impl Session<'_> {
             }
             Tool::Count => {
                 let from = set(0)?;
-                Ok(Done {
-                    observation: Observation::Value(Value::Int(from.len() as u64)),
-                    walked: None,
-                    inputs: vec![from],
-                })
+                let size = Value::Int(from.len() as u64);
+                Ok(Done::new(Observation::Value(size), vec![from]))
             }
             Tool::Intersect | Tool::Union => {
                 let sets = args
@@ -238,11 +234,7 @@ impl Session<'_> {
             }
             other => other,
         };
-        Ok(Done {
-            observation: Observation::Answer(answer),
-            walked: None,
-            inputs,
-        })
+        Ok(Done::new(Observation::Answer(answer), inputs))
     }
 }
 

@@ -15,6 +15,7 @@ use crate::exec::{EntSet, Naming, Relation, Session, Shown, Value};
 use crate::observe::{ObserveOptions, Observed, PathNetwork, shown};
 use crate::prompt::{Template, dialogue_question, size_word};
 use crate::rank::RankError;
+use crate::text::handle_index;
 use common::transcript::{Part, Role, Turn};
 use kg::term::NodeId;
 
@@ -274,10 +275,7 @@ impl<'g> Run<'g> {
                 .collect::<Result<Vec<_>, _>>()?;
             return self.assigned(&format!("{tool}({})", parts.join(", ")));
         }
-        match set
-            .strip_prefix('c')
-            .and_then(|index| index.parse::<usize>().ok())
-        {
+        match handle_index(set, 'c') {
             Some(index) => match self.classes.get(&index) {
                 Some(variable) => Ok(format!("v{variable}")),
                 None => {

@@ -7,6 +7,7 @@ use crate::observe::{Observed, shown};
 use crate::oda::error::OdaError;
 use crate::oda::read::Pick;
 use crate::oda::selected::Selected;
+use crate::text::handle_index;
 use common::transcript::Part;
 use kg::term::NodeId;
 
@@ -20,21 +21,13 @@ impl Run<'_> {
             let (near, far) = match &found {
                 Found::Neighbors { set, .. } => (set.clone(), self.pick(set, pick)?),
                 Found::Triples { set, triples } => {
-                    let index = pick
-                        .relation
-                        .strip_prefix('t')
-                        .and_then(|index| index.parse::<usize>().ok());
-                    let triple = index
+                    let triple = handle_index(&pick.relation, 't')
                         .and_then(|index| triples.get(index))
                         .ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?;
                     (set.clone(), self.take_triple(set, triple)?)
                 }
                 Found::Paths { from, to, paths } => {
-                    let index = pick
-                        .relation
-                        .strip_prefix('p')
-                        .and_then(|index| index.parse::<usize>().ok());
-                    let path = index
+                    let path = handle_index(&pick.relation, 'p')
                         .and_then(|index| paths.get(index))
                         .ok_or_else(|| OdaError::NotFound(pick.relation.clone()))?
                         .clone();

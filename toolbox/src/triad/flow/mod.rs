@@ -18,6 +18,7 @@ use super::triple::{End, TriplePattern, parse_triples};
 use crate::exec::{Session, Value};
 use crate::grammar::Grammar;
 use crate::rank::RankError;
+use crate::text::handle_index;
 use common::transcript::Turn;
 use kg::term::NodeId;
 
@@ -87,12 +88,14 @@ impl<'s, 'g> Try<'s, 'g> {
         before: &[TriadFailure],
         tried: Tried,
     ) -> Self {
+        let mut turns = render::opening(session, before);
+        turns.push(render::task(SubTask::Triples));
         Self {
             session,
             options,
             entities,
             deadline,
-            turns: render::opening(session, before),
+            turns,
             triples: Vec::new(),
             kind: AnswerType::Select,
             order: Vec::new(),
@@ -104,12 +107,6 @@ impl<'s, 'g> Try<'s, 'g> {
             end: None,
             offered: Vec::new(),
         }
-        .asked(render::task(SubTask::Triples))
-    }
-
-    fn asked(mut self, turn: Turn) -> Self {
-        self.turns.push(turn);
-        self
     }
 
     /// The next request; `None` when the attempt is over.
@@ -282,11 +279,7 @@ impl<'s, 'g> Try<'s, 'g> {
                 self.run(&template)?;
             }
             SubTask::Query => {
-                let index = text
-                    .trim()
-                    .strip_prefix('q')
-                    .and_then(|digits| digits.parse().ok())
-                    .filter(|i: &usize| *i < self.matched.len());
+                let index = handle_index(text.trim(), 'q').filter(|i| *i < self.matched.len());
                 self.choose(index.ok_or_else(|| wrong(TriadError::Selection(text.to_owned())))?);
             }
             SubTask::Answer => match text.trim() {
