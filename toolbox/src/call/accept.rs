@@ -278,7 +278,7 @@ impl CallAcceptor {
                 }
             }
             Tool::Count | Tool::DisambiguateEntity => {
-                texts.extend(self.nodes().map(|(_, set)| last(set)))
+                texts.extend(self.nodes().map(|(_, set)| last(set)));
             }
             Tool::RetrieveRelation => {
                 texts.extend(

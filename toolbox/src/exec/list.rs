@@ -259,9 +259,9 @@ impl Session<'_> {
         let mut shown = Shown::default();
         for one in kept {
             if one.candidate.out {
-                shown.out.push(one.relation)
+                shown.out.push(one.relation);
             } else {
-                shown.incoming.push(one.relation)
+                shown.incoming.push(one.relation);
             }
         }
         shown

@@ -77,7 +77,6 @@ impl Observed {
 ///
 /// # Errors
 /// Returns the error of the similarity's ranker.
-#[must_use]
 pub fn observe(
     kg: &dyn Kg,
     tasks: &[&[NodeId]],

@@ -120,10 +120,10 @@ pub(crate) fn dialogue_relations(
             };
             match mention {
                 Some(mention) => {
-                    before.push_str(&format!("{}{mention} ", HandleKind::Mention.letter()))
+                    before.push_str(&format!("{}{mention} ", HandleKind::Mention.letter()));
                 }
                 None if naming.relations_by_handle() => {
-                    before.push_str(&format!("{}{} ", HandleKind::Relation.letter(), first + i))
+                    before.push_str(&format!("{}{} ", HandleKind::Relation.letter(), first + i));
                 }
                 None => {}
             }

@@ -38,7 +38,7 @@ impl Try<'_, '_> {
                 // All truth values are kept: keeping only true ones would answer yes to every
                 // question.
                 Ok(solved) if solved.matched || template.kind == AnswerType::Ask => {
-                    self.matched.push((query, solved))
+                    self.matched.push((query, solved));
                 }
                 // A count is an answer even if nothing matches.
                 Ok(solved) => unmatched = unmatched.or(Some((query, solved))),

@@ -77,7 +77,7 @@ impl<'q> Solver<'_, '_, 'q> {
                     let instances = self.session.kg().instances(*class);
                     match get(member, &known, &row) {
                         Some(node) if instances.binary_search(&node).is_ok() => {
-                            add(&[], &mut branch.rows)
+                            add(&[], &mut branch.rows);
                         }
                         Some(_) => {}
                         None => instances
@@ -108,7 +108,7 @@ impl<'q> Solver<'_, '_, 'q> {
                         let tails = self.step(head, *relation, true);
                         match relation {
                             Relation::Interval(_) if tails.is_empty() => {
-                                add(&[OPEN], &mut branch.rows)
+                                add(&[OPEN], &mut branch.rows);
                             }
                             _ => tails
                                 .iter()

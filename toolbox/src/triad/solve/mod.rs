@@ -232,13 +232,10 @@ impl<'q> Solver<'_, '_, 'q> {
             shown.extend(&all);
         }
         let mut triples = BTreeSet::new();
-        shown.iter().for_each(|&(at, row)| {
-            self.prove(
-                &self.branches[at],
-                &self.branches[at].rows[row],
-                &mut triples,
-            )
-        });
+        for &(at, row) in &shown {
+            let branch = &self.branches[at];
+            self.prove(branch, &branch.rows[row], &mut triples);
+        }
         let value = match self.query.kind {
             AnswerType::Select => Value::Set(by.keys().copied().collect::<Vec<_>>().into()),
             AnswerType::Count => Value::Int(by.len() as u64),
