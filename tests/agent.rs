@@ -136,7 +136,8 @@ fn hold_to_live(
                 max_steps: 6,
                 ..ExecOptions::default()
             },
-        );
+        )
+        .unwrap();
         let mut conversation = Conversation::open(template, &session);
         while session.answer().is_none() && session.steps().len() < 6 && calls < wanted {
             let written = write(&infer::planner::PlannerInput {
@@ -161,7 +162,7 @@ fn hold_to_live(
             session
                 .run(&call)
                 .unwrap_or_else(|error| panic!("{written}: {error}"));
-            conversation.record(&session, &written);
+            conversation.record(&session, &written).unwrap();
             calls += 1;
         }
         assert!(
@@ -382,12 +383,12 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let question = "Who directed The Third Man?";
     let linked = Linked::new(&kg, question, &[kg.by_name("third_man").unwrap()]);
-    let mut session = Session::new(&kg, question, linked, &[], ExecOptions::default());
+    let mut session = Session::new(&kg, question, linked, &[], ExecOptions::default()).unwrap();
     let mut conversation = Conversation::open(&template, &session);
     session
         .run(&parse_call("get_relation(e0)").unwrap())
         .unwrap();
-    conversation.record(&session, "get_relation(e0)");
+    conversation.record(&session, "get_relation(e0)").unwrap();
     let moment = infer::planner::PlannerInput {
         session: &session,
         template: &template,

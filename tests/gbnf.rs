@@ -133,7 +133,7 @@ fn cases(count: usize) -> Vec<Value> {
                     &mut rng,
                     &GrammarAcceptor::new(&phrase),
                     true,
-                    &gbnf::of_phrase(&phrase),
+                    &gbnf::of_grammar(&phrase),
                 )
             }
             1 => {
@@ -142,7 +142,7 @@ fn cases(count: usize) -> Vec<Value> {
                     &mut rng,
                     &GrammarAcceptor::new(&phrase),
                     false,
-                    &gbnf::of_phrase(&phrase),
+                    &gbnf::of_grammar(&phrase),
                 )
             }
             _ => {

@@ -12,11 +12,12 @@ use infer::planner::LocalPlanner;
 use kg::{FrozenKg, Kg, LoadOptions};
 use model::{ChatFormat, ModelFolder};
 use support::random_model;
+use toolbox::agent::Agent;
 use toolbox::exec::{ExecOptions, Naming};
 use toolbox::link::Linked;
-use toolbox::oda::{Form, OdaOptions};
-use toolbox::prompt::{Agent, Layout, Template};
-use toolbox::trace::Event;
+use toolbox::oda::{OdaOptions, TurnForm};
+use toolbox::prompt::{Layout, Template};
+use toolbox::trace::TraceEvent;
 
 /// A graph whose names and labels try to speak as someone else.
 fn hostile() -> FrozenKg {
@@ -105,7 +106,7 @@ fn forms() -> Vec<(AgentKind, Template)> {
         ),
         (
             AgentKind::Oda(OdaOptions {
-                form: Form::Paper,
+                form: TurnForm::Paper,
                 ..OdaOptions::default()
             }),
             oda.1.clone(),
@@ -163,7 +164,7 @@ fn nothing_invalid(agent: &AgentKind, outcome: &Outcome) {
         "steps",
     ];
     for event in &outcome.events {
-        if let Event::Error { message } = event {
+        if let TraceEvent::Error { message } = event {
             assert!(
                 known.iter().any(|known| message.contains(known)),
                 "{}: {message}",

@@ -15,12 +15,13 @@ use infer::agent::{Outcome, Task, oda};
 use infer::planner::{LocalPlanner, Scripted};
 use kg::{FrozenKg, Kg};
 use support::{graph, questions, random_model};
+use toolbox::agent::Agent;
 use toolbox::answer::AnswerValue;
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::Linked;
-use toolbox::oda::{Awaited, Form, OdaOptions, Reflection, Run};
-use toolbox::prompt::{Agent, Template};
-use toolbox::trace::Event;
+use toolbox::oda::{Awaited, OdaOptions, Reflection, Run, TurnForm};
+use toolbox::prompt::Template;
+use toolbox::trace::TraceEvent;
 
 fn scripted(
     kg: &FrozenKg,
@@ -170,7 +171,7 @@ fn the_capital_of_tokyo() {
         .collect();
     assert_eq!(texts, ["Tokyo capital or administrative centre Shinjuku"]);
     let memory = outcome.events.iter().rev().find_map(|event| {
-        if let Event::Memory { history } = event {
+        if let TraceEvent::Memory { history } = event {
             Some(history)
         } else {
             None
@@ -249,7 +250,7 @@ fn the_birthplace_of_a_partner() {
         .collect();
     assert_eq!((outcome.answer.texts().len(), evidence.len()), (1, 2));
     let memory = outcome.events.iter().rev().find_map(|event| {
-        if let Event::Memory { history } = event {
+        if let TraceEvent::Memory { history } = event {
             history.last()
         } else {
             None
@@ -276,7 +277,7 @@ fn the_birthplace_of_a_partner() {
 fn the_cases_with_single_triples() {
     let kg = graph();
     let options = OdaOptions {
-        form: Form::Paper,
+        form: TurnForm::Paper,
         ..OdaOptions::default()
     };
     let shown = |question: &str, entities: &[&str], turns: &[&str]| -> Vec<String> {
@@ -518,7 +519,7 @@ fn a_failing_planner_is_asked_again_and_then_done_without() {
     let errors = outcome
         .events
         .iter()
-        .filter(|event| matches!(event, Event::Error { .. }))
+        .filter(|event| matches!(event, TraceEvent::Error { .. }))
         .count();
     assert_eq!(errors, 3);
 }
@@ -582,7 +583,7 @@ fn reflection_without_a_model() {
         ],
     );
     let memory = outcome.events.iter().rev().find_map(|event| {
-        if let Event::Memory { history } = event {
+        if let TraceEvent::Memory { history } = event {
             Some(history.len())
         } else {
             None
@@ -627,14 +628,15 @@ fn random_weights_write_only_valid_turns() {
         };
         let outcome = oda::answer(task, &options, &mut planner).unwrap();
         let run = Run::open(
-            Session::new(&kg, &question.question, linked, &[], ExecOptions::default()),
+            Session::new(&kg, &question.question, linked, &[], ExecOptions::default()).unwrap(),
             &template,
             &options,
-        );
+        )
+        .unwrap();
         assert_eq!(run.awaited(), Awaited::Action);
         // What can fail: comparisons of things that do not compare, answers of statements only, and the same sets combined once more.
         for event in &outcome.events {
-            if let Event::Error { message } = event {
+            if let TraceEvent::Error { message } = event {
                 assert!(
                     ["compare", "statements", "was done before"]
                         .iter()

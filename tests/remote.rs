@@ -14,8 +14,8 @@ use datagen::pipeline::{GenerateOptions, generate};
 use infer::planner::{Constraint, Planner, RemoteOptions, RemotePlanner, shots};
 use serde_json::{Value, json};
 use support::{graph, questions};
+use toolbox::agent::Agent;
 use toolbox::grammar::Grammar;
-use toolbox::prompt::Agent;
 
 /// How the server answers one request.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use support::{data, graph, random_model};
 use toolbox::exec::{ExecOptions, Session};
 use toolbox::link::Linked;
 use toolbox::prompt::{Conversation, Layout, Template};
-use toolbox::trace::Event;
+use toolbox::trace::TraceEvent;
 
 const QUESTION: &str = "Where was the partner of Johann Wolfgang von Goethe born?";
 
@@ -54,7 +54,7 @@ fn errors(outcome: &Outcome) -> Vec<&str> {
         .events
         .iter()
         .filter_map(|event| {
-            if let Event::Error { message } = event {
+            if let TraceEvent::Error { message } = event {
                 Some(message.as_str())
             } else {
                 None
@@ -205,16 +205,16 @@ fn an_answer_of_another_kind_is_refused_where_that_is_asked_for() {
 }
 
 /// What was decoded, as a script.
-fn written(events: &[Event]) -> Vec<Proposal> {
+fn written(events: &[TraceEvent]) -> Vec<Proposal> {
     let mut logprobs = events.iter().filter_map(|event| {
-        if let Event::Tokens { logprob, .. } = event {
+        if let TraceEvent::Tokens { logprob, .. } = event {
             Some(*logprob)
         } else {
             None
         }
     });
     let texts = events.iter().filter_map(|event| {
-        if let Event::Call { text, .. } = event {
+        if let TraceEvent::Call { text, .. } = event {
             Some(text.clone())
         } else {
             None
@@ -249,10 +249,10 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
         )
     };
     let outcome = run();
-    let told = |events: &[Event]| {
-        let kept = events
-            .iter()
-            .filter(|event| !matches!(event, Event::Timing { .. } | Event::Tokens { .. }));
+    let told = |events: &[TraceEvent]| {
+        let kept = events.iter().filter(|event| {
+            !matches!(event, TraceEvent::Timing { .. } | TraceEvent::Tokens { .. })
+        });
         kept.map(|event| serde_json::to_string(event).unwrap())
             .collect::<Vec<_>>()
     };
@@ -262,7 +262,7 @@ fn a_beam_decodes_valid_calls_keeps_the_likelier_and_replays() {
         .events
         .iter()
         .filter_map(|event| {
-            if let Event::Beam { ranked } = event {
+            if let TraceEvent::Beam { ranked } = event {
                 Some(ranked)
             } else {
                 None
@@ -296,7 +296,7 @@ fn calls_side_by_side_have_the_models_own_probability_and_only_the_first_is_doub
     let template = Template::new(Layout::Dialogue);
     let model = random_model(dir.path(), &[&template], 5);
     let linked = Linked::new(&kg, QUESTION, &[kg.by_name("goethe").unwrap()]);
-    let session = Session::new(&kg, QUESTION, linked, &[], ExecOptions::default());
+    let session = Session::new(&kg, QUESTION, linked, &[], ExecOptions::default()).unwrap();
     let conversation = Conversation::open(&template, &session);
     let moment = PlannerInput {
         session: &session,

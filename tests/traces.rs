@@ -11,7 +11,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use support::{data, random_model};
-use toolbox::prompt::{Agent, Template};
+use toolbox::agent::Agent;
+use toolbox::prompt::Template;
 
 /// Runs `kgagent` in a folder; what it printed and the exit code.
 fn run(place: &Path, args: &[&str]) -> (String, i32) {

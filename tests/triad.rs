@@ -19,11 +19,12 @@ use infer::planner::{LocalPlanner, Planner, Proposal};
 use kg::term::NodeId;
 use kg::{FrozenKg, Kg};
 use support::{graph, questions, random_model};
+use toolbox::agent::Agent;
 use toolbox::answer::{AnswerValue, Provenance};
 use toolbox::exec::{ExecOptions, Value};
 use toolbox::grammar::Grammar;
 use toolbox::link::Linked;
-use toolbox::prompt::{Agent, Template};
+use toolbox::prompt::Template;
 use toolbox::triad::Options;
 
 fn examples(kg: &FrozenKg, questions: &[GoldQuestion]) -> Vec<Example> {

@@ -6,12 +6,13 @@ mod triad;
 pub use oda::OdaExamples;
 
 use kg::Kg;
-use toolbox::prompt::{Agent, Template};
+use toolbox::agent::Agent;
+use toolbox::prompt::Template;
 
 use crate::Error;
 use crate::example::{Example, Renderer};
 use crate::question::GoldQuestion;
-use crate::verify::{Verified, VerifyOptions};
+use crate::verify::{Refused, Verified, VerifyOptions};
 
 /// Makes an agent's examples.
 pub trait AgentExamples: Sync {
@@ -23,7 +24,7 @@ pub trait AgentExamples: Sync {
         &self,
         question: &GoldQuestion,
         verified: &Verified,
-    ) -> Result<Vec<Example>, String>;
+    ) -> Result<Vec<Example>, Refused>;
 }
 
 /// The maker of the examples of a template's agent.

@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use kg::Kg;
 use serde::Serialize;
 use toolbox::call::Tool;
-use toolbox::exec::{ExecOptions, Ranked, Session};
-use toolbox::rank::Candidate;
+use toolbox::exec::{ExecOptions, RankedRelation, Session};
+use toolbox::rank::RelationCandidate;
 
 use crate::question::GoldQuestion;
-use crate::verify::{Verified, VerifyOptions, walked_name};
+use crate::verify::{Refused, Verified, VerifyOptions, walked_name};
 
 /// One gold relation and the list it was chosen from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,7 +27,7 @@ pub struct Choice {
     /// The call that walks the relation, from 1, in the program.
     pub step: usize,
     /// Relations walked from linked entities to the set, in order.
-    pub path: Vec<Candidate>,
+    pub path: Vec<RelationCandidate>,
     /// The gold relation.
     pub relation: String,
     /// Whether it is walked from heads to tails.
@@ -35,7 +35,7 @@ pub struct Choice {
     /// Place of the gold relation among the candidates, from 1.
     pub rank: usize,
     /// All candidates of both directions, best first.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<RelationCandidate>,
 }
 
 /// The choices of one program, and how long the ranking took.
@@ -56,7 +56,7 @@ pub fn choices(
     question: &GoldQuestion,
     verified: &Verified,
     options: &VerifyOptions,
-) -> Result<Choices, String> {
+) -> Result<Choices, Refused> {
     let exec = ExecOptions {
         must_show: Vec::new(),
         ..verified.exec_options(options)
@@ -67,15 +67,15 @@ pub fn choices(
         verified.linked.clone(),
         &verified.must_offer,
         exec,
-    );
-    let mut lists: HashMap<String, (Vec<Candidate>, Vec<Ranked>)> = HashMap::new();
+    )?;
+    let mut lists: HashMap<String, (Vec<RelationCandidate>, Vec<RankedRelation>)> = HashMap::new();
     let mut found = Choices::default();
     for (i, call) in verified.gold.calls.iter().enumerate() {
         if call.tool == Tool::GetRelation && call.args.len() == 1 {
             let begun = Instant::now();
             let ranking = session
                 .ranking(&call.args[0])
-                .map_err(|error| format!("`{call}`: {error}"))?;
+                .map_err(|error| Refused::failed(call, error))?;
             found.took += begun.elapsed();
             lists.insert(
                 call.args[0].to_string(),
@@ -86,13 +86,15 @@ pub fn choices(
         }
         if let Some((name, out)) = walked_name(call) {
             let set = call.args[0].to_string();
-            let (path, ranking) = lists
-                .get(&set)
-                .ok_or_else(|| format!("`{call}`: no list was shown for {set}"))?;
+            let (path, ranking) = lists.get(&set).ok_or_else(|| {
+                Refused::rendering(format!("`{call}`: no list was shown for {set}"))
+            })?;
             let place = ranking
                 .iter()
                 .position(|one| one.candidate.name == name && one.candidate.out == out);
-            let place = place.ok_or_else(|| format!("`{call}`: the list of {set} lacks {name}"))?;
+            let place = place.ok_or_else(|| {
+                Refused::rendering(format!("`{call}`: the list of {set} lacks {name}"))
+            })?;
             found.choices.push(Choice {
                 id: question.id.clone(),
                 source: question.source.clone(),
@@ -108,7 +110,7 @@ pub fn choices(
         }
         session
             .run(call)
-            .map_err(|error| format!("`{call}`: {error}"))?;
+            .map_err(|error| Refused::failed(call, error))?;
     }
     Ok(found)
 }

@@ -4,13 +4,14 @@
 use common::transcript::{Role, Turn};
 use kg::Kg;
 use serde::{Deserialize, Serialize};
+use toolbox::agent::Agent;
 use toolbox::call::parse_call;
 use toolbox::exec::{ExcludeWhen, Session, Value};
-use toolbox::prompt::{Agent, Layout, Template};
+use toolbox::prompt::{Layout, Template};
 
 use crate::agents::AgentExamples;
 use crate::question::{GoldQuestion, Topic};
-use crate::verify::{Verified, VerifyOptions};
+use crate::verify::{Refused, Verified, VerifyOptions};
 
 /// A turn as it is written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,7 +115,11 @@ impl<'a> Renderer<'a> {
     }
 
     /// One example in the dialogue layout, one a call in the paper layout.
-    fn render(&self, question: &GoldQuestion, verified: &Verified) -> Result<Vec<Example>, String> {
+    fn render(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Result<Vec<Example>, Refused> {
         let options = self.template.fit(verified.exec_options(self.options));
         let mut session = Session::new(
             self.kg,
@@ -122,24 +127,25 @@ impl<'a> Renderer<'a> {
             verified.linked.clone(),
             &verified.must_offer,
             options,
-        );
+        )?;
         let calls = &verified.gold.calls;
         let mut examples = Vec::new();
         let mut turns = self.template.opening(&session);
         for (i, call) in calls.iter().enumerate() {
             let written = self.template.call(&session, call).to_string();
             // Exactly what a model would have to write is what is run here.
-            let read = parse_call(&written)
-                .map_err(|error| format!("`{written}` does not read back: {error}"))?;
+            let read = parse_call(&written).map_err(|error| {
+                Refused::rendering(format!("`{written}` does not read back: {error}"))
+            })?;
             let step = session
                 .run(&read)
-                .map_err(|error| format!("`{written}`: {error}"))?
+                .map_err(|error| Refused::failed(&written, error))?
                 .clone();
             if step.call != *call {
-                return Err(format!(
+                return Err(Refused::rendering(format!(
                     "`{written}` reads back as `{}` instead of `{call}`",
                     step.call
-                ));
+                )));
             }
             turns.push(Turn::call(written));
             if self.template.layout == Layout::Paper {
@@ -151,7 +157,7 @@ impl<'a> Renderer<'a> {
                 let now = std::mem::replace(&mut turns, next);
                 examples.push(self.example(question, verified, &now, i + 1));
             } else {
-                turns.extend(self.template.reply(&session, &step));
+                turns.extend(self.template.reply(&session, &step)?);
             }
         }
         if self.template.layout == Layout::Dialogue {
@@ -234,7 +240,7 @@ impl AgentExamples for Renderer<'_> {
         &self,
         question: &GoldQuestion,
         verified: &Verified,
-    ) -> Result<Vec<Example>, String> {
+    ) -> Result<Vec<Example>, Refused> {
         self.render(question, verified)
     }
 }

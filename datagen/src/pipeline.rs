@@ -9,7 +9,8 @@ use std::time::Instant;
 use kg::Kg;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use toolbox::prompt::{Agent, Layout, Template};
+use toolbox::agent::Agent;
+use toolbox::prompt::{Layout, Template};
 use toolbox::tokens;
 
 use crate::agents::{self, AgentExamples};
@@ -267,7 +268,7 @@ pub(crate) fn work_all(
                 total: chosen.len(),
             });
         }
-        let (record, examples) = work(chosen[i], kg, &check, options, &renderers);
+        let (record, examples) = work(chosen[i], kg, &check, options, &renderers)?;
         sink(i, record, examples)?;
         progress(done.fetch_add(1, Ordering::Relaxed) + 1, chosen.len());
         Ok(())
@@ -333,10 +334,13 @@ fn work(
     check: &VerifyOptions,
     options: &GenerateOptions,
     renderers: &[Box<dyn AgentExamples + '_>],
-) -> (Record, Vec<Example>) {
+) -> Result<(Record, Vec<Example>), Error> {
     let begun = Instant::now();
     let (mut record, examples) = match examples(question, kg, check, options, renderers) {
         Ok(kept) => kept,
+        Err(refused) if refused.reason == Refusal::RankerFailed => {
+            return Err(Error::Ranker(refused.detail));
+        }
         Err(refused) => {
             let outcome = Outcome::Refused(RefusedQuestion {
                 id: question.id.clone(),
@@ -358,7 +362,7 @@ fn work(
         }
     };
     record.seconds = begun.elapsed().as_secs_f64();
-    (record, examples)
+    Ok((record, examples))
 }
 
 fn examples(
@@ -369,15 +373,10 @@ fn examples(
     renderers: &[Box<dyn AgentExamples + '_>],
 ) -> Result<(Record, Vec<Example>), Refused> {
     let verified = verify::verify(kg, question, check)?;
-    let failed = |detail: String| Refused {
-        reason: Refusal::ProgramFailed,
-        detail,
-        converted: true,
-    };
     let render = |verified: &verify::Verified| -> Result<Vec<Example>, Refused> {
         let mut all = Vec::new();
         for renderer in renderers {
-            all.extend(renderer.examples(question, verified).map_err(failed)?);
+            all.extend(renderer.examples(question, verified)?);
         }
         Ok(all)
     };
@@ -385,7 +384,7 @@ fn examples(
     if hash::falls_into(options.abstain, options.seed, "abstain", &question.id) {
         let choice = hash::number(options.seed, "without", &question.id);
         if let Some(given_up) = verify::abstention(kg, question, &verified, check, choice) {
-            examples.extend(render(&given_up)?);
+            examples.extend(render(&given_up?)?);
         }
     }
     let sketch = Sketch::of(kg, question, &verified);

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::choice::{Choice, Choices, choices};
 use crate::question::GoldQuestion;
-use crate::verify::{self, VerifyOptions};
-use crate::{Error, limits};
+use crate::verify::{self, Refused, VerifyOptions};
+use crate::{Error, Refusal, limits};
 
 /// List lengths at which recall is given.
 pub const CUTS: [usize; 5] = [1, 5, 10, 20, 40];
@@ -125,12 +125,11 @@ pub fn recall(
                 return None;
             }
             let found = verify::verify(kg, question, options)
-                .ok()
-                .and_then(|verified| choices(kg, question, &verified, options).ok());
+                .and_then(|verified| choices(kg, question, &verified, options));
             progress(done.fetch_add(1, Ordering::Relaxed) + 1);
             Some(found)
         };
-        let results: Vec<Option<Option<Choices>>> =
+        let results: Vec<Option<Result<Choices, Refused>>> =
             pool.install(|| block.par_iter().map(work).collect());
         for (question, result) in block.iter().zip(results) {
             let Some(found) = result else {
@@ -140,9 +139,15 @@ pub fn recall(
                 });
             };
             let source = report.sources.entry(question.source.clone()).or_default();
-            let Some(found) = found else {
-                source.left_out += 1;
-                continue;
+            let found = match found {
+                Ok(found) => found,
+                Err(refused) if refused.reason == Refusal::RankerFailed => {
+                    return Err(Error::Ranker(refused.detail));
+                }
+                Err(_) => {
+                    source.left_out += 1;
+                    continue;
+                }
             };
             source.questions += 1;
             source.ranking_seconds += found.took.as_secs_f64();

@@ -117,6 +117,9 @@ pub enum Refusal {
     /// The answer is not the one that the data set lists.
     #[error("the answer differs from the data set's")]
     DatasetAnswerDiffers,
+    /// The ranker of relation lists failed. This ends the run, so no report counts it.
+    #[error("the ranker failed")]
+    RankerFailed,
     /// A line or record of the source is not in its format.
     #[error("the record is not in the format of its source")]
     BadRecord,

@@ -108,9 +108,6 @@ pub fn write_dataset(
     refused.finish()?;
     asked.finish()?;
     report.total.seconds = begun.elapsed().as_secs_f64();
-    if let Some(message) = options.verify.ranker.failure() {
-        return Err(Error::Ranker(message));
-    }
     folder.json("report.json", &report)?;
     folder.json("run.json", &run_json(kg, options, run))?;
     folder.text("README.md", &card(&report, kg, options, in_train, in_valid))?;

@@ -159,7 +159,7 @@ fn got(kg: &FrozenKg, program: &GoldProgram) -> Result<Vec<String>, String> {
         },
         ..ExecOptions::default()
     };
-    let mut session = Session::new(kg, "", Linked::default(), &[], options);
+    let mut session = Session::new(kg, "", Linked::default(), &[], options).unwrap();
     let calls: Vec<_> = program
         .calls
         .iter()

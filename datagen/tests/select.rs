@@ -14,8 +14,9 @@ use datagen::select::{Dedup, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
 use datagen::write_dataset;
 use kg::FrozenKg;
 use kg::term::{Literal, RDFS_LABEL, Term};
+use toolbox::agent::Agent;
 use toolbox::exec::ExcludeWhen;
-use toolbox::prompt::{Agent, Layout, Template};
+use toolbox::prompt::{Layout, Template};
 
 const THINGS: usize = 30;
 const RELATIONS: usize = 8;

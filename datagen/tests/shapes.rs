@@ -49,7 +49,7 @@ fn answer(kg: &FrozenKg, program: &str, exclude: &[String]) -> serde_json::Value
         },
         ..ExecOptions::default()
     };
-    let mut session = Session::new(kg, "", Linked::default(), &[], options);
+    let mut session = Session::new(kg, "", Linked::default(), &[], options).unwrap();
     match run_program(&mut session, &parse_program(program).unwrap()).unwrap() {
         Value::Set(set) => {
             let mut names: Vec<String> = set

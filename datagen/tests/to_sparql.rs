@@ -29,7 +29,7 @@ fn program(kg: &FrozenKg, dice: &mut Dice) -> Vec<Call> {
         max_steps: 200,
         ..ExecOptions::default()
     };
-    let mut session = Session::new(kg, "", Linked::default(), &[], options);
+    let mut session = Session::new(kg, "", Linked::default(), &[], options).unwrap();
     let mut calls: Vec<Call> = Vec::new();
     let triples: Vec<_> = kg.triples().collect();
     let mut next = 0;

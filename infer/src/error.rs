@@ -30,6 +30,9 @@ pub enum InferError {
     /// The worked examples of this crate do not read.
     #[error("the worked examples are damaged: {0}")]
     Shots(String),
+    /// The ranker failed.
+    #[error(transparent)]
+    Rank(#[from] toolbox::rank::RankError),
     /// A server failed.
     #[error("{url}: {message}")]
     Remote {

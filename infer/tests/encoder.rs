@@ -10,7 +10,7 @@ use model::encoder::{Activation, EncoderConfig, Pooling};
 use model::weights::Tensor;
 use model::{EncoderFolder, Weights};
 use serde_json::{Value, json};
-use toolbox::rank::{Asked, Candidate, Ranker};
+use toolbox::rank::{Ranker, RankingContext, RelationCandidate};
 
 const WORDS: [&str; 12] = [
     "[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "directed", "the", "film", "by", "genre", "born",
@@ -288,9 +288,10 @@ fn a_second_run_reads_no_weights() {
     assert_eq!(second.encode(&TEXTS).unwrap(), made);
     assert!(second.encode(&["city"]).is_err());
     let ranker = EncoderRanker::new(second);
-    let scores = ranker.score("never seen", &["nor this".to_owned()]);
-    assert_eq!(scores, [0.5]);
-    assert!(ranker.failure().unwrap().contains("model.safetensors"));
+    let error = ranker
+        .score("never seen", &["nor this".to_owned()])
+        .unwrap_err();
+    assert!(error.to_string().contains("model.safetensors"), "{error}");
 }
 
 #[test]
@@ -338,8 +339,8 @@ fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(dir.path(), &SHAPES[0]);
     let words = &WORDS[4..];
-    let mut relations: Vec<Candidate> = (0..1_200)
-        .map(|i| Candidate {
+    let mut relations: Vec<RelationCandidate> = (0..1_200)
+        .map(|i| RelationCandidate {
             name: format!(
                 "{}.{}_{}",
                 words[i % 8],
@@ -347,27 +348,28 @@ fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
                 words[i / 64 % 8]
             ),
             out: true,
-            ..Candidate::default()
+            ..RelationCandidate::default()
         })
         .collect();
     relations[700].name = "film.directed_by_x".to_owned();
-    let asked = Asked {
+    let asked = RankingContext {
         question: "directed by x , film",
         path: &[],
     };
     let open = || EncoderRanker::new(Encoder::open(dir.path(), None).unwrap());
     let rankers: [Box<dyn Ranker>; 2] = [Box::new(open()), Box::new(MixedRanker::new(open()))];
     for ranker in &rankers {
-        let whole = ranker.score_relations(asked, &relations);
+        let whole = ranker.score_relations(asked, &relations).unwrap();
         assert_eq!(whole.len(), 1_200);
-        assert!(ranker.failure().is_none());
         assert!(whole.iter().all(|score| score.is_finite()));
     }
     // A relation's cosine is its own wherever it stands.
-    let whole = rankers[0].score_relations(asked, &relations);
+    let whole = rankers[0].score_relations(asked, &relations).unwrap();
     for i in [0, 299, 300, 700, 1_199] {
         assert_eq!(
-            rankers[0].score_relations(asked, &relations[i..=i]),
+            rankers[0]
+                .score_relations(asked, &relations[i..=i])
+                .unwrap(),
             [whole[i]]
         );
     }

@@ -10,7 +10,7 @@ use infer::agent::triad::TriadOptions;
 use infer::engine::Processor;
 use infer::planner::{Constraint, RemoteOptions};
 use toolbox::observe::ObserveOptions;
-use toolbox::oda::{Form, OdaOptions, Reflection};
+use toolbox::oda::{OdaOptions, Reflection, TurnForm};
 use toolbox::triad;
 
 use super::{KgArg, RankingArgs, share};
@@ -148,8 +148,8 @@ impl OdaArgs {
     pub(crate) fn options(&self) -> OdaOptions {
         OdaOptions {
             form: match self.form {
-                FormName::Grouped => Form::Grouped,
-                FormName::Paper => Form::Paper,
+                FormName::Grouped => TurnForm::Grouped,
+                FormName::Paper => TurnForm::Paper,
             },
             observation: !self.no_observation,
             observation_tokens: self.observation_tokens,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ::datagen::pipeline::ABSTAIN;
 use ::datagen::select::{Dedup, Mix};
 use clap::{Args, Subcommand, ValueEnum};
-use toolbox::prompt::Agent;
+use toolbox::agent::Agent;
 
 use super::{KgArg, share};
 

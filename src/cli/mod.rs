@@ -9,7 +9,7 @@ mod train;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use toolbox::prompt::Agent;
+use toolbox::agent::Agent;
 
 pub(crate) use self::agent::*;
 pub(crate) use self::datagen::*;

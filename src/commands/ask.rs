@@ -72,7 +72,6 @@ pub(crate) fn run(args: &AskArgs, ui: &Ui) -> Result<Outcome> {
         ..task
     };
     let outcome = answer_with(&agent, task, planner.as_mut())?;
-    ranking::check(ranker.as_ref())?;
     if let Some(path) = &args.trace {
         let mut bytes = Vec::new();
         toolbox::trace::write(&outcome.events, &mut bytes)?;

@@ -15,8 +15,9 @@ use datagen::verify::VerifyOptions;
 use kg::Kg;
 use model::Dataset;
 use serde_json::json;
+use toolbox::agent::Agent;
 use toolbox::exec::Naming;
-use toolbox::prompt::{Agent, Template};
+use toolbox::prompt::Template;
 
 use super::{axolotl, graph, ranking};
 use crate::Outcome;

@@ -16,9 +16,9 @@ use infer::planner::{LocalModel, LocalPlanner};
 use kg::{FrozenKg, Kg};
 use model::Preset;
 use serde_json::json;
+use toolbox::agent::Agent;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions};
 use toolbox::metrics::Metrics;
-use toolbox::prompt::Agent;
 use toolbox::rank;
 use train::{Base, TrainConfig, TrainError};
 

@@ -47,14 +47,6 @@ fn cache_folder() -> Option<PathBuf> {
         .map(|cache| cache.join("kgagent").join("vectors"))
 }
 
-/// Fails where the ranker could not do its work: its scores were then none.
-pub(crate) fn check(ranker: &dyn Ranker) -> Result<()> {
-    match ranker.failure() {
-        Some(message) => bail!("the ranker {} failed: {message}", ranker.name()),
-        None => Ok(()),
-    }
-}
-
 /// What to say on the command line for the ranker of this name. An encoder is named by its content; where it lies only the user knows.
 pub(crate) fn wanted(name: &str) -> String {
     match name.strip_prefix("lexical+") {

@@ -56,7 +56,6 @@ pub(crate) fn run(args: &RecallArgs, ui: &Ui) -> Result<Outcome> {
         &mut sink,
     )?;
     bar.finish_and_clear();
-    ranking::check(ranker.as_ref())?;
     if let Some(error) = failed {
         return Err(error);
     }

@@ -13,7 +13,7 @@ use serde_json::json;
 use toolbox::exec::{Exclude, ExecOptions};
 use toolbox::link::Linked;
 use toolbox::prompt::Template;
-use toolbox::trace::{self, Event, Opening};
+use toolbox::trace::{self, Opening, TraceEvent};
 
 use super::{graph, ranking};
 use crate::Outcome;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         .with_context(|| format!("{} is no trace", args.trace.display()))?;
     let graph = graph::open(&args.graph)?;
     let ranker = ranking::open(&args.ranking)?;
-    let Some(Event::Observe(opening)) = events.first() else {
+    let Some(TraceEvent::Observe(opening)) = events.first() else {
         bail!(
             "{} does not begin with an observe event",
             args.trace.display()
@@ -113,7 +113,8 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         model_knowledge: *model_knowledge,
     };
     let mut again = answer_with(&kind, task, planner_again.as_mut())?;
-    if let (true, Some(Event::Observe(opening))) = (ranked_by.is_empty(), again.events.first_mut())
+    if let (true, Some(TraceEvent::Observe(opening))) =
+        (ranked_by.is_empty(), again.events.first_mut())
     {
         opening.ranker.clear();
     }
@@ -134,13 +135,13 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
 }
 
 /// What was written, in order, each turn with the log-probability that stands before it.
-fn written(events: &[Event]) -> Vec<Proposal> {
+fn written(events: &[TraceEvent]) -> Vec<Proposal> {
     let mut last = 0.0;
     let mut turns = Vec::new();
     for event in events {
         match event {
-            Event::Tokens { logprob, .. } => last = *logprob,
-            Event::Call { text, .. } => {
+            TraceEvent::Tokens { logprob, .. } => last = *logprob,
+            TraceEvent::Call { text, .. } => {
                 turns.push(Proposal {
                     text: text.clone(),
                     logprob: std::mem::take(&mut last),
@@ -154,11 +155,11 @@ fn written(events: &[Event]) -> Vec<Proposal> {
 }
 
 /// The first event that differs; timings are not compared, and tokens only where they were decoded again.
-fn compare(then: &[Event], now: &[Event], tokens: bool) -> Result<Option<String>> {
-    let comparable = |events: &[Event]| -> Result<Vec<String>, serde_json::Error> {
+fn compare(then: &[TraceEvent], now: &[TraceEvent], tokens: bool) -> Result<Option<String>> {
+    let comparable = |events: &[TraceEvent]| -> Result<Vec<String>, serde_json::Error> {
         let kept = events.iter().filter(|event| match event {
-            Event::Timing { .. } => false,
-            Event::Tokens { .. } => tokens,
+            TraceEvent::Timing { .. } => false,
+            TraceEvent::Tokens { .. } => tokens,
             _ => true,
         });
         kept.map(serde_json::to_string).collect()

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ToolArgs, ui: &Ui) -> Result<Outcome> {
         Linked::new(&kg, &args.question, &[]),
         &[],
         ExecOptions::default(),
-    );
+    )?;
     let mut results = Vec::new();
     for call in &calls {
         session

@@ -25,11 +25,18 @@ impl Links {
             .as_array()
             .unwrap()
             .iter()
-            .map(|package| (package["id"].as_str().unwrap(), package["name"].as_str().unwrap()))
+            .map(|package| {
+                (
+                    package["id"].as_str().unwrap(),
+                    package["name"].as_str().unwrap(),
+                )
+            })
             .collect();
         let mut links: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for node in metadata["resolve"]["nodes"].as_array().unwrap() {
-            let linked = links.entry(names[node["id"].as_str().unwrap()].to_owned()).or_default();
+            let linked = links
+                .entry(names[node["id"].as_str().unwrap()].to_owned())
+                .or_default();
             for dependency in node["deps"].as_array().unwrap() {
                 let mut kinds = dependency["dep_kinds"].as_array().unwrap().iter();
                 if kinds.any(|kind| kind["kind"].is_null()) {
@@ -58,30 +65,58 @@ impl Links {
 #[test]
 fn every_crate_reaches_only_its_own_world() {
     let links = Links::read();
-    const GRAPH: [&str; 7] =
-        ["oxigraph", "spareval", "spargebra", "oxrdfio", "tantivy", "kg", "toolbox"];
-    const ARITHMETIC: [&str; 5] = ["burn", "burn-core", "candle-core", "safetensors", "tokenizers"];
+    const GRAPH: [&str; 7] = [
+        "oxigraph",
+        "spareval",
+        "spargebra",
+        "oxrdfio",
+        "tantivy",
+        "kg",
+        "toolbox",
+    ];
+    const ARITHMETIC: [&str; 5] = [
+        "burn",
+        "burn-core",
+        "candle-core",
+        "safetensors",
+        "tokenizers",
+    ];
     let strangers: [(&str, &[&[&str]]); 8] = [
-        ("common", &[&GRAPH, &ARITHMETIC, &["model", "hf-hub", "ureq"]]),
-        ("kg", &[&ARITHMETIC, &["model", "toolbox", "hf-hub", "ureq"]]),
+        (
+            "common",
+            &[&GRAPH, &ARITHMETIC, &["model", "hf-hub", "ureq"]],
+        ),
+        (
+            "kg",
+            &[&ARITHMETIC, &["model", "toolbox", "hf-hub", "ureq"]],
+        ),
         ("toolbox", &[&ARITHMETIC, &["model", "hf-hub", "ureq"]]),
         ("datagen", &[&ARITHMETIC, &["model", "hf-hub", "ureq"]]),
         ("model", &[&GRAPH, &["burn", "burn-core", "candle-core"]]),
         ("train", &[&GRAPH, &["candle-core", "datagen", "engine"]]),
-        ("engine", &[&GRAPH, &["burn", "burn-core", "datagen", "train"]]),
+        (
+            "engine",
+            &[&GRAPH, &["burn", "burn-core", "datagen", "train"]],
+        ),
         ("infer", &[&["burn", "burn-core", "datagen", "train"]]),
     ];
     for (package, strangers) in strangers {
         let closure = links.closure(package);
         for stranger in strangers.iter().copied().flatten() {
             let own = package == *stranger;
-            assert!(own || !closure.contains(stranger), "{package} reaches {stranger}");
+            assert!(
+                own || !closure.contains(stranger),
+                "{package} reaches {stranger}"
+            );
         }
     }
     // The names above are real: the graph's crates are reached where they should be.
     let kg = links.closure("kg");
     for name in ["oxigraph", "spareval", "spargebra", "tantivy"] {
-        assert!(kg.contains(name), "kg does not reach {name}: is it still called so?");
+        assert!(
+            kg.contains(name),
+            "kg does not reach {name}: is it still called so?"
+        );
     }
 }
 
@@ -91,7 +126,10 @@ fn only_kg_links_the_graph_libraries_itself() {
     let ours = CRATES.map(|(name, _)| name).into_iter().chain(["kgagent"]);
     for package in ours.filter(|name| *name != "kg") {
         for library in ["oxigraph", "spareval", "spargebra", "oxrdfio", "tantivy"] {
-            assert!(!links.0[package].contains(library), "{package} links {library} itself");
+            assert!(
+                !links.0[package].contains(library),
+                "{package} links {library} itself"
+            );
         }
     }
 }
@@ -112,7 +150,10 @@ fn our_crates_depend_on_each_other_in_one_direction() {
     for (package, may) in allowed {
         for (other, _) in CRATES {
             let links_it = links.0[package].contains(other);
-            assert!(!links_it || may.contains(&other), "{package} depends on {other}");
+            assert!(
+                !links_it || may.contains(&other),
+                "{package} depends on {other}"
+            );
         }
     }
 }

@@ -21,20 +21,31 @@ fn only_the_model_crate_opens_weight_files() {
 #[test]
 fn only_the_hub_and_the_remote_planner_use_the_network() {
     let clients = ["model/src/hub.rs", "infer/src/planner/remote.rs"];
-    no_line("the network outside hub and remote planner", |path, line| {
-        let words = ["hf_hub", "TcpStream", "TcpListener", "ureq"];
-        let inside = clients.iter().any(|file| path.starts_with(file))
-            || path.starts_with("infer/src/planner/remote");
-        !inside && words.iter().any(|word| line.contains(word))
-    });
+    no_line(
+        "the network outside hub and remote planner",
+        |path, line| {
+            let words = ["hf_hub", "TcpStream", "TcpListener", "ureq"];
+            let inside = clients.iter().any(|file| path.starts_with(file))
+                || path.starts_with("infer/src/planner/remote");
+            !inside && words.iter().any(|word| line.contains(word))
+        },
+    );
 }
 
 #[test]
 fn libraries_never_print_exit_or_read_the_environment() {
-    let words = ["println!", "eprintln!", "print!(", "process::exit", "env::var", "env::args"];
-    no_line("printing, exiting or reading the environment in a library", |path, line| {
-        !path.starts_with("src") && words.iter().any(|word| line.contains(word))
-    });
+    let words = [
+        "println!",
+        "eprintln!",
+        "print!(",
+        "process::exit",
+        "env::var",
+        "env::args",
+    ];
+    no_line(
+        "printing, exiting or reading the environment in a library",
+        |path, line| !path.starts_with("src") && words.iter().any(|word| line.contains(word)),
+    );
 }
 
 #[test]
@@ -46,9 +57,17 @@ fn no_unwrap_outside_tests() {
 
 #[test]
 fn files_say_what_they_are() {
-    for folder in CRATES.map(|(_, folder)| folder).into_iter().chain(["src", "tests"]) {
+    for folder in CRATES
+        .map(|(_, folder)| folder)
+        .into_iter()
+        .chain(["src", "tests"])
+    {
         for file in files(folder) {
-            assert!(file.text.starts_with("//!"), "{} does not open with //!", file.path.display());
+            assert!(
+                file.text.starts_with("//!"),
+                "{} does not open with //!",
+                file.path.display()
+            );
         }
     }
 }
@@ -69,7 +88,10 @@ fn unsafe_code_is_denied_but_in_three_places() {
     });
     for place in UNSAFE {
         let text = fs::read_to_string(root().join(place)).unwrap();
-        let counts = (text.matches("unsafe {").count(), text.matches("// SAFETY:").count());
+        let counts = (
+            text.matches("unsafe {").count(),
+            text.matches("// SAFETY:").count(),
+        );
         assert_eq!(counts, (1, 1), "{place}");
     }
 }
@@ -94,8 +116,14 @@ fn the_top_holds_what_the_design_names() {
     }
     for name in ["README.md", ".ci/run"] {
         let text = fs::read_to_string(root().join(name)).unwrap();
-        assert!(text.contains("cargo test --workspace"), "{name} does not show the test command");
+        assert!(
+            text.contains("cargo test --workspace"),
+            "{name} does not show the test command"
+        );
     }
     let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    assert!(readme.lines().count() <= 100, "README.md has more than 100 lines");
+    assert!(
+        readme.lines().count() <= 100,
+        "README.md has more than 100 lines"
+    );
 }

@@ -12,7 +12,10 @@ fn module(file: &Path, src: &Path) -> Vec<String> {
         .iter()
         .map(|part| part.to_string_lossy().into_owned())
         .collect();
-    if path.last().is_some_and(|last| last == "mod" || last == "lib" || last == "main") {
+    if path
+        .last()
+        .is_some_and(|last| last == "mod" || last == "lib" || last == "main")
+    {
         path.pop();
     }
     path
@@ -25,7 +28,10 @@ fn names(rest: &str) -> Vec<Vec<String>> {
         text.chars().take_while(is_name).collect()
     };
     let Some(group) = rest.strip_prefix('{') else {
-        let path = rest.split("::").map(word).take_while(|name| !name.is_empty());
+        let path = rest
+            .split("::")
+            .map(word)
+            .take_while(|name| !name.is_empty());
         return vec![path.take(4).collect()];
     };
     let mut depth = 0;
@@ -45,7 +51,13 @@ fn names(rest: &str) -> Vec<Vec<String>> {
     }
     out.push(item);
     out.iter()
-        .map(|item| item.trim().split("::").map(word).take_while(|n| !n.is_empty()).collect())
+        .map(|item| {
+            item.trim()
+                .split("::")
+                .map(word)
+                .take_while(|n| !n.is_empty())
+                .collect()
+        })
         .filter(|path: &Vec<String>| !path.is_empty())
         .collect()
 }
@@ -56,7 +68,8 @@ fn uses(file: &SourceFile, at: &[String]) -> Vec<Vec<String>> {
     let text = code.join(" ");
     let mut out = Vec::new();
     for (mark, _) in text.match_indices("crate::") {
-        let starts_a_path = !text[..mark].ends_with(|c: char| c.is_alphanumeric() || c == ':' || c == '_');
+        let starts_a_path =
+            !text[..mark].ends_with(|c: char| c.is_alphanumeric() || c == ':' || c == '_');
         if starts_a_path {
             out.extend(names(&text[mark + "crate::".len()..]));
         }
@@ -113,8 +126,10 @@ fn modules_use_each_other_in_one_direction() {
     for folder in CRATES.map(|(_, folder)| folder).into_iter().chain([""]) {
         let src = Path::new(folder).join("src");
         let sources = files(&src.to_string_lossy());
-        let modules: BTreeSet<Vec<String>> =
-            sources.iter().map(|file| module(&file.path, &src)).collect();
+        let modules: BTreeSet<Vec<String>> = sources
+            .iter()
+            .map(|file| module(&file.path, &src))
+            .collect();
         // For every parent module: which child uses which other child.
         let mut graphs: BTreeMap<Vec<String>, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
         for file in &sources {
@@ -140,8 +155,15 @@ fn modules_use_each_other_in_one_direction() {
             }
         }
     }
-    assert!(edges > 300, "only {edges} uses were found: the scan is broken");
-    assert!(circles.is_empty(), "circles between modules:\n{}", circles.join("\n"));
+    assert!(
+        edges > 300,
+        "only {edges} uses were found: the scan is broken"
+    );
+    assert!(
+        circles.is_empty(),
+        "circles between modules:\n{}",
+        circles.join("\n")
+    );
 }
 
 #[test]
@@ -152,12 +174,18 @@ fn the_scan_reads_use_trees_and_finds_circles() {
             .to_owned(),
     };
     let at = ["b".to_owned(), "c".to_owned()];
-    let found: Vec<String> = uses(&file, &at).iter().map(|path| path.join("::")).collect();
+    let found: Vec<String> = uses(&file, &at)
+        .iter()
+        .map(|path| path.join("::"))
+        .collect();
     assert_eq!(found, ["x::Y", "z", "k::l", "b::d::E", "m::n"]);
     let graph = |pairs: &[(&str, &str)]| {
         let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for (from, to) in pairs {
-            graph.entry((*from).to_owned()).or_default().insert((*to).to_owned());
+            graph
+                .entry((*from).to_owned())
+                .or_default()
+                .insert((*to).to_owned());
         }
         circle(&graph)
     };

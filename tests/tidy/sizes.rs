@@ -18,13 +18,14 @@ fn functions(text: &str) -> Vec<(usize, usize, String)> {
     for (at, line) in lines.iter().enumerate() {
         let code = line.trim_start();
         let head = code.split('(').next().unwrap_or_default();
-        let is_function = head.split_whitespace().any(|word| word == "fn") && !code.starts_with("//");
+        let is_function =
+            head.split_whitespace().any(|word| word == "fn") && !code.starts_with("//");
         if !is_function {
             continue;
         }
-        let end = lines[at..].iter().position(|end| {
-            indent(end) == indent(line) && end.trim() == "}"
-        });
+        let end = lines[at..]
+            .iter()
+            .position(|end| indent(end) == indent(line) && end.trim() == "}");
         let one_line = code.ends_with('}') || code.ends_with(';');
         if let Some(length) = end.filter(|_| !one_line) {
             out.push((at + 1, length + 1, head.trim().to_owned()));
@@ -41,12 +42,22 @@ fn functions_are_short() {
         for (line, length, name) in functions(file.product()) {
             seen += 1;
             if length > FUNCTION_LINES {
-                long.push(format!("{}:{line}: {name}: {length} lines", file.path.display()));
+                long.push(format!(
+                    "{}:{line}: {name}: {length} lines",
+                    file.path.display()
+                ));
             }
         }
     }
-    assert!(seen > 2000, "only {seen} functions were found: the scan is broken");
-    assert!(long.is_empty(), "functions above {FUNCTION_LINES} lines:\n{}", long.join("\n"));
+    assert!(
+        seen > 2000,
+        "only {seen} functions were found: the scan is broken"
+    );
+    assert!(
+        long.is_empty(),
+        "functions above {FUNCTION_LINES} lines:\n{}",
+        long.join("\n")
+    );
 }
 
 #[test]
@@ -57,7 +68,11 @@ fn files_are_short() {
         .filter(|(lines, _)| *lines > FILE_LINES)
         .map(|(lines, path)| format!("{}: {lines} lines", path.display()))
         .collect();
-    assert!(long.is_empty(), "files above {FILE_LINES} lines:\n{}", long.join("\n"));
+    assert!(
+        long.is_empty(),
+        "files above {FILE_LINES} lines:\n{}",
+        long.join("\n")
+    );
 }
 
 #[test]
@@ -80,13 +95,21 @@ fn public_type_names_are_unique() {
             }
         }
     }
-    assert!(places.len() > 200, "only {} types were found: the scan is broken", places.len());
+    assert!(
+        places.len() > 200,
+        "only {} types were found: the scan is broken",
+        places.len()
+    );
     let twice: Vec<String> = places
         .iter()
         .filter(|(_, places)| places.len() > 1)
         .map(|(name, places)| format!("{name}: {}", places.join(", ")))
         .collect();
-    assert!(twice.is_empty(), "public type names that occur twice:\n{}", twice.join("\n"));
+    assert!(
+        twice.is_empty(),
+        "public type names that occur twice:\n{}",
+        twice.join("\n")
+    );
 }
 
 #[test]

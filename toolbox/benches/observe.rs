@@ -1,11 +1,12 @@
-//! How long an observation takes (ODA: D = 3, N = 50, P = 10 %), by words; and GetPath between neighbouring questions' entities.
+//! Time of an observation with stem similarity (ODA: D = 3, N = 50, P = 10 %), and of GetPath between
+//! the entities of a question.
 //!
 //! ```text
 //! cargo bench -p toolbox --bench observe -- GRAPH.nt[.gz] QUESTIONS.tsv
 //! ```
 //!
-//! A line of QUESTIONS.tsv is a question, a tab, and the names of its entities separated by spaces. The first round is cold: labels are
-//! taken apart when they are first met. Prints medians and the ratio of cold to warm.
+//! Each line of QUESTIONS.tsv has a question, a tab, and the names of its entities separated by
+//! spaces. The first round fills the label cache. Prints medians and the ratio of cold to warm.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
@@ -52,7 +53,9 @@ fn main() {
             for (question, nodes) in &asked {
                 let begun = Instant::now();
                 let tasks: Vec<&[NodeId]> = nodes.iter().map(std::slice::from_ref).collect();
-                seen += observe(&kg, &tasks, question, &StemSimilarity, &options).len();
+                seen += observe(&kg, &tasks, question, &StemSimilarity, &options)
+                    .unwrap()
+                    .len();
                 took.push(begun.elapsed());
             }
             took.sort_unstable();

@@ -1,19 +1,20 @@
-//! Answers: what came out, the program that made it, the triples that prove it, and where there is none, the step that emptied.
+//! Answers: the value, the program that produced it, the triples that prove it and, if it is empty,
+//! the step at which the set became empty.
 
 use serde::{Deserialize, Serialize};
 
 use crate::call::Tool;
-use crate::exec::{Observation, Session, Value, evidence, lists_relations};
+use crate::exec::{Observation, Session, Value, evidence};
 use kg::Kg;
-use kg::term::{NodeId, Term};
+use kg::term::{NodeId, RelId, Term};
 
-/// Where an answer came from.
+/// The source of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
-    /// From the graph; the evidence proves it.
+    /// The graph; the evidence proves it.
     Kg,
-    /// From the model's own knowledge.
+    /// The model's own knowledge.
     Model,
     /// There is no answer.
     None,
@@ -22,19 +23,19 @@ pub enum Provenance {
 /// One member of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Member {
-    /// The term.
+    /// The RDF term.
     pub term: Term,
     /// Its short name in the graph.
     pub name: String,
-    /// Its label, or the name where it has none.
+    /// Its label, or its name if it has no label.
     pub label: String,
 }
 
-/// What an answer is.
+/// The value of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnswerValue {
-    /// A set of terms, sorted; empty where the graph has no answer.
+    /// A set of terms, sorted; empty if the graph has no answer.
     Set(Vec<Member>),
     /// A number.
     Number(u64),
@@ -42,18 +43,18 @@ pub enum AnswerValue {
     Truth(bool),
 }
 
-/// The step at which nothing was left.
+/// The step at which the set became empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Emptied {
-    /// Step from 1.
+    /// Step number, counting from 1.
     pub step: usize,
     /// The call.
     pub call: String,
-    /// What it found nothing of, in words.
+    /// What was missing, in words.
     pub why: String,
 }
 
-/// An evidence triple, readable.
+/// An evidence triple in readable form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceTriple {
     /// Subject, predicate and object as terms.
@@ -62,35 +63,56 @@ pub struct EvidenceTriple {
     pub text: [String; 3],
 }
 
-/// An answer with everything that explains it.
+impl EvidenceTriple {
+    pub(crate) fn of(kg: &dyn Kg, (s, p, o): (NodeId, RelId, NodeId)) -> Self {
+        let nodes = [s, p.node(), o];
+        Self {
+            triple: nodes.map(|node| kg.term(node)),
+            text: nodes.map(|node| text(kg, node)),
+        }
+    }
+}
+
+impl AnswerValue {
+    pub(crate) fn of(kg: &dyn Kg, value: &Value) -> Self {
+        let member = |&node: &NodeId| Member {
+            term: kg.term(node),
+            name: kg.name(node),
+            label: text(kg, node),
+        };
+        match value {
+            Value::Set(set) => Self::Set(set.iter().map(member).collect()),
+            Value::Int(number) => Self::Number(*number),
+            Value::Bool(truth) => Self::Truth(*truth),
+        }
+    }
+}
+
+/// An answer with its explanation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// What the answer is.
+    /// The value.
     pub value: AnswerValue,
-    /// The calls with full names.
+    /// The executed calls with full names.
     pub program: Vec<String>,
-    /// The triples that alone re-derive the answer.
+    /// The triples from which the answer can be derived again.
     pub evidence: Vec<EvidenceTriple>,
-    /// Where the answer came from.
+    /// The source of the answer.
     pub provenance: Provenance,
-    /// Where there is no answer: the step that emptied.
+    /// For an empty answer, the step that emptied the set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Emptied>,
 }
 
 impl Answer {
-    /// The answer of a session, finished or not: one that never reached `end` has none.
+    /// The answer of a session. A session without `end` has none.
     #[must_use]
     pub fn of(session: &Session<'_>) -> Self {
         let kg = session.kg();
-        let value = match session.answer() {
-            Some(Value::Set(set)) => {
-                AnswerValue::Set(set.iter().map(|&node| member(kg, node)).collect())
-            }
-            Some(Value::Int(number)) => AnswerValue::Number(*number),
-            Some(Value::Bool(truth)) => AnswerValue::Truth(*truth),
-            None => AnswerValue::Set(Vec::new()),
-        };
+        let value = session.answer().map_or_else(
+            || AnswerValue::Set(Vec::new()),
+            |value| AnswerValue::of(kg, value),
+        );
         let none = matches!(&value, AnswerValue::Set(members) if members.is_empty());
         let proof = if session.answer().is_some() {
             evidence(session)
@@ -105,13 +127,7 @@ impl Answer {
                 .collect(),
             evidence: proof
                 .into_iter()
-                .map(|(s, p, o)| {
-                    let nodes = [s, p.node(), o];
-                    EvidenceTriple {
-                        triple: nodes.map(|node| kg.term(node)),
-                        text: nodes.map(|node| text(kg, node)),
-                    }
-                })
+                .map(|triple| EvidenceTriple::of(kg, triple))
                 .collect(),
             provenance: if none {
                 Provenance::None
@@ -129,7 +145,7 @@ impl Answer {
         self.provenance == Provenance::None
     }
 
-    /// The answer's members as texts: labels, or the number or truth value.
+    /// The members as texts: labels, or the number or truth value.
     #[must_use]
     pub fn texts(&self) -> Vec<String> {
         match &self.value {
@@ -142,15 +158,7 @@ impl Answer {
     }
 }
 
-pub(crate) fn member(kg: &dyn Kg, node: NodeId) -> Member {
-    Member {
-        term: kg.term(node),
-        name: kg.name(node),
-        label: text(kg, node),
-    }
-}
-
-pub(crate) fn text(kg: &dyn Kg, node: NodeId) -> String {
+fn text(kg: &dyn Kg, node: NodeId) -> String {
     kg.label(node).unwrap_or_else(|| kg.name(node))
 }
 
@@ -161,10 +169,10 @@ fn emptied(session: &Session<'_>) -> Option<Emptied> {
         .or_else(|| steps.len().checked_sub(1))?;
     let step = &steps[index];
     if step.call.tool == Tool::End {
-        // The planner gave up: the relation list before it held nothing that fits the question.
+        // The planner gave up: the relation list before it held nothing relevant to the question.
         if let Some(before) = index
             .checked_sub(1)
-            .filter(|&i| lists_relations(steps[i].call.tool))
+            .filter(|&i| matches!(steps[i].observation, Observation::Relations(_)))
         {
             let call = &steps[before].call;
             return Some(Emptied {

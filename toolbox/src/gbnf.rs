@@ -1,12 +1,12 @@
-//! Grammars for servers that hold a model to one: GBNF, which llama.cpp reads as it is and vLLM's and SGLang's back ends read too.
+//! Conversion to GBNF, the grammar format of llama.cpp, which vLLM and SGLang also read.
 //!
-//! A grammar may take a little more than the language it is made of (it does not count how often a list names the same thing); whoever uses one checks
-//! what comes back against the language itself.
+//! A GBNF grammar may accept slightly more than the original language: it does not check that a
+//! list names each item only once. Callers check the result against the original.
 
 use crate::call::CallAcceptor;
 use crate::grammar::Grammar;
 
-/// The grammar of the calls that can be made at one moment.
+/// The grammar of the calls that an acceptor allows.
 #[must_use]
 pub fn of_calls(acceptor: &CallAcceptor) -> String {
     let rules = acceptor.rules();
@@ -34,10 +34,10 @@ pub fn of_calls(acceptor: &CallAcceptor) -> String {
     out
 }
 
-/// The grammar of a phrase.
+/// The grammar of a [`Grammar`].
 #[must_use]
-pub fn of_phrase(phrase: &Grammar) -> String {
-    format!("root ::= {}\n", expression(phrase))
+pub fn of_grammar(grammar: &Grammar) -> String {
+    format!("root ::= {}\n", expression(grammar))
 }
 
 /// A text as a GBNF literal.
@@ -56,8 +56,8 @@ pub fn literal(text: &str) -> String {
     out
 }
 
-fn expression(phrase: &Grammar) -> String {
-    match phrase {
+fn expression(grammar: &Grammar) -> String {
+    match grammar {
         Grammar::Text(text) => literal(text),
         Grammar::Seq(parts) if parts.is_empty() => literal(""),
         Grammar::Seq(parts) => parts.iter().map(expression).collect::<Vec<_>>().join(" "),
@@ -83,7 +83,7 @@ fn expression(phrase: &Grammar) -> String {
             if max == 0 {
                 return literal("");
             }
-            // Not every reader of these grammars takes a repetition of nothing.
+            // Some parsers of this format reject a repetition with a maximum of zero.
             let more = match max - 1 {
                 0 => String::new(),
                 most => format!(
@@ -132,7 +132,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains(" ::= \"a.b)\"\n"), "{text}");
-        // Every rule that is named is there.
+        // Every referenced rule is defined.
         let rules = text.lines().count();
         for name in text
             .split([' ', '\n'])
@@ -144,23 +144,23 @@ mod tests {
     }
 
     #[test]
-    fn phrases_become_gbnf() {
+    fn grammars_become_gbnf() {
         let list = Grammar::list(["t0", "t1", "t2"].map(Grammar::text), " ", 1, 2);
         assert_eq!(
-            of_phrase(&list),
+            of_grammar(&list),
             "root ::= (\"t0\" | \"t1\" | \"t2\") (\" \" (\"t0\" | \"t1\" | \"t2\")){0,1}\n"
         );
         assert_eq!(
-            of_phrase(&Grammar::list([Grammar::text("t0")], " ", 1, 1)),
+            of_grammar(&Grammar::list([Grammar::text("t0")], " ", 1, 1)),
             "root ::= (\"t0\")\n"
         );
         let free = Grammar::seq([Grammar::text("say \"\\"), Grammar::free(1, 9, ">")]);
         assert_eq!(
-            of_phrase(&free),
+            of_grammar(&free),
             "root ::= \"say \\\"\\\\\" [^\\x00-\\x1F\\x7F\\x3E]{1,9}\n"
         );
         assert_eq!(
-            of_phrase(&Grammar::maybe(Grammar::text("a"))),
+            of_grammar(&Grammar::maybe(Grammar::text("a"))),
             "root ::= (\"a\" | \"\")\n"
         );
     }

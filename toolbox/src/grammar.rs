@@ -1,23 +1,25 @@
-//! Phrases: the small languages in which a role answers (pick a handle, list some triples, write a few words), as grammars that a decoder
-//! can be held to. Where [`crate::call`] knows the calls of the tool loop, this knows nothing but text.
+//! Grammars for the short texts that a model writes: pick a handle, list some triples, write a few
+//! words. A decoder can be constrained to a grammar. [`crate::call`] defines the calls of the tool
+//! loop; this module knows only text.
 //!
-//! A phrase compiles to a nondeterministic automaton over bytes; a state is the set of its places that a prefix can stand at. Places from
-//! which the end cannot be reached are taken out when it is built, so every reachable prefix can be completed.
+//! A grammar compiles to a nondeterministic finite automaton over bytes. The acceptor's state is
+//! the set of automaton states reached by the prefix. Automaton states that cannot reach the end
+//! are removed at construction, so every accepted prefix can be completed.
 
 use common::acceptor::Acceptor;
 
 /// A language of single-line texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grammar {
-    /// Exactly these characters.
+    /// This exact text.
     Text(String),
-    /// One after the other.
+    /// A sequence.
     Seq(Vec<Grammar>),
-    /// One of them. Of nothing, nothing can be written.
+    /// One of the alternatives; an empty list matches no text.
     Any(Vec<Grammar>),
-    /// Between `min` and `max` of the items, each at most once, in the order given.
+    /// Between `min` and `max` of the items, each at most once, in the given order.
     List {
-        /// What can be listed.
+        /// The items.
         items: Vec<Grammar>,
         /// Between two items.
         separator: String,
@@ -26,13 +28,13 @@ pub enum Grammar {
         /// Most items.
         max: usize,
     },
-    /// Between `min` and `max` characters, none of them a control character or one of `stop`.
+    /// Between `min` and `max` characters, excluding control characters and those in `stop`.
     Free {
         /// Fewest characters.
         min: usize,
         /// Most characters.
         max: usize,
-        /// Characters that end it; ASCII.
+        /// ASCII characters that end the free text.
         stop: String,
     },
 }
@@ -43,12 +45,12 @@ impl Grammar {
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
-    /// One after the other.
+    /// A sequence.
     #[must_use]
     pub fn seq(parts: impl IntoIterator<Item = Self>) -> Self {
         Self::Seq(parts.into_iter().collect())
     }
-    /// One of several.
+    /// One of several alternatives.
     #[must_use]
     pub fn any(choices: impl IntoIterator<Item = Self>) -> Self {
         Self::Any(choices.into_iter().collect())
@@ -58,12 +60,12 @@ impl Grammar {
     pub fn one_of<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Self {
         Self::any(texts.into_iter().map(Self::text))
     }
-    /// This or nothing.
+    /// The part or the empty text.
     #[must_use]
     pub fn maybe(part: Self) -> Self {
         Self::any([part, Self::text("")])
     }
-    /// Some of the items, in their order.
+    /// Between `min` and `max` of the items, in their order.
     #[must_use]
     pub fn list(
         items: impl IntoIterator<Item = Self>,
@@ -78,7 +80,7 @@ impl Grammar {
             max,
         }
     }
-    /// Free text of one line.
+    /// Free text on one line.
     #[must_use]
     pub fn free(min: usize, max: usize, stop: &str) -> Self {
         Self::Free {
@@ -99,26 +101,26 @@ impl Grammar {
     }
 }
 
-/// Accepts exactly the texts of a phrase.
+/// Accepts exactly the texts of a grammar.
 #[derive(Clone, Debug)]
 pub struct GrammarAcceptor {
-    places: Vec<Place>,
+    states: Vec<State>,
     start: Vec<u32>,
 }
 
-/// One place of the automaton.
+/// One state of the automaton.
 #[derive(Clone, Debug, Default)]
-struct Place {
-    /// Bytes that may follow here (both ends in the range) and where each leads.
+struct State {
+    /// Byte ranges (both ends inclusive) and the state that each leads to.
     bytes: Vec<(u8, u8, u32)>,
-    /// Places that are here too.
-    also: Vec<u32>,
+    /// States reachable without consuming input (epsilon transitions).
+    epsilon: Vec<u32>,
 }
 
-/// The place behind the whole text.
+/// The accepting state.
 const END: u32 = 0;
 
-/// The characters of UTF-8 beyond ASCII, as runs of byte ranges.
+/// The multi-byte characters of UTF-8, as sequences of byte ranges.
 const BEYOND_ASCII: &[&[(u8, u8)]] = &[
     &[(0xc2, 0xdf), (0x80, 0xbf)],
     &[(0xe0, 0xe0), (0xa0, 0xbf), (0x80, 0xbf)],
@@ -131,31 +133,31 @@ const BEYOND_ASCII: &[&[(u8, u8)]] = &[
 ];
 
 impl GrammarAcceptor {
-    /// Compiles a phrase.
+    /// Compiles a grammar.
     #[must_use]
-    pub fn new(phrase: &Grammar) -> Self {
+    pub fn new(grammar: &Grammar) -> Self {
         let mut built = Self {
-            places: vec![Place::default()],
+            states: vec![State::default()],
             start: Vec::new(),
         };
-        let start = built.compile(phrase, END);
+        let start = built.compile(grammar, END);
         built.prune();
-        built.start = built.closed([start]);
+        built.start = built.closure([start]);
         built
     }
 
-    fn place(&mut self) -> u32 {
-        self.places.push(Place::default());
-        u32::try_from(self.places.len() - 1).unwrap_or(u32::MAX)
+    fn state(&mut self) -> u32 {
+        self.states.push(State::default());
+        u32::try_from(self.states.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Builds a phrase that leads to `to`, from the back; returns where it begins.
-    fn compile(&mut self, phrase: &Grammar, to: u32) -> u32 {
-        match phrase {
+    /// Compiles a grammar so that it leads to `to`, working from the end; returns its first state.
+    fn compile(&mut self, grammar: &Grammar, to: u32) -> u32 {
+        match grammar {
             Grammar::Text(text) => text.bytes().rev().fold(to, |to, byte| {
-                let place = self.place();
-                self.places[place as usize].bytes.push((byte, byte, to));
-                place
+                let state = self.state();
+                self.states[state as usize].bytes.push((byte, byte, to));
+                state
             }),
             Grammar::Seq(parts) => parts
                 .iter()
@@ -166,9 +168,9 @@ impl GrammarAcceptor {
                     .iter()
                     .map(|choice| self.compile(choice, to))
                     .collect();
-                let place = self.place();
-                self.places[place as usize].also = starts;
-                place
+                let state = self.state();
+                self.states[state as usize].epsilon = starts;
+                state
             }
             Grammar::List {
                 items,
@@ -179,19 +181,19 @@ impl GrammarAcceptor {
             Grammar::Free { min, max, stop } => {
                 let mut next = to;
                 for written in (0..*max).rev() {
-                    let place = self.character(stop, next);
-                    // Enough has been written before this character: the text may also stop here.
+                    let state = self.character(stop, next);
+                    // The minimum is reached before this character, so the text may also end here.
                     if written >= *min {
-                        self.places[place as usize].also.push(to);
+                        self.states[state as usize].epsilon.push(to);
                     }
-                    next = place;
+                    next = state;
                 }
                 next
             }
         }
     }
 
-    /// One character that neither is a control character nor stops the text.
+    /// One character that is neither a control character nor in `stop`.
     fn character(&mut self, stop: &str, to: u32) -> u32 {
         let mut bytes: Vec<(u8, u8, u32)> = (b' '..=b'~')
             .filter(|&byte| !stop.contains(char::from(byte)))
@@ -200,21 +202,21 @@ impl GrammarAcceptor {
         for run in BEYOND_ASCII {
             let mut next = to;
             for &(low, high) in run[1..].iter().rev() {
-                let place = self.place();
-                self.places[place as usize].bytes.push((low, high, next));
-                next = place;
+                let state = self.state();
+                self.states[state as usize].bytes.push((low, high, next));
+                next = state;
             }
             bytes.push((run[0].0, run[0].1, next));
         }
-        let place = self.place();
-        self.places[place as usize].bytes = bytes;
-        place
+        let state = self.state();
+        self.states[state as usize].bytes = bytes;
+        state
     }
 
-    /// A place for each item and number of items written before it, from the back.
+    /// One state for each item and each number of items written before it, built from the end.
     fn list(&mut self, items: &[Grammar], separator: &str, min: usize, max: usize, to: u32) -> u32 {
         let max = max.min(items.len());
-        // Counts behind which nothing more is decided by counting are one.
+        // If every item may be listed, counts above the minimum are equivalent and share a state.
         let most = if max == items.len() {
             min.clamp(1, max.max(1))
         } else {
@@ -223,18 +225,18 @@ impl GrammarAcceptor {
         let ends = |count: usize| count >= min;
         let mut next: Vec<u32> = (0..=most)
             .map(|count| {
-                let place = self.place();
+                let state = self.state();
                 if ends(count) {
-                    self.places[place as usize].also.push(to);
+                    self.states[state as usize].epsilon.push(to);
                 }
-                place
+                state
             })
             .collect();
         for item in items.iter().rev() {
             let mut here = Vec::with_capacity(most + 1);
             for count in 0..=most {
-                let place = self.place();
-                let mut also = vec![next[count]];
+                let state = self.state();
+                let mut epsilon = vec![next[count]];
                 let after = if max == items.len() {
                     (count + 1).min(most)
                 } else {
@@ -242,53 +244,59 @@ impl GrammarAcceptor {
                 };
                 if after <= most {
                     let item = self.compile(item, next[after]);
-                    also.push(if count == 0 {
+                    epsilon.push(if count == 0 {
                         item
                     } else {
                         self.compile(&Grammar::text(separator), item)
                     });
                 }
-                self.places[place as usize].also = also;
-                here.push(place);
+                self.states[state as usize].epsilon = epsilon;
+                here.push(state);
             }
             next = here;
         }
         next[0]
     }
 
-    /// Takes out what leads nowhere.
+    /// Removes transitions to states that cannot reach the end.
     fn prune(&mut self) {
-        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.places.len()];
-        for (i, place) in self.places.iter().enumerate() {
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.states.len()];
+        for (i, state) in self.states.iter().enumerate() {
             let i = u32::try_from(i).unwrap_or(u32::MAX);
-            for &to in place.bytes.iter().map(|(_, _, to)| to).chain(&place.also) {
+            for &to in state
+                .bytes
+                .iter()
+                .map(|(_, _, to)| to)
+                .chain(&state.epsilon)
+            {
                 before[to as usize].push(i);
             }
         }
-        let mut leads = vec![false; self.places.len()];
+        let mut leads = vec![false; self.states.len()];
         let mut open = vec![END];
-        while let Some(place) = open.pop() {
-            if !std::mem::replace(&mut leads[place as usize], true) {
-                open.extend(&before[place as usize]);
+        while let Some(state) = open.pop() {
+            if !std::mem::replace(&mut leads[state as usize], true) {
+                open.extend(&before[state as usize]);
             }
         }
-        for place in &mut self.places {
-            place.bytes.retain(|(_, _, to)| leads[*to as usize]);
-            place.also.retain(|to| leads[*to as usize]);
+        for state in &mut self.states {
+            state.bytes.retain(|(_, _, to)| leads[*to as usize]);
+            state.epsilon.retain(|to| leads[*to as usize]);
         }
     }
 
-    /// The places that one can stand at who stands at one of `from`; only those that matter: where bytes may follow, and the end.
-    fn closed(&self, from: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    /// All states reachable from the states in `from` without consuming input (epsilon closure),
+    /// reduced to those that can consume a byte or accept.
+    fn closure(&self, from: impl IntoIterator<Item = u32>) -> Vec<u32> {
         let mut open: Vec<u32> = from.into_iter().collect();
         let mut seen = rustc_hash::FxHashSet::default();
         let mut kept = Vec::new();
-        while let Some(place) = open.pop() {
-            if seen.insert(place) {
-                let at = &self.places[place as usize];
-                open.extend(&at.also);
-                if place == END || !at.bytes.is_empty() {
-                    kept.push(place);
+        while let Some(state) = open.pop() {
+            if seen.insert(state) {
+                let at = &self.states[state as usize];
+                open.extend(&at.epsilon);
+                if state == END || !at.bytes.is_empty() {
+                    kept.push(state);
                 }
             }
         }
@@ -307,13 +315,13 @@ impl Acceptor for GrammarAcceptor {
     fn step(&self, state: &Self::State, byte: u8) -> Option<Self::State> {
         let follow = state
             .iter()
-            .flat_map(|&place| &self.places[place as usize].bytes);
+            .flat_map(|&state| &self.states[state as usize].bytes);
         let mut next = follow
             .filter(|(low, high, _)| (*low..=*high).contains(&byte))
             .map(|(_, _, to)| *to)
             .peekable();
         next.peek()?;
-        Some(self.closed(next))
+        Some(self.closure(next))
     }
 
     fn may_end(&self, state: &Self::State) -> bool {
@@ -327,9 +335,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All texts of a phrase without free text.
-    fn all(phrase: &Grammar) -> Vec<String> {
-        match phrase {
+    /// All texts of a grammar without free text.
+    fn all(grammar: &Grammar) -> Vec<String> {
+        match grammar {
             Grammar::Text(text) => vec![text.clone()],
             Grammar::Seq(parts) => parts.iter().fold(vec![String::new()], |heads, part| {
                 let tails = all(part);
@@ -377,9 +385,9 @@ mod tests {
         }
     }
 
-    /// Texts that the acceptor takes, found by walking it.
-    fn walked(phrase: &Grammar) -> Vec<String> {
-        let acceptor = GrammarAcceptor::new(phrase);
+    /// All texts that the acceptor accepts, found by exhaustive search.
+    fn accepted(grammar: &Grammar) -> Vec<String> {
+        let acceptor = GrammarAcceptor::new(grammar);
         let mut open = vec![(Vec::new(), acceptor.start())];
         let mut texts = Vec::new();
         while let Some((text, state)) = open.pop() {
@@ -397,7 +405,7 @@ mod tests {
         texts
     }
 
-    fn phrases() -> impl Strategy<Value = Grammar> {
+    fn grammars() -> impl Strategy<Value = Grammar> {
         let leaf = "[ab]{0,2}".prop_map(Grammar::Text);
         leaf.prop_recursive(3, 12, 3, |inner| {
             let some = proptest::collection::vec(inner, 0..3);
@@ -412,11 +420,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_acceptor_takes_exactly_the_texts_of_its_phrase(phrase in phrases()) {
-            let mut expected = all(&phrase);
+        fn an_acceptor_takes_exactly_the_texts_of_its_grammar(grammar in grammars()) {
+            let mut expected = all(&grammar);
             expected.sort();
             expected.dedup();
-            prop_assert_eq!(walked(&phrase), expected);
+            prop_assert_eq!(accepted(&grammar), expected);
         }
     }
 

@@ -1,13 +1,21 @@
-//! What a knowledge-graph agent touches and says, without any model: the graph, the call language and its 13 tools, the executor, the
-//! knowledge memory, transcripts, traces, answers and metrics.
+//! Agents over a knowledge graph without a model: the call language and its 13 tools, the executor,
+//! prompts, traces, answers and metrics. The graph itself is the crate `kg`; transcripts are in
+//! `common`.
 //!
 //! ```text
-//! kg ──▶ exec ──▶ memory ──▶ transcript        term, value: what the graph's nodes are and how they compare
-//!         ▲                      ▲             call: the language (grammar table → parser, printer, acceptor, tool list)
-//!        call ───────────────────┘             trace, answer, metrics: what comes out
+//! text, tokens, limits, agent    shared basics
+//! call, grammar ─▶ gbnf          the call language; grammars for short model outputs; GBNF export
+//! rank ─▶ mention, link          ranking by relevance; linking of relations, entities and values
+//! exec                           sessions: the tools, relation lists, evidence
+//! observe ─▶ prompt              observation of the surroundings; prompt templates, conversations
+//! answer ─▶ trace, metrics       results
+//! oda, triad                     the turns of the two other agents
 //! ```
 //!
-//! Invariants: only [`kg`] names oxigraph; nothing here prints, exits, reads the environment or knows a model.
+//! Modules depend only on modules above them. Nothing here prints, exits, reads the environment or
+//! runs a model.
+
+pub mod agent;
 pub mod answer;
 pub mod call;
 pub mod exec;
@@ -21,6 +29,7 @@ pub mod observe;
 pub mod oda;
 pub mod prompt;
 pub mod rank;
+pub(crate) mod text;
 pub mod text_values;
 pub mod tokens;
 pub mod trace;

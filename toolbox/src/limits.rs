@@ -2,23 +2,29 @@
 
 use std::time::Duration;
 
-/// Steps of one question (spec A.5: the published loop stops at 30; two more leave room for a closing `end`).
+/// Maximum steps of a question. The published loop stops at 30 (rules A.5); two more leave room for
+/// a closing `end`.
 pub const MAX_STEPS: usize = 32;
 
-/// Wall-clock limit of one question's tool calls.
+/// Wall-clock limit for all tool calls of a question.
 pub const QUESTION_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Tokens of a prompt in the paper layout, by estimate (spec A.3: KG-Agent's maximum length).
+/// Estimated tokens of a prompt in the paper layout: KG-Agent's maximum length (rules A.3).
 pub const PROMPT_TOKENS: usize = 1_500;
 
-/// Relations shown per `get_relation` (spec A.3: no published value; most lists of 40 fit 1,500 tokens with the tool list).
+/// Relations shown per `get_relation`. The papers give no value; most lists of 40 fit into 1,500
+/// tokens together with the tool list (rules A.3).
 pub const SHOWN_RELATIONS: usize = 40;
 
-/// Classes offered with a question, best first: the gold class is among the first eight on every set measured.
+/// Classes offered with a question, best first: the gold class is among the first eight on every
+/// set measured.
 pub const SHOWN_CLASSES: usize = 8;
 
-/// Most arguments of `intersect` and `union`.
+/// Maximum number of arguments of `intersect` and `union`.
 pub const MAX_SET_ARGS: usize = 8;
 
-/// Members of a set that a tool accepts; a larger one is an error of its own instead of an endless walk.
+/// Maximum number of triples of a question in Triad; gold queries of the published sets have fewer.
+pub const MAX_TRIPLES: usize = 8;
+
+/// Maximum number of members of a tool's result; a larger set is an error.
 pub const SET_SIZE: usize = 5_000_000;

@@ -1,31 +1,37 @@
-//! Words of a question that may name a relation, and which of them name which relation of a list: relations are linked to the question as
-//! entities are, so that a relation never seen in training is still one that the question points at.
+//! Relation mentions: words of a question that may name a relation, and the assignment of those
+//! words to the relations of a list. Linking relations to the question, as entities are, lets a
+//! model use a relation that it never saw in training.
 //!
 //! ```
 //! use toolbox::mention::{Mentions, Named};
 //!
 //! let mentions = Mentions::of("what is the tracks of e0 's place_of_birth ?");
-//! assert_eq!(mentions.marked("what is the tracks of e0 's place_of_birth ?"), "what is the m0 tracks of e0 's m1 place_of_birth ?");
-//! let list = ["people.person.place_of_birth", "music.recording.tracks", "film.film.genre"].map(|name| Named { name: name.into(), label: None });
+//! assert_eq!(
+//!     mentions.marked("what is the tracks of e0 's place_of_birth ?"),
+//!     "what is the m0 tracks of e0 's m1 place_of_birth ?"
+//! );
+//! let list = ["people.person.place_of_birth", "music.recording.tracks", "film.film.genre"]
+//!     .map(|name| Named { name: name.into(), label: None });
 //! assert_eq!(mentions.link(&list), [Some(1), Some(0), None]);
 //! ```
 
 use crate::call::HandleKind;
 use crate::rank::{content, is_stop, stem, words};
 
-/// Share of a relation's words that the question must have before one of them stands for the relation.
+/// Minimum share of a relation's words that the question must contain before one of them is linked
+/// to it.
 const LEAST_COVERAGE: f32 = 0.5;
 
-/// A relation as it is matched.
+/// A relation to match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     /// The printed name.
     pub name: String,
-    /// The label, where there is one.
+    /// The label, if it has one.
     pub label: Option<String>,
 }
 
-/// One word of a question; in names written with underscores it holds several.
+/// One word of a question; a name written with underscores holds several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mention {
     text: String,
@@ -33,23 +39,24 @@ struct Mention {
     stems: Vec<String>,
 }
 
-/// The words of a question that may name a relation, `m0`, `m1`, … in order; a word that stands twice is one.
+/// The words of a question that may name a relation, `m0`, `m1`, … in order; repeated words are
+/// listed once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mentions(Vec<Mention>);
 
-/// How well a relation and a word fit: more is better.
+/// The quality of the match between a relation and a word; greater is better.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Fit {
-    /// Share of the relation's words that the question has.
+    /// Share of the relation's words that the question contains.
     coverage: f32,
-    /// Share that this word has.
+    /// Share that this word contains.
     here: f32,
-    /// Share that this word has letter by letter.
+    /// Share that this word contains without stemming.
     exact: f32,
 }
 
 impl Mentions {
-    /// The mentions of a question whose entities are written as handles.
+    /// The mentions of a question in which entities are already replaced by handles.
     #[must_use]
     pub fn of(question: &str) -> Self {
         let mut mentions: Vec<Mention> = Vec::new();
@@ -67,7 +74,7 @@ impl Mentions {
         Self(mentions)
     }
 
-    /// The question with `m0`, `m1`, … before the words they stand for.
+    /// The question with `m0`, `m1`, … before the mentions.
     #[must_use]
     pub fn marked(&self, question: &str) -> String {
         let mut text = String::with_capacity(question.len() + 4 * self.0.len());
@@ -84,8 +91,8 @@ impl Mentions {
         text
     }
 
-    /// For each relation of a list the mention that stands for it, if any. A mention stands for one relation of a list at most: the one it
-    /// fits best, and of equals the first.
+    /// For each relation of a list, the index of its mention. A mention is assigned to at most one
+    /// relation: the best match, or the first of equal matches.
     #[must_use]
     pub fn link(&self, relations: &[Named]) -> Vec<Option<usize>> {
         let mut pairs: Vec<(Fit, usize, usize)> = Vec::new();
@@ -129,7 +136,7 @@ impl Mentions {
                 }
             }
         }
-        // Ties go to the relation shown first, then to the word said first.
+        // Ties go to the relation shown first, then to the word that occurs first.
         pairs.sort_by(|a, b| {
             b.0.partial_cmp(&a.0)
                 .unwrap_or(std::cmp::Ordering::Equal)
@@ -145,7 +152,7 @@ impl Mentions {
     }
 }
 
-/// A word without the punctuation around it and without a possessive ending.
+/// A word without surrounding punctuation and without a possessive ending.
 fn core(token: &str) -> &str {
     let bare = token.trim_matches(|c: char| !c.is_alphanumeric());
     bare.strip_suffix("'s")
@@ -159,7 +166,7 @@ fn is_handle(text: &str) -> bool {
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// The words of a name that say something; all of them where none does.
+/// The content words of a name, or all of its words if it has only stop words.
 fn content_words(text: &str) -> Vec<String> {
     let content = content(text);
     if content.is_empty() {

@@ -1,11 +1,12 @@
-//! Values that a question spells out: strings that the graph holds as values of attributes. In graphs made from tables most things go by
-//! such a value and not by a label, so linking them is what entity linking is elsewhere.
+//! String values of a question: words that the graph contains as attribute values. In graphs made
+//! from tables, entities often have such values instead of labels, so finding them replaces entity
+//! linking.
 
-use crate::link::{find_words, word_spans};
+use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
 use kg::term::{Literal, Term};
 
-/// Words that are values of no attribute when they stand alone: asking, joining and pointing words.
+/// Words that never count as a value alone: question words, conjunctions and pronouns.
 const PLAIN_WORDS: &[&str] = &[
     "a", "about", "above", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be",
     "before", "below", "between", "both", "but", "by", "can", "count", "did", "do", "does", "each",
@@ -17,20 +18,21 @@ const PLAIN_WORDS: &[&str] = &[
     "you",
 ];
 
-/// String literals of the graph that a text spells out, in order of mention, longest mentions first, each word used once. Case may differ in
-/// the usual ways; the graph's own spelling is given.
+/// The string literals of the graph that occur in a text, in order of occurrence. Longer matches
+/// win, and each word is used once. Common variations of case match; the result has the graph's
+/// spelling.
 #[must_use]
 pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     const LONGEST: usize = 8;
     let spans = word_spans(text);
-    let begun: Vec<Vec<Alive>> = (0..spans.len())
-        .map(|start| begun(kg, text, &spans[start..spans.len().min(start + LONGEST)]))
+    let prefixes_of: Vec<Vec<Alive>> = (0..spans.len())
+        .map(|start| prefixes(kg, text, &spans[start..spans.len().min(start + LONGEST)]))
         .collect();
     let mut used = vec![false; spans.len()];
     let mut found: Vec<(usize, Literal)> = Vec::new();
     for length in (1..=LONGEST.min(spans.len())).rev() {
         for start in 0..=spans.len() - length {
-            let Some(alive) = begun[start]
+            let Some(alive) = prefixes_of[start]
                 .get(length - 1)
                 .filter(|_| !used[start..start + length].contains(&true))
             else {
@@ -51,10 +53,11 @@ pub fn texts_of(kg: &dyn Kg, text: &str) -> Vec<Literal> {
     found.into_iter().map(|(_, literal)| literal).collect()
 }
 
-/// Which spellings of a text some literal of the graph begins with, by their places in [`spellings`].
+/// For each spelling in [`spellings`], whether some literal of the graph begins with it.
 type Alive = [bool; SPELLINGS];
 
-/// The string literal that is spelt like `words`, in their case or one that people change to, and that an attribute has.
+/// The string literal that equals `words` in one of the case variations and is the value of an
+/// attribute.
 fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
     let forms = spellings(words, alive);
     for (i, form) in forms.iter().enumerate() {
@@ -68,7 +71,7 @@ fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
                 lang,
             };
             let node = kg.find(&Term::Literal(literal.clone()));
-            // What names a node only (its label) is no value.
+            // A literal that is only a label is not a value.
             if node.is_some_and(|node| !kg.in_relations(node).is_empty()) {
                 return Some(literal);
             }
@@ -77,10 +80,11 @@ fn text_value(kg: &dyn Kg, words: &str, alive: &Alive) -> Option<Literal> {
     None
 }
 
-/// Ways in which people spell the same words.
+/// Number of case variations.
 const SPELLINGS: usize = 5;
 
-/// The text as it stands, in small letters, with one or all of its words capital, and in capitals; only those wanted.
+/// The wanted case variations: unchanged, lower case, first word or every word capitalised, upper
+/// case.
 fn spellings(words: &str, wanted: &Alive) -> [Option<String>; SPELLINGS] {
     let lower = if wanted[1] || wanted[2] || wanted[3] {
         words.to_lowercase()
@@ -98,16 +102,17 @@ fn spellings(words: &str, wanted: &Alive) -> [Option<String>; SPELLINGS] {
     ]
 }
 
-/// For one, two, three of these words and so on: the spellings that literals of the graph begin with, as long as there are any. Longer texts
-/// need not be looked up; and a spelling that nothing begins with, nothing begins with when it goes on.
-fn begun(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
+/// For the first one, two, three words and so on: the spellings with which literals of the graph
+/// begin. Stops at the first length without any, because a spelling that begins no literal cannot
+/// begin one when it is extended.
+fn prefixes(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
     let mut alive = [true; SPELLINGS];
     let mut all = Vec::new();
     for span in spans {
         let forms = spellings(&text[spans[0].0..span.1], &alive);
         for i in 0..SPELLINGS {
             if let Some(form) = &forms[i] {
-                // What is spelt the same began the same.
+                // Equal spellings have the same result.
                 let same = forms[..i]
                     .iter()
                     .position(|known| known.as_ref() == Some(form));
@@ -122,7 +127,7 @@ fn begun(kg: &dyn Kg, text: &str, spans: &[(usize, usize)]) -> Vec<Alive> {
     all
 }
 
-/// The span, with the bracket behind it if it closes one inside: `(sw)` ends in its bracket.
+/// The span, extended by a closing bracket if the span contains an open one, as in `(sw)`.
 fn with_bracket(text: &str, start: usize, end: usize) -> &str {
     let inside = &text[start..end];
     let open = inside.matches('(').count() > inside.matches(')').count();
@@ -141,37 +146,30 @@ fn capital(text: &str) -> String {
     })
 }
 
-/// A text in which the first mention of each value is its handle (`x0`): what a value is called says nothing about what is asked of it.
+/// The text with the first mention of each value replaced by its handle (`x0`): the spelling of a
+/// value does not help to choose relations.
 #[must_use]
 pub fn mask_values(text: &str, values: &[Literal]) -> String {
-    let mut found: Vec<(usize, usize, usize)> = Vec::new();
+    let mut found: Vec<(usize, usize, String)> = Vec::new();
     for (index, value) in values.iter().enumerate() {
-        let spans = [Some(value.lexical.clone()), thousands(&value.lexical)];
-        let span = spans
-            .into_iter()
+        let spellings = [Some(value.lexical.clone()), thousands(&value.lexical)];
+        let span = spellings
+            .iter()
             .flatten()
-            .find_map(|text_of_value| find_words(text, &text_of_value));
+            .find_map(|spelling| find_words(text, spelling));
         if let Some((start, end)) = span
             && found
                 .iter()
-                .all(|&(from, to, _)| end <= from || start >= to)
+                .all(|(from, to, _)| end <= *from || start >= *to)
         {
-            found.push((start, end, index));
+            found.push((start, end, format!("x{index}")));
         }
     }
     found.sort_unstable();
-    let mut masked = String::with_capacity(text.len());
-    let mut at = 0;
-    for (start, end, index) in found {
-        masked.push_str(&text[at..start]);
-        masked.push_str(&format!("x{index}"));
-        at = end;
-    }
-    masked.push_str(&text[at..]);
-    masked
+    replace_ranges(text, &found)
 }
 
-/// A whole number with commas between its thousands.
+/// An integer with thousands separators.
 fn thousands(lexical: &str) -> Option<String> {
     if lexical.len() < 4 || !lexical.bytes().all(|b| b.is_ascii_digit()) {
         return None;
@@ -186,12 +184,13 @@ fn thousands(lexical: &str) -> Option<String> {
     Some(text)
 }
 
-/// Attributes named behind a value.
-const BEARERS: usize = 3;
+/// Maximum number of attributes shown for a value.
+const SHOWN_ATTRIBUTES: usize = 3;
 
-/// Relations that have a string as a value, as names: what a value may be the value of. Numbers have too many to say anything.
+/// The names of the relations that have a string as value. Numbers have too many relations to be
+/// useful.
 #[must_use]
-pub fn bearers(kg: &dyn Kg, value: &Literal) -> Vec<String> {
+pub fn attributes_of(kg: &dyn Kg, value: &Literal) -> Vec<String> {
     if value.datatype.is_some() || !value.lexical.chars().any(char::is_alphabetic) {
         return Vec::new();
     }
@@ -201,7 +200,7 @@ pub fn bearers(kg: &dyn Kg, value: &Literal) -> Vec<String> {
         .unwrap_or_default();
     relations
         .iter()
-        .take(BEARERS)
+        .take(SHOWN_ATTRIBUTES)
         .map(|relation| kg.name(relation.node()))
         .collect()
 }
@@ -258,9 +257,9 @@ mod tests {
 
     #[test]
     fn a_value_knows_its_attributes() {
-        assert_eq!(bearers(&graph(), &Literal::plain("france")), ["name"]);
+        assert_eq!(attributes_of(&graph(), &Literal::plain("france")), ["name"]);
         assert_eq!(
-            bearers(&graph(), &Literal::plain("spain")),
+            attributes_of(&graph(), &Literal::plain("spain")),
             Vec::<String>::new()
         );
     }

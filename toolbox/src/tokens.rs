@@ -1,11 +1,13 @@
-//! How long a text is for a model, where no model is known: an estimate that byte-level BPE vocabularies of 32,000 entries and more rarely
-//! exceed on prompts like ours.
+//! Token counts for texts whose model is unknown. The estimate is an upper bound in practice:
+//! byte-level BPE vocabularies with at least 32,000 entries rarely exceed it on prompts of this
+//! project.
 
-/// Letters that one token stands for in the estimate. English words cost less; relation names such as `sports.athlete.teams` about this.
+/// Letters per token in the estimate. English words take fewer tokens; relation names such as
+/// `sports.athlete.teams` take about this many.
 const LETTERS: usize = 4;
 
-/// Tokens of a text by estimate: one for every four letters of a run of letters begun, one for every digit and every other visible character,
-/// one for every line break; spaces go with what follows.
+/// Estimated tokens of a text: one per started group of four letters, one per digit and per other
+/// visible character, one per line break. Other white space is free.
 ///
 /// ```
 /// assert_eq!(toolbox::tokens::estimate("v0 = get_tail_entity(e0, film.film.directed_by)"), 22);

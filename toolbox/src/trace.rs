@@ -1,26 +1,26 @@
-//! Traces: one question as JSONL events, enough to run it again.
+//! Traces: one question as JSONL events, complete enough to replay it.
 
 use std::io::{BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::exec::{Observation, Session, Step, Value};
+use crate::exec::{Observation, Relation, Session, Step, Value};
 use common::transcript::Turn;
 
-/// Version of the event format; readers refuse others.
+/// Version of the event format; readers reject other versions.
 pub const TRACE_VERSION: u32 = 2;
 
 /// One event of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
-pub enum Event {
-    /// What was asked, over which graph, of which agent and planner.
+pub enum TraceEvent {
+    /// The question, the graph, the agent and the planner.
     Observe(Box<Opening>),
-    /// The programs of a beam after one more call, likeliest first.
+    /// The programs of a beam after one more call, most likely first.
     Beam {
-        /// All of them.
-        ranked: Vec<Ranked>,
+        /// All programs.
+        ranked: Vec<RankedProgram>,
     },
     /// The turns given to the planner since the last prompt.
     Prompt {
@@ -29,64 +29,64 @@ pub enum Event {
     },
     /// What the model decoded.
     Tokens {
-        /// Tokens of the prompt that are new in this question, the opening that all questions share left out.
+        /// New prompt tokens of this question, without the opening shared by all questions.
         read: usize,
-        /// Tokens chosen by the model.
+        /// Tokens that the model chose.
         decided: usize,
-        /// Tokens that could not have been others.
+        /// Tokens that the constraint determined.
         forced: usize,
-        /// Log-probability of the chosen ones under the constraint.
+        /// Log-probability of the chosen tokens under the constraint.
         logprob: f64,
     },
     /// A call as the planner wrote it.
     Call {
-        /// Step from 1.
+        /// Step number, counting from 1.
         step: usize,
         /// The text.
         text: String,
     },
-    /// What the call gave.
+    /// The result of the call.
     Result {
         /// The call with full names.
         call: String,
-        /// The result in short.
+        /// A summary of the result.
         result: ResultText,
     },
-    /// A call that could not be executed.
+    /// A call that failed.
     Error {
-        /// What was wrong.
+        /// The error message.
         message: String,
     },
     /// The knowledge memory after the step: the history program.
     Memory {
-        /// Executed calls.
+        /// The executed calls.
         history: Vec<String>,
     },
     /// The answer.
     Answer {
-        /// With program and evidence.
+        /// The answer with program and evidence.
         answer: Box<Answer>,
     },
-    /// How long it took; the only event that differs between runs.
+    /// Elapsed time; the only event that differs between runs.
     Timing {
-        /// Seconds in the graph.
+        /// Seconds spent in the graph.
         kg: f64,
-        /// Seconds in the model.
+        /// Seconds spent in the model.
         model: f64,
     },
 }
 
-/// What a trace begins with: all that a replay has to know.
+/// The first event of a trace: everything that a replay needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opening {
     /// [`TRACE_VERSION`].
     pub version: u32,
     /// The agent.
     pub agent: String,
-    /// Its options; null for an agent that has none.
+    /// The agent's options; null if it has none.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub options: serde_json::Value,
-    /// Whether the model's own knowledge was allowed where the graph has no answer.
+    /// Whether the model may answer from its own knowledge when the graph has no answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub model_knowledge: bool,
     /// The question.
@@ -101,24 +101,25 @@ pub struct Opening {
     pub layout: crate::prompt::Layout,
     /// The planner.
     pub planner: String,
-    /// Entities kept out of answers, and where.
+    /// Entities excluded from answers, and where.
     pub exclude: (Vec<String>, crate::exec::ExcludeWhen),
     /// Relations hidden from the agent, by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
-    /// What ranked relations and classes; empty in traces of earlier versions, which do not say it.
+    /// The ranker of relations and classes; empty in traces of earlier versions, which do not
+    /// record it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub ranker: String,
 }
 
 /// A program in a beam.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ranked {
+pub struct RankedProgram {
     /// Its last call.
     pub call: String,
-    /// Log-probability of its calls under the constraint, to four digits.
+    /// Log-probability of its calls under the constraint, rounded to four digits.
     pub logprob: f64,
-    /// Whether it goes on.
+    /// Whether the beam keeps it.
     pub kept: bool,
 }
 
@@ -126,18 +127,18 @@ pub struct Ranked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResultText {
-    /// Relations shown.
+    /// The relations shown.
     Relations {
-        /// Leaving the set.
+        /// Relations leaving the set.
         out: Vec<String>,
-        /// Entering it.
+        /// Relations entering the set.
         r#in: Vec<String>,
     },
-    /// Size of a set and its first members by name.
+    /// The size of a set and the names of its first members.
     Set {
-        /// How many.
+        /// Number of members.
         size: usize,
-        /// The first ones.
+        /// The first members.
         first: Vec<String>,
     },
     /// A number.
@@ -146,7 +147,7 @@ pub enum ResultText {
     Truth(bool),
 }
 
-/// Members of a set that a trace names.
+/// Number of set members that a trace names.
 const TRACE_MEMBERS: usize = 10;
 
 impl ResultText {
@@ -154,18 +155,18 @@ impl ResultText {
     #[must_use]
     pub fn of(session: &Session<'_>, step: &Step) -> Self {
         match &step.observation {
-            Observation::Relations(shown) => Self::Relations {
-                out: shown
-                    .out
-                    .iter()
-                    .map(|&relation| session.relation_name(relation))
-                    .collect(),
-                r#in: shown
-                    .incoming
-                    .iter()
-                    .map(|&relation| session.relation_name(relation))
-                    .collect(),
-            },
+            Observation::Relations(shown) => {
+                let names = |relations: &[Relation]| {
+                    relations
+                        .iter()
+                        .map(|&relation| session.relation_name(relation))
+                        .collect()
+                };
+                Self::Relations {
+                    out: names(&shown.out),
+                    r#in: names(&shown.incoming),
+                }
+            }
             Observation::Value(value) | Observation::Answer(value) => match value {
                 Value::Set(set) => Self::Set {
                     size: set.len(),
@@ -188,26 +189,26 @@ pub enum TraceError {
     /// The file cannot be read.
     #[error("cannot read the trace: {0}")]
     Io(#[from] std::io::Error),
-    /// A line is no event.
-    #[error("line {line} is no trace event: {message}")]
+    /// A line is not an event.
+    #[error("line {line} is not a trace event: {message}")]
     Line {
-        /// From 1.
+        /// Line number, counting from 1.
         line: usize,
-        /// What the JSON reader said.
+        /// The message of the JSON parser.
         message: String,
     },
     /// The trace does not begin with an `observe` event of this version.
     #[error(
-        "this is no trace of version {TRACE_VERSION}: the first line must be an `observe` event with that version"
+        "this is not a trace of version {TRACE_VERSION}: the first line must be an `observe` event with that version"
     )]
     Version,
 }
 
-/// Writes events, one a line.
+/// Writes events, one per line.
 ///
 /// # Errors
-/// When the writer fails.
-pub fn write(events: &[Event], mut to: impl Write) -> std::io::Result<()> {
+/// Returns the error of the writer.
+pub fn write(events: &[TraceEvent], mut to: impl Write) -> std::io::Result<()> {
     for event in events {
         serde_json::to_writer(&mut to, event)?;
         to.write_all(b"\n")?;
@@ -218,8 +219,8 @@ pub fn write(events: &[Event], mut to: impl Write) -> std::io::Result<()> {
 /// Reads a trace.
 ///
 /// # Errors
-/// [`TraceError`] with the line.
-pub fn read(from: impl BufRead) -> Result<Vec<Event>, TraceError> {
+/// Returns [`TraceError`] with the line number.
+pub fn read(from: impl BufRead) -> Result<Vec<TraceEvent>, TraceError> {
     let mut events = Vec::new();
     for (i, line) in from.lines().enumerate() {
         let event = serde_json::from_str(&line?).map_err(|error| TraceError::Line {
@@ -229,7 +230,7 @@ pub fn read(from: impl BufRead) -> Result<Vec<Event>, TraceError> {
         events.push(event);
     }
     match events.first() {
-        Some(Event::Observe(opening)) if opening.version == TRACE_VERSION => Ok(events),
+        Some(TraceEvent::Observe(opening)) if opening.version == TRACE_VERSION => Ok(events),
         _ => Err(TraceError::Version),
     }
 }

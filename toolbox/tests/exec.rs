@@ -1,4 +1,5 @@
-//! The tools on a small graph, rule by rule (spec A.1.1), and the law of evidence: what proves an answer re-derives it alone.
+//! The tools on a small graph, rule by rule (rules A.1.1), and the property of evidence: it is
+//! enough to derive the answer again.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Write;
@@ -16,7 +17,7 @@ use toolbox::limits::PROMPT_TOKENS;
 use toolbox::link::Linked;
 use toolbox::prompt::{Conversation, Layout, Template};
 
-/// Players and clubs of our own making, with stints as nameless nodes in between.
+/// Invented players and clubs, linked by stints as unnamed nodes.
 const GRAPH: &str = concat!(
     include_str!("data/players.ttl"),
     r#"
@@ -46,6 +47,7 @@ fn session<'g>(kg: &'g FrozenKg, options: ExecOptions) -> Session<'g> {
         &[],
         options,
     )
+    .unwrap()
 }
 
 fn run(program: &str) -> Result<Value, ToolError> {
@@ -69,7 +71,7 @@ fn names(program: &str) -> String {
 }
 
 #[test]
-fn e2_and_e3_walk_in_their_direction() {
+fn e2_and_e3_follow_relations_in_their_direction() {
     assert_eq!(
         names(
             "v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); ans = end(v1)"
@@ -97,7 +99,7 @@ fn r1_relations_must_bind() {
         matches!(&error, ToolError::UnknownRelation { given, near, .. } if given == "club.city" && near.contains(&"player.stints".to_owned())),
         "{error}"
     );
-    // A last segment binds where it is the only one shown.
+    // A last segment binds if only one shown relation has it.
     assert_eq!(
         names(
             "get_relation(ada); v0 = get_tail_entity(ada, stints); v1 = count(v0); ans = end(v1)"
@@ -274,7 +276,7 @@ fn judge_takes_several_values_and_classes() {
         names("v0 = intersect(reds, blues); v1 = judge(greens, club.city, =, v0); ans = end(v1)"),
         "false"
     );
-    // A filter keeps members by one value still: which of several it should be, nobody said.
+    // A filter still needs a single value.
     let error = run(&format!(
         "{seats} v2 = get_entity_by_constraint(v0, club.seats, <, v1); ans = end(v2)"
     ))
@@ -304,7 +306,7 @@ fn a_class_can_be_judged_where_classes_are_offered() {
         |session: &Session<'_>| CallAcceptor::new(session.live(Naming::Mixed)).accepts(&text);
     assert!(
         !accepts(&session),
-        "nothing is judged of a set before its relations are shown"
+        "a set can be judged only after its relations are shown"
     );
     session
         .run(&parse_call("get_relation(e0)").unwrap())
@@ -354,7 +356,7 @@ fn candidates_and_disambiguation() {
 }
 
 #[test]
-fn steps_and_calls_after_the_end_are_refused() {
+fn calls_beyond_the_step_limit_or_after_the_end_are_rejected() {
     let kg = graph();
     let mut one = session(
         &kg,
@@ -377,7 +379,7 @@ fn steps_and_calls_after_the_end_are_refused() {
 }
 
 #[test]
-fn the_deadline_counts_calls_and_not_what_planners_think() {
+fn the_deadline_counts_calls_and_not_planner_time() {
     let kg = graph();
     let deadline = Duration::from_secs(1);
     let mut slow = session(
@@ -402,7 +404,7 @@ fn the_deadline_counts_calls_and_not_what_planners_think() {
     ));
 }
 
-/// Programs whose answers rest on every kind of call.
+/// Programs whose answers depend on every kind of call.
 const PROGRAMS: [&str; 12] = [
     "v0 = get_tail_entity(ada, player.stints); v1 = get_tail_entity(v0, stint.club); v2 = get_tail_entity(v1, club.city); ans = end(v2)",
     "v0 = get_tail_entity(ada, player.stints); v1 = get_entity_by_constraint(v0, stint.from_to, =, 2009); v2 = get_tail_entity(v1, stint.club); ans = end(v2)",
@@ -419,7 +421,7 @@ const PROGRAMS: [&str; 12] = [
 ];
 
 #[test]
-fn evidence_alone_re_derives_the_answer() {
+fn evidence_alone_gives_the_answer_again() {
     let kg = graph();
     for text in PROGRAMS {
         let program = parse_program(text).unwrap();
@@ -432,7 +434,7 @@ fn evidence_alone_re_derives_the_answer() {
         let triples = answer.evidence.iter().map(|triple| triple.triple.clone());
         let small = FrozenKg::from_triples(triples);
         let linked = Linked::default();
-        let mut again = Session::new(&small, "", linked, &[], ExecOptions::default());
+        let mut again = Session::new(&small, "", linked, &[], ExecOptions::default()).unwrap();
         run_program(&mut again, &program).unwrap_or_else(|(step, error)| {
             panic!("{text}: step {step}: {error}\n{:?}", answer.evidence)
         });
@@ -455,12 +457,12 @@ fn an_empty_answer_names_the_step() {
     run_program(&mut empty, &parse_program(program).unwrap()).unwrap();
     let answer = Answer::of(&empty);
     assert!(answer.is_none());
-    // The open start of the stint with the greens reaches back before 1950, so the second filter is the one that empties.
+    // The stint with the greens has no start and so includes 1950; the second filter empties the set.
     assert_eq!(answer.emptied.unwrap().step, 3);
 }
 
 #[test]
-fn what_is_live_can_be_run() {
+fn live_calls_can_be_run() {
     let kg = graph();
     for naming in [
         Naming::Handles,
@@ -505,7 +507,7 @@ fn handles_and_names_are_two_spellings_of_one_program() {
         let written = template.call(&s, &call);
         assert_eq!(s.with_names(&written).unwrap(), call);
         s.run(&written).unwrap();
-        conversation.record(&s, &written.to_string());
+        conversation.record(&s, &written.to_string()).unwrap();
     }
     let text: String = conversation.into_samples()[0]
         .iter()
@@ -528,15 +530,16 @@ fn an_observation_follows_a_list_of_relations_and_nothing_else() {
     let mut s = session(&kg, ExecOptions::default());
     let told = |s: &mut Session<'_>, template: &Template, call: &str| {
         let step = s.run(&parse_call(call).unwrap()).unwrap().clone();
-        template.reply(s, &step).unwrap().text()
+        template.reply(s, &step).unwrap().unwrap().text()
     };
     let list = told(&mut s, &template, "get_relation(ada)");
     let plain = template_without(&template)
         .reply(&s, &s.steps()[0].clone())
         .unwrap()
+        .unwrap()
         .text();
     let rest = list.strip_prefix(&plain).unwrap();
-    // The club two hops on is what the question asks for; the list alone says nothing of it.
+    // The question asks for the club two hops away, which the list alone does not show.
     assert!(
         rest.starts_with("\nsee e0 ") && rest.contains("stint.club Reds"),
         "{list}"
@@ -565,7 +568,7 @@ fn template_without(observing: &Template) -> Template {
 }
 
 #[test]
-fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
+fn relations_use_the_mention_that_names_them() {
     let kg = graph();
     let template = Template {
         naming: Naming::Mentions,
@@ -579,7 +582,7 @@ fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
         let written = template.call(&s, &call);
         assert_eq!(s.with_names(&written).unwrap(), call);
         s.run(&written).unwrap();
-        conversation.record(&s, &written.to_string());
+        conversation.record(&s, &written.to_string()).unwrap();
     }
     let text: String = conversation.into_samples()[0]
         .iter()
@@ -589,7 +592,7 @@ fn a_relation_goes_by_the_word_of_the_question_that_names_it() {
         text.contains("which m0 club did e0 m1 play for in x0"),
         "{text}"
     );
-    // No word of the question is in `player.stints`; `stint.club` is named by the first, whichever way it is walked.
+    // No word of the question is in `player.stints`; the first mention names `stint.club` in both directions.
     for call in [
         "v0 = get_tail_entity(e0, player.stints)",
         "v1 = get_tail_entity(v0, m0)",
@@ -634,7 +637,8 @@ fn a_paper_prompt_stays_within_its_tokens_and_keeps_what_is_needed() {
             Linked::new(&kg, "what of ada", &[ada]),
             &[],
             options,
-        );
+        )
+        .unwrap();
         session
             .run(&parse_call("get_relation(ada)").unwrap())
             .unwrap();

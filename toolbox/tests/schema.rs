@@ -1,4 +1,5 @@
-//! What a vocabulary says (rules R3, R4, R11, R12, R22): aliases, languages, reverses, intervals, statements, and what is learned to be hidden.
+//! Schema extraction (rules R3, R4, R11, R12, R22): aliases, languages, reverses, intervals,
+//! statements and learned hidden relations.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fmt::Write as _;
@@ -113,7 +114,7 @@ fn domains_ranges_and_reverses_are_read_both_ways() {
     assert_eq!(
         schema.reverse(rel("capital")).collect::<Vec<_>>(),
         [rel("capital_of")],
-        "what is no relation is no reverse"
+        "only relations can be reverses"
     );
     assert_eq!(
         schema.reverse(rel("capital_of")).collect::<Vec<_>>(),
@@ -134,7 +135,8 @@ fn r3_a_declared_reverse_is_shown_once() {
             unify_directions,
             ..Settings::default()
         });
-        let mut session = Session::new(&kg, "", Linked::default(), &[], ExecOptions::default());
+        let mut session =
+            Session::new(&kg, "", Linked::default(), &[], ExecOptions::default()).unwrap();
         let mut call = parse_program("get_relation([a, b])").unwrap();
         let step = session.run(&call.remove(0)).unwrap();
         let Observation::Relations(shown) = &step.observation else {
@@ -188,14 +190,15 @@ fn r11_intervals_of_every_spelling_and_no_others() {
 }
 
 #[test]
-fn r12_now_is_the_graphs() {
+fn r12_now_is_a_setting_of_the_graph() {
     let text = r#":a :born "2015-01-01"^^xsd:date . :b :born "2020-01-01"^^xsd:date ."#;
     let older = |now: &str| {
         let kg = load(text).with_settings(Settings {
             now: now.to_owned(),
             ..Settings::default()
         });
-        let mut session = Session::new(&kg, "", Linked::default(), &[], ExecOptions::default());
+        let mut session =
+            Session::new(&kg, "", Linked::default(), &[], ExecOptions::default()).unwrap();
         let calls = parse_program("get_relation([a, b]); v0 = get_entity_by_constraint([a, b], born, <, NOW); ans = end(v0)").unwrap();
         match run_program(&mut session, &calls).unwrap() {
             Value::Set(set) => set.len(),
@@ -230,7 +233,7 @@ fn r12_now_is_the_graphs() {
 }
 
 #[test]
-fn r22_statements_are_told_from_things_and_are_no_answers() {
+fn r22_statements_are_recognised_and_rejected_as_answers() {
     let kg = load(
         r#":ada rdfs:label "Ada" ; :stints fb:m.0s1 ; p:P54 s:q1-9f ; :twin [ :with :bob ; :since 1999 ] ; :homepage <http://ada.example/> .
          fb:m.0s1 :team :reds ; :year 2001 . s:q1-9f ps:P54 :reds ; pq:P580 "2001" . :reds rdfs:label "Reds" . :bob :likes :reds ; :age 3 .
@@ -252,7 +255,7 @@ fn r22_statements_are_told_from_things_and_are_no_answers() {
     }
     assert!(
         !kg.is_statement(kg.tails(node(&kg, "bob"), node(&kg, "age").relation())[0]),
-        "a literal is none"
+        "a literal is not a statement"
     );
 
     let end = |refuse_statements| {
@@ -260,7 +263,7 @@ fn r22_statements_are_told_from_things_and_are_no_answers() {
             refuse_statements,
             ..ExecOptions::default()
         };
-        let mut session = Session::new(&kg, "which team", Linked::default(), &[], options);
+        let mut session = Session::new(&kg, "which team", Linked::default(), &[], options).unwrap();
         run_program(
             &mut session,
             &parse_program("v0 = get_tail_entity(ada, stints); ans = end(v0)").unwrap(),
@@ -295,7 +298,7 @@ fn r4_record_keys_and_flags_are_learned_and_facts_are_not() {
         names(&kg, &learned(&kg)),
         ["page", "published", "record_id"]
     );
-    // Too small, or of one kind, and nothing is learned.
+    // Nothing is learned from small graphs or graphs with a single class.
     let small: String = text.lines().take(60).collect::<Vec<_>>().join("\n");
     assert!(learned(&load(&small)).is_empty());
     assert!(

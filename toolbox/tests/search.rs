@@ -1,4 +1,5 @@
-//! The label index and linking: names of every kind found in their order, the same from a folder as from memory, and mentions in questions.
+//! The label index and entity linking: the order of matches by kind, equality of stored and in-
+//! memory indexes, and mentions in questions.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -127,8 +128,8 @@ fn classes_and_relations_have_their_own_roles() {
     );
     assert_eq!(
         found(&kg, "city"),
-        [("city".to_owned(), MatchKind::Exact)],
-        "a class where no entity bears the name"
+        [("city".to_owned(), How::Exact)],
+        "a class if no entity has the name"
     );
 }
 
@@ -173,7 +174,7 @@ fn a_folder_gives_what_memory_gives_and_equal_graphs_equal_bytes() {
 }
 
 #[test]
-fn an_index_that_does_not_fit_says_so() {
+fn unusable_indexes_are_rejected() {
     let kg = load(GRAPH);
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("labels");
@@ -184,7 +185,7 @@ fn an_index_that_does_not_fit_says_so() {
     ));
     assert!(
         matches!(LabelIndex::build(&kg, &path), Err(SearchError::Io { .. })),
-        "a folder in use is not written over"
+        "an existing folder is not overwritten"
     );
     assert!(LabelIndex::open(&dir.path().join("nowhere"), kg.content_hash()).is_err());
     let store = fs::read_dir(&path)
@@ -230,11 +231,8 @@ fn mentions_say_where_and_how() {
         .iter()
         .map(|m| (&question[m.span.0..m.span.1], m.how))
         .collect();
-    assert_eq!(
-        seen,
-        [("Seine", MatchKind::Exact), ("Lisbbon", MatchKind::Fuzzy)]
-    );
-    // What is linked is also masked, however it is written.
+    assert_eq!(seen, [("Seine", How::Exact), ("Lisbbon", How::Fuzzy)]);
+    // Linked entities are masked in every spelling.
     let nodes: Vec<_> = mentions.iter().map(|m| m.node).collect();
     assert_eq!(
         link::mask(&kg, question, &nodes, &mut Vec::new()),
@@ -254,7 +252,7 @@ fn mentions_say_where_and_how() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Every label leads to its node, whatever stands in it, and no text whatever makes a search fail.
+    /// Every label finds its node, and no text makes a search fail.
     #[test]
     fn every_label_leads_to_its_node(labels in prop::collection::vec("[A-Za-zéß'.()&, -]{1,12}", 1..8), other in "\\PC{0,30}") {
         let triple = |(i, label): (usize, &String)| {

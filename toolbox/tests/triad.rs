@@ -1,5 +1,6 @@
-//! Triad without a model: templates read back as written, products come best first, filled queries give what SPARQL-like reading says, their
-//! evidence alone gives the same, and a scripted conversation goes through all phases.
+//! Triad without a model: printed templates parse back, combinations come best first, filled
+//! queries give the expected answers, their evidence alone gives the same, and a scripted
+//! conversation passes through all phases.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::HashSet;
@@ -12,8 +13,9 @@ use proptest::prelude::*;
 use toolbox::exec::{Exclude, ExcludeWhen, ExecOptions, Relation, Session, Value};
 use toolbox::link::Linked;
 use toolbox::triad::{
-    AnswerType, Bounds, End, Ended, Failure, Filter, Link, Operand, Options, QueryTemplate,
-    SubTask, Tried, Triple, Try, fill, grammar, parse_triples, print_triples, products, solve,
+    AnswerType, Bounds, End, Ended, Filter, Operand, Options, PhraseLink, QueryTemplate, SubTask,
+    TriadFailure, Tried, TriplePattern, Try, fill, grammar, parse_triples, print_triples, products,
+    solve,
 };
 
 const GRAPH: &str = include_str!("data/players.ttl");
@@ -29,12 +31,12 @@ fn graph() -> FrozenKg {
     .unwrap()
 }
 
-/// Where a question's entities, classes and links are named by these names.
+/// A question with its entities, triples, links and expected answer, by name.
 struct Case {
     question: &'static str,
     entities: &'static [&'static str],
     triples: &'static str,
-    /// One a triple that is not about a class.
+    /// One per triple that needs a relation.
     links: &'static [(&'static str, bool)],
     template: &'static str,
     gives: &'static str,
@@ -158,6 +160,7 @@ fn session<'g>(
         &club,
         options,
     )
+    .unwrap()
 }
 
 fn relation(kg: &FrozenKg, name: &str) -> Option<Relation> {
@@ -182,7 +185,7 @@ fn bounds() -> Bounds {
 
 fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg::term::Term; 3]>) {
     let session = session(kg, case.question, case.entities, options);
-    // Whichever handle the class has, it is club that is meant.
+    // `c0` in the case refers to the class `club`.
     let club = session
         .classes()
         .iter()
@@ -191,7 +194,7 @@ fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg:
     let triples = parse_triples(&case.triples.replace("c0", &format!("c{club}"))).unwrap();
     let template: QueryTemplate = case.template.parse().unwrap();
     let mut given = case.links.iter();
-    let links: Vec<Option<Link>> = triples
+    let links: Vec<Option<PhraseLink>> = triples
         .iter()
         .map(|triple| {
             let &(name, out) = if triple.is_given() {
@@ -199,7 +202,7 @@ fn solved(kg: &FrozenKg, case: &Case, options: ExecOptions) -> (String, Vec<[kg:
             } else {
                 given.next()?
             };
-            Some(Link {
+            Some(PhraseLink {
                 relation: relation(kg, name)?,
                 out,
             })
@@ -240,19 +243,19 @@ fn filled_templates_give_what_they_say_and_their_evidence_alone_gives_it_again()
         let (text, evidence) = solved(&kg, case, ExecOptions::default());
         assert_eq!(text, case.gives, "{}", case.question);
         assert!(!evidence.is_empty(), "{}", case.question);
-        // A no has no triple of its own; and that two relations make an interval cannot be seen on one end of it.
+        // A negative answer has no evidence, and one bound alone does not form an interval.
         if case.gives == "false" || case.question.ends_with("1999") {
             continue;
         }
         let alone = FrozenKg::from_triples(evidence);
-        // The question's handles stand for the same things there; labels are no evidence.
+        // Labels are not evidence, but the handles refer to the same nodes.
         let again = solved(&alone, case, ExecOptions::default()).0;
         assert_eq!(again, case.gives, "{} on its evidence alone", case.question);
     }
 }
 
 #[test]
-fn what_is_kept_out_is_kept_out_and_what_is_not_seen_is_not_walked() {
+fn excluded_entities_and_hidden_relations_have_no_effect_on_answers() {
     let kg = graph();
     let node = |name: &str| kg.by_name(name).unwrap();
     let exclude = Exclude {
@@ -299,7 +302,7 @@ fn rows_and_time_are_bounded() {
     let links: Vec<_> = ["player.stints", "stint.club"]
         .iter()
         .map(|name| {
-            Some(Link {
+            Some(PhraseLink {
                 relation: relation(&kg, name).unwrap(),
                 out: true,
             })
@@ -338,7 +341,7 @@ fn rows_and_time_are_bounded() {
     );
 }
 
-/// Answers every request by script, checking that the grammar allows it.
+/// Answers every request from a script and checks it against the grammar.
 fn converse(kg: &FrozenKg, options: &Options, script: &[(SubTask, &str)]) -> (Ended, Vec<String>) {
     let session = session(
         kg,
@@ -367,10 +370,10 @@ fn converse(kg: &FrozenKg, options: &Options, script: &[(SubTask, &str)]) -> (En
             .unwrap_or_else(|| panic!("{:?} was not expected", request.task));
         assert_eq!(request.task, *task);
         assert!(
-            request.phrase.matches(text) || text.starts_with('!'),
+            request.grammar.matches(text) || text.starts_with('!'),
             "{text} is not in the grammar of {task:?}"
         );
-        attempt.take(text.trim_start_matches('!'));
+        attempt.take(text.trim_start_matches('!')).unwrap();
     }
     assert!(left.next().is_none());
     let texts = attempt
@@ -474,8 +477,8 @@ fn of_two_entities_the_one_with_more_is_found() {
     ];
     for text in answers {
         let request = attempt.request().unwrap();
-        assert!(request.phrase.matches(text), "{text}");
-        attempt.take(text);
+        assert!(request.grammar.matches(text), "{text}");
+        attempt.take(text).unwrap();
     }
     let Some(Ended::Answer(_, solved)) = attempt.end() else {
         panic!("{:?}", attempt.end())
@@ -521,7 +524,7 @@ fn every_template_that_may_be_written_can_be_filled() {
 }
 
 #[test]
-fn what_does_not_fit_ends_the_try_with_its_cause() {
+fn invalid_responses_end_the_attempt_with_their_cause() {
     let kg = graph();
     let options = Options {
         relations: 1,
@@ -575,7 +578,7 @@ fn what_does_not_fit_ends_the_try_with_its_cause() {
 }
 
 #[test]
-fn a_try_after_others_says_what_they_came_to() {
+fn an_attempt_lists_earlier_failures() {
     let kg = graph();
     let session = session(
         &kg,
@@ -583,7 +586,7 @@ fn a_try_after_others_says_what_they_came_to() {
         &["ada"],
         ExecOptions::default(),
     );
-    let before = [Failure::NoRelation("<e0, city, ?x>".to_owned())];
+    let before = [TriadFailure::NoRelation("<e0, city, ?x>".to_owned())];
     let options = Options::default();
     let attempt = Try::new(
         &session,
@@ -603,7 +606,7 @@ fn a_try_after_others_says_what_they_came_to() {
 }
 
 #[test]
-fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
+fn an_attempt_may_not_drop_the_unanswerable_part() {
     let kg = graph();
     let session = session(
         &kg,
@@ -635,26 +638,29 @@ fn a_try_may_not_leave_out_what_the_graph_does_not_have() {
         "out player.stints",
         "none",
     ] {
-        first.take(text);
+        first.take(text).unwrap();
     }
     assert!(
-        matches!(first.end(), Some(Ended::Failed(Failure::NoRelation(_)))),
+        matches!(
+            first.end(),
+            Some(Ended::Failed(TriadFailure::NoRelation(_)))
+        ),
         "{:?}",
         first.end()
     );
     let tried = first.into_tried();
     assert_eq!(tried.triples, 2);
     let mut less = begin(tried.clone());
-    less.take("<e0, stints, ?x>");
-    assert_eq!(less.end(), Some(&Ended::Failed(Failure::Less(1, 2))));
+    less.take("<e0, stints, ?x>").unwrap();
+    assert_eq!(less.end(), Some(&Ended::Failed(TriadFailure::Less(1, 2))));
     assert!(less.request().is_none());
     let mut other = begin(tried);
-    other.take("<e0, stints, ?a> <?a, club, ?x>");
+    other.take("<e0, stints, ?a> <?a, club, ?x>").unwrap();
     assert_eq!(other.end(), None);
-    // A try that failed otherwise may have asked for too much.
+    // Other failures do not set a minimum number of triples.
     let mut wrong = begin(Tried::default());
-    wrong.take("<e0, stints, ?a> <?a, club, ?x>");
-    wrong.take("nonsense");
+    wrong.take("<e0, stints, ?a> <?a, club, ?x>").unwrap();
+    wrong.take("nonsense").unwrap();
     assert_eq!(wrong.into_tried().triples, 0);
 }
 
@@ -693,16 +699,16 @@ fn end() -> impl Strategy<Value = End> {
     ]
 }
 
-fn triple() -> impl Strategy<Value = Triple> {
+fn triple() -> impl Strategy<Value = TriplePattern> {
     let walk =
         (end(), "[a-z]{2,8}( [a-z]{1,8}){0,3}", end()).prop_map(|(subject, phrase, object)| {
-            Triple {
+            TriplePattern {
                 subject,
                 phrase,
                 object,
             }
         });
-    let class = (end(), 0usize..8).prop_map(|(subject, class)| Triple {
+    let class = (end(), 0usize..8).prop_map(|(subject, class)| TriplePattern {
         subject,
         phrase: "a".to_owned(),
         object: End::Class(class),

@@ -8,12 +8,13 @@ use kg::Kg;
 use toolbox::call::{Arg, Call, HandleKind, Target, Tool};
 use toolbox::oda::{Awaited, OdaOptions, Reflection, Run};
 use toolbox::prompt::Template;
+use toolbox::rank::RankError;
 
 use super::AgentExamples;
 use crate::example::{Example, Renderer};
 use crate::hash;
 use crate::question::GoldQuestion;
-use crate::verify::{Verified, VerifyOptions};
+use crate::verify::{Refused, Verified, VerifyOptions};
 
 /// Share of the examples without observations, so that one model serves with and without them.
 const BLIND: f64 = 0.2;
@@ -33,6 +34,8 @@ enum Missing {
     Inexpressible,
     /// What was written does not run as it should.
     Failed(String),
+    /// The ranker failed.
+    Rank(RankError),
 }
 
 impl<'a> OdaExamples<'a> {
@@ -68,11 +71,12 @@ impl<'a> OdaExamples<'a> {
         &self,
         question: &GoldQuestion,
         verified: &Verified,
-    ) -> Result<Option<Vec<String>>, String> {
+    ) -> Result<Option<Vec<String>>, Refused> {
         match self.run(question, verified, &self.options) {
             Ok((_, written)) => Ok(Some(written)),
             Err(Missing::Inexpressible) => Ok(None),
-            Err(Missing::Failed(why)) => Err(why),
+            Err(Missing::Failed(why)) => Err(Refused::rendering(why)),
+            Err(Missing::Rank(error)) => Err(error.into()),
         }
     }
 
@@ -82,8 +86,10 @@ impl<'a> OdaExamples<'a> {
         verified: &Verified,
         options: &OdaOptions,
     ) -> Result<(Run<'a>, Vec<String>), Missing> {
-        let session = verified.session(self.kg, question, self.verify);
-        let run = Run::open(session, self.template, options);
+        let run = verified
+            .session(self.kg, question, self.verify)
+            .and_then(|session| Run::open(session, self.template, options))
+            .map_err(Missing::Rank)?;
         let mut ideal = Ideal {
             run,
             said: BTreeMap::new(),
@@ -106,7 +112,7 @@ impl AgentExamples for OdaExamples<'_> {
         &self,
         question: &GoldQuestion,
         verified: &Verified,
-    ) -> Result<Vec<Example>, String> {
+    ) -> Result<Vec<Example>, Refused> {
         let observation =
             self.options.observation && !hash::falls_into(BLIND, 0, "blind", &question.id);
         match self.run(
@@ -127,7 +133,8 @@ impl AgentExamples for OdaExamples<'_> {
                 )])
             }
             Err(Missing::Inexpressible) => Ok(Vec::new()),
-            Err(Missing::Failed(why)) => Err(format!("as oda: {why}")),
+            Err(Missing::Failed(why)) => Err(Refused::rendering(format!("as oda: {why}"))),
+            Err(Missing::Rank(error)) => Err(error.into()),
         }
     }
 }
@@ -353,7 +360,7 @@ impl Ideal<'_> {
             // More actions than a run has.
             return Err(Missing::Inexpressible);
         }
-        if !self.run.phrase().matches(&text) {
+        if !self.run.grammar().matches(&text) {
             return Err(Missing::Failed(format!(
                 "`{text}` is not what can be written after {:?}",
                 self.written
@@ -361,7 +368,10 @@ impl Ideal<'_> {
         }
         self.run
             .write(&text)
-            .map_err(|error| Missing::Failed(format!("`{text}`: {error}")))?;
+            .map_err(|error| match error.recoverable() {
+                Ok(error) => Missing::Failed(format!("`{text}`: {error}")),
+                Err(error) => Missing::Rank(error),
+            })?;
         self.written.push(text);
         Ok(())
     }

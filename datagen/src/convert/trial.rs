@@ -95,7 +95,7 @@ impl<'a> Trial<'a> {
             exclude,
             ..ExecOptions::default()
         };
-        let mut session = Session::new(self.kg, "", Linked::default(), &[], options);
+        let mut session = Session::new(self.kg, "", Linked::default(), &[], options).ok()?;
         let value = run_program(&mut session, &calls).ok()?;
         let assigned = session
             .steps()

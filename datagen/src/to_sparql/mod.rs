@@ -60,7 +60,11 @@ pub fn program_to_query(
             max_steps: calls.len(),
             ..ExecOptions::default()
         },
-    );
+    )
+    .map_err(|error| Inexpressible::Fails {
+        step: 0,
+        error: error.into(),
+    })?;
     run_program(&mut session, calls)
         .map_err(|(step, error)| Inexpressible::Fails { step, error })?;
     let mut assigned = Vec::new();

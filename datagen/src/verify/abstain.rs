@@ -7,9 +7,10 @@ use kg::spargebra::Query;
 use kg::term::{NodeId, RelId};
 use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Observation, Relation, Session, Shown, ToolError, run_program};
+use toolbox::rank::RankError;
 
 use super::gold::GoldAnswer;
-use super::linked::{Verified, VerifyOptions, link, relation_name, walked};
+use super::linked::{LinkedProgram, Verified, VerifyOptions, link, relation_name, walked};
 use crate::convert::GoldProgram;
 use crate::limits;
 use crate::question::GoldQuestion;
@@ -43,7 +44,7 @@ pub(super) fn give_up(
     question: &GoldQuestion,
     program: &GoldProgram,
     options: &VerifyOptions,
-) -> Option<Verified> {
+) -> Option<Result<Verified, RankError>> {
     if program
         .calls
         .iter()
@@ -52,14 +53,37 @@ pub(super) fn give_up(
         return None;
     }
     let linked = link(kg, question, program.clone()).ok()?;
-    let mut session = linked.session(kg, question, options);
-    let broken = program
-        .calls
-        .iter()
-        .position(|call| is_unlisted(kg, &session, call) || session.run(call).is_err())?;
+    let broken = match first_failure(kg, question, &linked, options) {
+        Ok(broken) => broken?,
+        Err(error) => return Some(Err(error)),
+    };
     let linked = linked.with_calls(cut(&program.calls, broken)?);
-    let value = linked.run(kg, question, options).ok()?;
-    Some(Verified::abstention(linked, value))
+    match linked.run(kg, question, options) {
+        Ok(value) => Some(Ok(Verified::abstention(linked, value))),
+        Err((_, ToolError::Rank(error))) => Some(Err(error)),
+        Err(_) => None,
+    }
+}
+
+/// The first call of a program that fails, or whose relation its list does not show.
+fn first_failure(
+    kg: &dyn Kg,
+    question: &GoldQuestion,
+    linked: &LinkedProgram,
+    options: &VerifyOptions,
+) -> Result<Option<usize>, RankError> {
+    let mut session = linked.session(kg, question, options)?;
+    for (at, call) in linked.gold.calls.iter().enumerate() {
+        if is_unlisted(kg, &session, call) {
+            return Ok(Some(at));
+        }
+        match session.run(call) {
+            Ok(_) => {}
+            Err(ToolError::Rank(error)) => return Err(error),
+            Err(_) => return Ok(Some(at)),
+        }
+    }
+    Ok(None)
 }
 
 /// For a question about a relation that the graph does not have: its entities exist, the gold query
@@ -70,7 +94,7 @@ pub(super) fn absent(
     query: &Query,
     mut program: GoldProgram,
     options: &VerifyOptions,
-) -> Option<Verified> {
+) -> Option<Result<Verified, RankError>> {
     let answer = kg.query(query, options.limits).ok()?;
     if !GoldAnswer::of(kg, &answer).is_ok_and(|gold| gold.is_empty()) {
         return None;
@@ -108,7 +132,7 @@ pub fn abstention(
     verified: &Verified,
     options: &VerifyOptions,
     choice: u64,
-) -> Option<Verified> {
+) -> Option<Result<Verified, RankError>> {
     let calls = &verified.gold.calls;
     let is_chain = calls.iter().all(|call| {
         !matches!(
@@ -146,12 +170,21 @@ pub fn abstention(
         Err((step, ToolError::UnknownRelation { .. } | ToolError::WrongDirection { .. }))
             if step == broken => {}
         Ok(value) if value.is_empty() => {}
+        Err((_, ToolError::Rank(error))) => return Some(Err(error)),
         _ => return None,
     }
     let narrowed = narrowed.with_calls(cut(calls, broken)?);
-    let mut session = narrowed.session(kg, question, options);
-    let value = run_program(&mut session, &narrowed.gold.calls).ok()?;
-    (!has_twin(kg, &session, &calls[broken], taken)?).then(|| Verified::abstention(narrowed, value))
+    let mut session = match narrowed.session(kg, question, options) {
+        Ok(session) => session,
+        Err(error) => return Some(Err(error)),
+    };
+    let value = match run_program(&mut session, &narrowed.gold.calls) {
+        Ok(value) => value,
+        Err((_, ToolError::Rank(error))) => return Some(Err(error)),
+        Err(_) => return None,
+    };
+    (!has_twin(kg, &session, &calls[broken], taken)?)
+        .then(|| Ok(Verified::abstention(narrowed, value)))
 }
 
 /// Whether a relation of the last list leads from its set exactly where the removed relation leads.

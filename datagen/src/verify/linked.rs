@@ -10,7 +10,7 @@ use toolbox::call::{Arg, Call, Tool};
 use toolbox::exec::{Exclude, ExecOptions, Relation, Session, ToolError, Value, run_program};
 use toolbox::limits::{MAX_STEPS, QUESTION_DEADLINE, SHOWN_RELATIONS};
 use toolbox::link::Linked;
-use toolbox::rank::{self, Ranker};
+use toolbox::rank::{self, RankError, Ranker};
 
 use super::refused::Refused;
 use crate::Refusal;
@@ -88,13 +88,15 @@ impl LinkedProgram {
     }
 
     /// A fresh session for the question.
-    #[must_use]
+    ///
+    /// # Errors
+    /// Returns the error of the ranker.
     pub fn session<'g>(
         &self,
         kg: &'g dyn Kg,
         question: &GoldQuestion,
         options: &VerifyOptions,
-    ) -> Session<'g> {
+    ) -> Result<Session<'g>, RankError> {
         self.session_with(kg, question, self.exec_options(options))
     }
 
@@ -103,7 +105,7 @@ impl LinkedProgram {
         kg: &'g dyn Kg,
         question: &GoldQuestion,
         options: ExecOptions,
-    ) -> Session<'g> {
+    ) -> Result<Session<'g>, RankError> {
         let wording = &question.question;
         Session::new(kg, wording, self.linked.clone(), &self.must_offer, options)
     }
@@ -120,7 +122,9 @@ impl LinkedProgram {
             lists: false,
             ..self.exec_options(options)
         };
-        let mut session = self.session_with(kg, question, options);
+        let mut session = self
+            .session_with(kg, question, options)
+            .map_err(|error| (0, error.into()))?;
         run_program(&mut session, &self.gold.calls)
     }
 

@@ -91,7 +91,8 @@ pub fn verify(
             let without_graph = convert_query(&query, question, None).ok();
             return without_graph
                 .and_then(|program| abstain::absent(kg, question, &query, program, options))
-                .ok_or(refused);
+                .ok_or(refused)?
+                .map_err(Refused::from);
         }
         other => other?,
     };
@@ -112,12 +113,14 @@ pub fn verify(
             .abstain
             .then(|| abstain::give_up(kg, question, &program, options))
             .flatten();
-        return given_up.ok_or_else(|| {
-            Refused::after(
-                Refusal::NoGoldAnswer,
-                "the gold query gives nothing on this graph",
-            )
-        });
+        return given_up
+            .ok_or_else(|| {
+                Refused::after(
+                    Refusal::NoGoldAnswer,
+                    "the gold query gives nothing on this graph",
+                )
+            })?
+            .map_err(Refused::from);
     }
     let verified = check(kg, question, program, &gold, options)?;
     if question.answers_bind
@@ -145,6 +148,7 @@ fn check(
                 let detail = format!("{} calls, the limit is {limit}", calls.len());
                 Refused::after(Refusal::TooLong, detail)
             }
+            ToolError::Rank(error) => error.into(),
             error => {
                 let call = calls
                     .get(step)

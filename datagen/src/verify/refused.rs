@@ -1,5 +1,8 @@
 //! Why a question is not used.
 
+use toolbox::exec::ToolError;
+use toolbox::rank::RankError;
+
 use crate::{Refusal, limits};
 
 /// Why a question is not used.
@@ -29,6 +32,34 @@ impl Refused {
             reason,
             detail: shorten(&detail.into()),
             converted: true,
+        }
+    }
+}
+
+impl Refused {
+    /// A program that cannot be rendered as examples.
+    pub(crate) fn rendering(detail: impl Into<String>) -> Self {
+        Self {
+            reason: Refusal::ProgramFailed,
+            detail: detail.into(),
+            converted: true,
+        }
+    }
+
+    /// A call or turn that fails.
+    pub(crate) fn failed(written: impl std::fmt::Display, error: ToolError) -> Self {
+        match error.recoverable() {
+            Ok(error) => Self::rendering(format!("`{written}`: {error}")),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+impl From<RankError> for Refused {
+    fn from(error: RankError) -> Self {
+        Self {
+            reason: Refusal::RankerFailed,
+            ..Self::rendering(error.to_string())
         }
     }
 }

@@ -201,7 +201,7 @@ pub(crate) fn run_calls(
         max_steps: calls.len(),
         ..ExecOptions::default()
     };
-    let mut session = Session::new(kg, "", Linked::default(), &[], options);
+    let mut session = Session::new(kg, "", Linked::default(), &[], options).unwrap();
     match run_program(&mut session, &calls) {
         Ok(Value::Set(set)) => Ok(set.iter().map(|&node| kg.term(node)).collect()),
         Ok(Value::Int(n)) => Ok(BTreeSet::from([Term::Literal(Literal::xsd(

@@ -8,7 +8,7 @@ use kg::Kg;
 use kg::term::{Literal, Term};
 use toolbox::answer::{Answer, AnswerValue, Member, Provenance};
 use toolbox::grammar::Grammar;
-use toolbox::trace::Event;
+use toolbox::trace::TraceEvent;
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -58,14 +58,14 @@ pub(super) fn instead(
         Turn::shown(Role::User, vec![Part::user(question)]),
     ];
     let events = &mut outcome.events;
-    events.push(Event::Prompt {
+    events.push(TraceEvent::Prompt {
         turns: turns.clone(),
     });
     let begun = Instant::now();
     let written = planner.write(&turns, &Grammar::free(1, LONGEST, ""))?;
     let model_seconds = begun.elapsed().as_secs_f64();
     if planner.constrained() {
-        events.push(Event::Tokens {
+        events.push(TraceEvent::Tokens {
             read: written.read,
             decided: written.decided,
             forced: written.forced,
@@ -73,7 +73,7 @@ pub(super) fn instead(
         });
     }
     outcome.asked += 1;
-    events.push(Event::Call {
+    events.push(TraceEvent::Call {
         step: outcome.asked,
         text: written.text.clone(),
     });
@@ -85,10 +85,10 @@ pub(super) fn instead(
     } else {
         Provenance::Model
     };
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(outcome.answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: 0.0,
         model: model_seconds,
     });

@@ -6,7 +6,7 @@ use toolbox::answer::Answer;
 use toolbox::call::parse_call;
 use toolbox::exec::{ExecOptions, Session, ToolError};
 use toolbox::prompt::{Conversation, Layout};
-use toolbox::trace::{Event, ResultText};
+use toolbox::trace::{ResultText, TraceEvent};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -37,14 +37,14 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         task.linked,
         task.must_offer,
         options,
-    );
+    )?;
     let mut conversation = Conversation::open(task.template, &session);
     let (mut shown, mut asked, mut tokens, mut invalid) = (0, 0, 0, 0);
     let (mut model_seconds, mut kg_seconds) = (0.0, 0.0);
     let mut failure = None;
     while session.answer().is_none() {
         if session.steps().len() == limit {
-            events.push(Event::Error {
+            events.push(TraceEvent::Error {
                 message: ToolError::Steps { limit }.to_string(),
             });
             failure = Some(NO_END);
@@ -52,7 +52,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         }
         // Observe: what the planner has not seen yet.
         let turns = conversation.prompt();
-        events.push(Event::Prompt {
+        events.push(TraceEvent::Prompt {
             turns: turns[shown.min(turns.len())..].to_vec(),
         });
         // Propose, under the constraint of what is live.
@@ -67,30 +67,30 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         tokens += proposal.read + proposal.decided + proposal.forced;
         // What only repeats a text has no tokens; a server tells what it read and wrote.
         if planner.constrained() || proposal.decided > 0 {
-            events.push(Event::Tokens {
+            events.push(TraceEvent::Tokens {
                 read: proposal.read,
                 decided: proposal.decided,
                 forced: proposal.forced,
                 logprob: proposal.logprob,
             });
         }
-        events.push(Event::Call {
+        events.push(TraceEvent::Call {
             step: session.steps().len() + 1,
             text: proposal.text.clone(),
         });
         // Execute.
         let begun = Instant::now();
-        let ran = parse_call(&proposal.text).map_err(|error| error.to_string());
-        let ran = ran.and_then(|call| {
-            session
-                .run(&call)
-                .map(|_| ())
-                .map_err(|error| error.to_string())
-        });
+        let ran = match parse_call(&proposal.text) {
+            Ok(call) => match session.run(&call) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.recoverable()?.to_string()),
+            },
+            Err(error) => Err(error.to_string()),
+        };
         kg_seconds += begun.elapsed().as_secs_f64();
         if let Err(message) = ran {
             invalid += 1;
-            events.push(Event::Error { message });
+            events.push(TraceEvent::Error { message });
             failure = Some(NO_CALL);
             break;
         }
@@ -100,14 +100,14 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         } else {
             0
         };
-        conversation.record(&session, &proposal.text);
+        conversation.record(&session, &proposal.text)?;
         if let Some(step) = session.steps().last() {
-            events.push(Event::Result {
+            events.push(TraceEvent::Result {
                 call: step.call.to_string(),
                 result: ResultText::of(&session, step),
             });
         }
-        events.push(Event::Memory {
+        events.push(TraceEvent::Memory {
             history: session
                 .steps()
                 .iter()
@@ -116,10 +116,10 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         });
     }
     let answer = Answer::of(&session);
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: kg_seconds,
         model: model_seconds,
     });

@@ -11,12 +11,13 @@ use common::transcript::Turn;
 use kg::Kg;
 use kg::term::NodeId;
 use serde::{Deserialize, Serialize};
+use toolbox::agent::Agent;
 use toolbox::answer::{Answer, AnswerValue, Provenance};
 use toolbox::exec::ExecOptions;
 use toolbox::link::Linked;
 use toolbox::oda::OdaOptions;
-use toolbox::prompt::{Agent, Template};
-use toolbox::trace::{Event, Opening, TRACE_VERSION};
+use toolbox::prompt::Template;
+use toolbox::trace::{Opening, TRACE_VERSION, TraceEvent};
 
 use crate::InferError;
 use crate::planner::Planner;
@@ -80,7 +81,7 @@ impl AgentKind {
         }
     }
 
-    /// The agent of a name with options as a trace has them ([`Event::Observe`]).
+    /// The agent of a name with options as a trace has them ([`TraceEvent::Observe`]).
     ///
     /// # Errors
     /// What is wrong with the name or the options, in words.
@@ -164,14 +165,14 @@ pub fn answer_with(
 }
 
 /// The event that opens a trace.
-fn opening(task: &Task<'_>, agent: &AgentKind) -> Event {
+fn opening(task: &Task<'_>, agent: &AgentKind) -> TraceEvent {
     let names = |nodes: &[NodeId]| {
         nodes
             .iter()
             .map(|&node| task.kg.name(node))
             .collect::<Vec<_>>()
     };
-    Event::Observe(Box::new(Opening {
+    TraceEvent::Observe(Box::new(Opening {
         version: TRACE_VERSION,
         agent: agent.name().to_owned(),
         options: agent.options(),
@@ -202,7 +203,7 @@ pub struct Outcome {
     /// The answer, or why there is none.
     pub answer: Answer,
     /// Everything that happened, for the trace.
-    pub events: Vec<Event>,
+    pub events: Vec<TraceEvent>,
     /// The transcript as training samples (see [`toolbox::prompt::Conversation::into_samples`]).
     pub samples: Vec<Vec<Turn>>,
     /// Calls executed.
@@ -249,7 +250,7 @@ pub enum Linkable {
 impl Outcome {
     /// An outcome of which only the answer and the events are known yet.
     #[must_use]
-    pub fn new(answer: Answer, events: Vec<Event>) -> Self {
+    pub fn new(answer: Answer, events: Vec<TraceEvent>) -> Self {
         Self {
             answer,
             events,
@@ -281,7 +282,7 @@ impl Outcome {
             failure: Some(PLANNER_FAILED),
             ..Self::new(
                 answer,
-                vec![Event::Error {
+                vec![TraceEvent::Error {
                     message: error.to_string(),
                 }],
             )
@@ -297,7 +298,7 @@ impl Outcome {
             return None;
         }
         self.events.iter().rev().find_map(|event| match event {
-            Event::Error { message } => Some(message.as_str()),
+            TraceEvent::Error { message } => Some(message.as_str()),
             _ => None,
         })
     }

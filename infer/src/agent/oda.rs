@@ -4,8 +4,10 @@
 use std::time::Instant;
 
 use toolbox::exec::Session;
-use toolbox::oda::{Act, Awaited, OdaOptions, Run, Say, read_act_lenient, read_reflection_lenient};
-use toolbox::trace::{Event, ResultText};
+use toolbox::oda::{
+    Action, AnswerTurn, Awaited, OdaOptions, Run, parse_action_lenient, parse_reflection_lenient,
+};
+use toolbox::trace::{ResultText, TraceEvent};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -30,10 +32,10 @@ pub fn answer(
         max_steps: task.options.max_steps.max(CALLS),
         ..task.options
     };
-    let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec);
+    let session = Session::new(task.kg, task.question, task.linked, task.must_offer, exec)?;
     let no_entity = session.linked().entities.is_empty();
     let mut looped = Loop {
-        run: Run::open(session, task.template, options),
+        run: Run::open(session, task.template, options)?,
         planner,
         told: Told::default(),
     };
@@ -41,20 +43,20 @@ pub fn answer(
     let (mut shown, mut steps) = (0, 0);
     while looped.run.awaited() != Awaited::Nothing {
         let turns = looped.run.turns();
-        events.push(Event::Prompt {
+        events.push(TraceEvent::Prompt {
             turns: turns[shown.min(turns.len())..].to_vec(),
         });
         shown = turns.len() + 1;
         forced |= looped.run.awaited() == Awaited::Action && looped.run.forced();
         looped.turn(&mut events)?;
         for step in looped.run.session().steps().iter().skip(steps) {
-            events.push(Event::Result {
+            events.push(TraceEvent::Result {
                 call: step.call.to_string(),
                 result: ResultText::of(looped.run.session(), step),
             });
         }
         steps = looped.run.session().steps().len();
-        events.push(Event::Memory {
+        events.push(TraceEvent::Memory {
             history: looped
                 .run
                 .actions()
@@ -66,10 +68,10 @@ pub fn answer(
     }
     let told = looped.told;
     let answer = looped.run.answered();
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: told.kg_seconds,
         model: told.model_seconds,
     });
@@ -108,38 +110,42 @@ struct Loop<'r, 'g> {
 
 impl Loop<'_, '_> {
     /// Has one turn written and taken.
-    fn turn(&mut self, events: &mut Vec<Event>) -> Result<(), InferError> {
-        if self.run.awaited() == Awaited::Reflection
-            && let Ok(Some(text)) = self.run.reflected_by_rule()
-        {
-            events.push(Event::Call {
+    fn turn(&mut self, events: &mut Vec<TraceEvent>) -> Result<(), InferError> {
+        let by_rule = match self.run.reflected_by_rule() {
+            Ok(text) => text,
+            Err(error) => {
+                error.recoverable()?;
+                None
+            }
+        };
+        if let Some(text) = by_rule {
+            events.push(TraceEvent::Call {
                 step: self.run.actions().len(),
                 text: text.clone(),
             });
-            if self.take(&text, events) {
+            if self.take(&text, events)? {
                 return Ok(());
             }
         }
         for _ in 0..=ASKED_AGAIN {
             let begun = Instant::now();
-            let proposal = self.planner.write(self.run.turns(), &self.run.phrase())?;
+            let proposal = self.planner.write(self.run.turns(), &self.run.grammar())?;
             self.told.model_seconds += begun.elapsed().as_secs_f64();
             self.count(&proposal, events);
-            events.push(Event::Call {
+            events.push(TraceEvent::Call {
                 step: self.run.actions().len(),
                 text: proposal.text.clone(),
             });
             let text = self.normal(&proposal.text);
-            if self.take(&text, events) {
+            if self.take(&text, events)? {
                 return Ok(());
             }
             self.told.invalid += 1;
         }
-        self.without_planner(events);
-        Ok(())
+        self.without_planner(events)
     }
 
-    fn count(&mut self, proposal: &Proposal, events: &mut Vec<Event>) {
+    fn count(&mut self, proposal: &Proposal, events: &mut Vec<TraceEvent>) {
         self.told.asked += 1;
         self.told.tokens += proposal.read + proposal.decided + proposal.forced;
         if self.planner.constrained() {
@@ -150,7 +156,7 @@ impl Loop<'_, '_> {
                 logprob,
                 ..
             } = *proposal;
-            events.push(Event::Tokens {
+            events.push(TraceEvent::Tokens {
                 read,
                 decided,
                 forced,
@@ -161,7 +167,7 @@ impl Loop<'_, '_> {
 
     /// What was written, in the grammar's own form where it can be read at all.
     fn normal(&self, text: &str) -> String {
-        if self.run.phrase().matches(text) {
+        if self.run.grammar().matches(text) {
             return text.to_owned();
         }
         match self.run.awaited() {
@@ -176,10 +182,11 @@ impl Loop<'_, '_> {
                     });
                     at.map(|(i, _)| format!("e{i}"))
                 };
-                read_act_lenient(text, &named).map_or_else(|_| text.to_owned(), |act| spelled(&act))
+                parse_action_lenient(text, &named)
+                    .map_or_else(|_| text.to_owned(), |act| spelled(&act))
             }
             Awaited::Reflection => {
-                let (picks, _) = read_reflection_lenient(text, &|pick| self.run.holds(pick));
+                let (picks, _) = parse_reflection_lenient(text, &|pick| self.run.holds(pick));
                 let item = |pick: &toolbox::oda::Pick| {
                     let sign = if pick.incoming { "~" } else { "" };
                     let narrowed = pick
@@ -199,50 +206,51 @@ impl Loop<'_, '_> {
         }
     }
 
-    fn take(&mut self, text: &str, events: &mut Vec<Event>) -> bool {
+    fn take(&mut self, text: &str, events: &mut Vec<TraceEvent>) -> Result<bool, InferError> {
         let begun = Instant::now();
         let taken = self.run.write(text);
         self.told.kg_seconds += begun.elapsed().as_secs_f64();
         match taken {
-            Ok(()) => true,
+            Ok(()) => Ok(true),
             Err(error) => {
-                events.push(Event::Error {
-                    message: error.to_string(),
+                events.push(TraceEvent::Error {
+                    message: error.recoverable()?.to_string(),
                 });
-                false
+                Ok(false)
             }
         }
     }
 
     /// After too many tries: the first set that was not explored is; nothing is remembered; where all is over there is no answer.
-    fn without_planner(&mut self, events: &mut Vec<Event>) {
+    fn without_planner(&mut self, events: &mut Vec<TraceEvent>) -> Result<(), InferError> {
         let texts: Vec<String> = match self.run.awaited() {
             Awaited::Reflection => vec!["none".to_owned()],
             _ => {
                 let (sets, _) = self.run.sets();
                 let open = sets.into_iter().map(|set| format!("neighbor {set}"));
-                open.filter(|text| self.run.phrase().matches(text))
+                open.filter(|text| self.run.grammar().matches(text))
                     .take(1)
                     .chain(["answer none".to_owned()])
                     .collect()
             }
         };
         for text in texts {
-            if self.take(&text, events) {
-                return;
+            if self.take(&text, events)? {
+                return Ok(());
             }
         }
+        Ok(())
     }
 }
 
 /// An action as the grammar writes it.
-fn spelled(act: &Act) -> String {
+fn spelled(act: &Action) -> String {
     match act {
-        Act::Neighbor(set) => format!("neighbor {set}"),
-        Act::Path(from, to) => format!("path {from} {to}"),
-        Act::Answer(Say::None) => "answer none".to_owned(),
-        Act::Answer(Say::Set(set)) => format!("answer {set}"),
-        Act::Answer(Say::Count(set)) => format!("answer count {set}"),
-        Act::Answer(Say::Judge(set)) => format!("answer judge {set}"),
+        Action::Neighbor(set) => format!("neighbor {set}"),
+        Action::Path(from, to) => format!("path {from} {to}"),
+        Action::Answer(AnswerTurn::None) => "answer none".to_owned(),
+        Action::Answer(AnswerTurn::Set(set)) => format!("answer {set}"),
+        Action::Answer(AnswerTurn::Count(set)) => format!("answer count {set}"),
+        Action::Answer(AnswerTurn::Judge(set)) => format!("answer judge {set}"),
     }
 }

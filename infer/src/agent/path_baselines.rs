@@ -7,7 +7,8 @@ use std::time::Instant;
 use toolbox::answer::Answer;
 use toolbox::call::{Arg, Call, HandleKind, Tool};
 use toolbox::exec::Session;
-use toolbox::trace::{Event, ResultText};
+use toolbox::rank::RankError;
+use toolbox::trace::{ResultText, TraceEvent};
 
 use super::{AgentKind, Outcome, Task, opening};
 use crate::InferError;
@@ -89,8 +90,9 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
         };
         let mut longer: Vec<Path> = open
             .iter()
-            .flat_map(|path| extensions(&mut fresh(), path, depth, beam.width))
-            .collect();
+            .map(|path| extensions(&mut fresh()?, path, depth, beam.width))
+            .collect::<Result<Vec<_>, _>>()?
+            .concat();
         longer.sort_by(|a, b| b.score().total_cmp(&a.score()));
         longer.truncate(beam.width);
         if let Some(top) = longer.first()
@@ -102,7 +104,7 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
         }
         beams = longer;
     }
-    let mut session = fresh();
+    let mut session = fresh()?;
     let mut calls = best.map_or_else(Vec::new, |path| path.calls);
     // The last walk's result is the answer.
     let walks = calls
@@ -119,22 +121,22 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
     ));
     for call in &calls {
         let text = call.to_string();
-        events.push(Event::Call {
+        events.push(TraceEvent::Call {
             step: session.steps().len() + 1,
             text,
         });
         match session.run(call).map(|_| ()) {
             Ok(()) => {
                 if let Some(step) = session.steps().last() {
-                    events.push(Event::Result {
+                    events.push(TraceEvent::Result {
                         call: step.call.to_string(),
                         result: ResultText::of(&session, step),
                     });
                 }
             }
             Err(error) => {
-                events.push(Event::Error {
-                    message: error.to_string(),
+                events.push(TraceEvent::Error {
+                    message: error.recoverable()?.to_string(),
                 });
                 break;
             }
@@ -142,10 +144,10 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
     }
     let answer = Answer::of(&session);
     let seconds = begun.elapsed().as_secs_f64();
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: seconds,
         model: 0.0,
     });
@@ -157,9 +159,16 @@ pub fn answer(agent: &AgentKind, beam: Beam, task: &Task<'_>) -> Result<Outcome,
 }
 
 /// The path longer by each of the best relations of its end, as far as they score enough beside what the path has.
-fn extensions(session: &mut Session<'_>, path: &Path, walked: usize, width: usize) -> Vec<Path> {
-    if path.calls.iter().any(|call| session.run(call).is_err()) {
-        return Vec::new();
+fn extensions(
+    session: &mut Session<'_>,
+    path: &Path,
+    walked: usize,
+    width: usize,
+) -> Result<Vec<Path>, RankError> {
+    for call in &path.calls {
+        if !runs(session, call)? {
+            return Ok(Vec::new());
+        }
     }
     let at = walked
         .checked_sub(1)
@@ -168,16 +177,20 @@ fn extensions(session: &mut Session<'_>, path: &Path, walked: usize, width: usiz
     let mut calls = path.calls.clone();
     if at.is_some() {
         let look = Call::new(Tool::GetRelation, vec![set.clone()], 0);
-        if session.run(&look).is_err() {
-            return Vec::new();
+        if !runs(session, &look)? {
+            return Ok(Vec::new());
         }
         calls.push(look);
     }
     let Some(shown) = session.current().cloned() else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    let Ok(ranking) = session.ranking(&set) else {
-        return Vec::new();
+    let ranking = match session.ranking(&set) {
+        Ok(ranking) => ranking,
+        Err(error) => {
+            error.recoverable()?;
+            return Ok(Vec::new());
+        }
     };
     let next = u32::try_from(walked).unwrap_or(u32::MAX);
     let mut longer = Vec::new();
@@ -209,5 +222,13 @@ fn extensions(session: &mut Session<'_>, path: &Path, walked: usize, width: usiz
             scores,
         });
     }
-    longer
+    Ok(longer)
+}
+
+/// Runs a call; false if a tool rejects it.
+fn runs(session: &mut Session<'_>, call: &Call) -> Result<bool, RankError> {
+    match session.run(call) {
+        Ok(_) => Ok(true),
+        Err(error) => error.recoverable().map(|_| false),
+    }
 }

@@ -9,9 +9,10 @@ use kg::Kg;
 use serde::{Deserialize, Serialize};
 use toolbox::answer::Answer;
 use toolbox::call::{Call, Target, Tool, parse_call};
-use toolbox::exec::{Observation, Session, Value, lists_relations};
+use toolbox::exec::{Observation, Session, Value};
 use toolbox::prompt::Conversation;
-use toolbox::trace::{Event, Ranked, ResultText};
+use toolbox::rank::RankError;
+use toolbox::trace::{RankedProgram, ResultText, TraceEvent};
 
 use super::{Outcome, Task, opening};
 use crate::InferError;
@@ -100,7 +101,7 @@ pub fn answer(
         let mut ranked = Vec::new();
         for program in grown {
             let keep = kept.len() < beam && (!fruitful || !program.empty);
-            ranked.push(Ranked {
+            ranked.push(RankedProgram {
                 call: program.texts.last().cloned().unwrap_or_default(),
                 logprob: rounded(program.logprob),
                 kept: keep,
@@ -110,7 +111,7 @@ pub fn answer(
             }
         }
         if beam > 1 {
-            events.push(Event::Beam { ranked });
+            events.push(TraceEvent::Beam { ranked });
         }
         open.clear();
         for program in kept {
@@ -143,9 +144,9 @@ pub fn answer(
         .next()
         .or_else(|| open.into_iter().next())
         .unwrap_or_default();
-    let (session, conversation) = again(task, &chosen);
+    let (session, conversation) = again(task, &chosen)?;
     for step in session.steps() {
-        events.push(Event::Result {
+        events.push(TraceEvent::Result {
             call: step.call.to_string(),
             result: ResultText::of(&session, step),
         });
@@ -155,11 +156,11 @@ pub fn answer(
         .answer()
         .is_none()
         .then_some(super::kg_agent::NO_CALL);
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
     let kg_seconds = begun.elapsed().as_secs_f64() - count.model;
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: kg_seconds,
         model: count.model,
     });
@@ -182,21 +183,21 @@ fn rounded(logprob: f64) -> f64 {
 }
 
 /// The session and the conversation of a program; its calls ran before, so they run.
-fn again<'g>(task: &Task<'g>, program: &Program) -> (Session<'g>, Conversation) {
+fn again<'g>(task: &Task<'g>, program: &Program) -> Result<(Session<'g>, Conversation), RankError> {
     let mut session = Session::new(
         task.kg,
         task.question,
         task.linked.clone(),
         task.must_offer,
         task.options.clone(),
-    );
+    )?;
     let mut conversation = Conversation::open(task.template, &session);
     for text in &program.texts {
         if parse_call(text).is_ok_and(|call| session.run(&call).is_ok()) {
-            conversation.record(&session, text);
+            conversation.record(&session, text)?;
         }
     }
-    (session, conversation)
+    Ok((session, conversation))
 }
 
 /// Adds the program's next calls to `grown`: as many different ones as the beam is wide, each asked for again after errors.
@@ -206,7 +207,7 @@ fn grow(
     program: &Program,
     planner: &mut dyn Planner,
     grown: &mut Vec<Program>,
-    events: &mut Vec<Event>,
+    events: &mut Vec<TraceEvent>,
     count: &mut Count,
 ) -> Result<(), InferError> {
     // What has been done already is not written again. By handles a relation may be another one now, so there only the check after it counts.
@@ -216,10 +217,10 @@ fn grow(
         repeats(program)
     };
     for choice in 0..mode.beam.max(1) {
-        let (mut session, conversation) = again(task, program);
+        let (mut session, conversation) = again(task, program)?;
         let mut turns = conversation.prompt().to_vec();
         if choice == 0 {
-            events.push(Event::Prompt {
+            events.push(TraceEvent::Prompt {
                 turns: turns.clone(),
             });
         }
@@ -239,13 +240,13 @@ fn grow(
             };
             count.asked += 1;
             count.tokens += proposal.read + proposal.decided + proposal.forced;
-            events.push(Event::Tokens {
+            events.push(TraceEvent::Tokens {
                 read: proposal.read,
                 decided: proposal.decided,
                 forced: proposal.forced,
                 logprob: proposal.logprob,
             });
-            events.push(Event::Call {
+            events.push(TraceEvent::Call {
                 step: session.steps().len() + 1,
                 text: proposal.text.clone(),
             });
@@ -254,7 +255,7 @@ fn grow(
             let ran = if seen {
                 Err("this call has just been written; write another one".to_owned())
             } else {
-                run(mode, &mut session, &proposal.text, program)
+                run(mode, &mut session, &proposal.text, program)?
             };
             match ran {
                 Ok(()) => {
@@ -263,14 +264,14 @@ fn grow(
                 }
                 Err(message) => {
                     count.invalid += 1;
-                    events.push(Event::Error {
+                    events.push(TraceEvent::Error {
                         message: message.clone(),
                     });
                     if ask == mode.reasks {
                         return Ok(());
                     }
                     // The session may have ended on an answer of the wrong kind.
-                    session = again(task, program).0;
+                    session = again(task, program)?.0;
                     turns.push(Turn::shown(
                         Role::Assistant,
                         vec![Part::user(proposal.text)],
@@ -310,19 +311,25 @@ fn run(
     session: &mut Session<'_>,
     text: &str,
     program: &Program,
-) -> Result<(), String> {
-    let call = parse_call(text).map_err(|error| error.to_string())?;
-    let step = session.run(&call).map_err(|error| error.to_string())?;
+) -> Result<Result<(), String>, RankError> {
+    let call = match parse_call(text) {
+        Ok(call) => call,
+        Err(error) => return Ok(Err(error.to_string())),
+    };
+    let step = match session.run(&call) {
+        Ok(step) => step,
+        Err(error) => return Ok(Err(error.recoverable()?.to_string())),
+    };
     if program.done.contains(&what(&step.call)) {
-        return Err(format!(
+        return Ok(Err(format!(
             "`{}` has been called before and gives the same again",
             step.call
-        ));
+        )));
     }
-    match session.answer() {
+    Ok(match session.answer() {
         Some(answer) if mode.answer_types => fits(session.question(), answer, session.kg()),
         _ => Ok(()),
-    }
+    })
 }
 
 /// A call without what it assigns.
@@ -342,7 +349,7 @@ fn longer(program: &Program, session: &Session<'_>, text: &str, logprob: f64) ->
         next.done.push(what(&step.call));
         next.ended = step.call.tool == Tool::End;
         next.empty = match &step.observation {
-            Observation::Relations(shown) => lists_relations(step.call.tool) && shown.is_empty(),
+            Observation::Relations(shown) => shown.is_empty(),
             Observation::Value(value) | Observation::Answer(value) => value.is_empty(),
         };
         next.answered = next.ended && !next.empty;

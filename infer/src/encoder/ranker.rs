@@ -1,17 +1,17 @@
 //! Rankers made of a sentence encoder: by meaning alone, and by meaning and words together.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use toolbox::rank::{Asked, Candidate, Ranker, lexical, words};
+use toolbox::rank::{
+    RankError, Ranker, RankingContext, RelationCandidate, discount_walked, lexical, words,
+};
 
-use super::{Encoder, EncoderError};
+use super::Encoder;
 
 /// Ranks by the cosine of question and text.
 pub struct EncoderRanker {
     encoder: Encoder,
     name: String,
-    /// The first thing that went wrong: a score cannot say it.
-    failed: Mutex<Option<EncoderError>>,
 }
 
 impl EncoderRanker {
@@ -19,11 +19,7 @@ impl EncoderRanker {
     #[must_use]
     pub fn new(encoder: Encoder) -> Self {
         let name = format!("encoder-{}", encoder.digest().get(..12).unwrap_or_default());
-        Self {
-            encoder,
-            name,
-            failed: Mutex::new(None),
-        }
+        Self { encoder, name }
     }
 
     /// The encoder.
@@ -32,22 +28,17 @@ impl EncoderRanker {
         &self.encoder
     }
 
-    fn cosines(&self, question: &str, texts: &[String]) -> Vec<f32> {
+    fn cosines(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
         let mut all: Vec<&str> = vec![question];
         all.extend(texts.iter().map(String::as_str));
-        match self.encoder.encode(&all) {
-            Ok(vectors) => vectors[1..]
-                .iter()
-                .map(|vector| dot(&vectors[0], vector))
-                .collect(),
-            Err(error) => {
-                self.failed
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .get_or_insert(error);
-                vec![0.0; texts.len()]
-            }
-        }
+        let vectors = self.encoder.encode(&all).map_err(|error| RankError {
+            ranker: self.name.clone(),
+            message: error.to_string(),
+        })?;
+        Ok(vectors[1..]
+            .iter()
+            .map(|vector| dot(&vectors[0], vector))
+            .collect())
     }
 }
 
@@ -61,7 +52,7 @@ fn clean(question: &str) -> String {
 }
 
 /// A relation as an encoder reads it: its label, else the last segment's words; then the words before.
-fn sentence(relation: &Candidate) -> String {
+fn sentence(relation: &RelationCandidate) -> String {
     let name = relation.name.trim_matches('_').replace("__", ".");
     let (domain, last) = name
         .rsplit_once(['.', '/', '#', ':'])
@@ -83,27 +74,24 @@ impl Ranker for EncoderRanker {
         self.name.clone()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = texts.iter().map(|text| words(text).join(" ")).collect();
-        self.cosines(&clean(question), &texts)
+        let cosines = self.cosines(&clean(question), &texts)?;
+        Ok(cosines
             .into_iter()
             .map(|cosine| 0.5 * (1.0 + cosine))
-            .collect()
+            .collect())
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
-        let mut scores = self.cosines(&clean(asked.question), &texts);
-        toolbox::rank::discount_walked(&mut scores, asked, relations);
-        scores
-    }
-
-    fn failure(&self) -> Option<String> {
-        self.failed
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .as_ref()
-            .map(ToString::to_string)
+        let mut scores = self.cosines(&clean(asked.question), &texts)?;
+        discount_walked(&mut scores, asked, relations);
+        Ok(scores)
     }
 }
 
@@ -133,28 +121,28 @@ impl Ranker for MixedRanker {
         format!("lexical+{}", self.meaning.name())
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
-        let mine = self.meaning.score(question, texts);
-        self.words
-            .score(question, texts)
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
+        let meaning = self.meaning.score(question, texts)?;
+        let words = self.words.score(question, texts)?;
+        Ok(words
             .into_iter()
-            .zip(mine)
+            .zip(meaning)
             .map(|(words, meaning)| 0.5 * (words + meaning))
-            .collect()
+            .collect())
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations.iter().map(sentence).collect();
-        let cosines = self.meaning.cosines(&clean(asked.question), &texts);
-        let words = self.words.score_relations(asked, relations);
-        words
+        let cosines = self.meaning.cosines(&clean(asked.question), &texts)?;
+        let words = self.words.score_relations(asked, relations)?;
+        Ok(words
             .into_iter()
             .zip(cosines)
             .map(|(words, cosine)| words + COSINE_WEIGHT * cosine)
-            .collect()
-    }
-
-    fn failure(&self) -> Option<String> {
-        self.meaning.failure()
+            .collect())
     }
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use common::acceptor::Acceptor;
 use common::transcript::{Role, Turn};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder};
+use toolbox::agent::Agent;
 use toolbox::call::{CallAcceptor, Except};
 use toolbox::grammar::{Grammar, GrammarAcceptor};
-use toolbox::prompt::{Agent, Template};
+use toolbox::prompt::Template;
 
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;

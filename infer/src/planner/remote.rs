@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use common::acceptor::Acceptor;
 use common::transcript::{Part, Role, Turn};
 use serde_json::{Value, json};
+use toolbox::agent::Agent;
 use toolbox::call::CallAcceptor;
 use toolbox::gbnf;
 use toolbox::grammar::Grammar;
-use toolbox::prompt::Agent;
 
 use super::shots::{instructions, shots};
 use super::{Planner, PlannerInput, Proposal};
@@ -318,7 +318,7 @@ impl Planner for RemotePlanner {
     fn write(&mut self, turns: &[Turn], phrase: &Grammar) -> Result<Proposal, InferError> {
         self.ask(
             turns,
-            &|| gbnf::of_phrase(phrase),
+            &|| gbnf::of_grammar(phrase),
             &|text| phrase.matches(text),
             &Vec::new,
         )

@@ -3,7 +3,7 @@
 
 use common::transcript::{Part, Role, Turn};
 use serde::Deserialize;
-use toolbox::prompt::Agent;
+use toolbox::agent::Agent;
 
 use crate::InferError;
 

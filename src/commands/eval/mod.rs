@@ -64,7 +64,6 @@ pub(crate) fn run(args: &EvalArgs, ui: &Ui) -> Result<Outcome> {
         .iter()
         .map(|setting| pool.install(|| evaluate(&graph, &questions, setting, ui)))
         .collect::<Result<Vec<_>>>()?;
-    ranking::check(ranker.as_ref())?;
     let model = args.model.as_deref().unwrap_or("none");
     let entities = format!("{:?}", args.entities).to_lowercase();
     let published = if args.compare {

@@ -74,7 +74,7 @@ pub(crate) struct Evaluated {
     pub(crate) skipped: Vec<(String, String)>,
     pub(super) predictions: Vec<Prediction>,
     /// One a prediction.
-    pub(super) traces: Vec<Vec<toolbox::trace::Event>>,
+    pub(super) traces: Vec<Vec<toolbox::trace::TraceEvent>>,
 }
 
 struct One {
@@ -82,7 +82,7 @@ struct One {
     /// Gold and linked entities and how long linking took.
     linking: Option<(Vec<NodeId>, Vec<NodeId>, Duration)>,
     prediction: Prediction,
-    events: Vec<toolbox::trace::Event>,
+    events: Vec<toolbox::trace::TraceEvent>,
 }
 
 /// Answers every question and scores the answers, on the current thread pool; results do not depend on its size.
@@ -459,7 +459,8 @@ fn withheld(graph: &dyn Kg, question: &GoldQuestion) -> Result<Verified, String>
     )
     .ok_or_else(|| {
         "nothing can be taken away from it that leaves no other way to an answer".to_owned()
-    })
+    })?
+    .map_err(|error| error.to_string())
 }
 
 /// Replays the gold program. With linked entities it can only be written where all of its entities are linked; elsewhere the oracle gives up,
@@ -488,7 +489,7 @@ fn oracle_answer(
                 OdaExamples::new(graph, &setting.template, &options).observing(oda.clone());
             match examples
                 .ideal(question, verified)
-                .map_err(anyhow::Error::msg)?
+                .map_err(|refused| anyhow::Error::msg(refused.detail))?
             {
                 Some(texts) => Box::new(Scripted::new(texts)),
                 // What ODA has no turns for it cannot answer, whoever plans.
@@ -576,6 +577,10 @@ impl Tries {
 
     /// An outcome without an answer, or the error where nothing but failures has come.
     fn failed(&self, error: InferError) -> Result<Answered, InferError> {
+        // A ranker that fails would fail for every question.
+        if matches!(error, InferError::Rank(_)) {
+            return Err(error);
+        }
         let failed = self.failed.fetch_add(1, Ordering::Relaxed) + 1;
         if failed >= HOPELESS && self.answered.load(Ordering::Relaxed) == 0 {
             Err(error)

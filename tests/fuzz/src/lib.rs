@@ -12,10 +12,7 @@ use datagen::convert::{Context, convert};
 use datagen::read::{QuestionSource, ReadOptions, readers};
 use kg::term::{Literal, NodeId, Term};
 use kg::{FrozenKg, GraphFolder, Kg, LoadOptions, QueryLimits, parse_query};
-use toolbox::call::{
-    CallAcceptor, Live, LiveSet, parse_call, parse_call_lenient, parse_program,
-    parse_program_lenient, print_program,
-};
+use toolbox::call::{CallAcceptor, Live, LiveSet, parse_call, parse_program, print_program};
 
 /// A fuzz target.
 pub type Target = fn(&[u8]);
@@ -32,7 +29,7 @@ pub const TARGETS: &[(&str, Target, Seeds)] = &[
     ("graph", graph, || vec![GRAPH_FILE.clone()]),
 ];
 
-/// The call parsers: anything that parses prints, and the printed text parses to the same.
+/// The call parser: printed calls and programs parse back to the same.
 pub fn call(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -40,7 +37,6 @@ pub fn call(bytes: &[u8]) {
     if let Ok(call) = parse_call(text) {
         assert_eq!(parse_call(&call.to_string()), Ok(call.clone()), "{text:?}");
     }
-    let _ = parse_call_lenient(text);
     if let Ok(program) = parse_program(text) {
         assert_eq!(
             parse_program(&print_program(&program)),
@@ -48,16 +44,6 @@ pub fn call(bytes: &[u8]) {
             "{text:?}"
         );
     }
-    let lenient: Vec<_> = parse_program_lenient(text)
-        .calls
-        .into_iter()
-        .map(|(call, _)| call)
-        .collect();
-    assert_eq!(
-        parse_program(&print_program(&lenient)),
-        Ok(lenient),
-        "{text:?}"
-    );
 }
 
 /// The acceptor: every path that the bytes choose through the language ends in a call that parses

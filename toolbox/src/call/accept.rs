@@ -1,8 +1,10 @@
-//! The acceptor: which bytes may follow a prefix of a call, given what is live.
+//! The acceptor of calls: which bytes may follow a prefix of a call, given what is live.
 //!
-//! A call is a walk through *stages* (tool, set, relation, comparator, value, …). Each stage offers finitely many texts, delimiter included,
-//! none of which is a prefix of another, so a state is a range of a sorted list of texts plus the number of bytes typed. A text is only
-//! offered where the stage behind it offers something, so every reachable prefix can be completed, and where nothing may follow the call ends.
+//! A call passes through *stages* (tool, set, relation, comparator, value, …). Each stage offers
+//! finitely many texts, including the delimiter, and no text is a prefix of another. A state is
+//! therefore a range of a sorted list of texts and the number of bytes written. A stage offers a
+//! text only if the next stage has something to offer, so every accepted prefix can be completed.
+//! The call ends at the stage without texts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,32 +20,32 @@ use crate::limits::MAX_SET_ARGS;
 pub struct LiveSet {
     /// How the call writes it: `v3`, `e0`, or a printed name.
     pub text: String,
-    /// A number or a truth value: only `end` takes it.
+    /// A number or a truth value: only `end` accepts it.
     pub scalar: bool,
-    /// Holds nothing but statement nodes, which are no answer (rule R22): `end` does not take it.
+    /// Contains only statement nodes, which are not answers (rule R22): `end` does not accept it.
     pub unanswerable: bool,
-    /// A linked entity rather than a result: it can also be compared with.
+    /// A linked entity rather than a result; it can also be a comparison value.
     pub entity: bool,
-    /// Its relations are the ones shown last, so showing them again is no step forward.
+    /// Its relations are the ones shown last, so listing them again would not help.
     pub just_listed: bool,
-    /// Out-relations shown for it, as calls write them.
+    /// Its shown out-relations, as calls write them.
     pub out: Vec<String>,
-    /// In-relations shown for it, as calls write them.
+    /// Its shown in-relations, as calls write them.
     pub incoming: Vec<String>,
 }
 
-/// Everything a call may name at one moment.
+/// Everything that a call may name in the current state of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Live {
     /// Index of the next variable.
     pub next_var: u32,
-    /// Only one more call may be made, so it must be `end`.
+    /// This is the last allowed call, so it must be `end`.
     pub last_call: bool,
     /// Sets, numbers and truth values.
     pub sets: Vec<LiveSet>,
-    /// Classes offered.
+    /// The offered classes.
     pub classes: Vec<String>,
-    /// Relations to classes: no list shows them, and only `judge` takes one, with `=` and a class offered.
+    /// Type relations. No list shows them; only `judge` accepts one, with `=` and an offered class.
     pub types: Vec<String>,
     /// Literals found in the question.
     pub values: Vec<String>,
@@ -60,18 +62,18 @@ enum Stage {
     Second(usize),
     Relation(Tool, usize),
     Comparator(Tool),
-    /// A value; the flag is whether entities may be compared with (`=` and `!=` only).
+    /// A value; the flag allows entities as comparison values (`=` and `!=` only).
     Value(bool),
     Class,
     Mention,
-    /// One more set of `intersect` or `union`; the sets chosen so far.
+    /// Another set of `intersect` or `union`, with the sets chosen so far.
     More(Tool, Vec<usize>),
     Done,
 }
 
 #[derive(Debug)]
 struct Choices {
-    /// Sorted texts and where each leads.
+    /// Sorted texts with the next stage of each.
     texts: Vec<(String, Stage)>,
 }
 
@@ -84,21 +86,21 @@ pub struct CallState {
     typed: usize,
 }
 
-/// Accepts exactly the calls that name live things.
+/// Accepts exactly the calls whose arguments are live.
 #[derive(Debug)]
 pub struct CallAcceptor {
     live: Live,
-    /// Choices by stage: they are asked for again and again while a token mask is made.
-    seen: Mutex<HashMap<Stage, Arc<Choices>>>,
+    /// Cache of choices by stage: computing a token mask asks for them repeatedly.
+    cache: Mutex<HashMap<Stage, Arc<Choices>>>,
 }
 
 impl CallAcceptor {
-    /// The acceptor of one moment.
+    /// The acceptor for what is live.
     #[must_use]
     pub fn new(live: Live) -> Self {
         Self {
             live,
-            seen: Mutex::new(HashMap::new()),
+            cache: Mutex::new(HashMap::new()),
         }
     }
 
@@ -108,7 +110,7 @@ impl CallAcceptor {
         &self.live
     }
 
-    /// How `text` can go on up to the next choice, and the texts chosen between there: for tests and error messages.
+    /// The texts that may complete the current stage.
     #[must_use]
     pub fn continuations(&self, state: &CallState) -> Vec<String> {
         state.choices.texts[state.from..state.to]
@@ -117,8 +119,9 @@ impl CallAcceptor {
             .collect()
     }
 
-    /// The language as rules: of each, the texts it offers and the rule that goes on behind each; the first is where a call begins. One
-    /// rule stands for all that follows the first set of `intersect` and `union`, so it does not say that they name a set once only.
+    /// The language as grammar rules. Each rule lists its texts and the rule that follows each;
+    /// the first rule starts a call. A single rule describes everything after the first set of
+    /// `intersect` and `union`, so the rules do not require the sets to be distinct.
     pub(crate) fn rules(&self) -> Vec<Vec<(String, Option<usize>)>> {
         let mut stages = vec![Stage::Start];
         let mut rules = Vec::new();
@@ -148,15 +151,15 @@ impl CallAcceptor {
     }
 
     fn choices(&self, stage: &Stage) -> Arc<Choices> {
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(choices) = seen.get(stage) {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(choices) = cache.get(stage) {
             return Arc::clone(choices);
         }
         let mut texts = self.texts(stage);
         texts.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
         texts.dedup_by(|a, b| a.0 == b.0);
         let choices = Arc::new(Choices { texts });
-        seen.insert(stage.clone(), Arc::clone(&choices));
+        cache.insert(stage.clone(), Arc::clone(&choices));
         choices
     }
 
@@ -174,35 +177,21 @@ impl CallAcceptor {
         match stage {
             Stage::Start => self.openings(),
             Stage::Set(tool) => self.first_sets(*tool),
-            Stage::Second(first) => self
-                .nodes()
-                .filter(|(i, _)| i != first)
-                .map(|(_, set)| (format!("{})", set.text), Stage::Done))
-                .collect(),
+            Stage::Second(first) => {
+                let others = self.nodes().filter(|(i, _)| i != first);
+                closed(others.map(|(_, set)| &set.text))
+            }
             Stage::Relation(tool, set) => self.relations(*tool, &self.live.sets[*set]),
             Stage::Comparator(tool) => self.comparators(*tool),
-            Stage::Value(entities) => self
-                .values(*entities)
-                .map(|text| (format!("{text})"), Stage::Done))
-                .collect(),
-            Stage::Class => self
-                .live
-                .classes
-                .iter()
-                .map(|class| (format!("{class})"), Stage::Done))
-                .collect(),
-            Stage::Mention => self
-                .live
-                .mentions
-                .iter()
-                .map(|mention| (format!("{mention})"), Stage::Done))
-                .collect(),
+            Stage::Value(entities) => closed(self.values(*entities)),
+            Stage::Class => closed(&self.live.classes),
+            Stage::Mention => closed(&self.live.mentions),
             Stage::More(tool, chosen) => self.more(*tool, chosen),
             Stage::Done => Vec::new(),
         }
     }
 
-    /// Sets that are sets of nodes.
+    /// The sets of nodes, without numbers and truth values.
     fn nodes(&self) -> impl Iterator<Item = (usize, &LiveSet)> {
         self.live
             .sets
@@ -289,7 +278,7 @@ impl CallAcceptor {
                 }
             }
             Tool::Count | Tool::DisambiguateEntity => {
-                texts.extend(self.nodes().map(|(_, set)| last(set)))
+                texts.extend(self.nodes().map(|(_, set)| last(set)));
             }
             Tool::RetrieveRelation => {
                 texts.extend(
@@ -314,15 +303,9 @@ impl CallAcceptor {
     }
 
     fn relations(&self, tool: Tool, set: &LiveSet) -> Vec<(String, Stage)> {
-        let walk = |names: &[String]| {
-            names
-                .iter()
-                .map(|name| (format!("{name})"), Stage::Done))
-                .collect()
-        };
         match tool {
-            Tool::GetTailEntity => walk(&set.out),
-            Tool::GetHeadEntity => walk(&set.incoming),
+            Tool::GetTailEntity => closed(&set.out),
+            Tool::GetHeadEntity => closed(&set.incoming),
             _ => {
                 let stage = Stage::Comparator(tool);
                 if self.texts(&stage).is_empty() {
@@ -378,6 +361,12 @@ impl CallAcceptor {
     }
 }
 
+/// Texts that complete the call.
+fn closed<T: std::fmt::Display>(texts: impl IntoIterator<Item = T>) -> Vec<(String, Stage)> {
+    let text = |text| (format!("{text})"), Stage::Done);
+    texts.into_iter().map(text).collect()
+}
+
 impl Acceptor for CallAcceptor {
     type State = CallState;
 
@@ -387,7 +376,8 @@ impl Acceptor for CallAcceptor {
 
     fn step(&self, state: &CallState, byte: u8) -> Option<CallState> {
         let texts = &state.choices.texts[state.from..state.to];
-        // Texts of the range agree in the bytes typed so far and are sorted, so those with `byte` next are contiguous.
+        // The texts of the range share the bytes written so far and are sorted, so those that
+        // continue with `byte` are contiguous.
         let low = texts.partition_point(|(text, _)| text.as_bytes()[state.typed] < byte);
         let high =
             low + texts[low..].partition_point(|(text, _)| text.as_bytes()[state.typed] == byte);
@@ -408,7 +398,7 @@ impl Acceptor for CallAcceptor {
     }
 
     fn may_end(&self, state: &CallState) -> bool {
-        // Only the last stage offers nothing: every other one is entered only where it offers something.
+        // Only the last stage offers no texts: every other stage is entered only if it has some.
         state.choices.texts.is_empty()
     }
 }

@@ -14,9 +14,9 @@ pub enum Tool {
     GetTailEntity,
     /// E4: all instances of a class.
     GetEntityByType,
-    /// E5: keep the members whose tails satisfy a comparison or are extreme.
+    /// E5: keep the members that have an extreme value or a value that satisfies a comparison.
     GetEntityByConstraint,
-    /// E6: entities that a surface mention may mean.
+    /// E6: entities that a surface mention may refer to.
     GetCandidateEntity,
     /// L1: size of a set.
     Count,
@@ -37,7 +37,7 @@ pub enum Tool {
 /// What a call assigns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// Nothing: the relation tools.
+    /// Nothing (the relation tools).
     None,
     /// `vN`.
     Var(u32),
@@ -45,23 +45,24 @@ pub enum Target {
     Ans,
 }
 
-/// What a handle stands for.
+/// What a handle refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HandleKind {
     /// `e0`: a linked entity of the question.
     Entity,
-    /// `r0`: a relation in the list last shown for the call's set.
+    /// `r0`: a relation in the latest list of the call's set.
     Relation,
     /// `c0`: a class offered with the question.
     Class,
     /// `x0`: a literal found in the question.
     Value,
-    /// `m0`: the relation, among those shown for the call's set, that this word of the question stands for.
+    /// `m0`: the relation, among those shown for the call's set, that is linked to this word of the
+    /// question.
     Mention,
 }
 
 impl HandleKind {
-    /// The letter that opens a handle of this kind.
+    /// The first letter of handles of this kind.
     #[must_use]
     pub const fn letter(self) -> char {
         match self {
@@ -74,12 +75,12 @@ impl HandleKind {
     }
 }
 
-/// A short name for something shown to the planner.
+/// A short name for an item shown to the planner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle {
-    /// What it stands for.
+    /// The kind of item.
     pub kind: HandleKind,
-    /// Position in what was shown.
+    /// Position in the list of shown items.
     pub index: u32,
 }
 
@@ -92,7 +93,7 @@ pub enum Arg {
     Handle(Handle),
     /// An entity, relation or class by name.
     Name(String),
-    /// A relation walked backwards, `~r` (rule R15).
+    /// A relation followed backwards, `~r` (rule R15).
     Inverse(Box<Arg>),
     /// A literal, bare (`2011`) or quoted (`"Young Forrest"@en`).
     Literal(Literal),
@@ -104,10 +105,10 @@ pub enum Arg {
     List(Vec<Arg>),
 }
 
-/// One call, with what it assigns.
+/// One call with its assignment target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Call {
-    /// Left of `=`.
+    /// The left side of `=`.
     pub target: Target,
     /// The tool.
     pub tool: Tool,
@@ -116,7 +117,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call whose target follows from its tool: nothing, `ans`, or the variable `next`.
+    /// A call whose target follows from its tool: nothing, `ans`, or variable number `next`.
     #[must_use]
     pub fn new(tool: Tool, args: Vec<Arg>, next: u32) -> Self {
         let target = match tool {
@@ -132,7 +133,7 @@ impl Arg {
     /// The handle `e{index}`, `r{index}`, ….
     #[must_use]
     pub fn handle(kind: HandleKind, index: usize) -> Self {
-        // More than u32::MAX things are never shown; saturating keeps the conversion total.
+        // More than u32::MAX items are never shown; saturating keeps the conversion total.
         Self::Handle(Handle {
             kind,
             index: u32::try_from(index).unwrap_or(u32::MAX),

@@ -1,25 +1,26 @@
-//! A language without some of its texts: how a planner is kept from writing what has been refused or already done.
+//! The difference of a language and a finite set of texts: keeps a planner from repeating a call
+//! that was rejected or already made.
 
 use common::acceptor::Acceptor;
 
-/// The texts of `inner` but for some. Every reachable prefix can still be completed.
+/// The language of `inner` without some texts. Every accepted prefix can still be completed.
 #[derive(Debug)]
 pub struct Except<'a, A> {
     inner: &'a A,
-    /// The taken-out texts as a trie; the first node is the empty prefix.
+    /// The excluded texts as a trie; the first node is the empty prefix.
     nodes: Vec<Node>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Node {
     next: Vec<(u8, usize)>,
-    /// A text that is taken out ends here.
+    /// An excluded text ends here.
     out: bool,
-    /// Every way on leads to texts that are taken out.
+    /// Every completion of this prefix is excluded.
     dead: bool,
 }
 
-/// A prefix: where it is in the language, and among the texts taken out as long as it is a prefix of one.
+/// A prefix: its state in the language and its trie node while it is a prefix of an excluded text.
 #[derive(Clone, Debug)]
 pub struct ExceptState<S> {
     inner: S,
@@ -27,7 +28,7 @@ pub struct ExceptState<S> {
 }
 
 impl<'a, A: Acceptor> Except<'a, A> {
-    /// Takes `texts` out of the language of `inner`; those that are not in it change nothing.
+    /// Excludes `texts` from the language of `inner`; texts outside the language have no effect.
     #[must_use]
     pub fn new<T: AsRef<str>>(inner: &'a A, texts: impl IntoIterator<Item = T>) -> Self {
         let mut nodes = vec![Node::default()];
@@ -53,13 +54,14 @@ impl<'a, A: Acceptor> Except<'a, A> {
         made
     }
 
-    /// Whether nothing is left.
+    /// Whether no text is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes[0].dead
     }
 
-    /// Finds out whether a prefix leads anywhere; the recursion is as deep as the longest text that is taken out.
+    /// Marks prefixes without completions. The recursion depth is the length of the longest
+    /// excluded text.
     fn mark(&mut self, node: usize, state: &A::State) -> bool {
         let mut live = self.inner.may_end(state) && !self.nodes[node].out;
         for byte in 0..=u8::MAX {
@@ -139,7 +141,7 @@ mod tests {
     #[test]
     fn what_is_taken_out_cannot_be_written_and_all_else_can() {
         let words = ["a", "ab", "abc", "abd", "b", "bcd", "bce"];
-        let phrase = GrammarAcceptor::new(&Grammar::one_of(words));
+        let language = GrammarAcceptor::new(&Grammar::one_of(words));
         for bits in 0u32..1 << words.len() {
             let out: Vec<&str> = words
                 .iter()
@@ -152,7 +154,7 @@ mod tests {
                 .filter(|word| !out.contains(word))
                 .copied()
                 .collect();
-            let except = Except::new(&phrase, out.iter().copied().chain(["zz", "abcx"]));
+            let except = Except::new(&language, out.iter().copied().chain(["zz", "abcx"]));
             assert_eq!(all(&except), left, "without {out:?}");
             assert_eq!(except.is_empty(), left.is_empty());
         }

@@ -1,4 +1,5 @@
-//! The grammar table: one row a tool. Everything else about the language is read off it.
+//! The grammar table: one row per tool. The parser, printer, acceptor and tool list are derived
+//! from it.
 
 use super::ast::Tool;
 
@@ -21,7 +22,7 @@ pub enum Param {
     Mention,
 }
 
-/// What a tool gives back.
+/// The result type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// Relations, shown to the planner.
@@ -32,11 +33,11 @@ pub enum Returns {
     Number,
     /// A truth value.
     Truth,
-    /// The answer; nothing follows.
+    /// The answer; it ends the program.
     Answer,
 }
 
-/// One row of the grammar.
+/// One row of the grammar table.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The tool.
@@ -45,13 +46,13 @@ pub struct Signature {
     pub name: &'static str,
     /// Its parameters.
     pub params: &'static [Param],
-    /// How many of them must be given; the rest are optional.
+    /// Number of required parameters; the rest are optional.
     pub required: usize,
     /// Whether the last parameter may be repeated.
     pub variadic: bool,
-    /// What comes back.
+    /// The result type.
     pub returns: Returns,
-    /// One line for the tool list.
+    /// Description for the tool list.
     pub doc: &'static str,
 }
 
@@ -59,8 +60,6 @@ const fn row(
     tool: Tool,
     name: &'static str,
     params: &'static [Param],
-    required: usize,
-    variadic: bool,
     returns: Returns,
     doc: &'static str,
 ) -> Signature {
@@ -68,30 +67,40 @@ const fn row(
         tool,
         name,
         params,
-        required,
-        variadic,
+        required: params.len(),
+        variadic: false,
         returns,
         doc,
     }
 }
 
-/// The thirteen tools in the order of spec A.1.
+impl Signature {
+    /// Makes the last parameter optional.
+    const fn optional(mut self) -> Self {
+        self.required -= 1;
+        self
+    }
+
+    /// Lets the last parameter be repeated.
+    const fn variadic(mut self) -> Self {
+        self.variadic = true;
+        self
+    }
+}
+
+/// The thirteen tools in the order of rules A.1.
 pub const SIGNATURES: [Signature; 13] = [
     row(
         Tool::GetRelation,
         "get_relation",
         &[Param::Set, Param::Set],
-        1,
-        false,
         Returns::Relations,
         "relations leaving (out) and entering (in) the members of a set; with two sets, those that link the first to the second",
-    ),
+    ).optional(),
     row(
         Tool::GetHeadEntity,
         "get_head_entity",
         &[Param::Set, Param::Relation],
-        2,
-        false,
         Returns::Set,
         "entities that have the relation to a member (an in-relation, walked backwards)",
     ),
@@ -99,8 +108,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::GetTailEntity,
         "get_tail_entity",
         &[Param::Set, Param::Relation],
-        2,
-        false,
         Returns::Set,
         "entities or literals to which a member has the relation (an out-relation, walked forwards)",
     ),
@@ -108,8 +115,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::GetEntityByType,
         "get_entity_by_type",
         &[Param::Class],
-        1,
-        false,
         Returns::Set,
         "all entities of a class",
     ),
@@ -117,17 +122,13 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::GetEntityByConstraint,
         "get_entity_by_constraint",
         &[Param::Set, Param::Relation, Param::Comparator, Param::Value],
-        3,
-        false,
         Returns::Set,
         "members with a value of the relation that is =, !=, <, <=, > or >= the given one, or that is extreme (argmax, argmin; no value)",
-    ),
+    ).optional(),
     row(
         Tool::GetCandidateEntity,
         "get_candidate_entity",
         &[Param::Mention],
-        1,
-        false,
         Returns::Set,
         "entities that a mention in the question may mean, best first",
     ),
@@ -135,8 +136,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::Count,
         "count",
         &[Param::Set],
-        1,
-        false,
         Returns::Number,
         "the number of members",
     ),
@@ -144,26 +143,20 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::Intersect,
         "intersect",
         &[Param::Set, Param::Set],
-        2,
-        true,
         Returns::Set,
         "members of all the sets",
-    ),
+    ).variadic(),
     row(
         Tool::Union,
         "union",
         &[Param::Set, Param::Set],
-        2,
-        true,
         Returns::Set,
         "members of any of the sets",
-    ),
+    ).variadic(),
     row(
         Tool::Judge,
         "judge",
         &[Param::Set, Param::Relation, Param::Operator, Param::Value],
-        4,
-        false,
         Returns::Truth,
         "whether some member has a value of the relation that compares so with the given one",
     ),
@@ -171,8 +164,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::End,
         "end",
         &[Param::Set],
-        1,
-        false,
         Returns::Answer,
         "stop: the answer is this set, number or truth value; [] if the graph has none",
     ),
@@ -180,8 +171,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::RetrieveRelation,
         "retrieve_relation",
         &[Param::Set],
-        1,
-        false,
         Returns::Relations,
         "the relations of a set that matter most for the question",
     ),
@@ -189,8 +178,6 @@ pub const SIGNATURES: [Signature; 13] = [
         Tool::DisambiguateEntity,
         "disambiguate_entity",
         &[Param::Set],
-        1,
-        false,
         Returns::Set,
         "the one candidate that fits the question best",
     ),
@@ -210,7 +197,7 @@ impl Tool {
         self.signature().name
     }
 
-    /// The tool of a name.
+    /// Looks up a tool by name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         SIGNATURES
@@ -234,7 +221,7 @@ impl Param {
     }
 }
 
-/// The tool list that prompts carry: one line a tool, read off the table.
+/// The tool list for prompts: one line per tool, generated from the table.
 #[must_use]
 pub fn tool_list() -> String {
     let mut text = String::new();

@@ -1,4 +1,4 @@
-//! Parsing calls: strict (one error stops it) and lenient (what can be read, and every error with its place).
+//! The strict call parser: the first error stops it.
 
 use super::ast::{Arg, Call, Handle, HandleKind, Target, Tool};
 use super::grammar::{Param, Returns, SIGNATURES};
@@ -19,31 +19,18 @@ pub struct Span {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("at byte {}: {message}", span.start)]
 pub struct ParseError {
-    /// Where.
+    /// The position of the error.
     pub span: Span,
-    /// What was wrong and what would be right.
+    /// The error and the expected text.
     pub message: String,
-}
-
-/// What the lenient parser could read.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct LenientProgram {
-    /// The calls that parse, in order, with their places.
-    pub calls: Vec<(Call, Span)>,
-    /// What did not, in order.
-    pub errors: Vec<ParseError>,
 }
 
 /// Parses one call.
 ///
 /// # Errors
-/// [`ParseError`] with the place and what was expected there.
+/// Returns [`ParseError`] with the position and what was expected there.
 pub fn parse_call(text: &str) -> Result<Call, ParseError> {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        lenient: false,
-    };
+    let mut parser = Parser { text, at: 0 };
     let call = parser.call()?;
     parser.space();
     if parser.at < text.len() {
@@ -55,13 +42,9 @@ pub fn parse_call(text: &str) -> Result<Call, ParseError> {
 /// Parses a program: calls separated by `;` or line breaks.
 ///
 /// # Errors
-/// [`ParseError`] of the first call that does not parse.
+/// Returns [`ParseError`] for the first call that does not parse.
 pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
-    let mut parser = Parser {
-        text,
-        at: 0,
-        lenient: false,
-    };
+    let mut parser = Parser { text, at: 0 };
     let mut calls = Vec::new();
     loop {
         parser.separators();
@@ -78,69 +61,9 @@ pub fn parse_program(text: &str) -> Result<Vec<Call>, ParseError> {
     }
 }
 
-/// Parses one call out of text that a model wrote freely: code fences, a missing target or closing bracket and other spellings of tool
-/// names and variables (`var_3`) are forgiven.
-///
-/// # Errors
-/// [`ParseError`] when no call can be read.
-pub fn parse_call_lenient(text: &str) -> Result<Call, ParseError> {
-    let program = parse_program_lenient(text);
-    match (
-        program.calls.into_iter().next(),
-        program.errors.into_iter().next(),
-    ) {
-        (Some((call, _)), _) => Ok(call),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(ParseError {
-            span: Span {
-                start: 0,
-                end: text.len(),
-            },
-            message: "there is no call".to_owned(),
-        }),
-    }
-}
-
-/// Parses what can be read of a program; never fails.
-#[must_use]
-pub fn parse_program_lenient(text: &str) -> LenientProgram {
-    let mut program = LenientProgram::default();
-    let mut parser = Parser {
-        text,
-        at: 0,
-        lenient: true,
-    };
-    loop {
-        parser.separators();
-        if parser.at >= text.len() {
-            return program;
-        }
-        let start = parser.at;
-        if text[start..].starts_with("```") {
-            parser.skip_line();
-            continue;
-        }
-        match parser.call() {
-            Ok(call) => program.calls.push((
-                call,
-                Span {
-                    start,
-                    end: parser.at,
-                },
-            )),
-            Err(error) => {
-                program.errors.push(error);
-                parser.at = start;
-                parser.skip_line();
-            }
-        }
-    }
-}
-
 struct Parser<'t> {
     text: &'t str,
     at: usize,
-    lenient: bool,
 }
 
 impl Parser<'_> {
@@ -171,11 +94,8 @@ impl Parser<'_> {
                 .len();
     }
 
-    fn skip_line(&mut self) {
-        self.at += self.rest().find('\n').map_or(self.rest().len(), |i| i + 1);
-    }
-
-    /// Takes the token if it comes next, white space before it included; otherwise stays where it is.
+    /// Consumes the token if it comes next, including leading white space; otherwise the position
+    /// stays unchanged.
     fn eat(&mut self, token: &str) -> bool {
         let start = self.at;
         self.space();
@@ -192,7 +112,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The next few characters, for messages.
+    /// The next few characters, for error messages.
     fn found(&self) -> String {
         let next: String = self.rest().chars().take(12).collect();
         if next.is_empty() {
@@ -210,6 +130,15 @@ impl Parser<'_> {
         &rest[..end]
     }
 
+    fn required_word(&mut self, what: &str) -> Result<String, ParseError> {
+        match self.word().to_owned() {
+            word if word.is_empty() => {
+                Err(self.error(format!("expected {what}, found {}", self.found())))
+            }
+            word => Ok(word),
+        }
+    }
+
     fn call(&mut self) -> Result<Call, ParseError> {
         self.space();
         let start = self.at;
@@ -222,12 +151,7 @@ impl Parser<'_> {
         } else {
             (None, first, start)
         };
-        let known = if self.lenient {
-            Tool::by_name(&name.to_ascii_lowercase())
-        } else {
-            Tool::by_name(&name)
-        };
-        let Some(tool) = known else {
+        let Some(tool) = Tool::by_name(&name) else {
             self.at = name_at;
             return Err(self.error(format!(
                 "`{name}` is no tool; the tools are {}",
@@ -244,15 +168,13 @@ impl Parser<'_> {
         if word == "ans" {
             return Ok(Target::Ans);
         }
-        variable(word, self.lenient)
-            .map(Target::Var)
-            .ok_or_else(|| ParseError {
-                span: Span {
-                    start,
-                    end: self.at,
-                },
-                message: format!("`{word}` cannot be assigned to; write v0, v1, … or ans"),
-            })
+        variable(word).map(Target::Var).ok_or_else(|| ParseError {
+            span: Span {
+                start,
+                end: self.at,
+            },
+            message: format!("`{word}` cannot be assigned to; write v0, v1, … or ans"),
+        })
     }
 
     fn checked_target(
@@ -263,9 +185,7 @@ impl Parser<'_> {
     ) -> Result<Target, ParseError> {
         let right = match (tool.signature().returns, target) {
             (Returns::Relations, None) => Some(Target::None),
-            (Returns::Relations, Some(_)) if self.lenient => Some(Target::None),
             (Returns::Answer, Some(Target::Ans)) => Some(Target::Ans),
-            (Returns::Answer, _) if self.lenient => Some(Target::Ans),
             (Returns::Set | Returns::Number | Returns::Truth, Some(Target::Var(index))) => {
                 Some(Target::Var(index))
             }
@@ -291,7 +211,7 @@ impl Parser<'_> {
         let row = tool.signature();
         let mut args: Vec<Arg> = Vec::new();
         if row.variadic && self.eat("[") {
-            // The paper's table writes intersect([E1, …]); the worked programs do not.
+            // The paper's table writes intersect([E1, …]); its worked programs do not.
             args = self.list()?;
             if args.len() < row.required {
                 return Err(
@@ -325,16 +245,7 @@ impl Parser<'_> {
     }
 
     fn close(&mut self) -> Result<(), ParseError> {
-        if self.eat(")")
-            || (self.lenient
-                && matches!(
-                    self.rest()
-                        .trim_start_matches([' ', '\t', '\r'])
-                        .chars()
-                        .next(),
-                    None | Some(';' | '\n')
-                ))
-        {
+        if self.eat(")") {
             return Ok(());
         }
         Err(self.error(format!("expected `,` or `)`, found {}", self.found())))
@@ -391,7 +302,7 @@ impl Parser<'_> {
     }
 
     fn operator(&mut self) -> Result<Arg, ParseError> {
-        // Longest first, so that `<=` is not read as `<`.
+        // Longest first, so that `<=` is not parsed as `<`.
         for op in [Op::Le, Op::Ge, Op::Ne, Op::Lt, Op::Gt, Op::Eq] {
             if self.eat(&op.to_string()) {
                 return Ok(Arg::Op(op));
@@ -407,6 +318,11 @@ impl Parser<'_> {
         if self.eat("[") {
             return Ok(Arg::List(self.list()?));
         }
+        self.member()
+    }
+
+    /// A variable or an entity.
+    fn member(&mut self) -> Result<Arg, ParseError> {
         if let Some(index) = self.peek_variable() {
             self.word();
             return Ok(Arg::Var(index));
@@ -416,10 +332,7 @@ impl Parser<'_> {
 
     fn peek_variable(&self) -> Option<u32> {
         let rest = self.rest();
-        variable(
-            &rest[..rest.find(is_delimiter).unwrap_or(rest.len())],
-            self.lenient,
-        )
+        variable(&rest[..rest.find(is_delimiter).unwrap_or(rest.len())])
     }
 
     fn list(&mut self) -> Result<Vec<Arg>, ParseError> {
@@ -429,13 +342,7 @@ impl Parser<'_> {
         }
         loop {
             self.space();
-            items.push(match self.peek_variable() {
-                Some(index) => {
-                    self.word();
-                    Arg::Var(index)
-                }
-                None => self.named(&[HandleKind::Entity])?,
-            });
+            items.push(self.member()?);
             if self.eat("]") {
                 return Ok(items);
             }
@@ -449,10 +356,7 @@ impl Parser<'_> {
         if self.rest().starts_with('<') {
             return self.quoted_name();
         }
-        let word = self.word().to_owned();
-        if word.is_empty() {
-            return Err(self.error(format!("expected a name, found {}", self.found())));
-        }
+        let word = self.required_word("a name")?;
         Ok(kinds
             .iter()
             .find_map(|&kind| handle(&word, kind))
@@ -460,31 +364,32 @@ impl Parser<'_> {
     }
 
     fn quoted_name(&mut self) -> Result<Arg, ParseError> {
-        let start = self.at;
-        let mut name = String::new();
+        self.quoted('>', "this `<` is never closed by `>`")
+            .map(Arg::Name)
+    }
+
+    /// Text after an opening character up to `close`, with escapes resolved.
+    fn quoted(&mut self, close: char, unclosed: &str) -> Result<String, ParseError> {
+        let mut text = String::new();
         let mut chars = self.text[self.at + 1..].char_indices();
         while let Some((i, c)) = chars.next() {
             match c {
-                '>' => {
+                c if c == close => {
                     self.at += i + 2;
-                    return Ok(Arg::Name(name));
+                    return Ok(text);
                 }
                 '\\' => match chars.next() {
-                    Some((_, 'n')) => name.push('\n'),
-                    Some((_, 'r')) => name.push('\r'),
-                    Some((_, c)) => name.push(c),
+                    Some((_, 'n')) => text.push('\n'),
+                    Some((_, 'r')) => text.push('\r'),
+                    // Only literals escape tabs.
+                    Some((_, 't')) if close == '"' => text.push('\t'),
+                    Some((_, c)) => text.push(c),
                     None => break,
                 },
-                c => name.push(c),
+                c => text.push(c),
             }
         }
-        Err(ParseError {
-            span: Span {
-                start,
-                end: self.text.len(),
-            },
-            message: "this `<` is never closed by `>`".to_owned(),
-        })
+        Err(self.error(unclosed))
     }
 
     fn value(&mut self) -> Result<Arg, ParseError> {
@@ -499,10 +404,7 @@ impl Parser<'_> {
             self.word();
             return Ok(Arg::Var(index));
         }
-        let word = self.word().to_owned();
-        if word.is_empty() {
-            return Err(self.error(format!("expected a value, found {}", self.found())));
-        }
+        let word = self.required_word("a value")?;
         if looks_literal(&word) {
             return Ok(Arg::Literal(self.typed(Literal::plain(word))?));
         }
@@ -516,46 +418,16 @@ impl Parser<'_> {
         if self.rest().starts_with('"') {
             return self.quoted_literal().map(Arg::Literal);
         }
-        let word = self.word().to_owned();
-        if word.is_empty() {
-            return Err(self.error(format!(
-                "expected a mention in quotes, found {}",
-                self.found()
-            )));
-        }
+        let word = self.required_word("a mention in quotes")?;
         Ok(Arg::Literal(Literal::plain(word)))
     }
 
     fn quoted_literal(&mut self) -> Result<Literal, ParseError> {
-        let start = self.at;
-        let mut lexical = String::new();
-        let mut chars = self.text[self.at + 1..].char_indices();
-        while let Some((i, c)) = chars.next() {
-            match c {
-                '"' => {
-                    self.at += i + 2;
-                    return self.typed(Literal::plain(lexical));
-                }
-                '\\' => match chars.next() {
-                    Some((_, 'n')) => lexical.push('\n'),
-                    Some((_, 'r')) => lexical.push('\r'),
-                    Some((_, 't')) => lexical.push('\t'),
-                    Some((_, c)) => lexical.push(c),
-                    None => break,
-                },
-                c => lexical.push(c),
-            }
-        }
-        Err(ParseError {
-            span: Span {
-                start,
-                end: self.text.len(),
-            },
-            message: "this quotation mark is never closed".to_owned(),
-        })
+        let lexical = self.quoted('"', "this quotation mark is never closed")?;
+        self.typed(Literal::plain(lexical))
     }
 
-    /// An optional `^^datatype` or `@lang` behind a literal.
+    /// An optional `^^datatype` or `@lang` after a literal.
     fn typed(&mut self, mut literal: Literal) -> Result<Literal, ParseError> {
         if self.rest().starts_with("^^") {
             self.at += 2;
@@ -581,15 +453,9 @@ impl Parser<'_> {
     }
 }
 
-/// `v3`; leniently also `var_3`, the spelling of the published code.
-fn variable(word: &str, lenient: bool) -> Option<u32> {
-    let rest = word.strip_prefix('v')?;
-    let digits = if lenient {
-        rest.strip_prefix("ar_").unwrap_or(rest)
-    } else {
-        rest
-    };
-    number(digits)
+/// A variable, `v3`.
+fn variable(word: &str) -> Option<u32> {
+    number(word.strip_prefix('v')?)
 }
 
 fn handle(word: &str, kind: HandleKind) -> Option<Handle> {

@@ -1,4 +1,4 @@
-//! Printing calls so that they parse back.
+//! The call printer; its output parses back to the same call.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ impl fmt::Display for Handle {
 
 /// Characters that end a bare token.
 pub(super) fn is_delimiter(c: char) -> bool {
-    // Up to the space all of ASCII is white space or control.
+    // All ASCII characters up to the space are white space or control characters.
     if c.is_ascii() && !matches!(c, '\0'..=' ' | '\x7f') {
         return matches!(
             c,
@@ -25,7 +25,7 @@ pub(super) fn is_delimiter(c: char) -> bool {
     c.is_whitespace() || c.is_control()
 }
 
-/// Whether a character of the text [`is_delimiter`].
+/// Whether the text contains a delimiter ([`is_delimiter`]).
 fn holds_delimiter(text: &str) -> bool {
     static OF_ASCII: LazyLock<[bool; 128]> =
         LazyLock::new(|| std::array::from_fn(|code| is_delimiter(char::from(code as u8))));
@@ -35,7 +35,7 @@ fn holds_delimiter(text: &str) -> bool {
         || !text.is_ascii() && text.chars().any(is_delimiter)
 }
 
-/// Whether bare text would be read as a number or a date rather than as a name.
+/// Whether bare text would be parsed as a number or a date rather than as a name.
 pub(super) fn looks_literal(text: &str) -> bool {
     let body = text.strip_prefix(['-', '+']).unwrap_or(text);
     body.starts_with(|c: char| c.is_ascii_digit())
@@ -45,7 +45,7 @@ pub(super) fn looks_literal(text: &str) -> bool {
         && !body.ends_with(['.', '-', '+', ':'])
 }
 
-/// Whether bare text would be read as a variable or a handle.
+/// Whether bare text would be parsed as a variable or a handle.
 pub(super) fn looks_reserved(text: &str) -> bool {
     let mut chars = text.chars();
     let reserved_word = matches!(text, "argmax" | "argmin" | "ans" | "NOW" | "!" | "!=");
@@ -57,7 +57,8 @@ pub(super) fn looks_reserved(text: &str) -> bool {
         || (letter && !chars.as_str().is_empty() && chars.all(|c| c.is_ascii_digit()))
 }
 
-/// A name as an argument: bare where that is unambiguous, else between angle brackets with `\` before `\`, `>` and line breaks.
+/// A name as an argument: bare if that is unambiguous, else in angle brackets with `\` before `\`,
+/// `>` and line breaks.
 #[must_use]
 pub fn print_name(name: &str) -> String {
     let bare =
@@ -136,7 +137,7 @@ impl fmt::Display for Call {
     }
 }
 
-/// A program as text: one call a line, separated by `;`.
+/// A program as text: one call per line, separated by `;`.
 #[must_use]
 pub fn print_program(calls: &[Call]) -> String {
     calls

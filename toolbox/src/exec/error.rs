@@ -1,6 +1,8 @@
-//! Why a call cannot be executed; every message names what would be right.
+//! Errors of call execution. Every message states what would be right.
 
 use std::time::Duration;
+
+use crate::rank::RankError;
 
 /// Why a call cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,23 +20,23 @@ pub enum ToolError {
     Assignment {
         /// The index used.
         given: u32,
-        /// The right one.
+        /// The expected index.
         next: u32,
     },
-    /// A handle that stands for nothing.
+    /// A handle that refers to nothing.
     #[error("{given} stands for nothing here; {right}")]
     UnknownHandle {
         /// The handle.
         given: String,
-        /// What there is.
+        /// What exists instead.
         right: String,
     },
-    /// A name that is no node of the graph.
+    /// A name that is not a node of the graph.
     #[error("`{given}` is not in the graph{}", nearest(near))]
     UnknownEntity {
         /// The name.
         given: String,
-        /// Nodes with such a label.
+        /// Nodes with a similar label.
         near: Vec<String>,
     },
     /// An answer of statement nodes only (rule R22).
@@ -51,12 +53,15 @@ pub enum ToolError {
     /// The label index cannot be read.
     #[error(transparent)]
     Search(#[from] kg::search::SearchError),
-    /// A name that is no class of the graph.
+    /// The ranker failed.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+    /// A name that is not a class of the graph.
     #[error("`{given}` is no class of the graph{}", nearest(near))]
     UnknownClass {
         /// The name.
         given: String,
-        /// Classes offered.
+        /// The offered classes.
         near: Vec<String>,
     },
     /// A relation that no member of the set has (rule R1).
@@ -66,7 +71,7 @@ pub enum ToolError {
         given: String,
         /// The set argument.
         set: String,
-        /// Relations that the set has, nearest first.
+        /// Relations of the set, nearest first.
         near: Vec<String>,
     },
     /// The relation exists only in the other direction (rule R2).
@@ -78,28 +83,28 @@ pub enum ToolError {
         set: String,
         /// Whether it enters the set.
         incoming: bool,
-        /// The call that would be right.
+        /// The correct call.
         hint: String,
     },
     /// A number or truth value where a set is needed.
     #[error("v{0} is a number or a truth value, not a set; only end takes it")]
     NotASet(u32),
-    /// A value that cannot be compared so.
+    /// Values that cannot be compared.
     #[error("{0}")]
     Comparison(String),
-    /// `count` and the like got a set beyond the size limit.
+    /// A result beyond the size limit.
     #[error("the set has more than {limit} members")]
     TooLarge {
         /// The limit.
         limit: usize,
     },
-    /// The question's step limit.
+    /// The step limit of the question.
     #[error("the limit of {limit} calls is reached")]
     Steps {
         /// The limit.
         limit: usize,
     },
-    /// The question's wall-clock limit.
+    /// The wall-clock limit of the question.
     #[error("the calls of this question ran past {limit:?}")]
     Deadline {
         /// The limit.
@@ -111,14 +116,27 @@ pub enum ToolError {
     /// A program without `end`.
     #[error("the program does not call end")]
     NoEnd,
-    /// An argument of a kind that the tool does not take.
+    /// An argument of a kind that the tool does not accept.
     #[error("`{given}` cannot stand here: {right}")]
     Argument {
         /// The argument.
         given: String,
-        /// What can.
+        /// What the tool accepts.
         right: String,
     },
+}
+
+impl ToolError {
+    /// Separates failures of the ranker, which end a run, from errors that a planner can correct.
+    ///
+    /// # Errors
+    /// Returns the failure of the ranker.
+    pub fn recoverable(self) -> Result<Self, RankError> {
+        match self {
+            Self::Rank(error) => Err(error),
+            other => Ok(other),
+        }
+    }
 }
 
 fn nearest(near: &[String]) -> String {

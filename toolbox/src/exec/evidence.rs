@@ -1,23 +1,26 @@
-//! Evidence: the triples that alone re-derive an answer, found by walking the steps backwards from the answer's members.
+//! Evidence: the triples from which an answer can be derived again, collected by following the
+//! steps backwards from the members of the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{EntSet, Observation, Relation, Session, Value};
+use super::session::Session;
+use super::types::{EntSet, Observation, Relation, Value};
 use crate::call::{Arg, Call, Target, Tool};
 use kg::proof;
 use kg::term::{NodeId, RelId};
 
 type Triple = (NodeId, RelId, NodeId);
 
-/// The triples that the answer of a finished session rests on, sorted.
+/// The triples that support the answer of a finished session, sorted.
 ///
-/// Running the same program on these triples alone gives the same answer: every member of the answer keeps one full derivation, `count`
-/// keeps those of all members, an extreme keeps the tails of everything it was chosen among (of the winners only, where that is more than
-/// [`COMPARED`]). A `judge` that is false rests on the tails that were compared. Constants that play no part keep one triple, so that
-/// the program still knows them.
+/// Running the program on these triples alone gives the same answer. Every member of the answer
+/// keeps one full derivation; `count` keeps those of all members; an extreme keeps the values of
+/// everything it was chosen from, or only those of the winners if there were more than
+/// [`COMPARED`]. A false `judge` keeps the values that it compared. Constants without influence
+/// keep one triple each, so that the program can still resolve them.
 #[must_use]
 pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
-    let mut walk = Walk {
+    let mut derivation = Derivation {
         session,
         needed: BTreeMap::new(),
         triples: BTreeSet::new(),
@@ -26,36 +29,32 @@ pub fn evidence(session: &Session<'_>) -> Vec<(NodeId, RelId, NodeId)> {
         let members = match (&step.observation, step.call.target) {
             (Observation::Answer(Value::Set(set)), _) => set.to_vec(),
             (Observation::Answer(_), _) => Vec::new(),
-            (_, Target::Var(index)) => match walk.needed.remove(&index) {
+            (_, Target::Var(index)) => match derivation.needed.remove(&index) {
                 Some(set) => set.into_iter().collect(),
-                // Nothing later rests on this variable.
+                // No later step uses this variable.
                 None => continue,
             },
             _ => continue,
         };
-        let all = matches!(
-            step.observation,
-            Observation::Answer(Value::Int(_) | Value::Bool(_))
-        );
-        walk.step(&step.call, &step.inputs, step.walked, &members, all);
+        derivation.step(&step.call, &step.inputs, step.walked, &members);
     }
     for step in session.steps() {
-        walk.make_known(&step.call);
+        derivation.make_known(&step.call);
     }
-    walk.triples.into_iter().collect()
+    derivation.triples.into_iter().collect()
 }
 
-/// Members of a set that an extreme is shown to be chosen among.
+/// Maximum size of a set whose members all appear in the evidence of an extreme.
 const COMPARED: usize = 20;
 
-struct Walk<'s, 'g> {
+struct Derivation<'s, 'g> {
     session: &'s Session<'g>,
     /// Members still to be derived, by variable.
     needed: BTreeMap<u32, BTreeSet<NodeId>>,
     triples: BTreeSet<Triple>,
 }
 
-impl Walk<'_, '_> {
+impl Derivation<'_, '_> {
     fn need(&mut self, arg: &Arg, members: impl IntoIterator<Item = NodeId>) {
         match arg {
             Arg::Var(index) => self.needed.entry(*index).or_default().extend(members),
@@ -75,17 +74,11 @@ impl Walk<'_, '_> {
         inputs: &[EntSet],
         walked: Option<(Relation, bool)>,
         members: &[NodeId],
-        all: bool,
     ) {
         match call.tool {
-            Tool::End => {
-                if all {
-                    // A number or truth value: mark its variable so that the step that made it is visited.
-                    self.need(&call.args[0], []);
-                } else {
-                    self.need(&call.args[0], members.iter().copied());
-                }
-            }
+            // A number or truth value has no members, but `need` marks its variable, so that the
+            // step that computed it is visited.
+            Tool::End => self.need(&call.args[0], members.iter().copied()),
             Tool::GetTailEntity | Tool::GetHeadEntity => {
                 let Some((relation, forward)) = walked else {
                     return;
@@ -145,7 +138,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Keeps every tail that a comparison looked at, for the given members.
+    /// Keeps every value that a comparison read, for the given members.
     fn compared(&mut self, call: &Call, walked: Option<(Relation, bool)>, members: &[NodeId]) {
         let Some((relation, forward)) = walked else {
             return;
@@ -210,7 +203,7 @@ impl Walk<'_, '_> {
                     .first()
                     .and_then(|&r| kg.heads(r, node).first().map(|&h| (h, r, node)))
             });
-            // A class that something was judged by.
+            // A class that `judge` tested.
             self.triples
                 .extend(known.map_or_else(typed, |known| vec![known]));
         }

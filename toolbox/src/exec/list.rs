@@ -1,21 +1,33 @@
-//! Relation lists: which relations a set has, how they are ranked, and what a list shows of them (tools E1 and S1, spec A.3 and A.5).
+//! Relation lists: the relations of a set, their ranking, and the part that a list shows (tools E1
+//! and S1, rules A.3 and A.5).
 
-use super::{Relation, Session, Shown, ToolError};
+use super::error::ToolError;
+use super::paper::{listed_tokens, paper_tokens};
+use super::session::Session;
+use super::types::{Relation, Shown};
 use crate::call::{Arg, Call};
-use crate::prompt;
-use crate::rank::{Asked, Candidate, LeadsTo};
+use crate::rank::{LeadsTo, RankError, RankingContext, RelationCandidate};
 use kg::term::{NodeId, RelId};
 use kg::value::Kind;
 
 /// A relation in the ranking of all relations of a set.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ranked {
+pub struct RankedRelation {
     /// The relation.
     pub relation: Relation,
-    /// As the ranker saw it; says whether the relation leaves or enters the set.
-    pub candidate: Candidate,
+    /// The relation as the ranker saw it, including its direction.
+    pub candidate: RelationCandidate,
     /// The ranker's score.
     pub score: f32,
+}
+
+/// Sorts a ranking by score; equal scores in order of names.
+pub(crate) fn best_first(ranked: &mut [RankedRelation]) {
+    ranked.sort_by(|a, b| {
+        b.score
+            .total_cmp(&a.score)
+            .then_with(|| a.candidate.name.cmp(&b.candidate.name))
+    });
 }
 
 /// A relation of a set and the first member that has it.
@@ -26,54 +38,53 @@ pub(super) struct Adjacent {
     member: NodeId,
 }
 
-/// How much more a triple's own phrase says about its relation than the whole question does.
+/// Weight of the ranking by a triple's phrase against the ranking by the whole question.
 const PHRASE_WEIGHT: f32 = 2.0;
 
 impl Session<'_> {
-    /// Every relation of a set, best first, however many there are: what a list shows the beginning of.
+    /// All relations of a set, best first; a list shows the first ones.
     ///
     /// # Errors
-    /// [`ToolError`] where the argument is no set.
-    pub fn ranking(&self, set: &Arg) -> Result<Vec<Ranked>, ToolError> {
-        Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set)))
+    /// Returns [`ToolError`] if the argument is not a set or the ranker fails.
+    pub fn ranking(&self, set: &Arg) -> Result<Vec<RankedRelation>, ToolError> {
+        Ok(self.ranked(&self.adjacent(&self.set(set)?), &self.path(set))?)
     }
 
-    /// Every relation of the nodes of `from`, and only those that lead to one of `to` where that is given, best first for the question and a
-    /// phrase of it: what a triple is linked by (Triad's one-hop traversal, spec C.4).
+    /// The relations of the nodes in `from`, best first for the question and one of its phrases.
+    /// With `to`, only relations that lead to one of its nodes (Triad's one-hop traversal, rules
+    /// C.4).
     pub(crate) fn relations_of(
         &self,
         from: &[NodeId],
         to: Option<&[NodeId]>,
         phrase: &str,
-    ) -> Vec<Ranked> {
+    ) -> Result<Vec<RankedRelation>, RankError> {
         let mut all = self.adjacent(from);
         if let Some(to) = to {
             self.keep_between(&mut all, from, to);
         }
-        let mut ranked = self.ranked(&all, &[]);
-        let candidates: Vec<Candidate> = ranked.iter().map(|one| one.candidate.clone()).collect();
+        let mut ranked = self.ranked(&all, &[])?;
+        let candidates: Vec<RelationCandidate> =
+            ranked.iter().map(|one| one.candidate.clone()).collect();
         let said = self.options.ranker.score_relations(
-            Asked {
+            RankingContext {
                 question: phrase,
                 path: &[],
             },
             &candidates,
-        );
+        )?;
         ranked
             .iter_mut()
             .zip(said)
             .for_each(|(one, said)| one.score += PHRASE_WEIGHT * said);
-        ranked.sort_by(|a, b| {
-            b.score
-                .total_cmp(&a.score)
-                .then_with(|| a.candidate.name.cmp(&b.candidate.name))
-        });
-        ranked
+        best_first(&mut ranked);
+        Ok(ranked)
     }
 
-    /// The relations walked from linked entities to a set, as rankers see them; none for an entity itself.
+    /// The relations followed from linked entities to a set, as rankers see them; empty for an
+    /// entity.
     #[must_use]
-    pub fn path(&self, set: &Arg) -> Vec<Candidate> {
+    pub fn path(&self, set: &Arg) -> Vec<RelationCandidate> {
         match set {
             Arg::Var(index) => self.paths.get(*index as usize).cloned().unwrap_or_default(),
             Arg::List(items) => items.iter().flat_map(|item| self.path(item)).collect(),
@@ -81,16 +92,17 @@ impl Session<'_> {
         }
     }
 
-    /// The list that a call shows of a set: the relations it has, or with a second set those that link the two, best first.
+    /// The list that a call shows for a set: its relations or, with a second set, those that link
+    /// the two sets, best first.
     pub(super) fn list(
         &self,
         call: &Call,
         from: &[NodeId],
         second: Option<&[NodeId]>,
         limit: usize,
-    ) -> Shown {
+    ) -> Result<Shown, RankError> {
         if !self.options.lists {
-            return Shown::default();
+            return Ok(Shown::default());
         }
         let mut adjacent = self.adjacent(from);
         if let Some(second) = second {
@@ -101,22 +113,23 @@ impl Session<'_> {
             .first()
             .map(|set| self.path(set))
             .unwrap_or_default();
-        let ranked = self.ranked(&adjacent, &path);
+        let ranked = self.ranked(&adjacent, &path)?;
         let shown = self.cut(&ranked, limit);
-        match self.options.prompt_tokens {
+        Ok(match self.options.prompt_tokens {
             Some(most) => self.fitting(
                 &ranked,
                 shown,
                 limit,
-                most.saturating_sub(prompt::paper_tokens(self, call)),
+                most.saturating_sub(paper_tokens(self, call)),
             ),
             None => shown,
-        }
+        })
     }
 
-    /// A list cut until it costs no more tokens than are left of a prompt; one relation stays, and so does whatever must be shown.
-    fn fitting(&self, ranked: &[Ranked], shown: Shown, limit: usize, left: usize) -> Shown {
-        let tokens = |relation: &Relation| prompt::listed_tokens(&self.relation_name(*relation));
+    /// Shortens a list until it fits into the tokens left in the prompt. Required relations stay,
+    /// and at least one relation.
+    fn fitting(&self, ranked: &[RankedRelation], shown: Shown, limit: usize, left: usize) -> Shown {
+        let tokens = |relation: &Relation| listed_tokens(&self.relation_name(*relation));
         let cost = |shown: &Shown| {
             shown
                 .out
@@ -137,7 +150,7 @@ impl Session<'_> {
         shown
     }
 
-    /// The relations of a set, out first, each direction in id order.
+    /// The relations of a set: out-relations first, each direction in id order.
     pub(super) fn adjacent(&self, from: &[NodeId]) -> Vec<Adjacent> {
         let [mut out, mut incoming] = self.kg.relations_of(from);
         for found in [&mut out, &mut incoming] {
@@ -164,7 +177,8 @@ impl Session<'_> {
             }
         }
         let schema = self.kg.schema();
-        // Rule R3: what its declared reverse already says going out is not said again coming in, unless a gold program walks it that way.
+        // Rule R3: an in-relation is dropped if its declared reverse is among the out-relations,
+        // unless a gold program follows it.
         let said = |id: RelId| {
             schema
                 .reverse(id)
@@ -184,7 +198,8 @@ impl Session<'_> {
         all
     }
 
-    /// Keeps relations that link a member of the first set to one of the second (out) or the other way round (in).
+    /// Keeps relations that link a member of the first set to one of the second (out), or the
+    /// reverse (in).
     pub(super) fn keep_between(
         &self,
         all: &mut Vec<Adjacent>,
@@ -200,40 +215,41 @@ impl Session<'_> {
         });
     }
 
-    /// All of them, best first, however many there are; equal scores in order of names.
-    pub(super) fn ranked(&self, all: &[Adjacent], path: &[Candidate]) -> Vec<Ranked> {
-        let candidates: Vec<Candidate> = all
+    /// All given relations, best first; equal scores in order of names.
+    pub(super) fn ranked(
+        &self,
+        all: &[Adjacent],
+        path: &[RelationCandidate],
+    ) -> Result<Vec<RankedRelation>, RankError> {
+        let candidates: Vec<RelationCandidate> = all
             .iter()
             .map(|a| self.candidate(a.relation, a.out, Some(a.member)))
             .collect();
-        let asked = Asked {
+        let asked = RankingContext {
             question: &self.bare_question,
             path,
         };
-        let scores = self.options.ranker.score_relations(asked, &candidates);
-        let mut ranked: Vec<Ranked> = all
+        let scores = self.options.ranker.score_relations(asked, &candidates)?;
+        let mut ranked: Vec<RankedRelation> = all
             .iter()
             .zip(candidates)
             .zip(scores)
-            .map(|((adjacent, candidate), score)| Ranked {
+            .map(|((adjacent, candidate), score)| RankedRelation {
                 relation: adjacent.relation,
                 candidate,
                 score,
             })
             .collect();
-        ranked.sort_by(|a, b| {
-            b.score
-                .total_cmp(&a.score)
-                .then_with(|| a.candidate.name.cmp(&b.candidate.name))
-        });
-        ranked
+        best_first(&mut ranked);
+        Ok(ranked)
     }
 
-    /// The beginning of a ranking as a list. What must be shown takes the place of the last that need not.
-    pub(crate) fn cut(&self, ranked: &[Ranked], limit: usize) -> Shown {
-        let must = |one: &Ranked| self.options.must_show.contains(&one.relation);
+    /// The first relations of a ranking as a list. A required relation beyond the limit replaces
+    /// the last relation that is not required.
+    pub(crate) fn cut(&self, ranked: &[RankedRelation], limit: usize) -> Shown {
+        let must = |one: &RankedRelation| self.options.must_show.contains(&one.relation);
         let (head, rest) = ranked.split_at(limit.min(ranked.len()));
-        let mut kept: Vec<&Ranked> = head.iter().collect();
+        let mut kept: Vec<&RankedRelation> = head.iter().collect();
         for one in rest.iter().filter(|one| must(one)) {
             if let Some(place) = kept.iter().rposition(|other| !must(other)) {
                 kept.remove(place);
@@ -243,33 +259,30 @@ impl Session<'_> {
         let mut shown = Shown::default();
         for one in kept {
             if one.candidate.out {
-                shown.out.push(one.relation)
+                shown.out.push(one.relation);
             } else {
-                shown.incoming.push(one.relation)
+                shown.incoming.push(one.relation);
             }
         }
         shown
     }
 
-    /// A relation as rankers see it, for a set of which `member` has it.
+    /// A relation as rankers see it, for a set in which `member` has it.
     pub(super) fn candidate(
         &self,
         relation: Relation,
         out: bool,
         member: Option<NodeId>,
-    ) -> Candidate {
+    ) -> RelationCandidate {
         let name = self.relation_name(relation);
-        let label = match relation {
-            Relation::Plain(id) => self.kg.label(id.node()).filter(|label| *label != name),
-            Relation::Interval(_) => None,
-        };
+        let label = self.relation_label(relation).filter(|label| *label != name);
         let leads_to = match relation {
             Relation::Plain(_) => member
                 .and_then(|node| self.step(node, relation, out).first().copied())
                 .map_or(LeadsTo::Unknown, |far| self.leads_to(far)),
             Relation::Interval(_) => LeadsTo::Time,
         };
-        Candidate {
+        RelationCandidate {
             name,
             label,
             out,

@@ -1,17 +1,15 @@
-//! What is live in a session: everything that a call may name now, and how it writes it.
+//! The live items of a session: everything that the next call may name, and how calls write it.
 
-use super::{Naming, Relation, Session, SetKey, Value};
+use super::session::{Session, SetKey};
+use super::types::{Naming, Relation, Value};
 use crate::call::{Arg, Live, LiveSet, print_name};
-use crate::limits;
 use crate::link;
 use crate::mention::{Mentions, Named};
-use crate::rank::{Ranker, best_first};
 use crate::text_values;
-use kg::Kg;
 use kg::term::{Literal, NodeId};
 
 impl Session<'_> {
-    /// Everything a call may name now, and how it writes it.
+    /// Everything that the next call may name, in the given naming.
     #[must_use]
     pub fn live(&self, naming: Naming) -> Live {
         let handles = naming.things_by_handle();
@@ -42,15 +40,18 @@ impl Session<'_> {
                     incoming: relation_texts(&shown.incoming, shown.out.len()),
                 });
             };
-        for (i, &node) in self.linked.entities.iter().enumerate() {
-            let text = if handles {
-                format!("e{i}")
+        let name = |node: NodeId| print_name(&self.kg.name(node));
+        let written = |letter: char, i: usize, name: &dyn Fn() -> String| {
+            if handles {
+                format!("{letter}{i}")
             } else {
-                print_name(&self.kg.name(node))
-            };
+                name()
+            }
+        };
+        for (i, &node) in self.linked.entities.iter().enumerate() {
             add(
                 SetKey::Node(node),
-                text,
+                written('e', i, &|| name(node)),
                 false,
                 true,
                 self.only_statements(&[node]),
@@ -71,34 +72,17 @@ impl Session<'_> {
         }
         let classes = self.classes.iter().enumerate();
         let values = self.linked.values.iter().enumerate();
+        let types = &self.kg.schema().type_relations;
         Live {
             next_var: u32::try_from(self.variables.len()).unwrap_or(u32::MAX),
             last_call: self.steps.len() + 1 >= self.options.max_steps,
             sets,
-            types: self
-                .kg
-                .schema()
-                .type_relations
-                .iter()
-                .map(|relation| print_name(&self.kg.name(relation.node())))
-                .collect(),
+            types: types.iter().map(|relation| name(relation.node())).collect(),
             classes: classes
-                .map(|(i, &node)| {
-                    if handles {
-                        format!("c{i}")
-                    } else {
-                        print_name(&self.kg.name(node))
-                    }
-                })
+                .map(|(i, &node)| written('c', i, &|| name(node)))
                 .collect(),
             values: values
-                .map(|(i, value)| {
-                    if handles {
-                        format!("x{i}")
-                    } else {
-                        Arg::Literal(value.clone()).to_string()
-                    }
-                })
+                .map(|(i, value)| written('x', i, &|| Arg::Literal(value.clone()).to_string()))
                 .collect(),
             mentions: link::mention_texts(&self.question)
                 .into_iter()
@@ -107,21 +91,18 @@ impl Session<'_> {
         }
     }
 
-    /// For each relation of one direction of a list the mention that stands for it, where the naming has mentions.
+    /// For each relation of one direction of a list, the mention linked to it, if the naming uses
+    /// mentions.
     #[must_use]
     pub fn mentioned(&self, relations: &[Relation], naming: Naming) -> Vec<Option<usize>> {
         if !naming.relations_by_mention() {
             return vec![None; relations.len()];
         }
-        let label = |relation: Relation| match relation {
-            Relation::Plain(id) => self.kg.label(id.node()),
-            Relation::Interval(_) => None,
-        };
         let named: Vec<Named> = relations
             .iter()
             .map(|&r| Named {
                 name: self.relation_name(r),
-                label: label(r),
+                label: self.relation_label(r),
             })
             .collect();
         self.mentions().link(&named)
@@ -137,40 +118,4 @@ impl Session<'_> {
             ))
         })
     }
-}
-
-/// The classes that a question is offered, best first; those of `must_offer` among them.
-pub(super) fn offered_classes(
-    kg: &dyn Kg,
-    question: &str,
-    must_offer: &[NodeId],
-    ranker: &dyn Ranker,
-) -> Vec<NodeId> {
-    let classes = kg.classes();
-    let names: Vec<String> = classes.iter().map(|&class| kg.name(class)).collect();
-    let texts: Vec<String> = classes
-        .iter()
-        .zip(&names)
-        .map(|(&class, name)| {
-            kg.label(class)
-                .map_or_else(|| name.clone(), |label| format!("{name} {label}"))
-        })
-        .collect();
-    let order = best_first(&ranker.score(question, &texts), &names);
-    let mut offered: Vec<NodeId> = order
-        .into_iter()
-        .take(limits::SHOWN_CLASSES)
-        .map(|i| classes[i])
-        .collect();
-    for &class in must_offer {
-        if !offered.contains(&class) && classes.binary_search(&class).is_ok() {
-            if offered.len() >= limits::SHOWN_CLASSES
-                && let Some(place) = offered.iter().rposition(|kept| !must_offer.contains(kept))
-            {
-                offered.remove(place);
-            }
-            offered.push(class);
-        }
-    }
-    offered
 }

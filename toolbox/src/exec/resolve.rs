@@ -1,15 +1,17 @@
-//! Handles to names and back: a model picks handles, results and traces carry full names.
+//! Resolution of handles to names and back: models pick handles; results and traces contain full
+//! names.
 
-use super::{Naming, Relation, Session, SetKey, ToolError, Value};
+use super::error::ToolError;
+use super::session::{Session, SetKey};
+use super::types::{EntSet, Naming, Relation, Value, sorted};
 use crate::call::{Arg, Call, Handle, HandleKind, Param, Tool};
-use kg::Kg;
 use kg::term::NodeId;
 
 impl Session<'_> {
-    /// The call with every handle replaced by the full name it stands for.
+    /// The call with every handle replaced by the full name it refers to.
     ///
     /// # Errors
-    /// [`ToolError::UnknownHandle`] for a handle that stands for nothing here.
+    /// Returns [`ToolError::UnknownHandle`] for a handle that refers to nothing.
     pub fn with_names(&self, call: &Call) -> Result<Call, ToolError> {
         let mut named = call.clone();
         let out = call.tool != Tool::GetHeadEntity;
@@ -34,7 +36,7 @@ impl Session<'_> {
         })
     }
 
-    /// `out`: whether a mention means a relation that leaves the set.
+    /// `out`: whether a mention refers to an out-relation of the set.
     fn handle_name(&self, handle: Handle, set: Option<&Arg>, out: bool) -> Result<Arg, ToolError> {
         let index = handle.index as usize;
         let unknown = |right: String| ToolError::UnknownHandle {
@@ -98,8 +100,8 @@ impl Session<'_> {
         }
     }
 
-    /// The call with handles wherever something shown goes by one: how a gold program reads in the `dialogue` layout. Names that are not
-    /// shown stay names.
+    /// The call with a handle for every item that has one: how a gold program is written in the
+    /// dialogue layout. Names that were not shown stay names.
     #[must_use]
     pub fn with_handles(&self, call: &Call, naming: Naming) -> Call {
         if !naming.things_by_handle() {
@@ -163,7 +165,7 @@ impl Session<'_> {
             .map(|i| Arg::handle(HandleKind::Class, i))
     }
 
-    /// Whether a call asks if something is of a class: `judge` along a relation to classes.
+    /// Whether a call tests class membership: `judge` along a type relation.
     fn judges_class(&self, call: &Call) -> bool {
         let Some(Arg::Name(relation)) = call.args.get(1).filter(|_| call.tool == Tool::Judge)
         else {
@@ -197,12 +199,17 @@ impl Session<'_> {
         ))
     }
 
-    /// The relation of a printed name.
+    /// Looks up a relation by its printed name: a derived interval or a predicate.
     pub(super) fn relation_by_name(&self, name: &str) -> Option<Relation> {
-        relation_by_name(self.kg, name)
+        let intervals = &self.kg.schema().intervals;
+        let interval = intervals.iter().position(|interval| interval.name == name);
+        interval.map(Relation::Interval).or_else(|| {
+            let node = self.kg.by_name(name)?;
+            Some(Relation::Plain(node.relation()))
+        })
     }
 
-    /// A node argument.
+    /// The node of an argument.
     pub(super) fn node(&self, arg: &Arg) -> Result<NodeId, ToolError> {
         match arg {
             Arg::Name(name) => self
@@ -218,13 +225,7 @@ impl Session<'_> {
                         .map(|node| self.kg.name(node))
                         .collect(),
                 }),
-            Arg::Handle(handle) => match self.handle_name(*handle, None, true)? {
-                Arg::Name(name) => self.node(&Arg::Name(name)),
-                other => Err(ToolError::Argument {
-                    given: other.to_string(),
-                    right: "an entity is needed".to_owned(),
-                }),
-            },
+            Arg::Handle(handle) => self.node(&self.handle_name(*handle, None, true)?),
             other => Err(ToolError::Argument {
                 given: other.to_string(),
                 right: "an entity is needed".to_owned(),
@@ -232,8 +233,8 @@ impl Session<'_> {
         }
     }
 
-    /// A set argument.
-    pub(crate) fn set(&self, arg: &Arg) -> Result<super::EntSet, ToolError> {
+    /// The set of an argument.
+    pub(crate) fn set(&self, arg: &Arg) -> Result<EntSet, ToolError> {
         match arg {
             Arg::Var(index) => match self.variables.get(*index as usize) {
                 Some(Value::Set(set)) => Ok(set.clone()),
@@ -248,27 +249,12 @@ impl Session<'_> {
                 for item in items {
                     nodes.extend_from_slice(&self.set(item)?);
                 }
-                Ok(super::tools::sorted(nodes))
+                Ok(sorted(nodes))
             }
             other => Ok([self.node(other)?].into()),
         }
     }
 }
 
-/// How many nearest candidates an error names.
+/// Number of nearest candidates in an error message.
 pub(super) const NEAREST: usize = 5;
-
-/// The relation of a printed name in a graph: a derived interval, or a predicate.
-#[must_use]
-pub(super) fn relation_by_name(kg: &dyn Kg, name: &str) -> Option<Relation> {
-    let interval = kg
-        .schema()
-        .intervals
-        .iter()
-        .position(|interval| interval.name == name)
-        .map(Relation::Interval);
-    interval.or_else(|| {
-        kg.by_name(name)
-            .map(|node| Relation::Plain(node.relation()))
-    })
-}

@@ -1,4 +1,4 @@
-//! What a session takes and gives: values, relation lists, options, observations, steps.
+//! The data types of a session: values, relation lists, options, observations and steps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,14 @@ use kg::term::{Literal, NodeId, RelId};
 /// A set of nodes: sorted, without duplicates.
 pub type EntSet = Arc<[NodeId]>;
 
-/// A value of a variable or an answer.
+/// Sorts and removes duplicates.
+pub(super) fn sorted(mut nodes: Vec<NodeId>) -> EntSet {
+    nodes.sort_unstable();
+    nodes.dedup();
+    nodes.into()
+}
+
+/// The value of a variable or an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// A set.
@@ -30,16 +37,16 @@ impl Value {
     }
 }
 
-/// A relation as a tool walks it.
+/// A relation that a tool can follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Relation {
     /// A relation of the graph.
     Plain(RelId),
-    /// A derived interval relation, by its place in the schema (rule R11).
+    /// A derived interval relation, by its position in the schema (rule R11).
     Interval(usize),
 }
 
-/// The relations shown for one set, best first; handles count through `out` and go on through `incoming`.
+/// The relations shown for one set, best first. Handles number `out` first, then `incoming`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown {
     /// Out-relations.
@@ -73,14 +80,14 @@ impl Shown {
         }
     }
 
-    /// Whether nothing is shown.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.out.is_empty() && self.incoming.is_empty()
     }
 }
 
-/// How calls name what is live.
+/// How calls refer to live items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Naming {
@@ -88,84 +95,91 @@ pub enum Naming {
     Handles,
     /// Entities, classes and literals by handle, relations by name.
     Mixed,
-    /// As [`Naming::Mixed`], but a relation that a word of the question stands for goes by that word's handle (see [`crate::mention`]).
+    /// Like [`Naming::Mixed`], but a relation linked to a word of the question is referred to by
+    /// the handle of that word (see [`crate::mention`]).
     Mentions,
     /// Everything by name.
     Names,
 }
 
 impl Naming {
-    /// Whether entities, classes and literals go by handle.
+    /// Whether calls use handles for entities, classes and literals.
     #[must_use]
     pub fn things_by_handle(self) -> bool {
         self != Self::Names
     }
 
-    /// Whether relations go by handle.
+    /// Whether calls use handles for relations.
     #[must_use]
     pub fn relations_by_handle(self) -> bool {
         self == Self::Handles
     }
 
-    /// Whether relations that the question mentions go by the handle of the mention.
+    /// Whether calls use mention handles for relations that the question mentions.
     #[must_use]
     pub fn relations_by_mention(self) -> bool {
         self == Self::Mentions
     }
 }
 
-/// Entities kept out of answers (rule R7).
+/// Entities excluded from answers (rule R7).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exclude {
     /// The entities.
     pub nodes: Vec<NodeId>,
-    /// Where they are dropped.
+    /// Where they are removed.
     pub when: ExcludeWhen,
 }
 
-/// Where excluded entities are dropped.
+/// Where excluded entities are removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExcludeWhen {
     /// Nowhere.
     #[default]
     Never,
-    /// From the answer.
+    /// In the answer.
     Answer,
-    /// From the answer where something else is left: "which of A and B" may be answered by a topic, "who else" may not.
+    /// In the answer if other members remain: "which of A and B" may be answered by a topic entity,
+    /// "who else" may not.
     Others,
-    /// From every set that a tool produces (MetaQA's convention).
+    /// In every set that a tool returns (MetaQA's convention).
     EveryStep,
 }
 
-/// How a session runs.
+/// Options of a session.
 #[derive(Clone)]
 pub struct ExecOptions {
-    /// Entities kept out of answers.
+    /// Entities excluded from answers.
     pub exclude: Exclude,
-    /// R5: unknown relation or no survivor of a filter gives the input back, as the published code does.
+    /// Rule R5: a filter with an unknown relation or without survivors returns its input, as the
+    /// published code does.
     pub lenient_filters: bool,
-    /// Whether relation lists, offered classes and the question's words are worked out: not where calls carry full names and nobody reads
-    /// what is shown, as in verification. Lists are then empty.
+    /// Whether to compute relation lists, offered classes and the words of the question.
+    /// Verification does not need them: its calls use full names and nobody reads the lists, which
+    /// stay empty.
     pub lists: bool,
     /// Relations shown per list.
     pub shown: usize,
-    /// Tokens that a paper-layout prompt may have, by estimate: lists are cut further where it would have more. See
+    /// Estimated tokens that a paper-layout prompt may have; longer lists are cut. See
     /// [`crate::prompt::Template::fit`].
     pub prompt_tokens: Option<usize>,
-    /// Calls of one question.
+    /// Maximum calls of a question.
     pub max_steps: usize,
-    /// Wall-clock limit of one question's calls together; what is done between them does not count.
+    /// Wall-clock limit for all calls of a question together; the time between calls does not
+    /// count.
     pub deadline: Duration,
-    /// Rule R22: `end` on nothing but statement nodes is an error that says what to walk on; off for gold programs, which may ask for them.
+    /// Rule R22: `end` on a set of statement nodes is an error that lists relations to follow. Off
+    /// for gold programs, which may ask for such nodes.
     pub refuse_statements: bool,
-    /// What the value NOW means (rule R12), instead of what the graph says.
+    /// The value of NOW (rule R12) if it differs from the graph's.
     pub now: Option<Literal>,
-    /// Relations that stay in a list even where the ranking cuts it (training data only, spec A.3).
+    /// Relations that stay in a list even if the ranking would cut them (training data only, rules
+    /// A.3).
     pub must_show: Vec<Relation>,
-    /// Relations that this session must not see, as if their triples were taken out of the graph.
+    /// Relations hidden from this session, as if the graph did not contain their triples.
     pub without: Vec<RelId>,
-    /// Ranks relations and classes.
+    /// The ranker of relations and classes.
     pub ranker: Arc<dyn Ranker>,
 }
 
@@ -188,14 +202,14 @@ impl Default for ExecOptions {
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Observation {
     /// A relation list.
     Relations(Shown),
-    /// A set, number or truth value was assigned.
+    /// A set, number or truth value was assigned to a variable.
     Value(Value),
-    /// The end.
+    /// The answer.
     Answer(Value),
 }
 
@@ -204,12 +218,13 @@ pub enum Observation {
 pub struct Step {
     /// The call with full names.
     pub call: Call,
-    /// What it gave.
+    /// Its result.
     pub observation: Observation,
-    /// The relation it walked and whether from heads to tails, for the tools that walk one.
+    /// For tools that follow a relation: the relation and whether it was followed from heads to
+    /// tails.
     pub walked: Option<(Relation, bool)>,
     /// The sets it read, in argument order.
     pub inputs: Vec<EntSet>,
-    /// How long it took.
+    /// Execution time.
     pub took: Duration,
 }

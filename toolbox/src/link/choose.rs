@@ -1,32 +1,38 @@
-//! Choosing among the nodes that a mention may mean (tool S2): what the question asks for against each node's label, classes and relations.
+//! Choice among the nodes that a mention may refer to (tool S2): compares the question with each
+//! node's label, classes and relations.
 
 use rustc_hash::FxHashMap;
 
-use crate::rank::Ranker;
+use crate::rank::{RankError, Ranker};
 use kg::Kg;
 use kg::term::NodeId;
 
-/// Relations of one candidate that are compared with the question; hubs have thousands, and the first ones tell as much.
+/// Relations per candidate that are compared with the question. Hubs have thousands, and the first
+/// ones are representative.
 const RELATIONS: usize = 200;
 
-/// Weight of how well known a node is against what fits the question: the logarithm of its degree, so that ten times as many facts count as
-/// much as a relation that fits a tenth better.
+/// Weight of popularity, the logarithm of a node's degree, against the match with the question: ten
+/// times as many facts count as much as a relation that matches better by 0.1.
 const POPULARITY: f32 = 0.1;
-/// Weight of a class, and of the label's own words, beside a relation.
+/// Weight of the best class, against a weight of 1 for the best relation.
 const CLASS: f32 = 0.5;
+/// Weight of the label.
 const LABEL: f32 = 0.25;
 
-/// Scores of nodes that one mention may mean, in their order: how well what the question says beside the mention fits each one's relations,
-/// classes and label, and how well known each one is. `prior` is what is known of each beforehand.
+/// Scores the nodes that one mention may refer to, in the given order: the match of the question
+/// with a node's relations, classes and label, its popularity, and its `prior` score.
 ///
-/// `question` is the text without its mentions, so that a name does not attract what sounds alike.
+/// `question` excludes mentions, so that a name does not attract similar words.
+///
+/// # Errors
+/// [`RankError`] if the ranker fails.
 pub fn choose(
     kg: &dyn Kg,
     question: &str,
     nodes: &[NodeId],
     prior: &[f32],
     ranker: &dyn Ranker,
-) -> Vec<f32> {
+) -> Result<Vec<f32>, RankError> {
     let mut texts: Vec<String> = Vec::new();
     let mut known: FxHashMap<NodeId, usize> = FxHashMap::default();
     let mut place = |node: NodeId, texts: &mut Vec<String>| {
@@ -35,54 +41,40 @@ pub fn choose(
             texts.len() - 1
         })
     };
-    struct Described {
-        relations: Vec<usize>,
-        classes: Vec<usize>,
-        label: Option<usize>,
-    }
     let mut described = Vec::with_capacity(nodes.len());
     for &node in nodes {
-        let relations = kg
-            .out_relations(node)
-            .into_iter()
+        let relations = kg.out_relations(node).into_iter();
+        let relations: Vec<usize> = relations
             .chain(kg.in_relations(node))
-            .take(RELATIONS);
-        let relations = relations
+            .take(RELATIONS)
             .map(|relation| place(relation.node(), &mut texts))
             .collect();
-        let classes = kg
-            .types(node)
-            .into_iter()
-            .map(|class| place(class, &mut texts))
-            .collect();
-        described.push(Described {
-            relations,
-            classes,
-            label: kg.label(node).is_some().then(|| place(node, &mut texts)),
-        });
+        let classes = kg.types(node).into_iter();
+        let classes: Vec<usize> = classes.map(|class| place(class, &mut texts)).collect();
+        let label = kg.label(node).map(|_| place(node, &mut texts));
+        described.push((relations, classes, label));
     }
-    let scores = ranker.score(question, &texts);
+    let scores = ranker.score(question, &texts)?;
     let best = |places: &[usize]| {
         places
             .iter()
             .filter_map(|&at| scores.get(at))
             .fold(0.0_f32, |best, &score| best.max(score))
     };
-    let fits = described.iter().map(|one| {
-        best(&one.relations)
-            + CLASS * best(&one.classes)
-            + LABEL * one.label.map_or(0.0, |at| best(&[at]))
+    let fits = described.iter().map(|(relations, classes, label)| {
+        best(relations) + CLASS * best(classes) + LABEL * label.map_or(0.0, |at| best(&[at]))
     });
     let popular = nodes
         .iter()
         .map(|&node| POPULARITY * (1.0 + kg.degree(node) as f32).log10());
-    fits.zip(popular)
+    Ok(fits
+        .zip(popular)
         .zip(prior)
         .map(|((fit, popular), prior)| fit + popular + prior)
-        .collect()
+        .collect())
 }
 
-/// A relation, class or node as a ranker reads it.
+/// The text of a relation, class or node for rankers.
 fn text_of(kg: &dyn Kg, node: NodeId) -> String {
     let name = kg.name(node);
     kg.label(node)

@@ -1,21 +1,25 @@
-//! Finding the entities that a question mentions: every span of words that some node is called by, the best ones that do not overlap.
+//! Entity detection: every span of a question's words that is the name of a node; the best spans
+//! that do not overlap become mentions.
 //!
-//! What makes a span a mention: its length first (a longer name is rarely an accident), then how it is written (in brackets as in MetaQA, in
-//! quotes, in capitals), then how well it matches. What stands in lower case in a question that knows capitals is a common noun, unless the
-//! graph writes the name in lower case too.
+//! Spans are scored by length first, because long names rarely match by accident; then by spelling
+//! (MetaQA's brackets, quotes, capitals); then by the quality of the match. In a question that uses
+//! capitals, a lower-case word counts as a common noun unless the graph writes the name in lower
+//! case too.
 
 use super::choose::choose;
+use super::error::LinkError;
 use super::words::{Word, words};
-use crate::rank::Ranker;
+use crate::rank::{RankError, Ranker};
 use kg::Kg;
 use kg::search::{LabelIndex, LabelMatch, MatchKind, NameKind, NodeRole, SearchError, normalise};
 use kg::term::NodeId;
 
-/// Words of the longest mention.
+/// Number of words of the longest mention.
 const LONGEST: usize = 14;
-/// Nodes of one name among which the question decides, best known first.
+/// Number of nodes with one name that are compared with the question, by degree.
 const CHOICES: usize = 12;
-/// Spans of a question that are looked up with edits or by their words: each costs a hundred times a plain look-up.
+/// Number of spans per question that are searched with edits or by words: each costs about a
+/// hundred plain lookups.
 const FUZZY_SPANS: usize = 4;
 
 /// A mention of an entity.
@@ -23,15 +27,15 @@ const FUZZY_SPANS: usize = 4;
 pub struct Mention {
     /// Its byte range in the question.
     pub span: (usize, usize),
-    /// The node chosen.
+    /// The chosen node.
     pub node: NodeId,
-    /// How its name matches.
+    /// How its name matched.
     pub how: MatchKind,
-    /// All nodes that it may mean, best first, with the scores by which they were chosen.
+    /// All nodes that the mention may refer to, best first, with their scores.
     pub candidates: Vec<(NodeId, f32)>,
 }
 
-/// A span of words with what may be meant by it.
+/// A span of words with its candidates.
 struct Span {
     first: usize,
     last: usize,
@@ -42,16 +46,12 @@ struct Span {
 /// The entities that a question mentions, in order of mention.
 ///
 /// # Errors
-/// [`SearchError`] when the label index is damaged.
-pub fn detect(
-    kg: &dyn Kg,
-    question: &str,
-    ranker: &dyn Ranker,
-) -> Result<Vec<Mention>, SearchError> {
+/// Returns [`LinkError`] if the label index is damaged or the ranker fails.
+pub fn detect(kg: &dyn Kg, question: &str, ranker: &dyn Ranker) -> Result<Vec<Mention>, LinkError> {
     let index = kg.label_index()?;
     let words = words(question);
     let spans = match marked(index, question, &words)? {
-        // Whoever puts brackets around the topic means that and nothing else.
+        // Brackets mark all topic entities, so nothing else is a mention.
         Some(spans) => spans,
         None => {
             let mut spans = best_first(plain(index, question, &words)?);
@@ -67,8 +67,8 @@ pub fn detect(
     }
     let mut mentions: Vec<Mention> = spans
         .into_iter()
-        .filter_map(|span| decide(kg, &bare, &words, span, ranker))
-        .collect();
+        .filter_map(|span| decide(kg, &bare, &words, span, ranker).transpose())
+        .collect::<Result<_, _>>()?;
     mentions.sort_by_key(|mention| mention.span);
     Ok(mentions)
 }
@@ -77,14 +77,14 @@ fn range(words: &[Word], span: &Span) -> (usize, usize) {
     (words[span.first].start, words[span.last].end)
 }
 
-/// Chooses what a span means.
+/// Chooses the node of a span.
 fn decide(
     kg: &dyn Kg,
     bare: &str,
     words: &[Word],
     mut span: Span,
     ranker: &dyn Ranker,
-) -> Option<Mention> {
+) -> Result<Option<Mention>, RankError> {
     let at = range(words, &span);
     span.found.sort_by(|a, b| {
         a.how
@@ -102,28 +102,26 @@ fn decide(
     let scores = if nodes.len() == 1 {
         vec![1.0]
     } else {
-        choose(kg, bare, &nodes, &prior, ranker)
+        choose(kg, bare, &nodes, &prior, ranker)?
     };
     let mut candidates: Vec<(NodeId, f32)> = nodes.into_iter().zip(scores).collect();
     candidates.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let node = candidates.first()?.0;
-    let how = span
-        .found
-        .iter()
-        .find(|candidate| candidate.node == node)?
-        .how;
-    Some(Mention {
+    let best = candidates
+        .first()
+        .and_then(|&(node, _)| span.found.iter().find(|found| found.node == node));
+    Ok(best.map(|best| Mention {
         span: at,
-        node,
-        how,
+        node: best.node,
+        how: best.how,
         candidates,
-    })
+    }))
 }
 
-/// Weight of how well a name matches against what the question says: an exact name beats a shortened one unless that one is far better known.
+/// Weight of the name match against the match with the question: an exact name beats a shortened
+/// one unless the latter is far better known.
 const PRIOR: f32 = 1.0;
 
-/// Mentions in square brackets; `None` where there is none that the graph knows.
+/// Mentions in square brackets; `None` if the graph knows none of them.
 fn marked(
     index: &LabelIndex,
     question: &str,
@@ -143,7 +141,7 @@ fn marked(
             .take_while(|word| inside(word))
             .count();
         let mut found = index.candidates(&question[open + 1..open + length], CHOICES)?;
-        // What is marked is quoted letter for letter, if it can be.
+        // Marked text is usually quoted exactly, so only the best kind of match counts.
         let best = found.iter().map(|candidate| candidate.how).min();
         found.retain(|candidate| Some(candidate.how) == best);
         if !found.is_empty() {
@@ -158,7 +156,7 @@ fn marked(
     Ok((!spans.is_empty()).then_some(spans))
 }
 
-/// Every span of words that is the name of a node and reads as one.
+/// Every span of words that is the name of a node and is written like a name.
 fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>, SearchError> {
     let cased = words.iter().skip(1).any(|word| word.capital);
     let mut spans = Vec::new();
@@ -171,7 +169,7 @@ fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>
             let text = &question[words[first].start..words[last].end];
             let mut found = index.named(text, CHOICES, NodeRole::Entity)?;
             let quoted = is_quoted(question, inside);
-            // An article belongs to a mention only where it belongs to the name.
+            // An article belongs to a mention only if it belongs to the name.
             let article = article(text);
             found.retain(|candidate| {
                 article.is_none_or(|article| {
@@ -202,7 +200,7 @@ fn plain(index: &LabelIndex, question: &str, words: &[Word]) -> Result<Vec<Span>
     Ok(spans)
 }
 
-/// The article with which a text begins.
+/// The article at the beginning of a text.
 fn article(text: &str) -> Option<&'static str> {
     let first = text.split_whitespace().next()?;
     ["the", "a", "an"]
@@ -210,7 +208,7 @@ fn article(text: &str) -> Option<&'static str> {
         .find(|article| first.eq_ignore_ascii_case(article))
 }
 
-/// Whether words that mean nothing by themselves are written as a title, as in `The Who`.
+/// Whether stop words are written as a title, as in `The Who`.
 fn titled(inside: &[Word], first: usize, cased: bool) -> bool {
     cased
         && first > 0
@@ -234,7 +232,7 @@ fn is_quoted(question: &str, inside: &[Word]) -> bool {
     )
 }
 
-/// Whether a span reads as the name of this candidate and not as ordinary words.
+/// Whether a span is written like the name of this candidate and not like ordinary words.
 fn reads_as_name(
     index: &LabelIndex,
     inside: &[Word],
@@ -246,18 +244,17 @@ fn reads_as_name(
     if content.iter().any(|word| word.capital)
         || candidate.how == MatchKind::Exact && candidate.kind != NameKind::Short
     {
-        // Its first letter says nothing about the first word of a question, but then that is rarely a name.
         return Ok(true);
     }
     if content.len() >= 2 {
         return Ok(true);
     }
-    // A lone word in lower case: a common noun where the question writes names in capitals, or where the graph has a class or a relation of
-    // that name.
+    // A single lower-case word is a common noun if the question writes names in capitals, or if the
+    // graph has a class or a relation of that name.
     Ok(!cased && !is_vocabulary(index, text)?)
 }
 
-/// Whether a word is the name of a class or a word of relations.
+/// Whether a word is the name of a class or of a relation.
 fn is_vocabulary(index: &LabelIndex, text: &str) -> Result<bool, SearchError> {
     let normal = normalise(text);
     let forms = [Some(normal.clone()), kg::search::singular(&normal)];
@@ -269,7 +266,7 @@ fn is_vocabulary(index: &LabelIndex, text: &str) -> Result<bool, SearchError> {
     Ok(false)
 }
 
-/// The best spans that do not overlap, heaviest first.
+/// The best spans that do not overlap, by decreasing weight.
 fn best_first(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by(|a, b| {
         b.weight
@@ -289,8 +286,8 @@ fn best_first(mut spans: Vec<Span>) -> Vec<Span> {
     kept
 }
 
-/// Whether a name that a text shares words with can be what the text means: it has all of them and one more at most, as a surname has, or it
-/// is a longer name with something wrong in it.
+/// Whether a candidate that shares words with a text may be its referent: it contains all words of
+/// the text and at most one more (a surname), or it is a longer name with a spelling mistake.
 fn stands_for(text: &str, candidate: &LabelMatch) -> bool {
     let (normal, name) = (normalise(text), normalise(&candidate.label));
     let (words, have): (Vec<&str>, Vec<&str>) =
@@ -300,10 +297,10 @@ fn stands_for(text: &str, candidate: &LabelMatch) -> bool {
         || words.len() > 1 && candidate.score >= ALIKE
 }
 
-/// Least similarity of a text of several words to the name that it is taken for.
+/// Minimum similarity between a text of several words and a candidate.
 const ALIKE: f32 = 0.65;
 
-/// Runs of capitalised words that no name was found for, looked up with edits and by their words.
+/// Runs of capitalised words without a matching name, searched with edits and by words.
 fn uncertain(
     index: &LabelIndex,
     question: &str,

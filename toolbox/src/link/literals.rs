@@ -1,10 +1,11 @@
-//! Numbers, dates and quoted strings of a question.
+//! Extraction of numbers, dates and quoted strings from a question.
 
 use kg::term::Literal;
 
-/// Numbers, dates and quoted strings of a question, in order, without repeats.
+/// The numbers, dates and quoted strings of a question, in order, without duplicates.
 ///
-/// A year also offers its last day, since "after 1990" compares with the end of that year (rule R10 takes `>` from the start).
+/// A year also gives its last day, because "after 1990" compares with the end of the year (rule R10
+/// starts `>` at the beginning).
 #[must_use]
 pub fn literals(question: &str) -> Vec<Literal> {
     let mut found: Vec<Literal> = Vec::new();
@@ -48,7 +49,8 @@ pub fn literals(question: &str) -> Vec<Literal> {
     found
 }
 
-/// One past the last character of the number or date that starts at `start`: digits, then `.` or `-` or a thousands comma if digits follow.
+/// The end of the number or date that starts at `start`: digits, then `.`, `-` or a thousands comma
+/// if digits follow.
 fn number_end(chars: &[char], start: usize) -> usize {
     let digits = |from: usize| {
         chars[from.min(chars.len())..]

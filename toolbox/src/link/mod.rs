@@ -1,36 +1,40 @@
-//! Linking a question: which entities it mentions and where, and which numbers, dates and quoted strings it names.
+//! Linking a question: the entities that it mentions and the numbers, dates and strings that it
+//! contains.
 
 mod choose;
 mod detect;
+mod error;
 mod literals;
 mod words;
 
 pub use choose::choose;
 pub use detect::{Mention, detect};
+pub use error::LinkError;
 pub use literals::literals;
 
 use rustc_hash::FxHashSet;
 
 use crate::rank::Ranker;
+use crate::text::{find_words, replace_ranges, word_spans};
 use kg::Kg;
 use kg::search::{LabelMatch, SearchError, edits_of, letters, nearly, normal_letters, normalise};
 use kg::term::{Literal, NodeId};
-pub(crate) use words::word_spans;
 
-/// What a question is about, as the planner sees it: `e0 = <id> [label]`, `x0 = 2011`, `c0 = class`.
+/// The linked items of a question. The planner sees them as `e0 = <id> [label]` and `x0 = 2011`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Linked {
     /// Topic entities, in order of mention.
     pub entities: Vec<NodeId>,
-    /// Literals named in the question, in order of mention.
+    /// Literals of the question, in order of mention.
     pub values: Vec<Literal>,
-    /// Where the question mentions each entity, as byte ranges: finding them again for every text made of the question is slow.
+    /// The byte range at which the question mentions each entity, stored because searching again
+    /// for every derived text is slow.
     spans: Vec<Option<(usize, usize)>>,
 }
 
 impl Linked {
-    /// Links the given topic entities and whatever literals the question names. Entities come out in order of mention; those that are not
-    /// mentioned by label follow in id order.
+    /// Links the given topic entities and the literals of the question. Entities are sorted by
+    /// their mention; those without a mention by label follow in id order.
     #[must_use]
     pub fn new(kg: &dyn Kg, question: &str, entities: &[NodeId]) -> Self {
         let mut places: Vec<_> = entities
@@ -60,19 +64,22 @@ impl Linked {
         }
     }
 
-    /// The question that was linked, with each entity's first mention replaced by its handle (see [`mask`]).
+    /// The linked question with the first mention of each entity replaced by its handle (see
+    /// [`mask`]).
     #[must_use]
     pub fn mask(&self, question: &str) -> String {
         masked(question, &replaced(question, &self.spans))
     }
 
-    /// The question that was linked, without its entity mentions, for rankers.
+    /// The linked question without its entity mentions, for rankers.
     #[must_use]
     pub fn bare(&self, question: &str) -> String {
-        without(question, &replaced(question, &self.spans))
+        substituted(question, &replaced(question, &self.spans), |_| {
+            " ".to_owned()
+        })
     }
 
-    /// Adds a literal that must be nameable, unless an equal one is there.
+    /// Adds a literal unless an equal one is present; returns its index.
     pub fn require(&mut self, literal: &Literal) -> usize {
         self.value_index(literal).unwrap_or_else(|| {
             self.values.push(literal.clone());
@@ -80,7 +87,7 @@ impl Linked {
         })
     }
 
-    /// The position of a literal that is written the same way, whatever its datatype.
+    /// The index of a literal with the same lexical form, regardless of datatype.
     #[must_use]
     pub fn value_index(&self, literal: &Literal) -> Option<usize> {
         self.values
@@ -89,8 +96,9 @@ impl Linked {
     }
 }
 
-/// The byte range at which a question mentions a node: by its label, else by its name, case apart; else by any of its names in normal form;
-/// else by its label with a few letters wrong. The first whole-word match counts.
+/// The byte range at which a question mentions a node: by its label, else by its name (both
+/// ignoring case), else by any of its names in normal form, else by its label with a few typing
+/// errors. The first match of whole words counts.
 #[must_use]
 pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usize)> {
     let label = kg.label(node);
@@ -101,7 +109,7 @@ pub fn mention(kg: &dyn Kg, question: &str, node: NodeId) -> Option<(usize, usiz
     written.or_else(|| spoken(kg, question, node, &label?))
 }
 
-/// Where a question mentions a node by another of its names, or by its label with a few letters wrong.
+/// The mention of a node by another of its names, or by its label with a few typing errors.
 fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usize, usize)> {
     let spans = word_spans(question);
     let names = kg::normal_names(kg, node);
@@ -111,12 +119,12 @@ fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usi
         .max()
         .unwrap_or(0)
         + 1;
-    // Longest first, then as they stand.
+    // Longest first, then in order of position.
     let windows = (1..=longest.min(spans.len()))
         .rev()
         .flat_map(|length| spans.windows(length));
     let label = normalise(label);
-    // Most windows have too few or too many letters for any of the names, which is quick to see.
+    // Most windows have too few or too many letters for any name, which is cheap to check.
     let lengths: Vec<usize> = names.iter().map(|name| letters(name)).collect();
     let (length, edits) = (letters(&label), edits_of(&label));
     let may_fit = |text: &str| {
@@ -137,53 +145,8 @@ fn spoken(kg: &dyn Kg, question: &str, node: NodeId, label: &str) -> Option<(usi
     found(&|text| names.contains(text)).or_else(|| found(&|text| nearly(text, &label)))
 }
 
-/// The byte range at which a text holds another one, case apart, as whole words.
-pub(crate) fn find_words(text: &str, needle: &str) -> Option<(usize, usize)> {
-    if text.is_ascii() && needle.is_ascii() {
-        return find_ascii(text.as_bytes(), needle.trim().as_bytes());
-    }
-    let needle: Vec<char> = needle.trim().chars().flat_map(char::to_lowercase).collect();
-    if needle.is_empty() {
-        return None;
-    }
-    let hay: Vec<(usize, char)> = text.char_indices().collect();
-    let fold = |c: char| c.to_lowercase().next().unwrap_or(c);
-    let word = |i: usize| hay.get(i).is_some_and(|(_, c)| c.is_alphanumeric());
-    'places: for start in 0..hay.len() {
-        let end = start + needle.len();
-        if end > hay.len() {
-            break;
-        }
-        for (offset, &c) in needle.iter().enumerate() {
-            if fold(hay[start + offset].1) != c {
-                continue 'places;
-            }
-        }
-        let open = start == 0 || !word(start - 1) || !needle[0].is_alphanumeric();
-        let close = !word(end) || !needle[needle.len() - 1].is_alphanumeric();
-        if open && close {
-            return Some((hay[start].0, hay.get(end).map_or(text.len(), |(i, _)| *i)));
-        }
-    }
-    None
-}
-
-/// As [`find_words`], byte by byte.
-fn find_ascii(text: &[u8], needle: &[u8]) -> Option<(usize, usize)> {
-    let (first, last) = (needle.first()?, needle.last()?);
-    let word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    (0..=text.len().checked_sub(needle.len())?).find_map(|start| {
-        let end = start + needle.len();
-        let same = text[start].eq_ignore_ascii_case(first)
-            && text[start..end].eq_ignore_ascii_case(needle);
-        let open = start == 0 || !word(start - 1) || !first.is_ascii_alphanumeric();
-        let close = !word(end) || !last.is_ascii_alphanumeric();
-        (same && open && close).then_some((start, end))
-    })
-}
-
-/// The question with each entity's first mention replaced by its handle (`e0`); brackets around a mention (MetaQA) go with it. `spans`
-/// receives the replaced byte ranges of the original text.
+/// The question with the first mention of each entity replaced by its handle (`e0`), including
+/// brackets around it (MetaQA). Appends the replaced byte ranges to `spans`.
 #[must_use]
 pub fn mask(
     kg: &dyn Kg,
@@ -200,7 +163,7 @@ pub fn mask(
     masked(question, &replaced)
 }
 
-/// The byte ranges that give way to handles, in order, each with its handle's number.
+/// The byte ranges to replace by handles, in order, each with the index of its handle.
 fn replaced(question: &str, mentions: &[Option<(usize, usize)>]) -> Vec<(usize, usize, usize)> {
     let mut found: Vec<(usize, usize, usize)> = Vec::new();
     for (index, mention) in mentions.iter().enumerate() {
@@ -230,49 +193,43 @@ fn replaced(question: &str, mentions: &[Option<(usize, usize)>]) -> Vec<(usize, 
 }
 
 fn masked(question: &str, replaced: &[(usize, usize, usize)]) -> String {
-    let mut text = String::with_capacity(question.len());
-    let mut at = 0;
-    for &(start, end, index) in replaced {
-        text.push_str(&question[at..start]);
-        text.push_str(&format!("e{index}"));
-        at = end;
-    }
-    text.push_str(&question[at..]);
-    text
+    substituted(question, replaced, |index| format!("e{index}"))
 }
 
-fn without(question: &str, replaced: &[(usize, usize, usize)]) -> String {
-    let mut text = String::with_capacity(question.len());
-    let mut at = 0;
-    for &(start, end, _) in replaced {
-        text.push_str(&question[at..start]);
-        text.push(' ');
-        at = end;
-    }
-    text.push_str(&question[at..]);
-    text
+fn substituted(
+    question: &str,
+    replaced: &[(usize, usize, usize)],
+    text: impl Fn(usize) -> String,
+) -> String {
+    let ranges: Vec<_> = replaced
+        .iter()
+        .map(|&(start, end, index)| (start, end, text(index)))
+        .collect();
+    replace_ranges(question, &ranges)
 }
 
-/// Names looked up for one mention: enough that the one meant is among them wherever context can tell.
+/// Nodes looked up for one mention: enough that the right one is included wherever the context can
+/// decide.
 const CANDIDATES: usize = 24;
 
-/// Entities that a surface mention may mean (tool E6), best first: those of the first kind of match that finds any.
+/// Entities that a surface mention may refer to (tool E6), best first. Only the best kind of match
+/// with any result counts.
 ///
 /// # Errors
-/// [`SearchError`] when the label index is damaged.
+/// Returns [`SearchError`] if the label index is damaged.
 pub fn candidates(kg: &dyn Kg, mention: &str) -> Result<Vec<LabelMatch>, SearchError> {
     kg.label_index()?.candidates(mention, CANDIDATES)
 }
 
-/// Entities that a question mentions, in order of mention: linking without gold entities.
+/// The entities that a question mentions, in order of mention: linking without gold entities.
 ///
 /// # Errors
-/// [`SearchError`] when the label index is damaged.
+/// Returns [`LinkError`] if the label index is damaged or the ranker fails.
 pub fn entities_of(
     kg: &dyn Kg,
     question: &str,
     ranker: &dyn Ranker,
-) -> Result<Vec<NodeId>, SearchError> {
+) -> Result<Vec<NodeId>, LinkError> {
     let mut nodes = Vec::new();
     for mention in detect(kg, question, ranker)? {
         if !nodes.contains(&mention.node) {
@@ -282,7 +239,8 @@ pub fn entities_of(
     Ok(nodes)
 }
 
-/// Mentions that `get_candidate_entity` may name: word spans of the question up to six words.
+/// The mentions that `get_candidate_entity` may name: word spans of the question of up to six
+/// words.
 #[must_use]
 pub fn mention_texts(question: &str) -> Vec<String> {
     const LONGEST: usize = 6;
@@ -323,27 +281,10 @@ mod tests {
                 "or to be"
             ]
         );
-        // A list looked through for every text takes minutes.
+        // A linear search per text would take minutes.
         let words: Vec<String> = (0..20_000).map(|i| format!("w{i}")).collect();
         let begun = std::time::Instant::now();
         assert_eq!(mention_texts(&words.join(" ")).len(), 6 * 20_000 - 15);
         assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
-    }
-
-    #[test]
-    fn words_match_whole() {
-        assert_eq!(find_words("the Rome of Romeo", "Romeo"), Some((12, 17)));
-        assert_eq!(find_words("a romeo", "Rome"), None);
-        assert_eq!(find_words("ÉCOLE x", "école"), Some((0, 6)));
-        assert_eq!(find_words("in rome, ROME'S \u{e9}", " Rome "), Some((3, 7)));
-        assert_eq!(find_words("in rome, ROME'S e", " Rome "), Some((3, 7)));
-        assert_eq!(
-            (
-                find_words("Rome", ""),
-                find_words("Rom", "Rome"),
-                find_words("aRome Rome-", "rome-")
-            ),
-            (None, None, Some((6, 11)))
-        );
     }
 }

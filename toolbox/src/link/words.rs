@@ -1,4 +1,6 @@
-//! The words of a question, and what kind of word each is.
+//! The words of a question and their properties.
+
+use crate::text::word_spans;
 
 /// A word of a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,26 +13,8 @@ pub(super) struct Word {
     pub capital: bool,
     /// Whether it has digits only.
     pub number: bool,
-    /// Whether it never means anything by itself.
+    /// Whether it is a stop word.
     pub stop: bool,
-}
-
-/// Byte ranges of the words of a text; punctuation inside a word (`O'Neill`, `U.S`, `p_b_shelley`) stays with it, a possessive does not.
-pub(crate) fn word_spans(text: &str) -> Vec<(usize, usize)> {
-    text.split_whitespace()
-        .flat_map(|word| {
-            // A slash or a dash between words parts them only where both are longer than an abbreviation.
-            let start = word.as_ptr() as usize - text.as_ptr() as usize;
-            let trimmed = word.trim_start_matches(|c: char| !c.is_alphanumeric());
-            let start = start + word.len() - trimmed.len();
-            let trimmed = trimmed.trim_end_matches(|c: char| !c.is_alphanumeric());
-            let possessive = ["'s", "’s", "'S"]
-                .iter()
-                .find_map(|ending| trimmed.strip_suffix(ending));
-            let trimmed = possessive.unwrap_or(trimmed);
-            (!trimmed.is_empty()).then_some((start, start + trimmed.len()))
-        })
-        .collect()
 }
 
 /// The words of a question.
@@ -52,14 +36,14 @@ pub(super) fn words(question: &str) -> Vec<Word> {
     word_spans(question).into_iter().map(word).collect()
 }
 
-/// Whether a word never names anything by itself: articles, prepositions, pronouns, auxiliaries, question words, and the verbs by which one
-/// asks for a list.
+/// Whether a word never names anything alone: articles, prepositions, pronouns, auxiliaries,
+/// question words and the verbs of requests for a list.
 pub(super) fn is_stop(word: &str) -> bool {
     let lower = word.to_lowercase().replace(['\'', '’'], "");
     STOP_WORDS.binary_search(&lower.as_str()).is_ok()
 }
 
-/// Sorted, for the search.
+/// Sorted for binary search.
 #[rustfmt::skip]
 const STOP_WORDS: &[&str] = &[
     "a", "about", "after", "all", "also", "am", "among", "an", "and", "any", "are", "arent", "around", "as", "at", "be", "been", "before",
@@ -82,18 +66,5 @@ mod tests {
     fn the_list_is_sorted() {
         assert!(STOP_WORDS.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(is_stop("What's") && is_stop("The") && !is_stop("Lisbon"));
-    }
-
-    #[test]
-    fn words_lose_their_punctuation() {
-        let text = "Is “O'Neill's” (U.S.) team, [The Third Man]?";
-        let found: Vec<&str> = word_spans(text)
-            .into_iter()
-            .map(|(start, end)| &text[start..end])
-            .collect();
-        assert_eq!(
-            found,
-            ["Is", "O'Neill", "U.S", "team", "The", "Third", "Man"]
-        );
     }
 }

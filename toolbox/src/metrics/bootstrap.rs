@@ -1,19 +1,19 @@
-//! Confidence intervals by bootstrap, the same in every run.
+//! Bootstrap confidence intervals with a fixed seed.
 
 use common::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use super::score::{SCORES, Scores};
 
-/// Resamples of the questions.
+/// Number of resamples.
 const RESAMPLES: usize = 1000;
-/// Share of the resampled means that an interval leaves out on each side: the interval holds 95 %.
+/// Share of the resampled means outside the interval on each side; the interval covers 95 %.
 const TAIL: f64 = 0.025;
 
-/// From and to.
-pub type Interval = [f64; 2];
+/// Lower and upper bound.
+pub type ConfidenceInterval = [f64; 2];
 
-/// The 95 % percentile interval of each score's mean over questions drawn with replacement.
+/// The 95 % percentile interval of each score's mean over questions sampled with replacement.
 #[must_use]
 pub fn intervals(questions: &[Scores], seed: u64) -> IntervalsOf {
     let values: Vec<[f64; SCORES.len()]> = questions.iter().map(Scores::values).collect();
@@ -25,10 +25,11 @@ pub fn intervals(questions: &[Scores], seed: u64) -> IntervalsOf {
     IntervalsOf(intervals)
 }
 
-/// The 95 % interval of the difference of one score's means, `a - b`, over the same questions: both are drawn together, so what is hard for
-/// both does not blur the difference.
+/// The 95 % interval of the difference of one score's means, `a - b`, over the same questions.
+/// Resampling them in pairs keeps questions that are hard for both systems from blurring the
+/// difference.
 #[must_use]
-pub fn difference(a: &[f64], b: &[f64], seed: u64) -> Interval {
+pub fn difference(a: &[f64], b: &[f64], seed: u64) -> ConfidenceInterval {
     let values: Vec<[f64; 1]> = a.iter().zip(b).map(|(a, b)| [a - b]).collect();
     percentile(
         resampled(&values, seed)
@@ -46,8 +47,8 @@ fn resampled<const N: usize>(values: &[[f64; N]], seed: u64) -> Vec<[f64; N]> {
     let one = |_| {
         let mut sum = [0.0; N];
         for _ in 0..values.len() {
-            let drawn = &values[rng.below(values.len())];
-            for (total, value) in sum.iter_mut().zip(drawn) {
+            let sampled = &values[rng.below(values.len())];
+            for (total, value) in sum.iter_mut().zip(sampled) {
                 *total += value;
             }
         }
@@ -56,7 +57,7 @@ fn resampled<const N: usize>(values: &[[f64; N]], seed: u64) -> Vec<[f64; N]> {
     (0..RESAMPLES).map(one).collect()
 }
 
-fn percentile(mut means: Vec<f64>) -> Interval {
+fn percentile(mut means: Vec<f64>) -> ConfidenceInterval {
     means.sort_by(f64::total_cmp);
     let Some(last) = means.len().checked_sub(1) else {
         return [0.0; 2];
@@ -65,14 +66,14 @@ fn percentile(mut means: Vec<f64>) -> Interval {
     [at(TAIL), at(1.0 - TAIL)]
 }
 
-/// An interval for every score, by name in JSON.
+/// An interval for every score; a map by score name in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IntervalsOf([Interval; SCORES.len()]);
+pub struct IntervalsOf([ConfidenceInterval; SCORES.len()]);
 
 impl IntervalsOf {
     /// The interval of a score.
     #[must_use]
-    pub fn get(&self, score: &str) -> Option<Interval> {
+    pub fn get(&self, score: &str) -> Option<ConfidenceInterval> {
         SCORES
             .iter()
             .position(|name| *name == score)
@@ -88,7 +89,8 @@ impl Serialize for IntervalsOf {
 
 impl<'de> Deserialize<'de> for IntervalsOf {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let map = std::collections::BTreeMap::<String, Interval>::deserialize(deserializer)?;
+        let map =
+            std::collections::BTreeMap::<String, ConfidenceInterval>::deserialize(deserializer)?;
         Ok(Self(
             SCORES.map(|name| map.get(name).copied().unwrap_or_default()),
         ))

@@ -10,76 +10,77 @@ use super::score::Scores;
 /// Seed of the confidence intervals.
 const SEED: u64 = 1;
 
-/// One evaluated question, as far as the averages need it.
+/// The data of one evaluated question that the averages need.
 #[derive(Clone, Debug, Default)]
 pub struct Scored {
     /// Its scores.
     pub scores: Scores,
-    /// Whether an answer was given.
+    /// Whether the question was answered.
     pub answered: bool,
-    /// Whether the answer is from the model's own knowledge.
+    /// Whether the answer comes from the model's own knowledge.
     pub from_model: bool,
-    /// Calls made.
+    /// Number of calls.
     pub calls: usize,
-    /// Calls that did not parse or could not be executed.
+    /// Calls that did not parse or failed.
     pub invalid_calls: usize,
-    /// Times the model was asked.
+    /// Number of model requests.
     pub asked: usize,
     /// Tokens read and written by the model.
     pub tokens: usize,
     /// Wall-clock seconds.
     pub seconds: f64,
-    /// Seconds by phase, for agents that have phases.
+    /// Seconds per phase, for agents with phases.
     pub phases: Vec<(String, f64)>,
-    /// Why there is no answer, for agents that say it.
+    /// Why there is no answer, for agents that report it.
     pub failure: Option<String>,
-    /// Gold things that a stage of linking kept, and how many there are: stage, kept, all.
+    /// Gold items kept by each stage of linking: stage, kept, total.
     pub kept: Vec<(String, usize, usize)>,
-    /// Whether the calls are those of the gold program; `None` where there is no gold program to compare with.
+    /// Whether the calls equal those of the gold program; `None` without a gold program.
     pub program: Option<bool>,
-    /// Groups it belongs to: dimension (`hops`, `type`, `level`) and value.
+    /// The groups of the question: dimension (`hops`, `type`, `level`) and value.
     pub groups: Vec<(String, String)>,
 }
 
-/// What `metrics.json` holds.
+/// The contents of `metrics.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
-    /// Questions.
+    /// Number of questions.
     pub n: usize,
     /// Mean scores.
     #[serde(flatten)]
     pub scores: Scores,
-    /// Their 95 % bootstrap intervals.
+    /// 95 % bootstrap intervals of the mean scores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<IntervalsOf>,
-    /// Mean scores where answers from the model's own knowledge count as none; there only if there are such answers.
+    /// Mean scores if answers from the model's own knowledge count as missing; only present if
+    /// there are such answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kg_only: Option<Scores>,
-    /// The same by group: dimension, value, metrics.
+    /// The same metrics by group: dimension, value, metrics.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by: BTreeMap<String, BTreeMap<String, Metrics>>,
-    /// Share of questions whose calls are those of the gold program, among those that have one.
+    /// Share of questions whose calls equal those of the gold program, among those that have one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<f64>,
     /// Questions with an answer.
     pub answered: usize,
-    /// Questions without one.
+    /// Questions without an answer.
     pub abstained: usize,
-    /// Calls made.
+    /// Number of calls.
     pub calls: usize,
-    /// Calls that did not parse or could not be executed.
+    /// Calls that did not parse or failed.
     pub invalid_calls: usize,
-    /// Times the model was asked.
+    /// Number of model requests.
     #[serde(default)]
     pub asked: usize,
     /// Tokens read and written by the model.
     pub tokens: usize,
-    /// Wall-clock seconds summed over questions.
+    /// Wall-clock seconds, summed over questions.
     pub seconds: f64,
     /// Seconds by phase, summed over questions.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phases: BTreeMap<String, f64>,
-    /// Questions without an answer by cause.
+    /// Questions without an answer, by cause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub failures: BTreeMap<String, usize>,
     /// Share of gold entities and relations that each stage of linking kept.

@@ -1,12 +1,13 @@
-//! Scores of answers: the definitions of spec A.6 with its repairs, and the published scorers under their own names, per question and averaged.
-//! `docs/metrics.md` defines every name.
+//! Scores of answers, per question and averaged: the definitions of rules A.6 with their
+//! corrections, and the published scorers under their own names. `docs/metrics.md` defines every
+//! name.
 
 mod bootstrap;
 mod mean;
 mod score;
 mod text;
 
-pub use bootstrap::{Interval, difference, intervals};
+pub use bootstrap::{ConfidenceInterval, difference, intervals};
 pub use mean::{Metrics, Scored};
 pub use score::{Answers, SCORES, Scores, score};
 pub use text::{fold_tog, kqa_equal, normalise};

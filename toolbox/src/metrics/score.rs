@@ -6,14 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::text::{fold_tog, kqa_equal, normalise};
 
-/// Draws of the sampled Hits@1 (KG-Agent, appendix A.2).
-const DRAWS: u32 = 100;
-/// What Triad's scorer adds to denominators so that it never divides by nothing.
+/// Samples for the sampled Hits@1 (KG-Agent, appendix A.2).
+const SAMPLES: u32 = 100;
+/// Added to denominators by Triad's scorer to avoid division by zero.
 const TRIAD_EPSILON: f64 = 1e-5;
 
 macro_rules! scores {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Scores of one question or, averaged, of many; all in `[0, 1]` but for RoG's precision-based F1, which its definition lets exceed 1.
+        /// Scores of one question or averages over many. All are in `[0, 1]`, except RoG's F1,
+        /// which can exceed 1 by its definition.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
         pub struct Scores {
             $($(#[$doc])* #[serde(default)] pub $name: f64,)*
@@ -40,9 +41,11 @@ macro_rules! scores {
 }
 
 scores! {
-    /// Expected share of hits when one predicted answer is drawn at random: `|predicted ∩ gold| / |predicted|`.
+    /// Expected share of hits for one randomly sampled predicted answer:
+    /// `|predicted ∩ gold| / |predicted|`.
     hits_at_1,
-    /// The same from 100 draws, as the KG-Agent paper measures it; the draws are fixed by the question's answers.
+    /// The same from 100 samples, as measured in the KG-Agent paper; the question's answers
+    /// determine the samples.
     hits_at_1_sampled,
     /// Whether any predicted answer is gold.
     hits_any,
@@ -58,17 +61,19 @@ scores! {
     f1_alias,
     /// `exact` by label, where an alias of a gold answer counts as that answer.
     exact_alias,
-    /// Hits@1 by label, compared without case and spaces (ODA's headline).
+    /// Hits@1 by label, ignoring case and spaces (ODA's headline score).
     em_strict,
-    /// The same where aliases count.
+    /// The same, also counting aliases.
     em_alias,
-    /// ToG's lenient match: some predicted label contains, or is contained in, some gold label (no empty ones).
+    /// ToG's lenient match: some predicted label contains a gold label or is contained in one
+    /// (empty labels excluded).
     em_tog,
-    /// Hits@1 by label after the normalisation of open-domain question answering; aliases count.
+    /// Hits@1 by label after the normalisation of open-domain question answering, also counting
+    /// aliases.
     odqa_em,
     /// KQA Pro's equality of values, for all members.
     kqa_accuracy,
-    /// WebQSP's F1: an empty gold set is always met.
+    /// WebQSP's F1: 1 for an empty gold set.
     webqsp_f1,
     /// Triad's precision: rounded, with 1e-5 in the denominator; 0 for an empty gold set.
     triad_precision,
@@ -76,22 +81,22 @@ scores! {
     triad_recall,
     /// Triad's F1.
     triad_f1,
-    /// RoG's "Hits@1": some gold label occurs in the text of all predictions.
+    /// RoG's "Hits@1": some gold label occurs in the joined text of all predictions.
     rog_hit,
-    /// RoG's accuracy: share of gold labels that occur in the text of all predictions.
+    /// RoG's accuracy: the share of gold labels that occur in the joined text of all predictions.
     rog_accuracy,
     /// RoG's F1 over such occurrences.
     rog_f1,
 }
 
-/// A set of answers as it is compared.
+/// A set of answers in the form used for comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answers {
-    /// Comparable terms, or folded labels where labels are all there is.
+    /// Comparable terms, or folded labels if there are only labels.
     pub ids: BTreeSet<String>,
-    /// What people read, one an answer, in order.
+    /// The readable labels, one per answer, in order.
     pub labels: Vec<String>,
-    /// Of gold answers: other labels, and the label each stands for.
+    /// For gold answers: other labels, each with the label that it is an alias of.
     #[serde(default)]
     pub aliases: BTreeMap<String, String>,
 }
@@ -108,8 +113,8 @@ impl Answers {
     }
 }
 
-/// Scores a prediction against gold answers. In our own definitions an empty gold set is met by an empty prediction only; the published
-/// scorers do what they do.
+/// Scores a prediction against gold answers. In this project's own definitions only an empty
+/// prediction matches an empty gold set; the published scorers keep their own behaviour.
 #[must_use]
 pub fn score(predicted: &Answers, gold: &Answers) -> Scores {
     let mut scores = own(predicted, gold);
@@ -124,7 +129,7 @@ pub fn score(predicted: &Answers, gold: &Answers) -> Scores {
     scores
 }
 
-/// Our own definitions.
+/// This project's own definitions.
 fn own(predicted: &Answers, gold: &Answers) -> Scores {
     let none = |answers: &Answers| answers.ids.is_empty() && answers.labels.is_empty();
     if none(gold) || none(predicted) {
@@ -139,19 +144,9 @@ fn own(predicted: &Answers, gold: &Answers) -> Scores {
             .find(|(alias, _)| fold_tog(alias) == own)
             .map_or(own, |(_, label)| fold_tog(label))
     };
-    let by_label = overlap(
-        &predicted
-            .labels
-            .iter()
-            .map(canonical)
-            .collect::<BTreeSet<_>>(),
-        &gold
-            .labels
-            .iter()
-            .map(|label| fold_tog(label))
-            .collect::<BTreeSet<_>>(),
-    );
+    let predicted_labels: BTreeSet<String> = predicted.labels.iter().map(canonical).collect();
     let plain: BTreeSet<String> = gold.labels.iter().map(|label| fold_tog(label)).collect();
+    let by_label = overlap(&predicted_labels, &plain);
     let aliases = || {
         gold.aliases
             .iter()
@@ -205,7 +200,7 @@ struct Overlap {
     f1: f64,
 }
 
-/// Precision, recall and F1 of two sets, neither of them empty.
+/// Precision, recall and F1 of two non-empty sets.
 fn overlap(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> Overlap {
     let common = predicted.intersection(gold).count() as f64;
     let (precision, recall) = (
@@ -227,7 +222,7 @@ fn truth(is: bool) -> f64 {
     f64::from(u8::from(is))
 }
 
-/// The share of hits among [`DRAWS`] draws of a predicted answer.
+/// The share of hits among [`SAMPLES`] samples of a predicted answer.
 fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
     let members: Vec<bool> = predicted
         .iter()
@@ -236,7 +231,8 @@ fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
     if members.is_empty() {
         return 0.0;
     }
-    // The seed is a hash (FNV-1a) of both sets, so that a question is drawn for alike in every run.
+    // The seed is a hash (FNV-1a) of both sets, so every run samples the same answers for a
+    // question.
     let bytes = predicted
         .iter()
         .chain(gold)
@@ -245,10 +241,10 @@ fn sampled(predicted: &BTreeSet<String>, gold: &BTreeSet<String>) -> f64 {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     let mut rng = common::rng::Rng::new(seed);
-    let hits = (0..DRAWS)
+    let hits = (0..SAMPLES)
         .filter(|_| members[rng.below(members.len())])
         .count();
-    hits as f64 / f64::from(DRAWS)
+    hits as f64 / f64::from(SAMPLES)
 }
 
 fn tog_match(predicted: &[String], gold: &BTreeSet<String>) -> bool {
@@ -267,12 +263,13 @@ fn each_equals_some(these: &[String], those: &[String]) -> bool {
         .all(|this| those.iter().any(|that| kqa_equal(this, that)))
 }
 
-/// A number rounded to decimal places as Python's `round` does.
+/// A number rounded to decimal places like Python's `round`.
 fn rounded(x: f64, places: usize) -> f64 {
     format!("{x:.places$}").parse().unwrap_or(x)
 }
 
-/// RoG's scores. Its scripts divide by the number of gold answers; where there are none we give 0.
+/// RoG's scores. Its scripts divide by the number of gold answers; without gold answers the scores
+/// here are 0.
 fn rog(scores: &mut Scores, predicted: &[String], gold: &[String]) {
     (scores.rog_hit, scores.rog_accuracy, scores.rog_f1) = (0.0, 0.0, 0.0);
     if gold.is_empty() {

@@ -1,12 +1,13 @@
-//! How the published scorers read texts.
+//! Text normalisation and equality as in the published scorers.
 
-/// The comparison form of the ToG scripts: no case, no spaces.
+/// The comparison form of the ToG scripts: lower case, no spaces.
 #[must_use]
 pub fn fold_tog(text: &str) -> String {
     text.trim().replace(' ', "").to_lowercase()
 }
 
-/// The normalisation of open-domain question answering (SQuAD, also RoG's): lower case, no ASCII punctuation, no articles, single spaces.
+/// The normalisation of open-domain question answering (SQuAD, also RoG): lower case, no ASCII
+/// punctuation, no articles, single spaces.
 #[must_use]
 pub fn normalise(text: &str) -> String {
     let plain: String = text
@@ -36,8 +37,9 @@ pub fn normalise(text: &str) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// KQA Pro's equality of two answers: numbers may have units and a fraction of nothing (`100.0 metres` is `100 metres`), a date equals a
-/// bare year of it, all else is compared as text. As published, the fraction of a negative number is cut off as well.
+/// KQA Pro's equality of two answers. Numbers may have units and a zero fraction (`100.0 metres`
+/// equals `100 metres`), a date equals its bare year, and everything else is compared as text. As
+/// published, any fraction of a negative number is dropped.
 #[must_use]
 pub fn kqa_equal(a: &str, b: &str) -> bool {
     let (a, b) = (whole_number(a), whole_number(b));

@@ -1,28 +1,28 @@
-//! The memory of ODA (spec B.3): reflected triples as a network of paths.
+//! The memory of ODA (rules B.3): reflected triples as a network of paths.
 
-use crate::observe::Triple;
+use super::edges::ObservedTriple;
 use kg::term::NodeId;
 
-/// Something with two ends that can be strung to a path.
-pub trait Link: PartialEq {
-    /// What an end is.
+/// An element of a path, with two ends.
+pub trait PathLink: PartialEq {
+    /// The type of an end.
     type End: PartialEq;
-    /// The end it starts from.
+    /// The end at which it starts.
     fn near(&self) -> Self::End;
-    /// The end it leads to.
+    /// The end to which it leads.
     fn far(&self) -> Self::End;
 }
 
-/// A triple as it is walked.
+/// A triple and the direction in which it is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// The triple as it is stored.
-    pub triple: Triple,
+    /// The triple as stored.
+    pub triple: ObservedTriple,
     /// Whether it is walked from head to tail.
     pub forward: bool,
 }
 
-impl Link for Hop {
+impl PathLink for Hop {
     type End = NodeId;
     fn near(&self) -> NodeId {
         if self.forward {
@@ -40,12 +40,13 @@ impl Link for Hop {
     }
 }
 
-/// Paths in order of creation. The rule of the paper: a link goes behind the *first* path whose last link leads to where it starts, else it
-/// starts a path of its own. Nothing branches and nothing is merged, so the order in which links come decides what paths there are.
+/// Paths in order of creation. As in the paper, a link extends the *first* path whose last link
+/// leads to its start; otherwise it starts a new path. Paths never branch or merge, so the result
+/// depends on the order of the links.
 ///
 /// ```
 /// use toolbox::observe::{Hop, PathNetwork};
-/// use toolbox::term::{NodeId, RelId};
+/// use kg::term::{NodeId, RelId};
 ///
 /// let hop = |s, o| Hop { triple: (NodeId(s), RelId(9), NodeId(o)), forward: true };
 /// let network = |hops: &[Hop]| {
@@ -67,8 +68,8 @@ impl<L> Default for PathNetwork<L> {
     }
 }
 
-impl<L: Link> PathNetwork<L> {
-    /// Adds a link and says which path it went to; `None` where it is there already.
+impl<L: PathLink> PathNetwork<L> {
+    /// Adds a link and returns the index of its path; `None` if the link is already present.
     pub fn add(&mut self, link: L) -> Option<usize> {
         if self.links().any(|known| *known == link) {
             return None;
@@ -82,18 +83,18 @@ impl<L: Link> PathNetwork<L> {
         Some(at)
     }
 
-    /// The paths, in order of creation; none is empty.
+    /// The paths in order of creation; no path is empty.
     #[must_use]
     pub fn paths(&self) -> &[Vec<L>] {
         &self.paths
     }
 
-    /// Every link, path by path.
+    /// All links, path by path.
     pub fn links(&self) -> impl Iterator<Item = &L> {
         self.paths.iter().flatten()
     }
 
-    /// Whether nothing was added yet.
+    /// Whether the network has no links.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()

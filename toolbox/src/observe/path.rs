@@ -1,21 +1,24 @@
-//! GetPath (spec B.2): the simple paths between two entities over the undirected view of the graph, shortest first.
+//! GetPath (rules B.2): the simple paths between two entities in the undirected graph, shortest
+//! first.
 
 use rustc_hash::FxHashSet;
 
-use super::{Hop, Link, each_edge};
+use super::edges::each_edge;
+use super::network::{Hop, PathLink};
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 
-/// Limits of a search.
+/// Limits of a path search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathOptions {
-    /// Most edges of a path.
+    /// Maximum number of edges of a path.
     pub edges: usize,
-    /// Most paths.
+    /// Maximum number of paths.
     pub paths: usize,
-    /// Most edges looked at: between two hubs of a large graph lie more than anyone will read.
+    /// Maximum number of visited edges: two hubs of a large graph are linked by more paths than
+    /// anyone can read.
     pub visits: usize,
-    /// Relations that are not walked.
+    /// Relations that the search does not follow.
     pub without: Vec<RelId>,
 }
 
@@ -30,17 +33,18 @@ impl Default for PathOptions {
     }
 }
 
-/// What a search found.
+/// The result of a path search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paths {
-    /// Shortest first; of equal length in order of the edges' triples. Every edge is reported as it is stored.
+    /// The paths, shortest first; paths of equal length are ordered by their triples. Triples keep
+    /// their stored direction.
     pub paths: Vec<Vec<Hop>>,
-    /// Whether there may be more than were found.
+    /// Whether the search stopped at a limit, so that there may be more paths.
     pub cut: bool,
 }
 
-/// The simple paths from `from` to `to`. No node stands twice on a path; parallel edges make different paths. From a node to itself there
-/// is none.
+/// The simple paths from `from` to `to`. No node occurs twice on a path; parallel edges give
+/// different paths. There is no path from a node to itself.
 #[must_use]
 pub fn paths(kg: &dyn Kg, from: NodeId, to: NodeId, options: &PathOptions) -> Paths {
     let mut search = Search {
@@ -71,14 +75,14 @@ struct Search<'a> {
     kg: &'a dyn Kg,
     to: NodeId,
     options: &'a PathOptions,
-    /// Neighbours of the goal: a path's last node but one is one of them.
+    /// Neighbours of the goal: the second to last node of every path is one of them.
     next_to: FxHashSet<NodeId>,
     visited: usize,
     found: Paths,
 }
 
 impl Search<'_> {
-    /// Edges at a node with the node at their other end, in order of their triples.
+    /// The edges of a node and their other ends, in order of their triples.
     fn edges(&mut self, node: NodeId) -> Vec<(Hop, NodeId)> {
         let mut edges = Vec::new();
         each_edge(
@@ -96,7 +100,8 @@ impl Search<'_> {
         edges
     }
 
-    /// All ways on from the end of `on_path` to the goal with exactly `left` more edges.
+    /// Searches all continuations from the end of `on_path` to the goal with exactly `left` more
+    /// edges.
     fn extend(&mut self, path: &mut Vec<Hop>, on_path: &mut Vec<NodeId>, left: usize) {
         let Some(&here) = on_path.last() else { return };
         if self.found.cut || (left == 1 && !self.next_to.contains(&here)) {
@@ -108,7 +113,7 @@ impl Search<'_> {
         }
         for (hop, next) in self.edges(here) {
             let arrives = next == self.to;
-            // The goal ends a path, and only in its place.
+            // The goal may only be the last node.
             if arrives != (left == 1) || on_path.contains(&next) {
                 continue;
             }

@@ -1,27 +1,36 @@
-//! What is shown of an observation: per task its hops, each a line of triples, best first, within a budget of tokens.
+//! Rendering of an observation: one line of triples per task and hop, best first, within a token
+//! budget.
 
+use super::groups::{TripleGroup, grouped};
+use super::hops::{ObserveOptions, observe};
+use super::similarity::similarity_of;
 use crate::call::print_name;
 use crate::exec::Session;
-use crate::observe::{Group, ObserveOptions, grouped, observe, similarity_of};
+use crate::rank::RankError;
 use crate::tokens;
 use common::transcript::Part;
 use kg::term::NodeId;
 
-/// What is shown of an observation where nobody says how much, in tokens by estimate ([`crate::tokens`]).
+/// Default token budget of an observation, by estimate ([`crate::tokens`]).
 pub(crate) const TOKENS: usize = 32;
 
-/// Members of a set from which an observation starts: what is around some of them is around the others too.
+/// Maximum number of set members from which an observation starts; the surroundings of the others
+/// are similar.
 const STARTS: usize = 32;
 
-/// Lines for tasks given by handle: `see e0`, then for each hop its number and `relation far-end` pairs. Empty where nothing is shown.
+/// The lines of the given tasks: `see e0`, then for each hop its number and pairs of relation and
+/// far end. Empty if there is nothing to show.
+///
+/// # Errors
+/// Returns the error of the session's ranker.
 pub(crate) fn lines(
     session: &Session<'_>,
     tasks: &[(String, Vec<NodeId>)],
     options: &ObserveOptions,
     budget: usize,
-) -> Vec<Part> {
+) -> Result<Vec<Part>, RankError> {
     if budget == 0 || tasks.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let kg = session.kg();
     let starts: Vec<&[NodeId]> = tasks
@@ -35,14 +44,14 @@ pub(crate) fn lines(
         session.bare_question(),
         similarity.as_ref(),
         options,
-    );
+    )?;
     let mut groups = grouped(&observed);
-    // What has nothing in common with the question would only be read.
+    // Groups without any similarity to the question would only add reading.
     groups.retain(|group| group.score > 0.0);
-    // Best first over all tasks and hops; what stands nearer wins ties.
+    // Best first over all tasks and hops; ties go to the nearer hop.
     groups.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.hop.cmp(&b.hop)));
     let mut left = budget;
-    let mut kept: Vec<(Group, String, String)> = Vec::new();
+    let mut kept: Vec<(TripleGroup, String, String)> = Vec::new();
     for group in groups {
         let sign = if group.forward { "" } else { "~" };
         let relation = format!("{sign}{}", print_name(&kg.name(group.relation.node())));
@@ -78,5 +87,5 @@ pub(crate) fn lines(
             }
         }
     }
-    parts
+    Ok(parts)
 }

@@ -1,25 +1,40 @@
-//! How like a question a triple is: question against relation and far end (ODA algorithm 1; the paper takes the cosine of embeddings).
+//! Similarity of triples to a question, from their relation and far end (ODA algorithm 1; the paper
+//! uses the cosine of embeddings).
 
 use std::sync::{Arc, LazyLock, RwLock};
 
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::{Hash, Hasher};
 
-use crate::rank::{Ranker, is_stop, stem, words};
+use crate::rank::{RankError, Ranker, is_stop, stem, words};
 use kg::Kg;
 use kg::term::{NodeId, RelId};
 
 /// Scores triples by relation and far end.
 pub trait Similarity: Send + Sync {
-    /// One score a pair of relation and far end, higher is better.
-    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32>;
+    /// One score per pair of relation and far end, higher is better.
+    ///
+    /// # Errors
+    /// Returns the error of the underlying ranker.
+    fn scores(
+        &self,
+        kg: &dyn Kg,
+        question: &str,
+        pairs: &[(RelId, NodeId)],
+    ) -> Result<Vec<f32>, RankError>;
 }
 
-/// Similarity by a [`Ranker`], sentence encoders among them: the question against `relation label`.
+/// Similarity by a [`Ranker`], for example a sentence encoder: the question against `relation
+/// label`.
 pub struct ByRanker(pub Arc<dyn Ranker>);
 
 impl Similarity for ByRanker {
-    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32> {
+    fn scores(
+        &self,
+        kg: &dyn Kg,
+        question: &str,
+        pairs: &[(RelId, NodeId)],
+    ) -> Result<Vec<f32>, RankError> {
         let mut relations: FxHashMap<RelId, String> = FxHashMap::default();
         let texts: Vec<String> = pairs
             .iter()
@@ -35,7 +50,7 @@ impl Similarity for ByRanker {
     }
 }
 
-/// The similarity that belongs to a ranker: words where it ranks by words, else the ranker itself.
+/// The similarity that matches a ranker: stems for the lexical ranker, else the ranker itself.
 #[must_use]
 pub fn similarity_of(ranker: &Arc<dyn Ranker>) -> Arc<dyn Similarity> {
     if ranker.name() == "lexical" {
@@ -45,7 +60,7 @@ pub fn similarity_of(ranker: &Arc<dyn Ranker>) -> Arc<dyn Similarity> {
     }
 }
 
-/// The words of a relation: its label, else its name; behind it nothing is lost, for both rank by words.
+/// The text of a relation: its name and, if different, its label.
 fn relation_text(kg: &dyn Kg, relation: RelId) -> String {
     let name = kg.name(relation.node());
     match kg.label(relation.node()) {
@@ -54,14 +69,13 @@ fn relation_text(kg: &dyn Kg, relation: RelId) -> String {
     }
 }
 
-/// The stems of a text as sorted numbers without duplicates.
+/// The stems of a text as sorted hashes without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stems(Box<[u32]>);
+struct Stems(Box<[u32]>);
 
 impl Stems {
-    /// Stems of the words that say something.
-    #[must_use]
-    pub fn of(text: &str) -> Self {
+    /// The stems of the content words.
+    fn of(text: &str) -> Self {
         let mut stems: Vec<u32> = words(text)
             .iter()
             .filter(|word| !is_stop(word))
@@ -72,9 +86,9 @@ impl Stems {
         Self(stems.into())
     }
 
-    /// Cosine of the question's stems and those of relation and far end together, each stem counting once.
-    #[must_use]
-    pub fn cosine(&self, relation: &Self, far: &Self) -> f32 {
+    /// Cosine of the question's stems and the combined stems of relation and far end, each stem
+    /// counting once.
+    fn cosine(&self, relation: &Self, far: &Self) -> f32 {
         let (mut both, mut met) = (relation.0.len(), 0);
         for stem in &relation.0 {
             met += usize::from(self.0.binary_search(stem).is_ok());
@@ -99,17 +113,23 @@ fn hashed(stem: &str) -> u32 {
     (hasher.finish() >> 32) as u32
 }
 
-/// Labels whose stems are kept: some tens of megabytes.
-const REMEMBERED: usize = 1 << 20;
+/// Capacity of the label cache: some tens of megabytes.
+const LABEL_CACHE: usize = 1 << 20;
 
-/// Similarity by words, without weights: the cosine of bags of stems. The stems of a label are worked out once for the whole process.
+/// Similarity as the cosine of stem sets, without trained weights. The stems of labels are cached
+/// for the whole process.
 pub struct StemSimilarity;
 
 type Known = RwLock<FxHashMap<(u64, NodeId), Arc<Stems>>>;
 static KNOWN: LazyLock<Known> = LazyLock::new(Known::default);
 
 impl Similarity for StemSimilarity {
-    fn scores(&self, kg: &dyn Kg, question: &str, pairs: &[(RelId, NodeId)]) -> Vec<f32> {
+    fn scores(
+        &self,
+        kg: &dyn Kg,
+        question: &str,
+        pairs: &[(RelId, NodeId)],
+    ) -> Result<Vec<f32>, RankError> {
         let question = Stems::of(question);
         let mut hasher = FxHasher::default();
         kg.content_hash().hash(&mut hasher);
@@ -140,14 +160,14 @@ impl Similarity for StemSimilarity {
             let mut known = KNOWN
                 .write()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            let room = REMEMBERED.saturating_sub(known.len());
+            let free = LABEL_CACHE.saturating_sub(known.len());
             known.extend(
                 fresh
                     .into_iter()
-                    .take(room)
+                    .take(free)
                     .map(|(node, stems)| ((graph, node), stems)),
             );
         }
-        scores
+        Ok(scores)
     }
 }

@@ -1,43 +1,61 @@
-//! Why a turn cannot be taken; every message names what would be right.
+//! Errors of ODA turns. Every message states what would be right.
 
 use crate::call::ParseError;
 use crate::exec::ToolError;
+use crate::rank::RankError;
 
-/// Why a turn cannot be taken. The run stays as it was, except for variables that were already assigned.
+/// Why a turn cannot be taken. The run is unchanged, except that variables may already have been
+/// assigned.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum OdaError {
-    /// The text is no turn of the kind that is awaited.
+    /// The text is not a turn of the awaited kind.
     #[error("`{given}` is no {awaited}; {right}")]
     Unreadable {
         /// The text.
         given: String,
         /// What was awaited.
         awaited: &'static str,
-        /// What would be right.
+        /// The expected form.
         right: &'static str,
     },
     /// An action that was taken before.
     #[error("`{0}` was done before; choose another action, or answer")]
     Repeated(String),
-    /// An action behind the last iteration.
+    /// An action after the last iteration.
     #[error("{0} actions are over; only an answer can follow")]
     Over(usize),
-    /// A group that the action did not find.
+    /// A group that the last action did not find.
     #[error("`{0}` is not among what the last action found")]
     NotFound(String),
-    /// A truth was asked for of a set that was not narrowed by a comparison.
+    /// `judge` on a set that was not narrowed by a comparison.
     #[error("`{0}` was not narrowed by a comparison, so there is nothing to judge")]
     NoComparison(String),
     /// A path between sets.
     #[error("`{0}` is not one entity; a path leads from one entity to one")]
     NotOne(String),
-    /// A call does not read.
+    /// A call that does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A tool refuses.
+    /// A failed tool.
     #[error(transparent)]
     Tool(#[from] ToolError),
-    /// The question is answered already.
+    /// The ranker failed.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+    /// The question is already answered.
     #[error("the question is answered")]
     Ended,
+}
+
+impl OdaError {
+    /// Separates failures of the ranker, which end a run, from errors that a model can correct.
+    ///
+    /// # Errors
+    /// Returns the failure of the ranker.
+    pub fn recoverable(self) -> Result<Self, RankError> {
+        match self {
+            Self::Rank(error) | Self::Tool(ToolError::Rank(error)) => Err(error),
+            other => Ok(other),
+        }
+    }
 }

@@ -1,18 +1,22 @@
-//! What may be written next, as a phrase: only sets that are there, only groups that were found, so that nothing can be invented.
+//! The grammar of the awaited turn: it contains only existing sets and groups that the last action
+//! found, so a model cannot invent any.
 
 use crate::grammar::Grammar;
 use crate::limits::MAX_SET_ARGS as MAX_ARGS;
+use crate::text::handle_index;
 
+use super::options::{Reflection, TurnForm};
+use super::read::Pick;
 use super::run::{Awaited, Run};
-use super::{Form, Reflection, read};
 
-/// Characters of the facts that a model writes down in one turn ([`Reflection::GeneratedFact`]).
+/// Maximum characters of the facts that a model writes in one turn ([`Reflection::GeneratedFact`]).
 const FACTS: usize = 200;
 
 impl Run<'_> {
-    /// The language of the turn that is awaited. Every text of it can be written, though a comparison of things that do not compare fails.
+    /// The grammar of the awaited turn. Every text in it can be executed, except comparisons
+    /// between incomparable values.
     #[must_use]
-    pub fn phrase(&self) -> Grammar {
+    pub fn grammar(&self) -> Grammar {
         match self.awaited() {
             Awaited::Action => self.action(),
             Awaited::Reflection if self.options().reflection == Reflection::GeneratedFact => {
@@ -23,7 +27,8 @@ impl Run<'_> {
         }
     }
 
-    /// Handles of all sets, entities first, in the order in which combinations list them; and those that are answers.
+    /// Handles of all sets, entities first, in the order used in combinations; and the subset that
+    /// can be answers.
     #[must_use]
     pub fn sets(&self) -> (Vec<String>, Vec<String>) {
         let live = self.session().live(self.naming());
@@ -38,12 +43,12 @@ impl Run<'_> {
                 statements.push(set.text.clone());
             }
         }
-        // Entities, classes, results.
+        // The order is entities, classes, results.
         let at = all
             .iter()
             .position(|set| set.starts_with('v'))
             .unwrap_or(all.len());
-        if self.options().form == Form::Grouped {
+        if self.options().form == TurnForm::Grouped {
             all.splice(at..at, live.classes);
         }
         let answers = all
@@ -66,7 +71,7 @@ impl Run<'_> {
         };
         let combined =
             |sets: &[String]| Grammar::any([joined("intersect", sets), joined("union", sets)]);
-        let paper = self.options().form == Form::Paper;
+        let paper = self.options().form == TurnForm::Paper;
         let mut choices = Vec::new();
         if !self.forced() {
             let open = sets.iter().filter(|set| !self.is_explored(set));
@@ -116,9 +121,9 @@ impl Run<'_> {
 
     fn reflection(&self) -> Grammar {
         let none = Grammar::text("none");
-        if self.found_ways() > 0 {
-            let ways = (0..self.found_ways()).map(|i| Grammar::text(format!("p{i}")));
-            return Grammar::any([none, Grammar::list(ways, "; ", 1, self.found_ways())]);
+        if self.found_paths() > 0 {
+            let paths = (0..self.found_paths()).map(|i| Grammar::text(format!("p{i}")));
+            return Grammar::any([none, Grammar::list(paths, "; ", 1, self.found_paths())]);
         }
         let triples = self.found_triples().len();
         if triples > 0 {
@@ -146,7 +151,7 @@ impl Run<'_> {
         Grammar::any([none, Grammar::list(items, "; ", 1, most)])
     }
 
-    /// The groups that the last action found, as they are written, and whether they leave the set.
+    /// The groups that the last action found, in written form, with true for out-relations.
     #[must_use]
     pub fn groups(&self) -> Vec<(String, bool)> {
         let Some((set, _)) = self.found_relations() else {
@@ -181,19 +186,13 @@ impl Run<'_> {
         ])
     }
 
-    /// Whether a pick names something that the last action found.
+    /// Whether a pick refers to something that the last action found.
     #[must_use]
-    pub fn holds(&self, pick: &read::Pick) -> bool {
+    pub fn holds(&self, pick: &Pick) -> bool {
         let text = format!("{}{}", if pick.incoming { "~" } else { "" }, pick.relation);
-        let way = pick
-            .relation
-            .strip_prefix('p')
-            .and_then(|index| index.parse::<usize>().ok());
-        let triple = pick
-            .relation
-            .strip_prefix('t')
-            .and_then(|index| index.parse::<usize>().ok());
-        way.is_some_and(|way| way < self.found_ways())
+        let path = handle_index(&pick.relation, 'p');
+        let triple = handle_index(&pick.relation, 't');
+        path.is_some_and(|path| path < self.found_paths())
             || triple.is_some_and(|triple| triple < self.found_triples().len())
             || self.groups().iter().any(|(group, _)| *group == text)
     }

@@ -1,39 +1,41 @@
-//! Reading turns, strictly and leniently (spec B.2 and B.3: other models write `GetNeighbor("e0")`, markdown, several actions, labels).
+//! Parsers of turns, strict and lenient (rules B.2 and B.3). Other models write
+//! `GetNeighbor("e0")`, markdown, several actions or labels.
 
-use super::OdaError;
+use super::error::OdaError;
 
 /// An action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// GetNeighbor: what is around a set. `e0`, `c0`, `v0`, `intersect(v0, v1)` or `union(v0, v1)`.
+pub enum Action {
+    /// GetNeighbor: the relations of a set `e0`, `c0`, `v0`, `intersect(v0, v1)` or
+    /// `union(v0, v1)`.
     Neighbor(String),
-    /// GetPath: how two entities are linked.
+    /// GetPath: the paths between two entities.
     Path(String, String),
     /// Answer.
-    Answer(Say),
+    Answer(AnswerTurn),
 }
 
-/// What an answer is made of.
+/// The content of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Say {
-    /// The graph has none.
+pub enum AnswerTurn {
+    /// The graph has no answer.
     None,
     /// A set.
     Set(String),
-    /// How many a set has.
+    /// The size of a set.
     Count(String),
-    /// Whether the comparison that made a set holds.
+    /// Whether the comparison that produced a set holds.
     Judge(String),
 }
 
-/// A group that is to be remembered.
+/// A group chosen by a reflection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pick {
-    /// The relation as it was shown; the handle of a path (`p0`).
+    /// The relation as shown, or the handle of a path (`p0`) or a triple (`t0`).
     pub relation: String,
-    /// Whether it is walked from tails to heads.
+    /// Whether the relation is followed from tails to heads.
     pub incoming: bool,
-    /// What the near ends are narrowed by: `= x0`, `argmax`.
+    /// The condition on the near ends, if any: `= x0`, `argmax`.
     pub narrowed: Option<String>,
 }
 
@@ -48,30 +50,30 @@ fn unreadable(text: &str, awaited: &'static str, right: &'static str) -> OdaErro
 const ACTIONS: &str = "write `neighbor SET`, `path ENTITY ENTITY` or `answer [count|judge] SET`";
 const REFLECTIONS: &str = "write relations that were shown, separated by `; `, or `none`";
 
-/// Reads an action as the grammar writes it.
+/// Parses an action in the form of the grammar.
 ///
 /// # Errors
-/// [`OdaError::Unreadable`].
-pub fn read_act(text: &str) -> Result<Act, OdaError> {
+/// Returns [`OdaError::Unreadable`] for any other text.
+pub fn parse_action(text: &str) -> Result<Action, OdaError> {
     let wrong = || unreadable(text, "action", ACTIONS);
     let (word, rest) = text.split_once(' ').ok_or_else(wrong)?;
     match word {
-        "neighbor" if is_set(rest) => Ok(Act::Neighbor(rest.to_owned())),
+        "neighbor" if is_set(rest) => Ok(Action::Neighbor(rest.to_owned())),
         "path" => match rest.split_once(' ') {
             Some((a, b)) if is_handle(a) && is_handle(b) => {
-                Ok(Act::Path(a.to_owned(), b.to_owned()))
+                Ok(Action::Path(a.to_owned(), b.to_owned()))
             }
             _ => Err(wrong()),
         },
-        "answer" if rest == "none" => Ok(Act::Answer(Say::None)),
+        "answer" if rest == "none" => Ok(Action::Answer(AnswerTurn::None)),
         "answer" => {
-            let (say, set): (fn(String) -> Say, &str) = match rest.split_once(' ') {
-                Some(("count", set)) => (Say::Count, set),
-                Some(("judge", set)) => (Say::Judge, set),
-                _ => (Say::Set, rest),
+            let (say, set): (fn(String) -> AnswerTurn, &str) = match rest.split_once(' ') {
+                Some(("count", set)) => (AnswerTurn::Count, set),
+                Some(("judge", set)) => (AnswerTurn::Judge, set),
+                _ => (AnswerTurn::Set, rest),
             };
             if is_set(set) {
-                Ok(Act::Answer(say(set.to_owned())))
+                Ok(Action::Answer(say(set.to_owned())))
             } else {
                 Err(wrong())
             }
@@ -80,21 +82,22 @@ pub fn read_act(text: &str) -> Result<Act, OdaError> {
     }
 }
 
-/// Reads the first action in a text of any shape: the form of the paper (`Action: GetNeighbor`, `Entity_id: e0`), calls
-/// (`GetNeighbor("e0")`), any case, markdown, text around it. `handle_of` says what a label stands for.
+/// Parses the first action in a text of any form: the paper's form (`Action: GetNeighbor`,
+/// `Entity_id: e0`), calls (`GetNeighbor("e0")`), any case, markdown, surrounding text. `handle_of`
+/// maps labels to handles.
 ///
 /// # Errors
-/// [`OdaError::Unreadable`] where there is no action in it.
-pub fn read_act_lenient(
+/// Returns [`OdaError::Unreadable`] if the text contains no action.
+pub fn parse_action_lenient(
     text: &str,
     handle_of: &dyn Fn(&str) -> Option<String>,
-) -> Result<Act, OdaError> {
+) -> Result<Action, OdaError> {
     let wrong = || unreadable(text, "action", ACTIONS);
     let line = text.trim().trim_matches('`');
-    if let Ok(act) = read_act(line) {
+    if let Ok(act) = parse_action(line) {
         return Ok(act);
     }
-    // What is thought aloud is no action, whatever words it has.
+    // Lines of reasoning may contain action names.
     let spoken = text
         .lines()
         .filter(|line| !bare(line).to_lowercase().starts_with("thought"))
@@ -115,7 +118,7 @@ pub fn read_act_lenient(
     });
     let (at, _, kind, name) = found.min().ok_or_else(wrong)?;
     let rest = spoken.get(at + name.len()..).ok_or_else(wrong)?;
-    // Up to the next action: of several the first counts.
+    // Only the first of several actions counts.
     let lower = rest.to_lowercase();
     let end = ["action", "getneighbor", "getpath"]
         .iter()
@@ -125,25 +128,25 @@ pub fn read_act_lenient(
     let rest = rest.get(..end).ok_or_else(wrong)?;
     let handles = arguments(rest, handle_of);
     match (kind, handles.as_slice()) {
-        (0, [first, ..]) => Ok(Act::Neighbor(first.clone())),
-        (1, [first, second, ..]) => Ok(Act::Path(first.clone(), second.clone())),
-        (2, []) => Ok(Act::Answer(Say::None)),
+        (0, [first, ..]) => Ok(Action::Neighbor(first.clone())),
+        (1, [first, second, ..]) => Ok(Action::Path(first.clone(), second.clone())),
+        (2, []) => Ok(Action::Answer(AnswerTurn::None)),
         (2, [first, ..]) => {
             let lower = rest.to_lowercase();
             let say = if lower.contains("count") {
-                Say::Count
+                AnswerTurn::Count
             } else if lower.contains("judge") {
-                Say::Judge
+                AnswerTurn::Judge
             } else {
-                Say::Set
+                AnswerTurn::Set
             };
-            Ok(Act::Answer(say(first.clone())))
+            Ok(Action::Answer(say(first.clone())))
         }
         _ => Err(wrong()),
     }
 }
 
-/// Handles in a text: written as such, or as labels that stand for one.
+/// The handles in a text, written directly or as labels.
 fn arguments(text: &str, handle_of: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
     let pieces = text.split(['\n', ',', '(', ')', '"', '`', '*', '[', ']', ';']);
     let clean = pieces.map(|piece| {
@@ -192,24 +195,24 @@ fn is_set(text: &str) -> bool {
     }
 }
 
-/// Reads a reflection as the grammar writes it; `none` is nothing.
+/// Parses a reflection in the form of the grammar; `none` gives an empty list.
 ///
 /// # Errors
-/// [`OdaError::Unreadable`].
-pub fn read_reflection(text: &str) -> Result<Vec<Pick>, OdaError> {
+/// Returns [`OdaError::Unreadable`] for any other text.
+pub fn parse_reflection(text: &str) -> Result<Vec<Pick>, OdaError> {
     if text == "none" {
         return Ok(Vec::new());
     }
     text.split("; ")
-        .map(|item| read_pick(item).ok_or_else(|| unreadable(text, "reflection", REFLECTIONS)))
+        .map(|item| parse_pick(item).ok_or_else(|| unreadable(text, "reflection", REFLECTIONS)))
         .collect()
 }
 
-fn read_pick(item: &str) -> Option<Pick> {
+fn parse_pick(item: &str) -> Option<Pick> {
     let (incoming, rest) = item
         .strip_prefix('~')
         .map_or((false, item), |rest| (true, rest));
-    // A name in angle brackets may hold spaces.
+    // A name in angle brackets may contain spaces.
     let end = if rest.starts_with('<') {
         rest.rfind('>')? + 1
     } else {
@@ -227,10 +230,10 @@ fn read_pick(item: &str) -> Option<Pick> {
     })
 }
 
-/// Reads what can be read: one group a line or between `;`, list marks and thoughts passed over. What does not read, or is not among what was
-/// shown, is dropped (spec B.3), and counted.
+/// Parses a reflection leniently: one group per line or between `;`, ignoring list marks and
+/// reasoning. Items that do not parse or were not shown are dropped and counted (rules B.3).
 #[must_use]
-pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Vec<Pick>, usize) {
+pub fn parse_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Vec<Pick>, usize) {
     let lines = text
         .lines()
         .filter(|line| !bare(line).to_lowercase().starts_with("thought"));
@@ -243,7 +246,7 @@ pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Ve
     });
     let (mut picks, mut dropped): (Vec<Pick>, usize) = (Vec::new(), 0);
     for item in items.filter(|item| !item.is_empty() && !item.eq_ignore_ascii_case("none")) {
-        match read_pick(item).filter(|pick| shown(pick)) {
+        match parse_pick(item).filter(|pick| shown(pick)) {
             Some(pick) if !picks.contains(&pick) => picks.push(pick),
             Some(_) => {}
             None => dropped += 1,
@@ -257,8 +260,8 @@ pub fn read_reflection_lenient(text: &str, shown: &dyn Fn(&Pick) -> bool) -> (Ve
 mod tests {
     use super::*;
 
-    fn lenient(text: &str) -> Option<Act> {
-        read_act_lenient(text, &|label| {
+    fn lenient(text: &str) -> Option<Action> {
+        parse_action_lenient(text, &|label| {
             (label.eq_ignore_ascii_case("united states")).then(|| "e0".to_owned())
         })
         .ok()
@@ -267,27 +270,33 @@ mod tests {
     #[test]
     fn actions_read_as_written() {
         let set = |text: &str| text.to_owned();
-        assert_eq!(read_act("neighbor e0").unwrap(), Act::Neighbor(set("e0")));
         assert_eq!(
-            read_act("neighbor intersect(e0, v1)").unwrap(),
-            Act::Neighbor(set("intersect(e0, v1)"))
+            parse_action("neighbor e0").unwrap(),
+            Action::Neighbor(set("e0"))
         );
         assert_eq!(
-            read_act("path e0 v1").unwrap(),
-            Act::Path(set("e0"), set("v1"))
-        );
-        assert_eq!(read_act("answer none").unwrap(), Act::Answer(Say::None));
-        assert_eq!(
-            read_act("answer v3").unwrap(),
-            Act::Answer(Say::Set(set("v3")))
+            parse_action("neighbor intersect(e0, v1)").unwrap(),
+            Action::Neighbor(set("intersect(e0, v1)"))
         );
         assert_eq!(
-            read_act("answer count union(v0, c1)").unwrap(),
-            Act::Answer(Say::Count(set("union(v0, c1)")))
+            parse_action("path e0 v1").unwrap(),
+            Action::Path(set("e0"), set("v1"))
         );
         assert_eq!(
-            read_act("answer judge v0").unwrap(),
-            Act::Answer(Say::Judge(set("v0")))
+            parse_action("answer none").unwrap(),
+            Action::Answer(AnswerTurn::None)
+        );
+        assert_eq!(
+            parse_action("answer v3").unwrap(),
+            Action::Answer(AnswerTurn::Set(set("v3")))
+        );
+        assert_eq!(
+            parse_action("answer count union(v0, c1)").unwrap(),
+            Action::Answer(AnswerTurn::Count(set("union(v0, c1)")))
+        );
+        assert_eq!(
+            parse_action("answer judge v0").unwrap(),
+            Action::Answer(AnswerTurn::Judge(set("v0")))
         );
         for wrong in [
             "",
@@ -300,13 +309,13 @@ mod tests {
             "neighbor intersect(e0)",
             "go e0",
         ] {
-            assert!(read_act(wrong).is_err(), "{wrong}");
+            assert!(parse_action(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn actions_read_in_the_forms_that_other_models_write() {
-        let neighbor = Some(Act::Neighbor("e0".to_owned()));
+        let neighbor = Some(Action::Neighbor("e0".to_owned()));
         for text in [
             "GetNeighbor(\"e0\")",
             "getneighbor e0",
@@ -319,12 +328,15 @@ mod tests {
         }
         assert_eq!(
             lenient("Action: GetPath\nEntity_id: e0, e1"),
-            Some(Act::Path("e0".to_owned(), "e1".to_owned()))
+            Some(Action::Path("e0".to_owned(), "e1".to_owned()))
         );
-        assert_eq!(lenient("Action: Answer"), Some(Act::Answer(Say::None)));
+        assert_eq!(
+            lenient("Action: Answer"),
+            Some(Action::Answer(AnswerTurn::None))
+        );
         assert_eq!(
             lenient("Answer: count v2"),
-            Some(Act::Answer(Say::Count("v2".to_owned())))
+            Some(Action::Answer(AnswerTurn::Count("v2".to_owned())))
         );
         assert_eq!(lenient("I do not know"), None);
         assert_eq!(lenient("GetPath(e0)"), None);
@@ -337,7 +349,7 @@ mod tests {
             incoming,
             narrowed: narrowed.map(str::to_owned),
         };
-        let read = read_reflection("a.b > x0; ~c.d; <e f> argmax").unwrap();
+        let read = parse_reflection("a.b > x0; ~c.d; <e f> argmax").unwrap();
         assert_eq!(
             read,
             [
@@ -346,12 +358,12 @@ mod tests {
                 pick("<e f>", false, Some("argmax"))
             ]
         );
-        assert_eq!(read_reflection("none").unwrap(), []);
+        assert_eq!(parse_reflection("none").unwrap(), []);
         for wrong in ["", "a.b;", "~", "a.b "] {
-            assert!(read_reflection(wrong).is_err(), "{wrong}");
+            assert!(parse_reflection(wrong).is_err(), "{wrong}");
         }
         let shown = |pick: &Pick| pick.relation != "made.up";
-        let (picks, dropped) = read_reflection_lenient(
+        let (picks, dropped) = parse_reflection_lenient(
             "Thought: both.\nTriples:\n- a.b\n* made.up\n~c.d; a.b",
             &shown,
         );

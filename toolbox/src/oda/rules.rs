@@ -1,4 +1,5 @@
-//! Reflection without a model (ODA table 3): the groups most like the question, or any.
+//! Reflection without a model (ODA table 3): the groups most similar to the question, or a random
+//! choice.
 
 use std::hash::{Hash, Hasher};
 
@@ -6,37 +7,38 @@ use rustc_hash::FxHasher;
 
 use crate::exec::Relation;
 use crate::observe::similarity_of;
+use crate::rank::RankError;
 use kg::term::{NodeId, RelId};
 
+use super::error::OdaError;
+use super::options::{Reflection, TurnForm};
 use super::run::{Awaited, Run};
-use super::{OdaError, Reflection};
 
-/// Far ends of a group that are compared with the question.
+/// Number of far ends per group that are compared with the question.
 const COMPARED: usize = 64;
 
 impl Run<'_> {
-    /// The reflection turn as the rule of [`super::OdaOptions::reflection`] writes it; `None` where a model has to write it.
+    /// The reflection turn according to [`super::OdaOptions::reflection`]; `None` if a model has to
+    /// write it.
     ///
     /// # Errors
-    /// [`OdaError::Ended`] where no reflection is awaited.
+    /// Returns [`OdaError::Ended`] if no reflection is awaited, or the error of the ranker.
     pub fn reflected_by_rule(&self) -> Result<Option<String>, OdaError> {
         if self.awaited() != Awaited::Reflection {
             return Err(OdaError::Ended);
         }
         let found = self.found_triples();
-        let groups: Vec<String> = match (self.options().form, self.found_ways()) {
-            (_, ways) if ways > 0 => (0..ways).map(|i| format!("p{i}")).collect(),
-            (super::Form::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
-            (super::Form::Grouped, _) => {
-                self.groups().into_iter().map(|(group, _)| group).collect()
-            }
+        let groups: Vec<String> = match (self.options().form, self.found_paths()) {
+            (_, paths) if paths > 0 => (0..paths).map(|i| format!("p{i}")).collect(),
+            (TurnForm::Paper, _) => (0..found.len()).map(|i| format!("t{i}")).collect(),
+            (TurnForm::Grouped, _) => self.groups().into_iter().map(|(group, _)| group).collect(),
         };
         let scores: Vec<f64> = match self.options().reflection {
             Reflection::Model | Reflection::GeneratedFact => return Ok(None),
             Reflection::Similarity if !found.is_empty() => {
                 found.iter().map(|one| f64::from(one.score)).collect()
             }
-            Reflection::Similarity => self.likeness(),
+            Reflection::Similarity => self.similarities()?,
             Reflection::Random => {
                 let number = |(i, _): (usize, &String)| {
                     let mut hasher = FxHasher::default();
@@ -47,7 +49,7 @@ impl Run<'_> {
                         i,
                     )
                         .hash(&mut hasher);
-                    // The upper bits of this hasher are the mixed ones.
+                    // The upper bits of this hash are mixed better.
                     (hasher.finish() >> 11) as f64
                 };
                 groups.iter().enumerate().map(number).collect()
@@ -70,10 +72,10 @@ impl Run<'_> {
         ))
     }
 
-    /// For each group the likeness of its best triple.
-    fn likeness(&self) -> Vec<f64> {
+    /// The best similarity among the triples of each group.
+    fn similarities(&self) -> Result<Vec<f64>, RankError> {
         let Some((set, shown)) = self.found_relations() else {
-            return vec![0.0; self.found_ways()];
+            return Ok(vec![0.0; self.found_paths()]);
         };
         let (kg, members) = (
             self.session().kg(),
@@ -103,9 +105,12 @@ impl Run<'_> {
                 .take(COMPARED)
                 .map(|far| (id, far))
                 .collect();
-            let scores = similarity.scores(kg, self.session().bare_question(), &pairs);
-            scores.into_iter().fold(0.0f32, f32::max)
+            let scores = similarity.scores(kg, self.session().bare_question(), &pairs)?;
+            Ok(scores.into_iter().fold(0.0f32, f32::max))
         };
-        relations.map(best).map(f64::from).collect()
+        relations
+            .map(best)
+            .map(|score| score.map(f64::from))
+            .collect()
     }
 }

@@ -1,20 +1,20 @@
-//! A link of the memory, and what a pretrained model is told before it builds one.
+//! The links of ODA's memory.
 
-use crate::observe::Link;
+use crate::observe::PathLink;
 
-/// A remembered group: the triples along one relation from one set, and the set at their far end (of a narrowed group: its near ends that are
-/// left).
+/// A chosen group: the triples of one relation from one set, and the set of their far ends, or of
+/// the remaining near ends if the group is narrowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
-    /// The set it starts from.
+    /// The set from which the relation starts.
     pub near: String,
-    /// The relation and what narrows it.
+    /// The relation with its condition.
     pub group: String,
-    /// The set that was made of it.
+    /// The resulting set.
     pub far: String,
 }
 
-impl Link for Selected {
+impl PathLink for Selected {
     type End = String;
     fn near(&self) -> String {
         self.near.clone()

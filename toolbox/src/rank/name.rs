@@ -1,48 +1,51 @@
-//! Words and names as the lexical ranker compares them.
+//! Analysed words and names of the lexical ranker.
 
 use super::text::{Profile, content, dice, stem, word_grams};
 use kg::words;
 
-/// Similarity of two words below which they have nothing to do with each other (dice of their trigrams).
+/// Similarity (Dice coefficient of trigrams) below which two words count as unrelated.
 const ALIKE: f32 = 0.4;
 
-/// A hash that stands for a text: among the words of all languages no two of 64 bits are expected to meet.
+/// Hash of a text. Collisions among the 64-bit hashes of all words of all languages are not
+/// expected.
 pub(super) fn mark(text: &str) -> u64 {
-    // FNV-1a: scores are summed in this order, so it must not change with the compiler.
+    // FNV-1a: scores are summed in hash order, so the hash must not change with the compiler.
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// A word with what comparing it needs.
+/// A word with its hashes and trigrams.
 #[derive(Debug)]
 pub(super) struct Word {
-    /// Stands for the word.
+    /// Hash of the word.
     pub(super) mark: u64,
-    /// Stands for its stem.
+    /// Hash of its stem.
     pub(super) stem: u64,
     grams: Vec<u64>,
-    sketch: [u128; 2],
+    fingerprint: [u128; 2],
 }
 
 impl Word {
     pub(super) fn of(word: &str) -> Self {
-        let (grams, sketch) = word_grams(word);
+        let (grams, fingerprint) = word_grams(word);
         Self {
             mark: mark(word),
             stem: mark(&stem(word)),
             grams,
-            sketch,
+            fingerprint,
         }
     }
 
-    /// From 0 to 1: the same stem, or many trigrams in common.
-    pub(super) fn likeness(&self, other: &Self) -> f32 {
+    /// Similarity from 0 to 1: 1 for equal stems, else by shared trigrams.
+    pub(super) fn similarity(&self, other: &Self) -> f32 {
         if self.stem == other.stem {
             return 1.0;
         }
-        // Most pairs of words have nothing in common.
-        if self.sketch[0] & other.sketch[0] == 0 && self.sketch[1] & other.sketch[1] == 0 {
+        // Most pairs of words share no trigram.
+        if self.fingerprint[0] & other.fingerprint[0] == 0
+            && self.fingerprint[1] & other.fingerprint[1] == 0
+        {
             return 0.0;
         }
         let dice = dice(&self.grams, &other.grams);
@@ -50,18 +53,18 @@ impl Word {
     }
 }
 
-/// A name taken apart.
+/// An analysed name.
 #[derive(Debug)]
 pub(super) struct Name {
-    /// Content words of the last segment; all of its words where there are no others.
+    /// Content words of the last segment, or all of its words if it has only stop words.
     pub(super) segment: Vec<Word>,
-    /// Content words of what stands before it.
+    /// Content words of the segments before it.
     pub(super) domain: Vec<Word>,
     pub(super) profile: Profile,
 }
 
 impl Name {
-    /// Takes a printed name or a label apart.
+    /// Analyses a printed name or a label.
     pub(super) fn of(name: &str) -> Self {
         let name = name.trim_matches('_').replace("__", ".");
         let (domain, last) = name

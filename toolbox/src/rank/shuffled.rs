@@ -1,10 +1,11 @@
-//! No ranking at all: lists in an order that has nothing to do with the question, to measure what ranking is worth.
+//! A baseline without ranking: lists in an order unrelated to the question, to measure the benefit
+//! of ranking.
 
 use sha2::{Digest, Sha256};
 
-use super::{Asked, Candidate, Ranker};
+use super::ranker::{RankError, Ranker, RankingContext, RelationCandidate};
 
-/// Scores by a hash of question and text: the same on every machine.
+/// Scores by a hash of question and text, so the order is the same on every machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ShuffledRanker;
 
@@ -13,24 +14,28 @@ impl Ranker for ShuffledRanker {
         "shuffled".to_owned()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
         let score = |text: &String| {
             let digest = Sha256::new()
                 .chain_update(question.as_bytes())
                 .chain_update([0])
                 .chain_update(text.as_bytes())
                 .finalize();
-            // 24 bits are what an f32 holds exactly.
+            // 24 bits fit into an f32 without rounding.
             let number = digest
                 .iter()
                 .take(3)
                 .fold(0_u32, |number, &byte| number << 8 | u32::from(byte));
             number as f32 / (1_u32 << 24) as f32
         };
-        texts.iter().map(score).collect()
+        Ok(texts.iter().map(score).collect())
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
         let texts: Vec<String> = relations
             .iter()
             .map(|relation| format!("{} {}", relation.out, relation.name))
@@ -40,15 +45,16 @@ impl Ranker for ShuffledRanker {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_order_depends_on_the_question_and_on_nothing_else() {
         let texts: Vec<String> = (0..50).map(|i| format!("a.b.relation{i}")).collect();
-        let one = ShuffledRanker.score("one", &texts);
-        assert_eq!(one, ShuffledRanker.score("one", &texts));
-        assert_ne!(one, ShuffledRanker.score("two", &texts));
+        let one = ShuffledRanker.score("one", &texts).unwrap();
+        assert_eq!(one, ShuffledRanker.score("one", &texts).unwrap());
+        assert_ne!(one, ShuffledRanker.score("two", &texts).unwrap());
         assert!(one.iter().all(|score| (0.0..1.0).contains(score)));
     }
 }

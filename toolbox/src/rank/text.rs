@@ -1,11 +1,12 @@
-//! Words, stems and trigrams of questions and of names. English, and nothing that belongs to one data set.
+//! Words, stems and trigrams of English questions and names, independent of any data set.
 
 use std::sync::LazyLock;
 
 use kg::words;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Words that say nothing about which relation is meant: articles, prepositions, auxiliaries, the words of asking itself.
+/// Words without influence on the choice of a relation: articles, prepositions, auxiliaries and
+/// question words.
 const STOP: &str = "a an the of in on at to by for with from as is are was were be been being am do does did has have had having what which \
 who whom whose when where why how that this these those it its s t and or not no nor but if then than so such there their they them he she \
 him her his hers we us our you your i me my can could will would shall should may might must let list name give tell show find please also \
@@ -28,7 +29,7 @@ pub fn content(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Word families that no stem brings together: a base form, then what is read as it.
+/// Word families that stemming does not unify: a base form and the forms mapped to it.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("birth", &["born"]),
     ("death", &["died", "die", "dead", "dying", "deceased"]),
@@ -68,13 +69,14 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("religion", &["faith"]),
 ];
 
-/// Endings taken off, longest first; at least three letters must be left.
+/// Endings to remove, longest first; at least three letters must remain.
 const ENDINGS: [&str; 15] = [
     "ations", "ation", "ings", "ing", "ions", "ion", "ors", "ers", "or", "er", "ies", "ed", "es",
     "s", "y",
 ];
 
-/// A crude English stem: enough to bring `directed`, `director` and `directs` together, or `born` and `birth`.
+/// A crude English stem: enough to unify `directed`, `director` and `directs`, or `born` and
+/// `birth`.
 #[must_use]
 pub fn stem(word: &str) -> String {
     let base = family(word)
@@ -87,7 +89,8 @@ pub fn stem(word: &str) -> String {
             let mut left = left.trim_end_matches('e').to_owned();
             if left.chars().count() > 3 {
                 let mut last = left.chars().rev();
-                // A consonant doubled before the ending (`planned`); `ll` and `ss` are mostly the word's own.
+                // A consonant doubled before the ending (`planned`). `ll` and `ss` usually belong
+                // to the word.
                 if let (Some(a), Some(b)) = (last.next(), last.next())
                     && a == b
                     && !matches!(a, 's' | 'l')
@@ -115,14 +118,15 @@ fn family(word: &str) -> Option<&'static str> {
     BASES.get(word).copied()
 }
 
-/// The different trigrams of a word with its ends marked, each as one number, sorted; and a sketch of them, in which each sets one bit: words
-/// whose sketches share no bit share no trigram.
+/// The distinct trigrams of a word with marked ends, each packed into a number, sorted; and a
+/// fingerprint in which each trigram sets one bit. Words whose fingerprints share no bit share no
+/// trigram.
 pub(super) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
     let marked: Vec<char> = std::iter::once('^')
         .chain(word.chars())
         .chain(std::iter::once('$'))
         .collect();
-    // A character has 21 bits.
+    // A character takes 21 bits.
     let packed = |w: &[char]| {
         w.iter()
             .fold(0, |gram, &c| gram << 21 | u64::from(u32::from(c)))
@@ -130,15 +134,15 @@ pub(super) fn word_grams(word: &str) -> (Vec<u64>, [u128; 2]) {
     let mut grams: Vec<u64> = marked.windows(3).map(packed).collect();
     grams.sort_unstable();
     grams.dedup();
-    let mut sketch = [0; 2];
+    let mut fingerprint = [0; 2];
     for gram in &grams {
         let bit = gram.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56;
-        sketch[usize::from(bit >= 128)] |= 1_u128 << (bit % 128);
+        fingerprint[usize::from(bit >= 128)] |= 1_u128 << (bit % 128);
     }
-    (grams, sketch)
+    (grams, fingerprint)
 }
 
-/// Twice the share of common members of two sorted lists.
+/// The Dice coefficient of two sorted lists.
 pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
     let (mut i, mut j, mut common) = (0, 0, 0usize);
     while i < a.len() && j < b.len() {
@@ -159,12 +163,13 @@ pub(super) fn dice<T: Ord>(a: &[T], b: &[T]) -> f32 {
     }
 }
 
-/// Trigram counts of a whole text, sorted by trigram; each trigram sets one bit of a sketch.
+/// Trigram counts of a text, sorted by trigram, with a fingerprint in which each trigram sets one
+/// bit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Profile {
     counts: Vec<(u32, f32)>,
     norm: f32,
-    sketch: [u64; 8],
+    fingerprint: [u64; 8],
 }
 
 impl Profile {
@@ -188,24 +193,25 @@ impl Profile {
             .map(|(_, count)| count * count)
             .sum::<f32>()
             .sqrt();
-        let mut sketch = [0; 8];
+        let mut fingerprint = [0; 8];
         for (word, bit) in counts.iter().map(|(gram, _)| place(*gram)) {
-            sketch[word] |= bit;
+            fingerprint[word] |= bit;
         }
         Self {
             counts,
             norm,
-            sketch,
+            fingerprint,
         }
     }
 
-    /// Cosine of the counts of a short text with those of a longer one.
+    /// Cosine of the trigram counts of a short text and a longer one.
     pub(super) fn cosine(&self, longer: &Self) -> f32 {
         let mut dot = 0.0;
         for (gram, count) in &self.counts {
             let (word, bit) = place(*gram);
-            // Most trigrams of a name are not in a question, which its sketch tells without a search.
-            if longer.sketch[word] & bit != 0
+            // Most trigrams of a name do not occur in the question; the fingerprint shows it
+            // without a search.
+            if longer.fingerprint[word] & bit != 0
                 && let Ok(at) = longer.counts.binary_search_by_key(gram, |(gram, _)| *gram)
             {
                 dot += count * longer.counts[at].1;
@@ -216,7 +222,7 @@ impl Profile {
     }
 }
 
-/// The word and the bit of a sketch that stand for a trigram.
+/// The word and bit of a fingerprint for a trigram.
 fn place(gram: u32) -> (usize, u64) {
     let bit = gram.wrapping_mul(0x9E37_79B1) >> 23;
     ((bit >> 6) as usize, 1 << (bit & 63))

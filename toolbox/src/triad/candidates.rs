@@ -1,31 +1,34 @@
-//! Candidates of relation selection: one-hop traversal around what is already linked (spec C.4).
+//! Candidates of relation selection: one-hop traversal around the linked nodes (rules C.4).
 
 use std::collections::BTreeSet;
 
-use super::fill::{FilledQuery, Link, Pattern};
+use super::fill::{FilledQuery, Pattern, PhraseLink};
 use super::solve::{Bounds, Unsolved, solve};
 use super::template::AnswerType;
-use crate::exec::{Ranked, Relation, Session, Value};
-use crate::rank::Candidate;
+use crate::exec::{RankedRelation, Relation, Session, Value, best_first};
+use crate::rank::{RankError, RelationCandidate};
 use kg::term::NodeId;
 
-/// Nodes around which relations are looked for: those of a whole class would take long and say no more.
+/// Maximum number of nodes around which relations are searched: all members of a large class would
+/// take long without adding relations.
 const AROUND: usize = 2_000;
 
-/// Relations that may stand for a triple whose ends may be these nodes, best first; `None` is an end of which nothing is known. Both orders are
-/// looked at: the link says which one found it.
-#[must_use]
+/// Relations that may match a triple whose ends may be these nodes, best first; `None` marks an
+/// unknown end. Both directions are searched, and the link records which one found it.
+///
+/// # Errors
+/// Returns the error of the ranker.
 pub fn relations(
     session: &Session<'_>,
     phrase: &str,
     subject: Option<&[NodeId]>,
     object: Option<&[NodeId]>,
-) -> Vec<(Link, Ranked)> {
+) -> Result<Vec<(PhraseLink, RankedRelation)>, RankError> {
     let some = |nodes: &[NodeId]| nodes[..nodes.len().min(AROUND)].to_vec();
     let link = |flip: bool| {
-        move |one: Ranked| {
+        move |one: RankedRelation| {
             (
-                Link {
+                PhraseLink {
                     relation: one.relation,
                     out: one.candidate.out != flip,
                 },
@@ -33,26 +36,16 @@ pub fn relations(
             )
         }
     };
-    match (subject, object) {
-        (Some(from), to) => session
-            .relations_of(&some(from), to, phrase)
-            .into_iter()
-            .map(link(false))
-            .collect(),
-        (None, Some(from)) => session
-            .relations_of(&some(from), None, phrase)
-            .into_iter()
-            .map(link(true))
-            .collect(),
-        (None, None) => everything(session, phrase)
-            .into_iter()
-            .map(link(false))
-            .collect(),
-    }
+    let (ranked, flip) = match (subject, object) {
+        (Some(from), to) => (session.relations_of(&some(from), to, phrase)?, false),
+        (None, Some(from)) => (session.relations_of(&some(from), None, phrase)?, true),
+        (None, None) => (everything(session, phrase)?, false),
+    };
+    Ok(ranked.into_iter().map(link(flip)).collect())
 }
 
-/// All relations of the graph, for a triple of which nothing is known.
-fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
+/// All relations of the graph, for a triple with two unknown ends.
+fn everything(session: &Session<'_>, phrase: &str) -> Result<Vec<RankedRelation>, RankError> {
     let kg = session.kg();
     let hidden = &kg.schema().hidden;
     let shown = kg
@@ -60,50 +53,48 @@ fn everything(session: &Session<'_>, phrase: &str) -> Vec<Ranked> {
         .iter()
         .filter(|id| session.sees(**id) && hidden.binary_search(id).is_err());
     let relations: Vec<Relation> = shown.map(|&id| Relation::Plain(id)).collect();
-    let candidates: Vec<Candidate> = relations
+    let candidates: Vec<RelationCandidate> = relations
         .iter()
-        .map(|&r| Candidate {
+        .map(|&r| RelationCandidate {
             name: session.relation_name(r),
             out: true,
-            ..Candidate::default()
+            ..RelationCandidate::default()
         })
         .collect();
-    let texts: Vec<String> = candidates.iter().map(Candidate::text).collect();
+    let texts: Vec<String> = candidates.iter().map(RelationCandidate::text).collect();
     let ranker = &session.options().ranker;
     let (asked, said) = (
-        ranker.score(session.bare_question(), &texts),
-        ranker.score(phrase, &texts),
+        ranker.score(session.bare_question(), &texts)?,
+        ranker.score(phrase, &texts)?,
     );
     let scored = relations
         .into_iter()
         .zip(candidates)
         .zip(asked.into_iter().zip(said));
-    let mut ranked: Vec<Ranked> = scored
-        .map(|((relation, candidate), (asked, said))| Ranked {
+    let mut ranked: Vec<RankedRelation> = scored
+        .map(|((relation, candidate), (asked, said))| RankedRelation {
             relation,
             candidate,
             score: asked + said,
         })
         .collect();
-    ranked.sort_by(|a, b| {
-        b.score
-            .total_cmp(&a.score)
-            .then_with(|| a.candidate.name.cmp(&b.candidate.name))
-    });
-    ranked
+    best_first(&mut ranked);
+    Ok(ranked)
 }
 
-/// The nodes that a variable stands for under the patterns linked so far; `None` where these say nothing about it.
+/// The possible nodes of a variable under the patterns linked so far; `None` if no pattern
+/// constrains it.
 ///
 /// # Errors
-/// [`Unsolved`] when a bound is reached.
+/// Returns [`Unsolved`] when a bound is reached.
 pub fn linked_nodes(
     session: &Session<'_>,
     patterns: &[Pattern],
     var: &str,
     bounds: Bounds,
 ) -> Result<Option<Vec<NodeId>>, Unsolved> {
-    // Only what hangs together with the variable: the rest would multiply its solutions and say nothing about it.
+    // Only the patterns connected with the variable: others would multiply its solutions without
+    // constraining it.
     let mut reached: BTreeSet<String> = BTreeSet::from([var.to_owned()]);
     let mut connected: Vec<usize> = Vec::new();
     while let Some(next) = (0..patterns.len())

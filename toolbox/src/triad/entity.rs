@@ -1,20 +1,21 @@
-//! Entity selection: which of the nodes of the label index a mention of the question means (spec C.3).
+//! Entity selection: which node of the label index a mention of the question refers to (rules C.3).
 
 use super::render;
-use super::task::{Request, SubTask};
+use super::task::{SubTask, TriadRequest};
 use crate::call::print_name;
 use crate::grammar::Grammar;
-use crate::prompt::one_line;
+use crate::text::{handle_index, one_line};
 use common::transcript::{Part, Role, Turn};
 use kg::Kg;
 use kg::term::NodeId;
 
-/// Meanings of a mention that are shown: the paper's ten.
+/// Number of candidate nodes shown for a mention, as in the paper.
 pub const MEANINGS: usize = 10;
-/// Classes of a meaning that are shown.
+/// Number of classes shown per node.
 const CLASSES: usize = 3;
 
-/// What a model is asked about a mention: up to `most` of the nodes by handle, best first. Further nodes than [`MEANINGS`] are left out.
+/// The request to select up to `most` of the candidate nodes of a mention, shown by handle, best
+/// first. Nodes after the first [`MEANINGS`] are omitted.
 #[must_use]
 pub fn entity_request(
     kg: &dyn Kg,
@@ -22,7 +23,7 @@ pub fn entity_request(
     mention: &str,
     nodes: &[NodeId],
     most: usize,
-) -> Request {
+) -> TriadRequest {
     let nodes = &nodes[..nodes.len().min(MEANINGS)];
     let mut turn = render::task(SubTask::Entity);
     if most != 1 {
@@ -46,28 +47,25 @@ pub fn entity_request(
     let handles: Vec<String> = (0..nodes.len()).map(|i| format!("d{i}")).collect();
     let one = Grammar::one_of(handles);
     let more = Grammar::maybe(Grammar::seq([Grammar::text(", "), one.clone()]));
-    let phrase = if most > 1 {
+    let grammar = if most > 1 {
         Grammar::seq([one, more])
     } else {
         one
     };
-    Request {
+    TriadRequest {
         task: SubTask::Entity,
         turns: vec![render::system(), user, turn],
-        phrase,
+        grammar,
     }
 }
 
-/// The places that an answer names, at most `most`; `None` where it names none of `count`.
+/// The indices of the nodes that a response selects, at most `most`; `None` if one of them is not
+/// among the `count` shown.
 #[must_use]
 pub fn selected_entities(text: &str, count: usize, most: usize) -> Option<Vec<usize>> {
     let mut places = Vec::new();
     for word in text.split(',') {
-        let place = word
-            .trim()
-            .strip_prefix('d')
-            .and_then(|digits| digits.parse().ok())
-            .filter(|place: &usize| *place < count)?;
+        let place = handle_index(word.trim(), 'd').filter(|place| *place < count)?;
         if !places.contains(&place) {
             places.push(place);
         }

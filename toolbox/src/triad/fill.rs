@@ -1,20 +1,21 @@
-//! Filling a template: links put in place of phrases, structure by structure, and the best first of all products of candidates (spec C.5).
+//! Instantiation of query templates: links replace phrases, and combinations of candidates are
+//! enumerated best first (rules C.5).
 
 use std::collections::{BinaryHeap, HashSet};
 
-use super::TriadError;
+use super::error::TriadError;
 use super::template::{AnswerType, Operand, QueryTemplate};
-use super::triple::{End, Triple};
+use super::triple::{End, TriplePattern};
 use crate::exec::{Relation, Session};
 use kg::term::{Literal, NodeId, Term};
 use kg::value::{Extreme, Op};
 
-/// What relation selection chose for a triple.
+/// The relation selected for a triple.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Link {
+pub struct PhraseLink {
     /// The relation.
     pub relation: Relation,
-    /// Whether the triple's subject is the head in the graph: which of the two orders found it.
+    /// Whether the triple's subject is the head in the graph, as opposed to the tail.
     pub out: bool,
 }
 
@@ -27,7 +28,7 @@ pub enum Place {
     Var(String),
 }
 
-/// A pattern of a filled query.
+/// A pattern of an instantiated query.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Pattern {
     /// `head relation tail`. The tail of a derived interval is its start (rule R11).
@@ -89,29 +90,30 @@ pub enum Bound {
     Var(String),
 }
 
-/// A query of patterns, ready to run.
+/// An instantiated query, ready to run.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FilledQuery {
-    /// What is asked.
+    /// The type of answer.
     pub kind: AnswerType,
-    /// The variable asked for.
+    /// The answer variable.
     pub answer: Option<String>,
-    /// Alternatives.
+    /// Alternatives, each a conjunction of patterns.
     pub branches: Vec<Vec<Pattern>>,
     /// Conditions.
     pub filters: Vec<(String, Op, Bound)>,
-    /// Only solutions with the extreme value of this variable count.
+    /// The variable, if any, whose extreme value selects the solutions.
     pub extreme: Option<(String, Extreme)>,
 }
 
-/// Puts links and entities in place of phrases and handles.
+/// Replaces phrases by links and handles by entities.
 ///
 /// # Errors
-/// [`TriadError`] where the template names what is not there, or a triple that it uses has no link.
+/// Returns [`TriadError`] if the template refers to something undefined, or a triple that it uses
+/// has no link.
 pub fn fill(
     template: &QueryTemplate,
-    triples: &[Triple],
-    links: &[Option<Link>],
+    triples: &[TriplePattern],
+    links: &[Option<PhraseLink>],
     entities: &[NodeId],
     session: &Session<'_>,
 ) -> Result<FilledQuery, TriadError> {
@@ -199,8 +201,8 @@ pub fn fill(
     })
 }
 
-/// One choice from each of several lists ranked best first, in order of the sum of ranks and then of the choices themselves, at most `cap`:
-/// the products of candidates without ever making them all.
+/// Combinations with one choice from each of several lists ranked best first, ordered by the sum of
+/// ranks and then by the choices, at most `cap`. Not all combinations are generated.
 #[must_use]
 pub fn products(sizes: &[usize], cap: usize) -> Vec<Vec<usize>> {
     let mut heap = BinaryHeap::new();
@@ -230,7 +232,8 @@ pub fn products(sizes: &[usize], cap: usize) -> Vec<Vec<usize>> {
 }
 
 impl FilledQuery {
-    /// The query with full names, in the form of a template: `select ?x where dbr:A director ?a . ?a birthPlace ?x`.
+    /// The query with full names, in the form of a template: `select ?x where dbr:A director ?a .
+    /// ?a birthPlace ?x`.
     #[must_use]
     pub fn text(&self, session: &Session<'_>) -> String {
         let place = |place: &Place| match place {
@@ -240,7 +243,7 @@ impl FilledQuery {
         self.written(session, &place)
     }
 
-    /// The same with places as `place` writes them: prompts name entities by handle.
+    /// The same with `place` rendering nodes and variables: prompts use entity handles.
     pub(super) fn written(
         &self,
         session: &Session<'_>,

@@ -1,20 +1,21 @@
-//! What may be answered to each sub-task, as phrases that a decoder is held to.
+//! The grammars of the responses to each sub-task, to which a decoder is constrained.
 
 use super::template::AnswerType;
-use super::triple::{End, IS_A, MAX_TRIPLES, Triple};
+use super::triple::{End, IS_A, TriplePattern};
 use crate::grammar::Grammar;
+use crate::limits::MAX_TRIPLES;
 use kg::value::Op;
 
-/// Names of variables: the answer, implicit entities, attributes.
+/// Variable names: the answer, implicit entities, attributes.
 pub const VARIABLES: [&str; 7] = ["x", "a", "b", "c", "d", "n", "m"];
-/// Characters of the phrase that stands for a relation.
+/// Maximum characters of the phrase in place of a relation.
 const PHRASE_CHARS: usize = 40;
-/// Alternatives of a template.
+/// Maximum alternatives of a template.
 const BRANCHES: usize = 3;
-/// Conditions of a template.
+/// Maximum conditions of a template.
 const FILTERS: usize = 2;
 
-/// What is written when nothing fits.
+/// The response if nothing matches.
 pub const NONE: &str = "none";
 
 fn vars<'a>(names: impl IntoIterator<Item = &'a str>) -> Grammar {
@@ -25,7 +26,7 @@ fn handles(letter: char, count: usize) -> impl Iterator<Item = String> {
     (0..count).map(move |index| format!("{letter}{index}"))
 }
 
-/// `part`, and up to `more` further ones behind `separator`.
+/// `part`, followed by up to `more` repetitions after `separator`.
 fn repeated(part: &Grammar, separator: &str, more: usize) -> Grammar {
     let rest = (0..more).fold(None, |rest: Option<Grammar>, _| {
         let next = [Grammar::text(separator), part.clone()]
@@ -55,9 +56,9 @@ pub fn triples(entities: usize, classes: usize) -> Grammar {
     repeated(&triple, " ", MAX_TRIPLES - 1)
 }
 
-/// One of the three answer types; where nothing implicit is spoken of, only yes or no can be asked.
+/// One of the three answer types. A question without variables can only be answered with yes or no.
 #[must_use]
-pub fn answer_type(triples: &[Triple]) -> Grammar {
+pub fn answer_type(triples: &[TriplePattern]) -> Grammar {
     let open = triples.iter().any(|triple| triple.vars().next().is_some());
     Grammar::one_of(
         AnswerType::ALL
@@ -82,10 +83,10 @@ pub fn selection(candidates: &[String], most: usize) -> Grammar {
     ])
 }
 
-/// Between two selected candidates.
+/// Separates selected candidates.
 const SEPARATOR: &str = ", ";
 
-/// The candidates that a selection names, in its order; of those that begin alike the longest counts.
+/// The candidates that a selection names, in its order; the longest matching candidate counts.
 #[must_use]
 pub fn selected(text: &str, candidates: &[String]) -> Option<Vec<usize>> {
     let mut rest = text.trim();
@@ -122,7 +123,8 @@ fn list(triples: &[usize]) -> Grammar {
     )
 }
 
-/// Some of the triples in order, one of `speaks` at least: those that speak of what is asked for.
+/// Some of the triples in order, with at least one of `speaks`, the triples that contain the answer
+/// variable.
 fn branch(triples: &[usize], speaks: &[usize]) -> Grammar {
     Grammar::any(speaks.iter().map(|&first| {
         let before: Vec<usize> = triples
@@ -146,11 +148,11 @@ fn branch(triples: &[usize], speaks: &[usize]) -> Grammar {
     }))
 }
 
-/// A template of a type over triples that are linked, values and entities.
+/// A template of the given type over linked triples, values and entities.
 #[must_use]
 pub fn template(
     kind: AnswerType,
-    triples: &[Triple],
+    triples: &[TriplePattern],
     linked: &[bool],
     entities: usize,
     values: usize,

@@ -1,22 +1,23 @@
 //! The turns of Triad's conversations.
 
-use super::fill::{FilledQuery, Link, Place};
+use super::fill::{FilledQuery, PhraseLink, Place};
 use super::solve::Solved;
-use super::task::{Failure, SubTask};
+use super::task::{SubTask, TriadFailure};
+use crate::agent::Agent;
 use crate::call::print_name;
-use crate::exec::{Naming, Ranked, Session, Value};
-use crate::prompt::{Agent, dialogue_question, size_word};
+use crate::exec::{Naming, RankedRelation, Session, Value};
+use crate::prompt::{dialogue_question, size_word};
 use common::transcript::{Part, Role, Turn};
 
-/// What A answers when the graph's answer is the answer.
+/// The advisor's response that accepts the graph's answer.
 pub const FROM_GRAPH: &str = "graph";
 
-/// System turn and question; then what earlier tries came to.
-pub(super) fn opening(session: &Session<'_>, before: &[Failure]) -> Vec<Turn> {
+/// The system turn and the question with the failures of earlier attempts.
+pub(super) fn opening(session: &Session<'_>, before: &[TriadFailure]) -> Vec<Turn> {
     let mut user = dialogue_question(session, Naming::Mixed);
     for failure in before {
         user.push(Part::ours(format!("\ntried: {}", failure.cause())));
-        if let Failure::NoRelation(triple) = failure {
+        if let TriadFailure::NoRelation(triple) = failure {
             user.push(Part::ours(format!(" {triple}")));
         }
     }
@@ -28,7 +29,7 @@ pub(super) fn system() -> Turn {
     Turn::shown(Role::System, vec![Part::ours(Agent::Triad.name())])
 }
 
-/// What is asked, by role and sub-task.
+/// The request turn of a sub-task, with its role.
 pub(super) fn task(task: SubTask) -> Turn {
     let text = match task {
         SubTask::Triples => "G triples".to_owned(),
@@ -42,15 +43,16 @@ pub(super) fn task(task: SubTask) -> Turn {
     Turn::shown(Role::Tool, vec![Part::ours(text)])
 }
 
-/// The beginning of a ranking, each candidate as it is selected: `out film.directed_by`, `in …`, seen from the end that is known. What must be shown
-/// (training data) takes the place of the last that need not.
+/// The first relations of a ranking as selectable texts: `out film.directed_by`, `in …`, seen from
+/// the known end. A required relation (training data) beyond the limit replaces the last relation
+/// that is not required.
 pub(super) fn cut(
     session: &Session<'_>,
-    ranked: &[(Link, Ranked)],
+    ranked: &[(PhraseLink, RankedRelation)],
     limit: usize,
-) -> Vec<(Link, String)> {
-    let must = |link: &Link| session.options().must_show.contains(&link.relation);
-    let text = |link: &Link, one: &Ranked| {
+) -> Vec<(PhraseLink, String)> {
+    let must = |link: &PhraseLink| session.options().must_show.contains(&link.relation);
+    let text = |link: &PhraseLink, one: &RankedRelation| {
         (
             *link,
             format!(
@@ -60,7 +62,7 @@ pub(super) fn cut(
             ),
         )
     };
-    let mut shown: Vec<(Link, String)> = ranked
+    let mut shown: Vec<(PhraseLink, String)> = ranked
         .iter()
         .take(limit)
         .map(|(link, one)| text(link, one))
@@ -75,7 +77,7 @@ pub(super) fn cut(
 }
 
 /// The candidates of a triple.
-pub(super) fn relations(shown: &[(Link, String)], triple: usize, most: usize) -> Turn {
+pub(super) fn relations(shown: &[(PhraseLink, String)], triple: usize, most: usize) -> Turn {
     let mut turn = task(SubTask::Relations(triple));
     if most != 1 {
         turn.parts.push(Part::ours(format!(" top {most}")));
@@ -97,7 +99,7 @@ pub(super) fn relations(shown: &[(Link, String)], triple: usize, most: usize) ->
     turn
 }
 
-/// The conversation in which one of several queries is chosen.
+/// The conversation that selects one of several queries.
 pub(super) fn queries(session: &Session<'_>, matched: &[(FilledQuery, Solved)]) -> Vec<Turn> {
     let linked = session.linked();
     let place = |place: &Place| match place {
@@ -119,7 +121,7 @@ pub(super) fn queries(session: &Session<'_>, matched: &[(FilledQuery, Solved)]) 
     ]
 }
 
-/// What the chosen query gave, as A sees it.
+/// The result of the chosen query, as shown to the advisor.
 pub(super) fn result(value: &Value) -> Turn {
     let mut turn = task(SubTask::Answer);
     let size = match value {

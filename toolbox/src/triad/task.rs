@@ -1,34 +1,35 @@
-//! The sub-tasks, how they are worked on, and how a try can end.
+//! The sub-tasks, their options, and the possible ends of an attempt.
 
 use serde::{Deserialize, Serialize};
 
-use super::TriadError;
+use super::error::TriadError;
 use super::fill::FilledQuery;
 use super::solve::{Solved, Unsolved};
 use crate::grammar::Grammar;
 use common::transcript::Turn;
 
-/// The seven sub-tasks.
+/// The seven sub-tasks, each with its role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SubTask {
-    /// G: triples of the question.
+    /// G: the triples of the question.
     Triples,
-    /// G: what kind of answer is asked for.
+    /// G: the type of answer.
     Type,
-    /// D: which node a mention means.
+    /// D: the node that a mention refers to.
     Entity,
-    /// D: relations of this triple.
+    /// D: the relations of this triple.
     Relations(usize),
     /// G: the query template.
     Template,
-    /// D: one of the queries that matched.
+    /// D: one of the queries with solutions.
     Query,
     /// A: the answer.
     Answer,
 }
 
 impl SubTask {
-    /// The phase of the paper that it belongs to, from 0: parsing, linking, query construction, answering.
+    /// The paper's phase of the sub-task, counting from 0: parsing, linking, query construction,
+    /// answering.
     #[must_use]
     pub const fn phase(self) -> usize {
         match self {
@@ -40,36 +41,37 @@ impl SubTask {
     }
 }
 
-/// The phases by name.
+/// The names of the phases.
 pub const PHASES: [&str; 4] = ["parsing", "linking", "querying", "answering"];
 
-/// How a question is worked on.
+/// Options of Triad.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
-    /// Most relations selected for a triple (K).
+    /// Maximum relations selected per triple (K).
     pub relations: usize,
-    /// Most entities selected for a mention (K).
+    /// Maximum entities selected per mention (K).
     pub entities: usize,
-    /// Tries (T).
+    /// Number of attempts (T).
     pub tries: usize,
-    /// Relations shown as candidates of a triple.
+    /// Number of relations shown as candidates of a triple.
     pub shown: usize,
-    /// Products of candidates that are run, best first.
+    /// Number of candidate combinations that are run, best first.
     pub products: usize,
-    /// Queries offered for selection.
+    /// Number of queries offered for selection.
     pub queries: usize,
-    /// Rows of any intermediate result.
+    /// Maximum rows of any intermediate result.
     pub rows: usize,
-    /// Whether D selects relations with the model; else the best-ranked candidates count (the paper's ablation by string matching).
+    /// Whether the model selects relations; otherwise the best-ranked candidates are used (the
+    /// paper's ablation by string matching).
     pub select_uris: bool,
-    /// Whether D selects among several queries with the model; else the first counts.
+    /// Whether the model selects among several queries; otherwise the first is used.
     pub select_query: bool,
-    /// Whether A is asked; else the query's answer counts as it is.
+    /// Whether the advisor is asked; otherwise the query's answer is final.
     pub advisor: bool,
 }
 
 impl Default for Options {
-    /// The paper's K and T; the other limits keep one sub-task within a few hundred tokens.
+    /// The paper's K and T; the other limits keep a sub-task within a few hundred tokens.
     fn default() -> Self {
         Self {
             relations: 2,
@@ -86,36 +88,37 @@ impl Default for Options {
     }
 }
 
-/// What is asked of the model now.
+/// A request to the model.
 #[derive(Clone, Debug)]
-pub struct Request {
-    /// Which sub-task.
+pub struct TriadRequest {
+    /// The sub-task.
     pub task: SubTask,
-    /// The turns behind which the answer is written.
+    /// The turns after which the response is written.
     pub turns: Vec<Turn>,
-    /// What may be written.
-    pub phrase: Grammar,
+    /// The grammar of the response.
+    pub grammar: Grammar,
 }
 
-/// Why a try came to nothing.
+/// Why an attempt failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// An answer that is no answer to its sub-task.
+pub enum TriadFailure {
+    /// The response is not valid for its sub-task.
     Syntax(SubTask, TriadError),
-    /// Nothing in the graph fits this triple.
+    /// No relation of the graph matches this triple.
     NoRelation(String),
-    /// So many triples, after so many of which one fitted nothing: the question without the part that the graph does not have.
+    /// Fewer triples (first number) than in an earlier attempt (second number) that ended without a
+    /// relation: the question without the part that the graph lacks.
     Less(usize, usize),
-    /// No filled query has a solution.
+    /// No instantiated query has a solution.
     NoSolution(String),
-    /// Time or rows ran out.
+    /// The deadline or the row limit was reached.
     Bounds(Unsolved),
-    /// The advisor would not have it.
+    /// The advisor rejected the answer.
     Declined,
 }
 
-impl Failure {
-    /// The cause in a word, for counts.
+impl TriadFailure {
+    /// The cause as a short name, for counts.
     #[must_use]
     pub const fn cause(&self) -> &'static str {
         match self {
@@ -128,7 +131,7 @@ impl Failure {
     }
 }
 
-impl std::fmt::Display for Failure {
+impl std::fmt::Display for TriadFailure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Syntax(_, error) => error.fmt(f),
@@ -143,11 +146,11 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// How a try ended.
+/// The end of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// With a query and what it gave.
+    /// A query and its result.
     Answer(FilledQuery, Solved),
-    /// With nothing.
-    Failed(Failure),
+    /// No answer.
+    Failed(TriadFailure),
 }

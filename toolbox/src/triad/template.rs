@@ -1,25 +1,26 @@
-//! Query templates: what the generalist writes over the triples, as algebra. A template is parsed once and from then on filled and run as
-//! structure; no query is ever put together from text.
+//! Query templates: the algebra that the generalist writes over the triples. A template is parsed
+//! once and then instantiated and run as a structure; no query is assembled from text.
 //!
 //! ```text
-//! select ?x where t0 t1 filter ?n > x0 max ?m        solutions of triples 0 and 1 that pass, of these the ones with the greatest ?m
-//! count ?x where t0 or t1                            how many different ?x one of the alternatives gives
-//! ask where t0                                       whether there is a solution
+//! select ?x where t0 t1 filter ?n > x0 max ?m    solutions with ?n > x0 and the greatest ?m
+//! count ?x where t0 or t1                        number of distinct ?x in either alternative
+//! ask where t0                                   whether there is a solution
 //! ```
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::TriadError;
-use super::triple::{Triple, variable};
+use super::error::TriadError;
+use super::triple::{TriplePattern, variable};
+use crate::text::handle_index;
 use kg::value::{Extreme, Op};
 
-/// What kind of answer a question asks for (spec C.2).
+/// The type of answer that a question asks for (rules C.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AnswerType {
-    /// Things.
+    /// Entities or values.
     Select,
-    /// How many.
+    /// A number.
     Count,
     /// Yes or no.
     Ask,
@@ -29,7 +30,7 @@ impl AnswerType {
     /// All three, in the order of the paper.
     pub const ALL: [Self; 3] = [Self::Count, Self::Select, Self::Ask];
 
-    /// As a model writes it.
+    /// The form that a model writes.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -39,7 +40,7 @@ impl AnswerType {
         }
     }
 
-    /// The word with which a template of this type begins.
+    /// The first word of templates of this type.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -62,7 +63,7 @@ impl FromStr for AnswerType {
     }
 }
 
-/// What a variable is compared with.
+/// The right side of a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A value of the question, by handle.
@@ -95,13 +96,9 @@ impl FromStr for Operand {
         if let Some(name) = text.strip_prefix('?') {
             return variable(name).map(Self::Var).ok_or_else(odd);
         }
-        let handle = |letter: char| {
-            text.strip_prefix(letter)
-                .and_then(|digits| digits.parse().ok())
-        };
-        handle('x')
+        handle_index(text, 'x')
             .map(Self::Value)
-            .or_else(|| handle('e').map(Self::Entity))
+            .or_else(|| handle_index(text, 'e').map(Self::Entity))
             .ok_or_else(odd)
     }
 }
@@ -111,28 +108,28 @@ impl FromStr for Operand {
 pub struct Filter {
     /// The variable.
     pub var: String,
-    /// The comparison (rules R8 to R11).
+    /// The comparison (rules R8–R11).
     pub op: Op,
-    /// What it is compared with.
+    /// The right side.
     pub value: Operand,
 }
 
 /// A query over numbered triples.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct QueryTemplate {
-    /// What is asked.
+    /// The type of answer.
     pub kind: AnswerType,
-    /// The variable asked for; none for [`AnswerType::Ask`].
+    /// The answer variable; `None` for [`AnswerType::Ask`].
     pub answer: Option<String>,
-    /// Alternatives, each the triples that hold together, in order.
+    /// Alternatives, each a conjunction of triples in order.
     pub branches: Vec<Vec<usize>>,
-    /// Conditions; each holds in the alternatives that bind its variable.
+    /// Conditions; each applies to the alternatives that bind its variable.
     pub filters: Vec<Filter>,
-    /// Only solutions with the extreme value of this variable count.
+    /// The variable, if any, whose extreme value selects the solutions.
     pub extreme: Option<(String, Extreme)>,
 }
 
-/// The word of an extreme.
+/// The keyword of an extreme.
 pub(super) const fn extreme_word(extreme: Extreme) -> &'static str {
     match extreme {
         Extreme::Max => "max",
@@ -246,13 +243,13 @@ impl FromStr for QueryTemplate {
 }
 
 impl QueryTemplate {
-    /// Checks that the template speaks of these triples and of that many entities and values.
+    /// Checks the template against its triples and the number of entities and values.
     ///
     /// # Errors
-    /// [`TriadError::Template`] says what it names that is not there.
+    /// Returns [`TriadError::Template`] with the first undefined reference.
     pub fn check(
         &self,
-        triples: &[Triple],
+        triples: &[TriplePattern],
         entities: usize,
         values: usize,
     ) -> Result<(), TriadError> {

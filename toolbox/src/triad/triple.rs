@@ -1,18 +1,21 @@
-//! Triples as the generalist extracts them from a question: `<e0, directed by, ?a> <?a, place of birth, ?x>`.
+//! Triples as the generalist extracts them from a question: `<e0, directed by, ?a> <?a, place of
+//! birth, ?x>`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::TriadError;
+use super::error::TriadError;
+use crate::limits::MAX_TRIPLES;
+use crate::text::handle_index;
 
 /// An end of a triple.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum End {
     /// An entity of the question, by handle.
     Entity(usize),
-    /// A class on offer, by handle.
+    /// An offered class, by handle.
     Class(usize),
-    /// Something implicit, by a name without its question mark.
+    /// A variable, by its name without the question mark.
     Var(String),
 }
 
@@ -46,21 +49,17 @@ impl FromStr for End {
         if let Some(name) = text.strip_prefix('?') {
             return variable(name).map(Self::Var).ok_or_else(odd);
         }
-        let handle = |letter: char| {
-            text.strip_prefix(letter)
-                .and_then(|digits| digits.parse().ok())
-        };
-        handle('e')
+        handle_index(text, 'e')
             .map(Self::Entity)
-            .or_else(|| handle('c').map(Self::Class))
+            .or_else(|| handle_index(text, 'c').map(Self::Class))
             .ok_or_else(odd)
     }
 }
 
-/// Letters of the longest variable name.
+/// Maximum characters of a variable name.
 const NAME_CHARS: usize = 24;
 
-/// A variable's name without its question mark: words joined by `_`, as the published parser joins them.
+/// A variable name without its question mark; words are joined by `_`, as in the published parser.
 pub(super) fn variable(name: &str) -> Option<String> {
     let name = name.split_whitespace().collect::<Vec<_>>().join("_");
     let fits = !name.is_empty()
@@ -69,38 +68,38 @@ pub(super) fn variable(name: &str) -> Option<String> {
     fits.then_some(name)
 }
 
-/// What stands for the relation to a class.
+/// The phrase of class membership: `<?x, a, c0>`.
 pub const IS_A: &str = "a";
 
-/// What stands between a variable and the entity that it is: `<?x, is, e0>`.
+/// The phrase between a variable and the entity that it equals: `<?x, is, e0>`.
 pub const IS: &str = "is";
 
-/// A triple with a phrase where the relation will be.
+/// A triple with a phrase in place of the relation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Triple {
-    /// The end from which the question speaks.
+pub struct TriplePattern {
+    /// The end from which the question describes the relation.
     pub subject: End,
-    /// What the question says of the two, in a few words; [`IS_A`] for membership of a class. It says nothing about the direction in which the
-    /// graph has the relation: that comes with the relation.
+    /// The relation in a few words of the question; [`IS_A`] for class membership. It does not
+    /// determine the direction in the graph, which comes with the selected relation.
     pub phrase: String,
     /// The other end.
     pub object: End,
 }
 
-impl Triple {
-    /// Whether it says what class its subject is of.
+impl TriplePattern {
+    /// Whether it states the class of its subject.
     #[must_use]
     pub fn is_class(&self) -> bool {
         matches!(self.object, End::Class(_))
     }
 
-    /// Whether it says which entity its subject is.
+    /// Whether it states which entity its subject is.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.phrase == IS && self.subject.var().is_some() && matches!(self.object, End::Entity(_))
     }
 
-    /// Whether no relation of the graph has to be found for it.
+    /// Whether it needs no relation of the graph.
     #[must_use]
     pub fn is_given(&self) -> bool {
         self.is_class() || self.is_same()
@@ -114,13 +113,13 @@ impl Triple {
     }
 }
 
-impl fmt::Display for Triple {
+impl fmt::Display for TriplePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "<{}, {}, {}>", self.subject, self.phrase, self.object)
     }
 }
 
-impl FromStr for Triple {
+impl FromStr for TriplePattern {
     type Err = TriadError;
 
     fn from_str(text: &str) -> Result<Self, TriadError> {
@@ -149,21 +148,19 @@ impl FromStr for Triple {
     }
 }
 
-/// Most triples of a question; gold queries of the published sets have fewer.
-pub const MAX_TRIPLES: usize = 8;
-
-/// Every `<a, b, c>` of a text.
+/// Parses every `<a, b, c>` in a text.
 ///
 /// # Errors
-/// [`TriadError`] for a triple that is none, for none at all and for more than [`MAX_TRIPLES`].
-pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
+/// Returns [`TriadError`] if a triple does not parse, if there are no triples, or if there are more
+/// than [`MAX_TRIPLES`].
+pub fn parse_triples(text: &str) -> Result<Vec<TriplePattern>, TriadError> {
     let mut triples = Vec::new();
     for piece in text.split('<').skip(1) {
         let inside = piece
             .split_once('>')
             .ok_or_else(|| TriadError::Triple(format!("<{piece}")))?
             .0;
-        // The same triple twice may stand for two relations, or for one in both directions.
+        // Duplicate triples are allowed: they may denote two relations, or one in both directions.
         triples.push(format!("<{inside}>").parse()?);
     }
     if triples.is_empty() || triples.len() > MAX_TRIPLES {
@@ -172,9 +169,9 @@ pub fn parse_triples(text: &str) -> Result<Vec<Triple>, TriadError> {
     Ok(triples)
 }
 
-/// Triples as a model writes them.
+/// Triples in the form that a model writes.
 #[must_use]
-pub fn print_triples(triples: &[Triple]) -> String {
+pub fn print_triples(triples: &[TriplePattern]) -> String {
     triples
         .iter()
         .map(ToString::to_string)

@@ -6,8 +6,9 @@ use kg::Kg;
 use kg::term::{Literal, Term};
 use kg::value::Op;
 use toolbox::exec::{Relation, Session};
+use toolbox::limits::MAX_TRIPLES;
 use toolbox::triad::{
-    AnswerType, End, Filter, IS, IS_A, Link, MAX_TRIPLES, Operand, QueryTemplate, Triple,
+    AnswerType, End, Filter, IS, IS_A, Operand, PhraseLink, QueryTemplate, TriplePattern,
 };
 
 use crate::graph::{Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, Var};
@@ -15,9 +16,9 @@ use crate::graph::{Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGrap
 /// Gold of a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Gold {
-    pub(super) triples: Vec<Triple>,
+    pub(super) triples: Vec<TriplePattern>,
     /// For each triple the relation it stands for; none for classes, and where the graph has no such relation.
-    pub(super) links: Vec<Option<Link>>,
+    pub(super) links: Vec<Option<PhraseLink>>,
     pub(super) template: QueryTemplate,
 }
 
@@ -146,8 +147,8 @@ struct Maker<'a, 'g> {
     names: BTreeMap<Var, String>,
     implicit: std::vec::IntoIter<&'static str>,
     attributes: std::vec::IntoIter<&'static str>,
-    triples: Vec<Triple>,
-    links: Vec<Option<Link>>,
+    triples: Vec<TriplePattern>,
+    links: Vec<Option<PhraseLink>>,
     filters: Vec<Filter>,
     answer: Option<Var>,
     compared: BTreeSet<Var>,
@@ -238,7 +239,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         })
     }
 
-    fn push(&mut self, triple: Triple, link: Option<Link>) -> usize {
+    fn push(&mut self, triple: TriplePattern, link: Option<PhraseLink>) -> usize {
         // Alternatives often differ in the relation only, so a triple is the same where its link is too.
         let known =
             (0..self.triples.len()).find(|&i| self.triples[i] == triple && self.links[i] == link);
@@ -259,7 +260,7 @@ impl<'a, 'g> Maker<'a, 'g> {
             .classes()
             .iter()
             .position(|&offered| offered == id)?;
-        let triple = Triple {
+        let triple = TriplePattern {
             subject: self.end(at)?,
             phrase: IS_A.to_owned(),
             object: End::Class(index),
@@ -283,7 +284,7 @@ impl<'a, 'g> Maker<'a, 'g> {
                 return None;
             };
             let object = self.end(&GraphNode::Entity(iri.clone()))?;
-            let triple = Triple {
+            let triple = TriplePattern {
                 subject: End::Var(self.name(*var)?),
                 phrase: IS.to_owned(),
                 object,
@@ -386,13 +387,13 @@ impl<'a, 'g> Maker<'a, 'g> {
         let found = kg
             .find(&Term::Iri(step.relation.clone()))
             .map(|node| Relation::Plain(node.relation()));
-        let link = found.map(|relation| Link {
+        let link = found.map(|relation| PhraseLink {
             relation,
             out: step.forward == subject_first,
         });
         let phrase = phrase(kg, &step.relation)?;
         Some(self.push(
-            Triple {
+            TriplePattern {
                 subject,
                 phrase,
                 object,
@@ -425,12 +426,12 @@ impl<'a, 'g> Maker<'a, 'g> {
             value: Operand::Value(value),
         });
         let phrase = words(&kg.schema().intervals[index].name)?;
-        let link = Link {
+        let link = PhraseLink {
             relation: Relation::Interval(index),
             out: true,
         };
         Some(self.push(
-            Triple {
+            TriplePattern {
                 subject,
                 phrase,
                 object: End::Var(name),

@@ -10,9 +10,10 @@ use kg::Kg;
 use toolbox::exec::{ExecOptions, Session, Value};
 use toolbox::link;
 use toolbox::prompt::{Layout, Template};
+use toolbox::rank::RankError;
 use toolbox::triad::{
-    self, Bounds, Ended, Failure, FilledQuery, Options, SubTask, Tried, Try, fill, print_triples,
-    solve,
+    self, Bounds, Ended, FilledQuery, Options, SubTask, TriadFailure, Tried, Try, fill,
+    print_triples, solve,
 };
 
 use self::gold::Gold;
@@ -21,7 +22,7 @@ use crate::convert::{Context, graph_of};
 use crate::example::{Example, Renderer};
 use crate::hash;
 use crate::question::GoldQuestion;
-use crate::verify::{self, Verified, VerifyOptions};
+use crate::verify::{self, Refused, Verified, VerifyOptions};
 
 /// Makes Triad's examples.
 pub(super) struct TriadExamples<'a> {
@@ -112,7 +113,7 @@ impl<'a> TriadExamples<'a> {
         &self,
         question: &GoldQuestion,
         verified: &Verified,
-    ) -> Option<Vec<Vec<Turn>>> {
+    ) -> Result<Option<Vec<Vec<Turn>>>, RankError> {
         let mut options = self.exec_options(verified);
         let plain = Session::new(
             self.kg,
@@ -120,8 +121,10 @@ impl<'a> TriadExamples<'a> {
             verified.linked.clone(),
             &verified.must_offer,
             options.clone(),
-        );
-        let gold = self.gold(question, verified, &plain)?;
+        )?;
+        let Some(gold) = self.gold(question, verified, &plain) else {
+            return Ok(None);
+        };
         options
             .must_show
             .extend(gold.links.iter().flatten().map(|link| link.relation));
@@ -131,11 +134,12 @@ impl<'a> TriadExamples<'a> {
             verified.linked.clone(),
             &verified.must_offer,
             options,
-        );
-        let query = match verified.abstain {
-            false => Some(self.filled(&gold, verified, &session)?),
-            true => None,
-        };
+        )?;
+        let query = self.filled(&gold, verified, &session);
+        if query.is_none() && !verified.abstain {
+            return Ok(None);
+        }
+        let query = query.filter(|_| !verified.abstain);
         let two = hash::falls_into(TWO_RELATIONS, 0, "relations", &question.id);
         let options = Options {
             relations: if two { 2 } else { 1 },
@@ -150,10 +154,13 @@ impl<'a> TriadExamples<'a> {
             true if verified.abstain => {
                 let missing = (0..gold.triples.len())
                     .filter(|&i| !gold.triples[i].is_given())
-                    .find(|&i| gold.links[i].is_none_or(|link| !seen(&session, verified, link)))?;
-                vec![Failure::NoRelation(gold.triples[missing].to_string())]
+                    .find(|&i| gold.links[i].is_none_or(|link| !seen(&session, verified, link)));
+                let Some(missing) = missing else {
+                    return Ok(None);
+                };
+                vec![TriadFailure::NoRelation(gold.triples[missing].to_string())]
             }
-            true => vec![Failure::NoSolution(String::new())],
+            true => vec![TriadFailure::NoSolution(String::new())],
             false => Vec::new(),
         };
         let entities = session
@@ -178,23 +185,26 @@ impl<'a> TriadExamples<'a> {
                 request.task,
                 &attempt,
                 options.relations,
-            )?;
-            if !request.phrase.matches(&text) {
-                return None;
-            }
+            );
+            let Some(text) = text.filter(|text| request.grammar.matches(text)) else {
+                return Ok(None);
+            };
             if request.task == SubTask::Query {
                 let mut turns = request.turns;
                 turns.push(Turn::call(text.clone()));
                 all.push(turns);
             }
-            attempt.take(&text);
+            attempt.take(&text)?;
         }
-        let right = match attempt.end()? {
-            Ended::Answer(_, solved) => !verified.abstain && solved.value == verified.value,
-            Ended::Failed(failure) => verified.abstain && matches!(failure, Failure::NoRelation(_)),
+        let right = match attempt.end() {
+            None => false,
+            Some(Ended::Answer(_, solved)) => !verified.abstain && solved.value == verified.value,
+            Some(Ended::Failed(failure)) => {
+                verified.abstain && matches!(failure, TriadFailure::NoRelation(_))
+            }
         };
         all.insert(0, attempt.turns().to_vec());
-        right.then_some(all)
+        Ok(right.then_some(all))
     }
 
     /// Entity selections: for each mention with several meanings the one meant.
@@ -251,7 +261,7 @@ impl<'a> TriadExamples<'a> {
 }
 
 /// Whether a session sees the relation of a link.
-fn seen(session: &Session<'_>, verified: &Verified, link: triad::Link) -> bool {
+fn seen(session: &Session<'_>, verified: &Verified, link: triad::PhraseLink) -> bool {
     match link.relation {
         toolbox::exec::Relation::Plain(id) => {
             !verified.without.contains(&id) && session.kg().uses(id) > 0
@@ -307,9 +317,9 @@ impl AgentExamples for TriadExamples<'_> {
         &self,
         question: &GoldQuestion,
         verified: &Verified,
-    ) -> Result<Vec<Example>, String> {
+    ) -> Result<Vec<Example>, Refused> {
         let mut examples = Vec::new();
-        let Some(conversations) = self.conversations(question, verified) else {
+        let Some(conversations) = self.conversations(question, verified)? else {
             return Ok(examples);
         };
         self.write(question, verified, &conversations, &mut examples);
@@ -329,8 +339,8 @@ impl AgentExamples for TriadExamples<'_> {
         {
             let choice = hash::number(0, "missing relation", &question.id);
             if let Some(given_up) =
-                verify::abstention(self.kg, question, verified, self.options, choice)
-                && let Some(conversations) = self.conversations(question, &given_up)
+                verify::abstention(self.kg, question, verified, self.options, choice).transpose()?
+                && let Some(conversations) = self.conversations(question, &given_up)?
             {
                 self.write(question, &given_up, &conversations, &mut examples);
             }

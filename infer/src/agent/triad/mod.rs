@@ -11,8 +11,8 @@ use kg::term::{NodeId, RelId};
 use serde::{Deserialize, Serialize};
 use toolbox::exec::{Relation, Session};
 use toolbox::link;
-use toolbox::trace::Event;
-use toolbox::triad::{self, Ended, Failure, PHASES, Request, SubTask, Tried, Try};
+use toolbox::trace::TraceEvent;
+use toolbox::triad::{self, Ended, PHASES, SubTask, TriadFailure, TriadRequest, Tried, Try};
 
 use super::{AgentKind, Linkable, Outcome, Survived, Task, opening};
 use crate::InferError;
@@ -43,7 +43,7 @@ impl Default for TriadOptions {
 /// What the planner cost, and the trace.
 struct Asked<'p> {
     planner: &'p mut dyn Planner,
-    events: Vec<Event>,
+    events: Vec<TraceEvent>,
     samples: Vec<Vec<Turn>>,
     count: usize,
     tokens: usize,
@@ -53,26 +53,26 @@ struct Asked<'p> {
 }
 
 impl Asked<'_> {
-    fn ask(&mut self, request: &Request, shown: usize) -> Result<String, InferError> {
-        self.events.push(Event::Prompt {
+    fn ask(&mut self, request: &TriadRequest, shown: usize) -> Result<String, InferError> {
+        self.events.push(TraceEvent::Prompt {
             turns: request.turns[shown.min(request.turns.len())..].to_vec(),
         });
         let begun = Instant::now();
-        let proposal = self.planner.write(&request.turns, &request.phrase)?;
+        let proposal = self.planner.write(&request.turns, &request.grammar)?;
         let took = begun.elapsed().as_secs_f64();
         self.model_seconds += took;
         self.phases[request.task.phase()] += took;
         self.count += 1;
         self.tokens += proposal.read + proposal.decided + proposal.forced;
         if self.planner.constrained() {
-            self.events.push(Event::Tokens {
+            self.events.push(TraceEvent::Tokens {
                 read: proposal.read,
                 decided: proposal.decided,
                 forced: proposal.forced,
                 logprob: proposal.logprob,
             });
         }
-        self.events.push(Event::Call {
+        self.events.push(TraceEvent::Call {
             step: self.count,
             text: proposal.text.clone(),
         });
@@ -141,8 +141,8 @@ pub fn answer(
             .filter(|node| !exclude.nodes.contains(node)),
     );
     let deadline = exec.deadline.min(QUERY_DEADLINE);
-    let session = Session::new(kg, question, linked, task.must_offer, exec);
-    let mut failures: Vec<Failure> = Vec::new();
+    let session = Session::new(kg, question, linked, task.must_offer, exec)?;
+    let mut failures: Vec<TriadFailure> = Vec::new();
     let mut tried = Tried::default();
     let (mut offered, mut chosen) = (BTreeSet::new(), BTreeSet::new());
     let mut found = None;
@@ -167,7 +167,7 @@ pub fn answer(
                 shown = request.turns.len() + 1;
             }
             let at = Instant::now();
-            attempt.take(&text);
+            attempt.take(&text)?;
             asked.phases[request.task.phase()] += at.elapsed().as_secs_f64();
         }
         asked.samples.push(attempt.turns().to_vec());
@@ -190,11 +190,11 @@ pub fn answer(
                 break;
             }
             Some(Ended::Failed(failure)) => {
-                asked.invalid += usize::from(matches!(failure, Failure::Syntax(..)));
-                asked.events.push(Event::Error {
+                asked.invalid += usize::from(matches!(failure, TriadFailure::Syntax(..)));
+                asked.events.push(TraceEvent::Error {
                     message: failure.to_string(),
                 });
-                if matches!(failure, Failure::Less(..)) {
+                if matches!(failure, TriadFailure::Less(..)) {
                     // Nothing new to tell: the next try would be this one again.
                     break;
                 }
@@ -226,7 +226,7 @@ pub fn answer(
     let failure = if found.is_some() {
         None
     } else {
-        Some(failures.last().map_or("no relation", Failure::cause))
+        Some(failures.last().map_or("no relation", TriadFailure::cause))
     };
     let Asked {
         mut events,
@@ -239,10 +239,10 @@ pub fn answer(
         ..
     } = asked;
     let kg_seconds = (begun.elapsed().as_secs_f64() - model_seconds).max(0.0);
-    events.push(Event::Answer {
+    events.push(TraceEvent::Answer {
         answer: Box::new(answer.clone()),
     });
-    events.push(Event::Timing {
+    events.push(TraceEvent::Timing {
         kg: kg_seconds,
         model: model_seconds,
     });

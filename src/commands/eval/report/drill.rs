@@ -1,6 +1,6 @@
 //! The questions of a report, each with what every agent made of it.
 
-use toolbox::trace::{Event, ResultText};
+use toolbox::trace::{ResultText, TraceEvent};
 
 use super::super::run::{Evaluated, Prediction};
 use super::escape;
@@ -129,9 +129,9 @@ fn column(one: &Evaluated, at: usize) -> String {
 }
 
 /// An event of the trace; what other parts of the page already say is left out.
-fn shown(event: &Event) -> String {
+fn shown(event: &TraceEvent) -> String {
     match event {
-        Event::Prompt { turns } => {
+        TraceEvent::Prompt { turns } => {
             let text: Vec<String> = turns
                 .iter()
                 .map(|turn| format!("[{:?}] {}", turn.role, turn.text()))
@@ -141,13 +141,13 @@ fn shown(event: &Event) -> String {
                 escape(&text.join("\n"))
             )
         }
-        Event::Call { text, .. } => format!("<li><code>{}</code></li>", escape(text)),
-        Event::Result { result, .. } => {
+        TraceEvent::Call { text, .. } => format!("<li><code>{}</code></li>", escape(text)),
+        TraceEvent::Result { result, .. } => {
             format!("<li>→ <bdi>{}</bdi></li>", escape(&result_text(result)))
         }
-        Event::Error { message } => format!("<li class=\"x\">{}</li>", escape(message)),
-        Event::Beam { ranked } => {
-            let one = |program: &toolbox::trace::Ranked| {
+        TraceEvent::Error { message } => format!("<li class=\"x\">{}</li>", escape(message)),
+        TraceEvent::Beam { ranked } => {
+            let one = |program: &toolbox::trace::RankedProgram| {
                 let tag = if program.kept { "code" } else { "del" };
                 format!(
                     "<{tag}>{}</{tag}> <span class=\"n\">{:.2}</span>",
@@ -160,11 +160,11 @@ fn shown(event: &Event) -> String {
                 ranked.iter().map(one).collect::<Vec<_>>().join("<br>")
             )
         }
-        Event::Observe { .. }
-        | Event::Tokens { .. }
-        | Event::Memory { .. }
-        | Event::Answer { .. }
-        | Event::Timing { .. } => String::new(),
+        TraceEvent::Observe { .. }
+        | TraceEvent::Tokens { .. }
+        | TraceEvent::Memory { .. }
+        | TraceEvent::Answer { .. }
+        | TraceEvent::Timing { .. } => String::new(),
     }
 }
 

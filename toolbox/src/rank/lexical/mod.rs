@@ -1,71 +1,68 @@
-//! The lexical ranker: no weights, only what a question and a relation have in common: words by stem, rare ones counting more; trigrams;
-//! what the relation leads to against what the question asks for; and what the path to the set has already used up.
+//! The lexical ranker, which has no trained model. It compares the words of the question with those
+//! of a relation by stem (rare words count more) and by trigrams, the target of the relation with
+//! what the question asks for, and discounts question words that the path to the set has used up.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+mod question;
+
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::name::{Name, Word, mark};
-use super::text::{Profile, is_stop, stem};
-use super::{Asked, Candidate, LeadsTo, Ranker};
-use kg::words;
+use super::ranker::{LeadsTo, RankError, Ranker, RankingContext, RelationCandidate};
+use super::text::stem;
+use question::{Met, Question};
 
-/// Weights of what is counted, fitted by a conditional logit on the choices of all sets at hand at once and rounded. Fitting on all sets but
-/// one and testing on that one gives nearly the same recall, so they describe English questions and not one set.
+/// Feature weights, fitted by a conditional logit on the relation choices of all available data
+/// sets together and rounded. Leave-one-set-out fits give nearly the same recall, so the weights
+/// describe English questions rather than one set.
 mod weight {
-    /// Question words, not yet used up, found in name, domain and label.
+    /// Unused question words found in name, domain and label.
     pub(super) const MET: f32 = 2.8;
     /// The same without the domain.
     pub(super) const MET_OWN: f32 = 0.9;
-    /// Share of the last segment's words that the question has.
+    /// Share of the last segment's words that the question contains.
     pub(super) const SEGMENT: f32 = 1.3;
     /// Trigram cosine of question and last segment.
     pub(super) const TRIGRAMS: f32 = 1.0;
-    /// Share of a class name of what the relation leads to that the question has.
+    /// Share of the words of the target's class names that the question contains.
     pub(super) const CLASS: f32 = 1.4;
-    /// Entering relations are rarer in programs than leaving ones,
+    /// In-relations are rarer in programs than out-relations.
     pub(super) const INCOMING: f32 = -0.7;
-    /// and rarer still behind a first step,
+    /// They are rarer still after a first step.
     pub(super) const INCOMING_LATER: f32 = -1.6;
-    /// above all straight back.
+    /// Going straight back along the relation just followed is the rarest.
     pub(super) const STRAIGHT_BACK: f32 = -1.2;
-    /// A literal is rarely on the way unless the question has a cue for it; free text hardly ever.
+    /// A relation to a literal rarely fits unless the question has a cue for it.
     pub(super) const LITERAL: f32 = -0.8;
+    /// A relation to free text almost never fits.
     pub(super) const TEXT: f32 = -0.9;
-    /// "How many", "longest", "more than", a number: numbers.
+    /// Numbers, for "how many", "longest", "more than" or a number in the question.
     pub(super) const QUANTITY: f32 = 1.6;
-    /// "When", "earliest", "after", a year: dates.
+    /// Dates, for "when", "earliest", "after" or a year in the question.
     pub(super) const TIME: f32 = 1.2;
-    /// "Who": people.
+    /// People, for "who".
     pub(super) const PERSON: f32 = 0.6;
-    /// "Where": places.
+    /// Places, for "where".
     pub(super) const PLACE: f32 = 0.5;
-    /// A nameless node stands between two things that questions do name.
+    /// An unnamed node links two things that questions do name.
     pub(super) const STATEMENT: f32 = 1.5;
 }
 
-/// Names whose words are kept worked out: the vocabulary of the largest graphs in use, some tens of megabytes.
-const REMEMBERED: usize = 1 << 16;
+/// Capacity of the name cache: the vocabulary of the largest graphs in use, some tens of megabytes.
+const NAME_CACHE: usize = 1 << 16;
 
 const PERSON_WORDS: &str = "person actor actress director author player artist founder president leader member politician athlete architect \
 composer singer musician character winner spouse parent child sibling brother sister owner producer officeholder human agent";
 const PLACE_WORDS: &str = "place location city country state region area province county continent venue site address district island \
 territory headquarters hometown residence settlement";
-const QUANTITY_CUES: &str = "more less fewer than over under above below least most longest largest biggest smallest highest lowest tallest \
-deepest shortest many much total number amount average maximum minimum";
-const TIME_CUES: &str = "when year years date day month before after since until earliest latest first last recent recently newest oldest \
-youngest earlier later old new age century decade during";
-
-/// Ranks by words. What it works out about a name is kept, so one ranker serves a whole process; the scores do not depend on that.
+/// Ranks by words. Analysed names are cached, so one ranker serves the whole process; the cache
+/// does not affect scores.
 #[derive(Debug)]
 pub struct LexicalRanker {
     known: RwLock<FxHashMap<String, Arc<Name>>>,
     person: FxHashSet<u64>,
     place: FxHashSet<u64>,
-    quantity: FxHashSet<&'static str>,
-    time: FxHashSet<&'static str>,
 }
 
 impl Default for LexicalRanker {
@@ -75,129 +72,16 @@ impl Default for LexicalRanker {
             known: RwLock::default(),
             person: stems(PERSON_WORDS),
             place: stems(PLACE_WORDS),
-            quantity: QUANTITY_CUES.split(' ').collect(),
-            time: TIME_CUES.split(' ').collect(),
         }
     }
 }
 
-thread_local! {
-    /// The question that this thread ranked for last: the lists of one question come one after the other.
-    static LAST: RefCell<Option<(String, Question)>> = const { RefCell::new(None) };
-}
-
-/// A question taken apart.
-#[derive(Clone)]
-struct Question {
-    words: Rc<[Word]>,
-    /// How like each of them is to the words of names that it has been compared with, by their marks.
-    likes: Rc<RefCell<FxHashMap<u64, Box<[f32]>>>>,
-    /// How much of each word is not used up by the path, in `[0, 1]`.
-    fresh: Vec<f32>,
-    profile: Rc<Profile>,
-    person: bool,
-    place: bool,
-    time: bool,
-    quantity: bool,
-}
-
-impl Question {
-    fn of(text: &str, ranker: &LexicalRanker) -> Self {
-        LAST.with_borrow_mut(|last| match last {
-            Some((known, question)) if known == text => question.clone(),
-            _ => {
-                let question = Self::new(text, ranker);
-                *last = Some((text.to_owned(), question.clone()));
-                question
-            }
-        })
-    }
-
-    fn new(text: &str, ranker: &LexicalRanker) -> Self {
-        let all = words(text);
-        let own: Vec<String> = all.iter().filter(|word| !is_stop(word)).cloned().collect();
-        let says = |cues: &[&str]| all.iter().any(|word| cues.contains(&word.as_str()));
-        let has = |cues: &FxHashSet<&str>| all.iter().any(|word| cues.contains(word.as_str()));
-        let year = |word: &String| {
-            word.len() == 4
-                && word
-                    .parse()
-                    .is_ok_and(|year: u32| (1000..2100).contains(&year))
-        };
-        let number = |word: &String| word.bytes().all(|byte| byte.is_ascii_digit()) && !year(word);
-        Self {
-            profile: Rc::new(Profile::of(&own)),
-            fresh: vec![1.0; own.len()],
-            words: own.iter().map(|word| Word::of(word)).collect(),
-            likes: Rc::default(),
-            person: says(&["who", "whom", "whose"]),
-            place: says(&["where"]),
-            time: has(&ranker.time) || all.iter().any(year),
-            quantity: has(&ranker.quantity) || all.iter().any(number),
-        }
-    }
-
-    /// Each word of a walked relation uses up the one word of the question that it is most like.
-    fn use_up(&mut self, path: &[Arc<Name>]) {
-        for name in path {
-            let mut seen: Vec<u64> = Vec::new();
-            for word in &name.segment {
-                if seen.contains(&word.stem) {
-                    continue;
-                }
-                seen.push(word.stem);
-                let best = self.likes(word, |likes| {
-                    let mut best = (0.0, None);
-                    for (i, (like, fresh)) in likes.iter().zip(&self.fresh).enumerate() {
-                        let like = like * fresh;
-                        if like > best.0 {
-                            best = (like, Some(i));
-                        }
-                    }
-                    best
-                });
-                if let (like, Some(i)) = best {
-                    self.fresh[i] = self.fresh[i].min(1.0 - like);
-                }
-            }
-        }
-    }
-
-    /// How like a word is to each word of the question.
-    fn likes<T>(&self, word: &Word, of: impl FnOnce(&[f32]) -> T) -> T {
-        let mut known = self.likes.borrow_mut();
-        of(known
-            .entry(word.mark)
-            .or_insert_with(|| self.words.iter().map(|mine| word.likeness(mine)).collect()))
-    }
-
-    /// How well the question has a word: at all, and not counting what is used up.
-    fn meets(&self, word: &Word) -> Met {
-        self.likes(word, |likes| {
-            let mut met = Met::default();
-            for (like, fresh) in likes.iter().zip(&self.fresh) {
-                met.all = met.all.max(*like);
-                met.fresh = met.fresh.max(like * fresh);
-            }
-            met
-        })
-    }
-}
-
-/// See [`Question::meets`].
-#[derive(Clone, Copy, Debug, Default)]
-struct Met {
-    all: f32,
-    fresh: f32,
-    /// ln(1 + list length / relations with this stem): what tells the relations of a list apart counts.
-    rarity: f32,
-}
-
-/// Words of a list by their marks, each compared with the question once.
+/// The matches of a list's words by word hash; each word is compared with the question once.
 type MetWords = FxHashMap<u64, Met>;
 
-/// Names taken apart: those that are known are looked up under one lock, the others put in under another. Threads that rank at the same
-/// time would spend their time on the lock otherwise.
+/// Access to the name cache for one ranking. Known names are read under one read lock, new names
+/// inserted under one write lock at the end; locking per name would make parallel rankings wait for
+/// each other.
 struct Names<'r> {
     ranker: &'r LexicalRanker,
     known: Option<RwLockReadGuard<'r, FxHashMap<String, Arc<Name>>>>,
@@ -226,7 +110,7 @@ impl Drop for Names<'_> {
         }
         if let Ok(mut known) = self.ranker.known.write() {
             for (name, made) in self.made.drain(..) {
-                if known.len() < REMEMBERED {
+                if known.len() < NAME_CACHE {
                     known.insert(name, made);
                 }
             }
@@ -252,7 +136,7 @@ impl LexicalRanker {
     }
 }
 
-/// What a candidate is made of.
+/// The analysed parts of a candidate.
 struct Parts {
     name: Arc<Name>,
     label: Option<Arc<Name>>,
@@ -274,14 +158,15 @@ impl Parts {
     }
 }
 
-/// Lists that every relation of a ranking uses again.
+/// Buffers that all relations of a ranking share.
 #[derive(Default)]
-struct Room {
+struct Buffers {
     seen: Vec<u64>,
     classes: Vec<(u64, f32)>,
 }
 
-/// x / (1 + x) of the summed rarity of what is met: more words met are better, each further one less so. `seen` is room to work in.
+/// x / (1 + x) of the summed rarity of the matched words: each further match adds less. `seen` is a
+/// buffer.
 fn met<'n>(words: impl Iterator<Item = &'n Word>, met: &[Met], seen: &mut Vec<u64>) -> f32 {
     seen.clear();
     let mut sum = 0.0;
@@ -299,8 +184,8 @@ impl Ranker for LexicalRanker {
         "lexical".to_owned()
     }
 
-    fn score(&self, question: &str, texts: &[String]) -> Vec<f32> {
-        let question = Question::of(question, self);
+    fn score(&self, question: &str, texts: &[String]) -> Result<Vec<f32>, RankError> {
+        let question = Question::of(question);
         let mut names = self.names();
         let score = |text: &String| {
             let name = names.get(text);
@@ -318,21 +203,21 @@ impl Ranker for LexicalRanker {
             );
             0.5 * name.profile.cosine(&question.profile) + 0.35 * own + 0.15 * all
         };
-        texts.iter().map(score).collect()
+        Ok(texts.iter().map(score).collect())
     }
 
-    fn score_relations(&self, asked: Asked<'_>, relations: &[Candidate]) -> Vec<f32> {
-        let mut question = Question::of(asked.question, self);
+    fn score_relations(
+        &self,
+        asked: RankingContext<'_>,
+        relations: &[RelationCandidate],
+    ) -> Result<Vec<f32>, RankError> {
+        let mut question = Question::of(asked.question);
         let mut names = self.names();
         for walked in asked.path {
-            question.use_up(&[names.get(&walked.name)]);
-            question.use_up(
-                walked
-                    .label
-                    .as_ref()
-                    .map(|label| names.get(label))
-                    .as_slice(),
-            );
+            question.use_up(&names.get(&walked.name));
+            if let Some(label) = &walked.label {
+                question.use_up(&names.get(label));
+            }
         }
         let parts: Vec<Parts> = relations
             .iter()
@@ -350,8 +235,8 @@ impl Ranker for LexicalRanker {
         drop(names);
         let uses = uses(&parts);
         let mut known = MetWords::with_capacity_and_hasher(uses.len(), FxBuildHasher);
-        let (mut met, mut room) = (Vec::new(), Room::default());
-        let score = |(relation, parts): (&Candidate, &Parts)| {
+        let (mut met, mut buffers) = (Vec::new(), Buffers::default());
+        let score = |(relation, parts): (&RelationCandidate, &Parts)| {
             met.clear();
             met.extend(parts.all().map(|word| {
                 *known.entry(word.mark).or_insert_with(|| {
@@ -362,16 +247,17 @@ impl Ranker for LexicalRanker {
                     }
                 })
             }));
-            self.score_one(&question, asked.path, relation, parts, &met, &mut room)
+            self.score_one(&question, asked.path, relation, parts, &met, &mut buffers)
         };
-        relations.iter().zip(&parts).map(score).collect()
+        Ok(relations.iter().zip(&parts).map(score).collect())
     }
 }
 
-/// Words of a relation and its label in which no other relation of a list is likely to have a share.
+/// Expected number of words of a relation and its label that no other relation of the list shares.
 const WORDS: usize = 4;
 
-/// The last relation of a list that has a stem, and how many have it, for every stem.
+/// For every stem, the last relation of the list that contains it and the number of relations that
+/// do.
 fn uses(list: &[Parts]) -> FxHashMap<u64, (usize, usize)> {
     let mut count: FxHashMap<u64, (usize, usize)> =
         FxHashMap::with_capacity_and_hasher(list.len() * WORDS, FxBuildHasher);
@@ -387,38 +273,39 @@ fn uses(list: &[Parts]) -> FxHashMap<u64, (usize, usize)> {
 }
 
 impl LexicalRanker {
-    /// The score of one relation; `words` says for each of its words, as [`Parts::all`] has them, how the question meets it.
+    /// The score of one relation. `words` holds the match of each of its words, in the order of
+    /// [`Parts::all`].
     fn score_one(
         &self,
         question: &Question,
-        path: &[Candidate],
-        relation: &Candidate,
+        path: &[RelationCandidate],
+        relation: &RelationCandidate,
         parts: &Parts,
         words: &[Met],
-        room: &mut Room,
+        buffers: &mut Buffers,
     ) -> f32 {
         let segment = words.iter().take(parts.name.segment.len());
         let (got, total) = segment.fold((0.0, 0.0), |(got, total), met| {
             (got + met.all * met.rarity, total + met.rarity)
         });
-        let mut score = weight::MET * met(parts.all(), words, &mut room.seen)
-            + weight::MET_OWN * met(parts.own(), words, &mut room.seen);
+        let mut score = weight::MET * met(parts.all(), words, &mut buffers.seen)
+            + weight::MET_OWN * met(parts.own(), words, &mut buffers.seen);
         score += weight::SEGMENT * if total > 0.0 { got / total } else { 0.0 };
         score += weight::TRIGRAMS * parts.name.profile.cosine(&question.profile);
-        room.classes.clear();
-        room.classes.extend(
+        buffers.classes.clear();
+        buffers.classes.extend(
             parts
                 .classes
                 .iter()
                 .flat_map(|class| &class.segment)
                 .map(|word| (word.stem, question.meets(word).all)),
         );
-        // Stable: of words with one stem the first counts.
-        room.classes.sort_by_key(|(stem, _)| *stem);
-        room.classes.dedup_by_key(|(stem, _)| *stem);
-        if !room.classes.is_empty() {
-            score += weight::CLASS * room.classes.iter().map(|(_, all)| all).sum::<f32>()
-                / room.classes.len() as f32;
+        // The sort is stable: of words with equal stems, the first counts.
+        buffers.classes.sort_by_key(|(stem, _)| *stem);
+        buffers.classes.dedup_by_key(|(stem, _)| *stem);
+        if !buffers.classes.is_empty() {
+            score += weight::CLASS * buffers.classes.iter().map(|(_, all)| all).sum::<f32>()
+                / buffers.classes.len() as f32;
         }
         if !relation.out {
             score += if path.is_empty() {
@@ -458,23 +345,26 @@ impl LexicalRanker {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::super::best_first;
     use super::*;
 
-    fn candidates(names: &[&str]) -> Vec<Candidate> {
+    fn candidates(names: &[&str]) -> Vec<RelationCandidate> {
         names
             .iter()
-            .map(|name| Candidate {
+            .map(|name| RelationCandidate {
                 name: (*name).to_owned(),
                 out: true,
-                ..Candidate::default()
+                ..RelationCandidate::default()
             })
             .collect()
     }
 
-    fn best(question: &str, path: &[Candidate], relations: &[Candidate]) -> String {
-        let scores = LexicalRanker::default().score_relations(Asked { question, path }, relations);
+    fn best(question: &str, path: &[RelationCandidate], relations: &[RelationCandidate]) -> String {
+        let scores = LexicalRanker::default()
+            .score_relations(RankingContext { question, path }, relations)
+            .unwrap();
         let names: Vec<String> = relations
             .iter()
             .map(|relation| relation.name.clone())
@@ -512,7 +402,7 @@ mod tests {
             best("birth place of the spouse of", &list[..1], &list),
             "person.place_of_birth"
         );
-        // A word said twice can be walked twice.
+        // A word that occurs twice can be followed twice.
         let list = candidates(&["music.recording", "music.song"]);
         assert_eq!(
             best("recording of the recording of", &list[..1], &list),
@@ -541,13 +431,15 @@ mod tests {
             let gold = list.pop().unwrap_or_default();
             list.insert(at, gold);
             let list = candidates(&list);
-            let scores = LexicalRanker::default().score_relations(
-                Asked {
-                    question: "who directed it",
-                    path: &[],
-                },
-                &list,
-            );
+            let scores = LexicalRanker::default()
+                .score_relations(
+                    RankingContext {
+                        question: "who directed it",
+                        path: &[],
+                    },
+                    &list,
+                )
+                .unwrap();
             assert_eq!(scores.len(), 5_001);
             assert!(
                 scores

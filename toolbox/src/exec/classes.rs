@@ -1,0 +1,42 @@
+//! The classes offered with a question.
+
+use crate::limits;
+use crate::rank::{RankError, Ranker, best_first};
+use kg::Kg;
+use kg::term::NodeId;
+
+/// The classes offered with a question, best first, including those in `must_offer`.
+pub(super) fn offered_classes(
+    kg: &dyn Kg,
+    question: &str,
+    must_offer: &[NodeId],
+    ranker: &dyn Ranker,
+) -> Result<Vec<NodeId>, RankError> {
+    let classes = kg.classes();
+    let names: Vec<String> = classes.iter().map(|&class| kg.name(class)).collect();
+    let texts: Vec<String> = classes
+        .iter()
+        .zip(&names)
+        .map(|(&class, name)| {
+            kg.label(class)
+                .map_or_else(|| name.clone(), |label| format!("{name} {label}"))
+        })
+        .collect();
+    let order = best_first(&ranker.score(question, &texts)?, &names);
+    let mut offered: Vec<NodeId> = order
+        .into_iter()
+        .take(limits::SHOWN_CLASSES)
+        .map(|i| classes[i])
+        .collect();
+    for &class in must_offer {
+        if !offered.contains(&class) && classes.binary_search(&class).is_ok() {
+            if offered.len() >= limits::SHOWN_CLASSES
+                && let Some(place) = offered.iter().rposition(|kept| !must_offer.contains(kept))
+            {
+                offered.remove(place);
+            }
+            offered.push(class);
+        }
+    }
+    Ok(offered)
+}

@@ -1,0 +1,264 @@
+//! The thirteen tools on sorted sets of integers (rules R1–R22).
+
+mod bind;
+mod compare;
+
+use std::borrow::Cow;
+
+use super::error::ToolError;
+use super::resolve::NEAREST;
+use super::session::Session;
+use super::types::{EntSet, ExcludeWhen, Observation, Relation, Value, sorted};
+use crate::call::{Arg, Call, Tool};
+use crate::limits;
+use crate::link;
+use crate::rank::RankError;
+use kg::term::NodeId;
+
+/// The result of a tool before it becomes a [`super::Step`].
+pub(super) struct Done {
+    pub observation: Observation,
+    pub walked: Option<(Relation, bool)>,
+    pub inputs: Vec<EntSet>,
+}
+
+impl Done {
+    fn new(observation: Observation, inputs: Vec<EntSet>) -> Self {
+        Self {
+            observation,
+            walked: None,
+            inputs,
+        }
+    }
+}
+
+impl Session<'_> {
+    /// Runs a call that contains only names.
+    pub(super) fn apply(&self, call: &Call) -> Result<Done, ToolError> {
+        let args = &call.args;
+        let set = |i: usize| -> Result<EntSet, ToolError> {
+            args.get(i)
+                .map_or_else(|| Err(missing(call)), |arg| self.set(arg))
+        };
+        let value = |members: Vec<NodeId>, inputs: Vec<EntSet>| -> Result<Done, ToolError> {
+            if members.len() > limits::SET_SIZE {
+                return Err(ToolError::TooLarge {
+                    limit: limits::SET_SIZE,
+                });
+            }
+            let set = Value::Set(sorted(self.without_excluded(members)));
+            Ok(Done::new(Observation::Value(set), inputs))
+        };
+        match call.tool {
+            Tool::GetRelation => {
+                let from = set(0)?;
+                let second = if args.len() > 1 { Some(set(1)?) } else { None };
+                let shown = self.list(call, &from, second.as_deref(), self.options.shown)?;
+                Ok(Done::new(Observation::Relations(shown), vec![from]))
+            }
+            Tool::RetrieveRelation => {
+                let from = set(0)?;
+                let shown = self.list(call, &from, None, RETRIEVED)?;
+                Ok(Done::new(Observation::Relations(shown), vec![from]))
+            }
+            Tool::GetHeadEntity | Tool::GetTailEntity => {
+                let from = set(0)?;
+                let (relation, forward) =
+                    self.bound_relation(call, &from, call.tool == Tool::GetTailEntity)?;
+                let mut members = Vec::new();
+                for &node in from.iter() {
+                    members.extend_from_slice(&self.step(node, relation, forward));
+                }
+                let mut done = value(members, vec![from])?;
+                done.walked = Some((relation, forward));
+                Ok(done)
+            }
+            Tool::GetEntityByType => {
+                let class = self.class(args.first().ok_or_else(|| missing(call))?)?;
+                value(self.kg.instances(class).into_owned(), vec![[class].into()])
+            }
+            Tool::GetEntityByConstraint => self.constrain(call, set(0)?),
+            Tool::GetCandidateEntity => {
+                let Some(Arg::Literal(mention)) = args.first() else {
+                    return Err(missing(call));
+                };
+                let found = link::candidates(self.kg, &mention.lexical)?;
+                value(
+                    found.into_iter().map(|candidate| candidate.node).collect(),
+                    Vec::new(),
+                )
+            }
+            Tool::DisambiguateEntity => {
+                let from = set(0)?;
+                value(
+                    self.best_candidate(&from)?.into_iter().collect(),
+                    vec![from],
+                )
+            }
+            Tool::Count => {
+                let from = set(0)?;
+                let size = Value::Int(from.len() as u64);
+                Ok(Done::new(Observation::Value(size), vec![from]))
+            }
+            Tool::Intersect | Tool::Union => {
+                let sets = args
+                    .iter()
+                    .map(|arg| self.set(arg))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let members = if call.tool == Tool::Union {
+                    sets.iter().flat_map(|s| s.iter().copied()).collect()
+                } else {
+                    intersection(&sets)
+                };
+                value(members, sets)
+            }
+            Tool::Judge => self.judge(call, &set(0)?),
+            Tool::End => self.end(args.first().ok_or_else(|| missing(call))?),
+        }
+    }
+
+    fn without_excluded(&self, mut members: Vec<NodeId>) -> Vec<NodeId> {
+        let exclude = &self.options.exclude;
+        if exclude.when == ExcludeWhen::EveryStep {
+            members.retain(|node| !exclude.nodes.contains(node));
+        }
+        members
+    }
+
+    /// The neighbours of a node along a relation (`forward`) or against it.
+    pub(super) fn step(
+        &self,
+        node: NodeId,
+        relation: Relation,
+        forward: bool,
+    ) -> Cow<'_, [NodeId]> {
+        match relation {
+            Relation::Plain(id) if self.options.without.contains(&id) => Cow::default(),
+            Relation::Plain(id) if forward => self.kg.tails(node, id),
+            Relation::Plain(id) => self.kg.heads(id, node),
+            // A derived interval has no values; following it leads to its start (rule R11).
+            Relation::Interval(index) => {
+                let interval = &self.kg.schema().intervals[index];
+                if forward {
+                    self.kg.tails(node, interval.from)
+                } else {
+                    self.kg.heads(interval.from, node)
+                }
+            }
+        }
+    }
+
+    fn class(&self, arg: &Arg) -> Result<NodeId, ToolError> {
+        let Arg::Name(name) = arg else {
+            return Err(ToolError::Argument {
+                given: arg.to_string(),
+                right: "a class is needed".to_owned(),
+            });
+        };
+        match self.kg.by_name(name) {
+            Some(node) if !self.kg.instances(node).is_empty() => Ok(node),
+            _ => {
+                let near = self
+                    .classes
+                    .iter()
+                    .take(NEAREST)
+                    .map(|&class| self.kg.name(class))
+                    .collect();
+                Err(ToolError::UnknownClass {
+                    given: name.clone(),
+                    near,
+                })
+            }
+        }
+    }
+
+    /// S2: the candidate whose relations, classes and label match the question best; ties go to the
+    /// higher degree, then to the lower id.
+    fn best_candidate(&self, from: &[NodeId]) -> Result<Option<NodeId>, RankError> {
+        let scores = link::choose(
+            self.kg,
+            &self.bare_question,
+            from,
+            &vec![0.0; from.len()],
+            self.options.ranker.as_ref(),
+        )?;
+        let degree = |i: usize| self.kg.degree(from[i]);
+        let best = (0..from.len()).max_by(|&a, &b| {
+            scores[a]
+                .total_cmp(&scores[b])
+                .then(degree(a).cmp(&degree(b)))
+                .then(b.cmp(&a))
+        });
+        Ok(best.map(|i| from[i]))
+    }
+
+    fn end(&self, arg: &Arg) -> Result<Done, ToolError> {
+        let value = match arg {
+            Arg::Var(index) => match self.variables.get(*index as usize) {
+                Some(value) => value.clone(),
+                None => {
+                    return Err(ToolError::UnknownVariable {
+                        given: *index,
+                        live: self.variables.len(),
+                    });
+                }
+            },
+            other => Value::Set(self.set(other)?),
+        };
+        if let Value::Set(set) = &value
+            && self.only_statements(set)
+        {
+            let near = self.nearest_relations(set, &self.bare_question)?;
+            return Err(ToolError::Statements {
+                set: arg.to_string(),
+                near,
+            });
+        }
+        let inputs = match &value {
+            Value::Set(set) => vec![set.clone()],
+            Value::Int(_) | Value::Bool(_) => Vec::new(),
+        };
+        let exclude = &self.options.exclude;
+        let answer = match value {
+            Value::Set(set) if exclude.when != ExcludeWhen::Never => {
+                let left: EntSet = set
+                    .iter()
+                    .filter(|node| !exclude.nodes.contains(node))
+                    .copied()
+                    .collect();
+                if left.is_empty() && exclude.when == ExcludeWhen::Others {
+                    Value::Set(set)
+                } else {
+                    Value::Set(left)
+                }
+            }
+            other => other,
+        };
+        Ok(Done::new(Observation::Answer(answer), inputs))
+    }
+}
+
+/// Number of relations that `retrieve_relation` shows.
+const RETRIEVED: usize = 10;
+
+fn missing(call: &Call) -> ToolError {
+    ToolError::Argument {
+        given: call.to_string(),
+        right: format!(
+            "{} takes other arguments; see the tool list",
+            call.tool.name()
+        ),
+    }
+}
+
+/// The members of all sets (rule R19: an empty argument gives the empty set).
+fn intersection(sets: &[EntSet]) -> Vec<NodeId> {
+    let Some((first, rest)) = sets.split_first() else {
+        return Vec::new();
+    };
+    first
+        .iter()
+        .filter(|node| rest.iter().all(|set| set.binary_search(node).is_ok()))
+        .copied()
+        .collect()
+}

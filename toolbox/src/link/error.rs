@@ -1,0 +1,15 @@
+//! Why a question cannot be linked.
+
+use crate::rank::RankError;
+use kg::search::SearchError;
+
+/// Why a question cannot be linked.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The label index cannot be read.
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    /// The ranker failed.
+    #[error(transparent)]
+    Rank(#[from] RankError),
+}
