@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::transcript::Role;
 use datagen::example::{Example, ExampleAnswer};
-use datagen::pipeline::{GenerateOptions, Generated, generate};
+use datagen::pipeline::{GenerateOptions, GoldDataset, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
 use datagen::write_dataset;
 use kg::term::{Literal, RDFS_LABEL, Term};
@@ -105,7 +105,7 @@ fn questions() -> Vec<GoldQuestion> {
     all
 }
 
-fn run(options: &GenerateOptions) -> Generated {
+fn run(options: &GenerateOptions) -> GoldDataset {
     generate(
         &questions(),
         &graph(),
@@ -194,7 +194,7 @@ fn kept_and_refused_make_what_was_read() {
     }
 }
 
-fn find<'m>(made: &'m Generated, id: &str) -> Vec<&'m Example> {
+fn find<'m>(made: &'m GoldDataset, id: &str) -> Vec<&'m Example> {
     made.train
         .iter()
         .chain(&made.valid)

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use datagen::Error;
 use datagen::example::Example;
-use datagen::pipeline::{GenerateOptions, Generated, generate};
+use datagen::pipeline::{GenerateOptions, GoldDataset, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
 use datagen::read::{ReadOptions, Source};
-use datagen::select::{Dedup, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
+use datagen::select::{Dedup, LeakLevel, MixOptions, SelectOptions, SplitKind, Unit};
 use datagen::write_dataset;
 use kg::FrozenKg;
 use kg::term::{Literal, RDFS_LABEL, Term};
@@ -125,7 +125,7 @@ fn options(select: SelectOptions) -> GenerateOptions {
     }
 }
 
-fn run(options: &GenerateOptions) -> Result<Generated, Error> {
+fn run(options: &GenerateOptions) -> Result<GoldDataset, Error> {
     generate(
         &questions(),
         &graph(),
@@ -198,13 +198,13 @@ fn duplicates_go_and_are_counted() {
 
 #[test]
 fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
-    let draw = |unit, count| Draw {
+    let mixing = |unit, count| MixOptions {
         mix: Some("a=4,b=1,c=0".parse().unwrap()),
         count,
         unit,
     };
     let made = run(&options(SelectOptions {
-        draw: draw(Unit::Question, Some(50)),
+        mixing: mixing(Unit::Question, Some(50)),
         ..SelectOptions::default()
     }))
     .unwrap();
@@ -221,7 +221,7 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
 
     // Three calls a question of `a`, five of `b`.
     let made = run(&options(SelectOptions {
-        draw: draw(Unit::Step, Some(300)),
+        mixing: mixing(Unit::Step, Some(300)),
         ..SelectOptions::default()
     }))
     .unwrap();
@@ -232,7 +232,7 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
 
     // Without a number, as many as the scarcest source allows.
     let made = run(&options(SelectOptions {
-        draw: draw(Unit::Question, None),
+        mixing: mixing(Unit::Question, None),
         ..SelectOptions::default()
     }))
     .unwrap();
@@ -244,7 +244,7 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
     );
 
     let many = run(&options(SelectOptions {
-        draw: draw(Unit::Question, Some(10_000)),
+        mixing: mixing(Unit::Question, Some(10_000)),
         ..SelectOptions::default()
     }))
     .unwrap_err();
@@ -252,12 +252,12 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
         many.to_string().contains("--count can be at most 15"),
         "{many}"
     );
-    let unnamed = Draw {
+    let unnamed = MixOptions {
         mix: Some("a=1".parse().unwrap()),
-        ..Draw::default()
+        ..MixOptions::default()
     };
     let unnamed = run(&options(SelectOptions {
-        draw: unnamed,
+        mixing: unnamed,
         ..SelectOptions::default()
     }))
     .unwrap_err();

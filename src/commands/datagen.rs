@@ -9,7 +9,7 @@ use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
 use datagen::read::{Format, ReadOptions, Source, readers};
 use datagen::report::{Counts, Report};
-use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
+use datagen::select::{Amount, LeakLevel, MixOptions, SelectOptions, SplitKind, Unit};
 use datagen::synth::{Coverage, SynthOptions};
 use datagen::verify::VerifyOptions;
 use kg::Kg;
@@ -121,7 +121,7 @@ fn selection(args: &SelectArgs) -> SelectOptions {
     };
     SelectOptions {
         dedup: args.dedup,
-        draw: Draw {
+        mixing: MixOptions {
             mix: args.mix.clone(),
             count: args.count,
             unit,

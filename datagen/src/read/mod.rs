@@ -286,19 +286,19 @@ impl Source {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::split::Part;
+    use crate::split::SourcePart;
 
     #[test]
     fn sources_are_format_path_and_part() {
         let source: Source = "metaqa=a/b#heldout:5".parse().unwrap();
         assert_eq!(
             (source.path, source.split.part, source.split.percent),
-            (PathBuf::from("a/b"), Part::HeldOut, 5)
+            (PathBuf::from("a/b"), SourcePart::HeldOut, 5)
         );
         let source: Source = "jsonl=a#1.jsonl".parse().unwrap();
         assert_eq!(
             (source.path, source.split.part),
-            (PathBuf::from("a#1.jsonl"), Part::All)
+            (PathBuf::from("a#1.jsonl"), SourcePart::All)
         );
         let source: Source = "qald:de=a:b=c.json#train".parse().unwrap();
         assert_eq!(
