@@ -5,7 +5,7 @@ use toolbox::prompt::{Agent, Layout, Template};
 use crate::example::Example;
 use crate::question::GoldQuestion;
 use crate::select::SelectOptions;
-use crate::synth::Beside as SynthExtras;
+use crate::synth::SynthExtras;
 use crate::verify::VerifyOptions;
 use crate::{hash, scramble};
 

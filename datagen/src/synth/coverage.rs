@@ -1,36 +1,36 @@
-//! What the questions of a run cover of the graph, and why they do not cover the rest.
+//! Coverage of the graph by synthesised questions, with reasons for uncovered relations and classes.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::profile::{Class, Profile, Relation};
+use super::profile::{ClassProfile, GraphProfile, RelationProfile};
 
-/// A relation or class without a question, and why.
+/// A relation or class without a question, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uncovered {
     /// Its name.
     pub name: String,
-    /// Whether questions about it were possible.
+    /// Whether questions about it are possible.
     pub usable: bool,
-    /// Why there is none.
+    /// The reason.
     pub why: String,
 }
 
-/// What the questions of a run cover.
+/// Coverage of the graph by the questions of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
     /// Questions wanted.
     pub wanted: usize,
     /// Questions made.
     pub questions: usize,
-    /// Relations that can be asked about.
+    /// Usable relations.
     pub relations_usable: usize,
-    /// Those that a question uses.
+    /// Usable relations with at least one question.
     pub relations_covered: usize,
-    /// Classes that can be asked about.
+    /// Usable classes.
     pub classes_usable: usize,
-    /// Those that a question names.
+    /// Usable classes with at least one question.
     pub classes_covered: usize,
     /// Questions by shape.
     pub by_shape: BTreeMap<String, usize>,
@@ -40,18 +40,18 @@ pub struct Coverage {
     pub relations_uncovered: Vec<Uncovered>,
     /// Classes without a question.
     pub classes_uncovered: Vec<Uncovered>,
-    /// Seconds that making the questions took.
+    /// Elapsed seconds.
     pub seconds: f64,
 }
 
 impl Coverage {
-    /// Share of the usable relations that a question uses; 1 where there are none.
+    /// Share of the usable relations with a question; 1 if no relation is usable.
     #[must_use]
     pub fn relation_share(&self) -> f64 {
         share(self.relations_covered, self.relations_usable)
     }
 
-    /// Share of the usable classes that a question names; 1 where there are none.
+    /// Share of the usable classes with a question; 1 if no class is usable.
     #[must_use]
     pub fn class_share(&self) -> f64 {
         share(self.classes_covered, self.classes_usable)
@@ -113,8 +113,11 @@ fn uncovered(
     }
 }
 
-/// Why no question can be asked about a relation, if so.
-pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'static str> {
+/// The reason why no question about a relation is possible, if there is one.
+pub(super) fn unusable(
+    profile: &GraphProfile<'_>,
+    relation: &RelationProfile,
+) -> Option<&'static str> {
     let kg = profile.kg;
     if relation.sample.is_empty() {
         return Some("it has no edges that planners see");
@@ -128,7 +131,7 @@ pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'s
     }
     let asked = |&(s, o): &(kg::term::NodeId, kg::term::NodeId)| {
         let value = kg.term(o).as_literal().is_some();
-        // A literal of a thing with a name, a thing by a thing with a name, or by a statement that such a thing hangs on.
+        // A node is reachable if it is named itself or next to a named node.
         let reached = |node| {
             named(node)
                 || kg
@@ -155,8 +158,8 @@ pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'s
     }
 }
 
-/// Why no question can be asked about a class, if so.
-pub(super) fn unnamed(profile: &Profile<'_>, class: &Class) -> Option<&'static str> {
+/// The reason why no question about a class is possible, if there is one.
+pub(super) fn unnamed(profile: &GraphProfile<'_>, class: &ClassProfile) -> Option<&'static str> {
     let named = |&node: &kg::term::NodeId| {
         !profile.is_statement(node) || !profile.kg.out_relations(node).is_empty()
     };

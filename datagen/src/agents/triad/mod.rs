@@ -188,11 +188,7 @@ impl<'a> TriadExamples<'a> {
     }
 
     /// Entity selections: the intended meaning of each ambiguous mention.
-    fn entity_selections(
-        &self,
-        question: &GoldQuestion,
-        verified: &Verified,
-    ) -> Vec<Vec<Turn>> {
+    fn entity_selections(&self, question: &GoldQuestion, verified: &Verified) -> Vec<Vec<Turn>> {
         let mut all = Vec::new();
         for &node in &verified.linked.entities {
             let Some((start, end)) = link::mention(self.kg, &question.question, node) else {

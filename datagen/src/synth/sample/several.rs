@@ -1,27 +1,26 @@
-//! Questions about several sets at once: either of two, what two share, and what holds in a year.
+//! Questions about several sets: unions, intersections, and facts in a year.
 
 use kg::term::{Literal, NodeId};
 use kg::value::Op;
 
+use super::QuestionSampler;
+use super::edge::SampledEdge;
+use super::sets::is_named_thing;
 use super::values::speakable;
-use super::{Ask, Draw, Set, Test};
-use crate::synth::profile::Tail;
+use crate::synth::plan::{QuestionPlan, Set, Test};
+use crate::synth::tail::TailType;
 
-impl Draw<'_, '_> {
-    /// Things related to either of two.
-    pub(super) fn union(
-        &mut self,
-        r: usize,
-        s: NodeId,
-        o: NodeId,
-        literal: Option<&Literal>,
-    ) -> Option<Ask> {
+impl QuestionSampler<'_, '_> {
+    /// Things related to either of two things or values.
+    pub(super) fn union(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
-        let (s2, o2) = *self.rng.pick(&profile.relations[r].sample)?;
-        let (left, right, end) = match literal {
-            Some(_) if self.rng.chance(0.3) && self.namesake(r, o).is_some() => {
-                // The first names of professionals or owners.
-                let (class, (other, bearers)) = (profile.relations[r].heads?, self.namesake(r, o)?);
+        let (s2, o2) = self.other_edge(edge)?;
+        let (left, right, end) = match &edge.value {
+            Some(_) if self.rng.chance(0.3) && self.relation_with_value(r, o).is_some() => {
+                // Two attributes with shared values: the first names of professionals or owners.
+                let (class, (other, bearers)) =
+                    (profile.relations[r].heads?, self.relation_with_value(r, o)?);
                 (
                     Set::Class(class).walk(r, true),
                     Set::Class(bearers).walk(other, true),
@@ -38,7 +37,7 @@ impl Draw<'_, '_> {
                         values: [value.clone(), other],
                     });
                     return if self.rng.chance(0.3) {
-                        Some(Ask::Count { set })
+                        Some(QuestionPlan::Count { set })
                     } else {
                         self.tested(set, s)
                     };
@@ -70,7 +69,7 @@ impl Draw<'_, '_> {
             }
         };
         match self.list(left, end)? {
-            Ask::List { set, by } => Some(Ask::Either {
+            QuestionPlan::List { set, by } => Some(QuestionPlan::Either {
                 left: set,
                 right,
                 by,
@@ -79,10 +78,11 @@ impl Draw<'_, '_> {
         }
     }
 
-    /// What a thing is related to through a statement whose interval holds in a year.
-    pub(super) fn interval(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+    /// Things related to a thing through a statement whose interval includes a year.
+    pub(super) fn interval(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
-        // The statement is the tail of this edge, or its head.
+        // The statement is the tail or the head of this edge.
         let statement = if profile.is_statement(o) { o } else { s };
         let kg = profile.kg;
         let (interval, from) =
@@ -104,9 +104,7 @@ impl Draw<'_, '_> {
         let (set, entry) = if statement == o {
             (self.thing(s)?.silent(r, true).keep(test), Some(r))
         } else {
-            let step = self.neighbour(s, None, |profile, other| {
-                profile.is_thing(other) && !profile.is_statement(other)
-            })?;
+            let step = self.neighbour(s, None, is_named_thing)?;
             (
                 self.thing(step.to)?
                     .silent(step.relation, !step.forward)
@@ -118,24 +116,23 @@ impl Draw<'_, '_> {
             (entry != Some(r)).then_some(())?;
             return self.list(set.walk(r, true), o);
         }
-        let step = self.neighbour(o, Some(s), |profile, other| {
-            profile.is_thing(other) && !profile.is_statement(other)
-        })?;
+        let step = self.neighbour(o, Some(s), is_named_thing)?;
         self.list(set.walk(step.relation, step.forward), step.to)
     }
 
-    /// Values or things that two differently described sets share: countries with both old and young singers.
-    pub(super) fn shared(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+    /// Values or things shared by two sets: countries with both old and young singers.
+    pub(super) fn shared(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
         let kg = profile.kg;
         let heads = kg.heads(profile.relations[r].id, o);
         let other = *self.rng.pick(&heads)?;
-        if kg.term(o).as_literal().is_some() && profile.relations[r].tail != Tail::Text {
+        if kg.term(o).as_literal().is_some() && profile.relations[r].tail != TailType::Text {
             return None;
         }
         let class = profile.relations[r].heads?;
         if self.rng.chance(0.4)
-            && let Some((relation, bearers)) = self.namesake(r, o)
+            && let Some((relation, bearers)) = self.relation_with_value(r, o)
         {
             // The states in which both owners and professionals live.
             let test = Test::Is {
@@ -145,7 +142,10 @@ impl Draw<'_, '_> {
             };
             return self.list(Set::Class(class).walk(r, true).keep(test), o);
         }
-        let (first, second) = match self.apart(s, other, r).filter(|_| self.rng.chance(0.5)) {
+        let (first, second) = match self
+            .separating_tests(s, other, r)
+            .filter(|_| self.rng.chance(0.5))
+        {
             Some(tests) => tests,
             None => (
                 self.attribute_test(s, Some(r))?,
@@ -162,8 +162,8 @@ impl Draw<'_, '_> {
         self.list(set, o)
     }
 
-    /// Another relation that leads to a value, from things of another class.
-    fn namesake(&mut self, r: usize, value: NodeId) -> Option<(usize, usize)> {
+    /// Another relation with this value, and the class of its heads, which differs from that of `r`.
+    fn relation_with_value(&mut self, r: usize, value: NodeId) -> Option<(usize, usize)> {
         let profile = self.profile;
         let class = profile.relations[r].heads?;
         let others = profile
@@ -180,8 +180,10 @@ impl Draw<'_, '_> {
         self.rng.pick(&found).copied()
     }
 
-    /// Things that two others of one kind both belong to: countries with both English and Dutch, films starring both of two actors.
-    pub(super) fn both(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+    /// Things related to both of two others: countries with both English and Dutch, films with both of two
+    /// actors.
+    pub(super) fn both(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
         let kg = profile.kg;
         let outward = self.rng.chance(0.5);
@@ -199,7 +201,7 @@ impl Draw<'_, '_> {
                 let (relation, value, _) = self.attribute(one, Some(r))?;
                 let second = *kg.tails(other, profile.relations[relation].id).first()?;
                 let second = kg.term(second).as_literal()?.clone();
-                (profile.relations[relation].tail == Tail::Text
+                (profile.relations[relation].tail == TailType::Text
                     && speakable(&value)
                     && speakable(&second))
                 .then_some(())?;
@@ -224,17 +226,17 @@ impl Draw<'_, '_> {
             .keep(test(described.0))
             .keep(test(described.1));
         if self.rng.chance(0.25) {
-            Some(Ask::Count { set })
+            Some(QuestionPlan::Count { set })
         } else {
             self.list(set, this)
         }
     }
 
-    /// That two nodes lie on the two sides of an attribute: below 30 and above 40.
-    fn apart(&mut self, one: NodeId, other: NodeId, but: usize) -> Option<(Test, Test)> {
+    /// Two tests that separate two nodes by an attribute: below 30 and above 40.
+    fn separating_tests(&mut self, one: NodeId, other: NodeId, but: usize) -> Option<(Test, Test)> {
         let profile = self.profile;
         let number =
-            |found: &(usize, Literal, NodeId)| profile.relations[found.0].tail == Tail::Number;
+            |found: &(usize, Literal, NodeId)| profile.relations[found.0].tail == TailType::Number;
         let (relation, value, _) =
             (0..4).find_map(|_| self.attribute(one, Some(but)).filter(number))?;
         let found = *profile

@@ -1,26 +1,26 @@
-//! What people would say for a relation and for a class, worked out from names, labels and the lexicon.
+//! The vocabulary for relations and classes, derived from names, labels and the lexicon.
 
-use super::lexicon::{Lexicon, TailKind, Verb};
-use super::profile::Tail;
-use super::words::{is_plural, segments, singular};
+use super::lexicon::{Concept, Lexicon, Verb};
+use super::tail::{TailKind, TailType};
+use super::words::{is_plural, singular};
 
-/// Ways to speak of a relation. In the texts `{x}` is a head, `{v}` a tail, `{c}` the heads' class in the plural, `{t}` the tails' class,
-/// `{n}` the relation's noun.
+/// The wording of a relation. Template variables: `{x}` is a head, `{v}` a tail, `{c}` the heads' class
+/// in the plural, `{t}` the tails' class, `{n}` the relation's noun.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Phrases {
+pub(super) struct RelationWording {
     /// Nouns for the tail, in the singular.
     pub nouns: Vec<String>,
     /// Questions for the tail of `{x}`.
     pub asks: Vec<String>,
-    /// What is said of heads whose tail is `{v}`: behind the heads' noun.
+    /// Modifiers of the heads' noun for heads with tail `{v}`.
     pub modifiers: Vec<String>,
     /// Questions for the heads of `{v}`.
     pub backs: Vec<String>,
-    /// Nouns for the heads, seen from `{v}`, in the singular.
+    /// Nouns for the heads in relation to `{v}`, in the singular.
     pub heads: Vec<String>,
     /// Nouns for the tails' class.
     pub tails: Vec<String>,
-    /// Prepositions before `{v}` that say the whole relation.
+    /// Prepositions that express the relation to `{v}`.
     pub prepositions: Vec<String>,
     pub more: Vec<String>,
     pub less: Vec<String>,
@@ -29,15 +29,15 @@ pub(super) struct Phrases {
     pub kind: TailKind,
     /// The values are counts of `nouns` (`number of doors`).
     pub counted: bool,
-    /// The tail is said in the plural by the relation's name.
+    /// The relation's name is a plural.
     pub plural: bool,
 }
 
-/// Words before a relation's noun that say nothing.
+/// Meaningless words at the start of a relation's name.
 const LEADING: &[&str] = &["ref", "fk", "has", "is", "the", "have", "r", "rel", "prop"];
-/// Words behind a foreign key's noun.
+/// Words at the end of a foreign key's name.
 const KEY_ENDS: &[&str] = &["id", "code", "key", "no", "nr", "ref"];
-/// Words behind the name of a class that holds things of the noun before it.
+/// Meaningless words at the end of a class's name.
 const FILLERS: &[&str] = &[
     "data",
     "list",
@@ -52,7 +52,7 @@ const FILLERS: &[&str] = &[
     "entries",
     "set",
 ];
-/// Units behind the name of an attribute.
+/// Units at the end of an attribute's name.
 const UNITS: &[&str] = &[
     "millions", "million", "billions", "usd", "eur", "dollars", "km", "km2", "m", "cm", "kg",
     "percent", "sqkm", "miles",
@@ -60,7 +60,7 @@ const UNITS: &[&str] = &[
 const PREPOSITIONS: &[&str] = &[
     "in", "at", "on", "from", "to", "for", "into", "with", "under", "near", "through",
 ];
-/// Nouns that mean people.
+/// Nouns for people.
 const PEOPLE: &[&str] = &[
     "person",
     "people",
@@ -81,6 +81,7 @@ const PEOPLE: &[&str] = &[
     "agent",
     "human",
 ];
+/// Nouns for places.
 const PLACES: &[&str] = &[
     "place",
     "city",
@@ -94,7 +95,7 @@ const PLACES: &[&str] = &[
     "area",
 ];
 
-/// What a class is called, in the singular, best first.
+/// Nouns for a class, in the singular, best first.
 pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) -> Vec<String> {
     let mut nouns: Vec<String> = Vec::new();
     let mut add = |noun: String| {
@@ -102,7 +103,7 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
             nouns.push(noun);
         }
     };
-    let last = segments(name, lexicon).pop().unwrap_or_default();
+    let last = lexicon.segments(name).pop().unwrap_or_default();
     let last = last
         .trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ')
         .to_owned();
@@ -122,7 +123,7 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
     let mut more = Vec::new();
     for noun in &nouns {
         more.extend(lexicon.synonyms(noun).iter().cloned());
-        // "car maker" is a maker, and what makers are called.
+        // For "car maker": "car" with synonyms of "maker", and "maker".
         if let Some((before, head)) = noun.rsplit_once(' ') {
             more.extend(
                 lexicon
@@ -141,18 +142,18 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
     nouns
 }
 
-impl Phrases {
-    /// Works out the phrases of a relation.
+impl RelationWording {
+    /// Derives the wording of a relation.
     pub(super) fn new(
         name: &str,
         label: Option<&str>,
-        tail: Tail,
+        tail: TailType,
         heads: &[String],
         tails: &[String],
         lexicon: &Lexicon,
     ) -> Self {
-        let parts = segments(name, lexicon);
-        let mut say = Self {
+        let parts = lexicon.segments(name);
+        let mut wording = Self {
             kind: kind_of(tail, tails),
             tails: tails.to_vec(),
             ..Self::default()
@@ -164,26 +165,27 @@ impl Phrases {
             .chain([last])
             .collect();
         for base in &bases {
-            say.base(base, tail, heads, tails, lexicon);
+            wording.base(base, tail, tails, lexicon);
         }
-        // `award_nominee.award_nominations..award_nomination.award`: what the first half says matters too.
+        // `award_nominee.award_nominations..award_nomination.award`: the first half matters too.
         if name.contains("..") && parts.len() >= 4 {
             let first = &parts[parts.len() / 2 - 1];
             let last = parts.last().cloned().unwrap_or_default();
             if *first != last {
-                say.add_noun(format!("{} {}", singular(first), singular(&last)));
+                wording.add_noun(format!("{} {}", singular(first), singular(&last)));
             }
         }
         if parts.len() >= 3 && heads.is_empty() {
-            // `film.film.directed_by`: the middle part is the class of the heads.
-            say.heads.push(singular(&parts[parts.len() - 2]));
+            // `film.film.directed_by`: the middle segment is the class of the heads.
+            wording.heads.push(singular(&parts[parts.len() - 2]));
         }
-        if say.nouns.is_empty() {
-            say.nouns
+        if wording.nouns.is_empty() {
+            wording
+                .nouns
                 .push(bases.first().cloned().unwrap_or_else(|| "value".to_owned()));
         }
-        say.nouns.dedup();
-        say
+        wording.nouns.dedup();
+        wording
     }
 
     fn add_noun(&mut self, noun: String) {
@@ -192,14 +194,7 @@ impl Phrases {
         }
     }
 
-    fn base(
-        &mut self,
-        text: &str,
-        tail: Tail,
-        heads: &[String],
-        tails: &[String],
-        lexicon: &Lexicon,
-    ) {
+    fn base(&mut self, text: &str, tail: TailType, tails: &[String], lexicon: &Lexicon) {
         let mut words: Vec<&str> = text.split(' ').collect();
         let key = words
             .first()
@@ -207,7 +202,7 @@ impl Phrases {
         while words.len() > 1 && LEADING.contains(&words[0]) {
             words.remove(0);
         }
-        // `sibling_s`: the plural mark stands alone.
+        // `sibling_s`: a separate plural suffix.
         if words.len() > 1 && words.last() == Some(&"s") {
             words.pop();
             self.plural = true;
@@ -219,14 +214,15 @@ impl Phrases {
         if base.is_empty() {
             return;
         }
-        self.plural |= is_plural(&base) && tail == Tail::Thing && !base.ends_with("headquarters");
+        self.plural |=
+            is_plural(&base) && tail == TailType::Thing && !base.ends_with("headquarters");
         let rest = &words[..words.len() - 1];
         let end = words[words.len() - 1];
         let concept = lexicon
             .concept(&base)
             .map(|(concept, whole)| (concept.clone(), whole));
         if end == "by" && !rest.is_empty() {
-            self.by(rest[rest.len() - 1], heads, lexicon);
+            self.by(rest[rest.len() - 1], lexicon);
             self.add_noun(base.clone());
         } else if end == "of" && !rest.is_empty() {
             let before = rest.join(" ");
@@ -250,70 +246,74 @@ impl Phrases {
                 format!("which {{t}} is {{x}} {verb} {end}"),
                 format!("{end} which {{t}} is {{x}} {verb}"),
             ]);
-            for noun in tails.iter().take(2) {
-                self.add_noun(noun.clone());
-            }
+            self.add_nouns(tails.iter().take(2));
             self.add_noun(base.clone());
         } else if let Some(verb) = lexicon
             .verb(&base)
-            .filter(|_| concept.is_none() && tail == Tail::Thing)
+            .filter(|_| concept.is_none() && tail == TailType::Thing)
         {
-            self.modifiers.extend([
-                format!("that {} {{v}}", verb.base),
-                format!("who {} {{v}}", verb.past),
-                format!("that {} {{v}}", verb.third),
-            ]);
-            self.asks.extend([
-                format!("what does {{x}} {}", verb.base),
-                format!("which {{t}} does {{x}} {}", verb.base),
-                format!("what did {{x}} {}", verb.base),
-                format!("what is {} by {{x}}", verb.participle),
-                format!("which {{t}} did {{x}} {}", verb.base),
-            ]);
-            self.backs.extend([
-                format!("who {} {{v}}", verb.past),
-                format!("which {{c}} {} {{v}}", verb.base),
-                format!("what {} {{v}}", verb.third),
-            ]);
-            for noun in tails.iter().take(2) {
-                self.add_noun(noun.clone());
-            }
+            self.verb(verb);
+            self.add_nouns(tails.iter().take(2));
             self.add_noun(base.clone());
         } else {
-            self.noun(&base, heads, lexicon);
+            self.noun(&base, lexicon);
         }
         if key {
-            for noun in tails.iter().take(3) {
-                self.add_noun(noun.clone());
-            }
+            self.add_nouns(tails.iter().take(3));
         }
         if let Some((concept, whole)) = concept {
-            if whole {
-                self.is_nouns(&concept.is);
-                self.asks.extend(concept.ask);
-                self.modifiers.extend(concept.modifiers);
-                self.backs.extend(concept.back);
-                self.prepositions.extend(concept.prepositions);
-            }
-            // The end of a name tells how sizes compare ("net worth" in "total net worth"), and what it is.
-            self.more.extend(concept.more);
-            self.less.extend(concept.less);
-            self.most.extend(concept.most);
-            self.least.extend(concept.least);
-            if self.kind == TailKind::Thing && tail == Tail::Thing {
-                self.kind = concept.kind;
-            }
+            self.concept(concept, whole, tail);
         }
     }
 
-    fn is_nouns(&mut self, nouns: &[String]) {
+    /// Adds the templates of a verb.
+    fn verb(&mut self, verb: &Verb) {
+        self.modifiers.extend([
+            format!("that {} {{v}}", verb.base),
+            format!("who {} {{v}}", verb.past),
+            format!("that {} {{v}}", verb.third),
+        ]);
+        self.asks.extend([
+            format!("what does {{x}} {}", verb.base),
+            format!("which {{t}} does {{x}} {}", verb.base),
+            format!("what did {{x}} {}", verb.base),
+            format!("what is {} by {{x}}", verb.participle),
+            format!("which {{t}} did {{x}} {}", verb.base),
+        ]);
+        self.backs.extend([
+            format!("who {} {{v}}", verb.past),
+            format!("which {{c}} {} {{v}}", verb.base),
+            format!("what {} {{v}}", verb.third),
+        ]);
+    }
+
+    /// Adds the entry of the lexicon; only its comparisons if it matches only the end of the name.
+    fn concept(&mut self, concept: Concept, whole: bool, tail: TailType) {
+        if whole {
+            self.add_nouns(&concept.is);
+            self.asks.extend(concept.ask);
+            self.modifiers.extend(concept.modifiers);
+            self.backs.extend(concept.back);
+            self.prepositions.extend(concept.prepositions);
+        }
+        // The end of a name determines comparisons ("net worth" in "total net worth") and the kind.
+        self.more.extend(concept.more);
+        self.less.extend(concept.less);
+        self.most.extend(concept.most);
+        self.least.extend(concept.least);
+        if self.kind == TailKind::Thing && tail == TailType::Thing {
+            self.kind = concept.kind;
+        }
+    }
+
+    fn add_nouns<'n>(&mut self, nouns: impl IntoIterator<Item = &'n String>) {
         for noun in nouns {
             self.add_noun(noun.clone());
         }
     }
 
-    /// A name that is a noun phrase.
-    fn noun(&mut self, base: &str, heads: &[String], lexicon: &Lexicon) {
+    /// Adds the nouns of a name that is a noun phrase.
+    fn noun(&mut self, base: &str, lexicon: &Lexicon) {
         let mut words: Vec<&str> = base.split(' ').collect();
         for prefix in ["number of ", "num of ", "no of ", "num "] {
             if let Some(counted) = base.strip_prefix(prefix) {
@@ -337,14 +337,14 @@ impl Phrases {
         };
         self.add_noun(base.clone());
         if let Some(verb) = lexicon.verb_of_agent(base.split(' ').next_back().unwrap_or_default()) {
-            self.done_by(&verb.clone(), heads);
+            self.done_by(verb);
         }
     }
 
-    /// `directed by`.
-    fn by(&mut self, participle: &str, heads: &[String], lexicon: &Lexicon) {
-        match lexicon.verb(participle).cloned() {
-            Some(verb) => self.done_by(&verb, heads),
+    /// Adds the templates of `directed by`.
+    fn by(&mut self, participle: &str, lexicon: &Lexicon) {
+        match lexicon.verb(participle) {
+            Some(verb) => self.done_by(verb),
             None => {
                 self.modifiers.extend([
                     format!("{participle} by {{v}}"),
@@ -359,7 +359,7 @@ impl Phrases {
         }
     }
 
-    fn done_by(&mut self, verb: &Verb, heads: &[String]) {
+    fn done_by(&mut self, verb: &Verb) {
         let Verb {
             base,
             third,
@@ -367,7 +367,7 @@ impl Phrases {
             participle,
             agents,
         } = verb;
-        self.is_nouns(agents);
+        self.add_nouns(agents);
         self.asks.extend([
             format!("who {past} {{x}}"),
             format!("by whom was {{x}} {participle}"),
@@ -388,16 +388,15 @@ impl Phrases {
             format!("which {{c}} were {participle} by {{v}}"),
             format!("what was {participle} by {{v}}"),
         ]);
-        let _ = heads;
     }
 }
 
-fn kind_of(tail: Tail, tails: &[String]) -> TailKind {
+fn kind_of(tail: TailType, tails: &[String]) -> TailKind {
     match tail {
-        Tail::Number => TailKind::Number,
-        Tail::Time => TailKind::Time,
-        Tail::Text => TailKind::Thing,
-        Tail::Thing => {
+        TailType::Number => TailKind::Number,
+        TailType::Time => TailKind::Time,
+        TailType::Text => TailKind::Thing,
+        TailType::Thing => {
             let has = |words: &[&str]| tails.iter().any(|noun| words.contains(&noun.as_str()));
             if has(PEOPLE) {
                 TailKind::Person
