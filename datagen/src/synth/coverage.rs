@@ -57,36 +57,43 @@ impl Coverage {
         share(self.classes_covered, self.classes_usable)
     }
 
-    pub(super) fn relation(
-        &mut self,
-        name: &str,
-        questions: usize,
-        unusable: Option<&'static str>,
-        failure: Option<&'static str>,
-    ) {
-        let usable = questions > 0 || unusable.is_none();
+    pub(super) fn add_relation(&mut self, name: &str, questions: usize, reasons: Reasons) {
+        let (usable, uncovered) = reasons.judge(name, questions);
         self.relations_usable += usize::from(usable);
         self.relations_covered += usize::from(questions > 0);
-        if questions == 0 {
-            self.relations_uncovered
-                .push(uncovered(name, unusable, failure));
-        }
+        self.relations_uncovered.extend(uncovered);
     }
 
-    pub(super) fn class(
-        &mut self,
-        name: &str,
-        questions: usize,
-        unusable: Option<&'static str>,
-        failure: Option<&'static str>,
-    ) {
-        let usable = questions > 0 || unusable.is_none();
+    pub(super) fn add_class(&mut self, name: &str, questions: usize, reasons: Reasons) {
+        let (usable, uncovered) = reasons.judge(name, questions);
         self.classes_usable += usize::from(usable);
         self.classes_covered += usize::from(questions > 0);
-        if questions == 0 {
-            self.classes_uncovered
-                .push(uncovered(name, unusable, failure));
-        }
+        self.classes_uncovered.extend(uncovered);
+    }
+}
+
+/// Reasons why a relation or class may have no question.
+pub(super) struct Reasons {
+    /// No question is possible.
+    pub(super) unusable: Option<&'static str>,
+    /// The last attempt failed.
+    pub(super) failure: Option<&'static str>,
+}
+
+impl Reasons {
+    /// Whether the relation or class is usable, and the entry for it if it has no question.
+    fn judge(self, name: &str, questions: usize) -> (bool, Option<Uncovered>) {
+        let usable = questions > 0 || self.unusable.is_none();
+        let why = self
+            .unusable
+            .or(self.failure)
+            .unwrap_or("it was not reached within the count");
+        let uncovered = (questions == 0).then(|| Uncovered {
+            name: name.to_owned(),
+            usable,
+            why: why.to_owned(),
+        });
+        (usable, uncovered)
     }
 }
 
@@ -95,21 +102,6 @@ fn share(part: usize, whole: usize) -> f64 {
         1.0
     } else {
         part as f64 / whole as f64
-    }
-}
-
-fn uncovered(
-    name: &str,
-    unusable: Option<&'static str>,
-    failure: Option<&'static str>,
-) -> Uncovered {
-    let why = unusable
-        .or(failure)
-        .unwrap_or("it was not reached within the count");
-    Uncovered {
-        name: name.to_owned(),
-        usable: unusable.is_none(),
-        why: why.to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use common::rng::Rng;
 use kg::fold;
 
 use super::candidate::{Slot, SlotResult, SynthCandidate};
-use super::coverage::{self, Coverage};
+use super::coverage::{self, Coverage, Reasons};
 use super::options::SynthOptions;
 use super::profile::{GraphProfile, RelationProfile};
 use super::sample::{Focus, Shape};
@@ -202,22 +202,18 @@ impl<'p, 'g> Steering<'p, 'g> {
             ..Coverage::default()
         };
         for (i, relation) in profile.relations.iter().enumerate() {
-            let why = coverage::unusable(profile, relation);
-            coverage.relation(
-                &relation.name,
-                self.relations[i].0,
-                why,
-                self.failures.get(&i).copied(),
-            );
+            let reasons = Reasons {
+                unusable: coverage::unusable(profile, relation),
+                failure: self.failures.get(&i).copied(),
+            };
+            coverage.add_relation(&relation.name, self.relations[i].0, reasons);
         }
         for (i, class) in profile.classes.iter().enumerate() {
-            let why = coverage::unnamed(profile, class);
-            coverage.class(
-                &class.name,
-                self.classes[i].0,
-                why,
-                self.class_failures.get(&i).copied(),
-            );
+            let reasons = Reasons {
+                unusable: coverage::unnamed(profile, class),
+                failure: self.class_failures.get(&i).copied(),
+            };
+            coverage.add_class(&class.name, self.classes[i].0, reasons);
         }
         for candidate in &self.kept {
             let shape = candidate.question.kind.clone().unwrap_or_default();

@@ -34,66 +34,25 @@ pub(super) struct RelationWording {
 }
 
 /// Meaningless words at the start of a relation's name.
-const LEADING: &[&str] = &["ref", "fk", "has", "is", "the", "have", "r", "rel", "prop"];
+const LEADING: &str = "ref fk has is the have r rel prop";
 /// Words at the end of a foreign key's name.
-const KEY_ENDS: &[&str] = &["id", "code", "key", "no", "nr", "ref"];
+const KEY_ENDS: &str = "id code key no nr ref";
 /// Meaningless words at the end of a class's name.
-const FILLERS: &[&str] = &[
-    "data",
-    "list",
-    "info",
-    "information",
-    "details",
-    "detail",
-    "table",
-    "records",
-    "record",
-    "entry",
-    "entries",
-    "set",
-];
+const FILLERS: &str = "data list info information details detail table records record entry \
+    entries set";
 /// Units at the end of an attribute's name.
-const UNITS: &[&str] = &[
-    "millions", "million", "billions", "usd", "eur", "dollars", "km", "km2", "m", "cm", "kg",
-    "percent", "sqkm", "miles",
-];
-const PREPOSITIONS: &[&str] = &[
-    "in", "at", "on", "from", "to", "for", "into", "with", "under", "near", "through",
-];
+const UNITS: &str = "millions million billions usd eur dollars km km2 m cm kg percent sqkm miles";
+const PREPOSITIONS: &str = "in at on from to for into with under near through";
 /// Nouns for people.
-const PEOPLE: &[&str] = &[
-    "person",
-    "people",
-    "actor",
-    "artist",
-    "player",
-    "author",
-    "writer",
-    "director",
-    "politician",
-    "singer",
-    "employee",
-    "teacher",
-    "student",
-    "athlete",
-    "scientist",
-    "owner",
-    "agent",
-    "human",
-];
+const PEOPLE: &str = "person people actor artist player author writer director politician \
+    singer employee teacher student athlete scientist owner agent human";
 /// Nouns for places.
-const PLACES: &[&str] = &[
-    "place",
-    "city",
-    "country",
-    "location",
-    "region",
-    "town",
-    "continent",
-    "state",
-    "settlement",
-    "area",
-];
+const PLACES: &str = "place city country location region town continent state settlement area";
+
+/// Whether a word is in a space-separated list.
+fn listed(words: &str, word: &str) -> bool {
+    words.split(' ').any(|listed| listed == word)
+}
 
 /// Nouns for a class, in the singular, best first.
 pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) -> Vec<String> {
@@ -114,7 +73,7 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
     while words.len() > 1
         && words
             .last()
-            .is_some_and(|word| FILLERS.contains(word) || KEY_ENDS.contains(word))
+            .is_some_and(|word| listed(FILLERS, word) || listed(KEY_ENDS, word))
     {
         words.pop();
         add(singular(&words.join(" ")));
@@ -199,7 +158,7 @@ impl RelationWording {
         let key = words
             .first()
             .is_some_and(|word| ["ref", "fk"].contains(word));
-        while words.len() > 1 && LEADING.contains(&words[0]) {
+        while words.len() > 1 && listed(LEADING, words[0]) {
             words.remove(0);
         }
         // `sibling_s`: a separate plural suffix.
@@ -207,7 +166,7 @@ impl RelationWording {
             words.pop();
             self.plural = true;
         }
-        if key && words.len() > 1 && words.last().is_some_and(|word| KEY_ENDS.contains(word)) {
+        if key && words.len() > 1 && words.last().is_some_and(|word| listed(KEY_ENDS, word)) {
             words.pop();
         }
         let base = words.join(" ");
@@ -235,7 +194,7 @@ impl RelationWording {
             ]);
             self.heads.push(before);
             self.add_noun(base.clone());
-        } else if PREPOSITIONS.contains(&end) && !rest.is_empty() {
+        } else if listed(PREPOSITIONS, end) && !rest.is_empty() {
             let verb = rest.join(" ");
             self.modifiers.extend([
                 format!("{verb} {end} {{v}}"),
@@ -326,7 +285,7 @@ impl RelationWording {
         if words.len() > 1 && ["count", "total"].contains(&words[words.len() - 1]) {
             self.add_noun(words[..words.len() - 1].join(" "));
         }
-        while words.len() > 1 && UNITS.contains(&words[words.len() - 1]) {
+        while words.len() > 1 && listed(UNITS, words[words.len() - 1]) {
             words.pop();
             self.add_noun(words.join(" "));
         }
@@ -397,7 +356,7 @@ fn kind_of(tail: TailType, tails: &[String]) -> TailKind {
         TailType::Time => TailKind::Time,
         TailType::Text => TailKind::Thing,
         TailType::Thing => {
-            let has = |words: &[&str]| tails.iter().any(|noun| words.contains(&noun.as_str()));
+            let has = |words: &str| tails.iter().any(|noun| listed(words, noun));
             if has(PEOPLE) {
                 TailKind::Person
             } else if has(PLACES) {

@@ -175,6 +175,35 @@ impl Set {
 }
 
 impl Test {
+    pub(super) fn value(relation: usize, op: Op, value: Literal) -> Self {
+        Self::Value {
+            relation,
+            op,
+            value,
+        }
+    }
+
+    pub(super) fn related(relation: usize, forward: bool, set: Set) -> Self {
+        Self::Is {
+            relation,
+            forward,
+            set: Box::new(set),
+        }
+    }
+
+    /// The attribute whose value the test gives.
+    pub(super) fn given(&self) -> Option<usize> {
+        match self {
+            Self::Value {
+                relation,
+                op: Op::Eq,
+                ..
+            }
+            | Self::OneOf { relation, .. } => Some(*relation),
+            _ => None,
+        }
+    }
+
     fn collect(&self, uses: &mut Uses) {
         match self {
             Self::Value { relation, .. }

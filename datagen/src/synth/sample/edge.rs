@@ -143,11 +143,9 @@ impl QuestionSampler<'_, '_> {
     fn entity_constraint(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
         edge.to_thing()?;
         let other = self.thing(edge.tail)?;
-        let set = self.reach(edge.head, 1)?.keep(Test::Is {
-            relation: edge.relation,
-            forward: true,
-            set: Box::new(other),
-        });
+        let set = self
+            .reach(edge.head, 1)?
+            .keep(Test::related(edge.relation, true, other));
         if self.profile.is_statement(edge.head) || self.rng.chance(0.4) {
             let (set, end) = self.onward(set, edge.head)?;
             return self.list(set, end);
@@ -224,11 +222,7 @@ impl QuestionSampler<'_, '_> {
         } else {
             self.other_edge(edge)?.1
         };
-        let test = Test::Is {
-            relation: edge.relation,
-            forward: true,
-            set: Box::new(self.labelled(other)?),
-        };
+        let test = Test::related(edge.relation, true, self.labelled(other)?);
         Some(QuestionPlan::Yes { of, test })
     }
 
@@ -292,11 +286,7 @@ impl QuestionSampler<'_, '_> {
 
     /// The test that the edge's relation leads to its tail.
     fn tail_test(&mut self, edge: &SampledEdge) -> Option<Test> {
-        Some(Test::Is {
-            relation: edge.relation,
-            forward: true,
-            set: Box::new(self.thing(edge.tail)?),
-        })
+        Some(Test::related(edge.relation, true, self.thing(edge.tail)?))
     }
 
     fn class_superlative(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {

@@ -50,17 +50,8 @@ impl QuestionSampler<'_, '_> {
             });
         };
         // A question for the name of a thing given by its name is trivial.
-        if let Set::Keep {
-            test:
-                Test::Value {
-                    relation,
-                    op: Op::Eq,
-                    ..
-                }
-                | Test::OneOf { relation, .. },
-            ..
-        } = &set
-            && *relation == key
+        if let Set::Keep { test, .. } = &set
+            && test.given() == Some(key)
         {
             return None;
         }
@@ -94,11 +85,7 @@ impl QuestionSampler<'_, '_> {
         {
             return speakable(&value).then_some(Set::Entity(node));
         }
-        speakable(&value).then_some(Set::Class(class).keep(Test::Value {
-            relation,
-            op: Op::Eq,
-            value,
-        }))
+        speakable(&value).then_some(Set::Class(class).keep(Test::value(relation, Op::Eq, value)))
     }
 
     /// A thing with a label, as a set.
@@ -181,11 +168,7 @@ impl QuestionSampler<'_, '_> {
                 let class = self.profile.relations[edge.relation]
                     .heads
                     .or_else(|| self.profile.class_of(edge.head))?;
-                Set::Class(class).keep(Test::Value {
-                    relation: edge.relation,
-                    op: Op::Eq,
-                    value: value.clone(),
-                })
+                Set::Class(class).keep(Test::value(edge.relation, Op::Eq, value.clone()))
             }
         };
         self.out_of_statements(set, edge.head)
@@ -354,18 +337,9 @@ fn is_trivial(set: &Set) -> bool {
             ..
         } => {
             let given = |set: &Set| match set {
-                Set::Keep {
-                    test:
-                        Test::Value {
-                            relation: tested,
-                            op: Op::Eq,
-                            ..
-                        }
-                        | Test::OneOf {
-                            relation: tested, ..
-                        },
-                    ..
-                } => *forward && tested == relation,
+                Set::Keep { test, .. } if test.given().is_some() => {
+                    *forward && test.given() == Some(*relation)
+                }
                 Set::Keep {
                     test:
                         Test::Is {

@@ -42,13 +42,7 @@ impl QuestionSampler<'_, '_> {
                         self.tested(set, s)
                     };
                 }
-                let set = |value: Literal| {
-                    Set::Class(class).keep(Test::Value {
-                        relation: r,
-                        op: Op::Eq,
-                        value,
-                    })
-                };
+                let set = |value: Literal| Set::Class(class).keep(Test::value(r, Op::Eq, value));
                 (set(value.clone()), set(other), s)
             }
             None if self.rng.chance(0.5) => {
@@ -154,11 +148,10 @@ impl QuestionSampler<'_, '_> {
         };
         (first != second).then_some(())?;
         let second = Set::Class(class).keep(second);
-        let set = Set::Class(class).keep(first).walk(r, true).keep(Test::Is {
-            relation: r,
-            forward: false,
-            set: Box::new(second),
-        });
+        let set = Set::Class(class)
+            .keep(first)
+            .walk(r, true)
+            .keep(Test::related(r, false, second));
         self.list(set, o)
     }
 
@@ -206,22 +199,13 @@ impl QuestionSampler<'_, '_> {
                     && speakable(&second))
                 .then_some(())?;
                 let class = profile.relations[relation].heads?;
-                let set = |value: Literal| {
-                    Set::Class(class).keep(Test::Value {
-                        relation,
-                        op: Op::Eq,
-                        value,
-                    })
-                };
+                let set =
+                    |value: Literal| Set::Class(class).keep(Test::value(relation, Op::Eq, value));
                 (set(value), set(second))
             }
         };
         (described.0 != described.1).then_some(())?;
-        let test = |set: Set| Test::Is {
-            relation: r,
-            forward: outward,
-            set: Box::new(set),
-        };
+        let test = |set: Set| Test::related(r, outward, set);
         let set = Set::Class(self.class(this)?)
             .keep(test(described.0))
             .keep(test(described.1));
@@ -251,11 +235,11 @@ impl QuestionSampler<'_, '_> {
                 lexical: bound,
                 ..of.clone()
             };
-            Some(Test::Value {
+            Some(Test::value(
                 relation,
-                op: if low { Op::Lt } else { Op::Gt },
+                if low { Op::Lt } else { Op::Gt },
                 value,
-            })
+            ))
         };
         let tests = (side(a, a < b, &value)?, side(b, b < a, &second)?);
         (a != b).then_some(tests)

@@ -78,11 +78,11 @@ impl QuestionSampler<'_, '_> {
             let (relation, value, _) = self.attribute(step.to, but)?;
             let tail = self.profile.relations[relation].tail;
             let test = self.value_test(TestKind::usual(tail), relation, tail, &value)?;
-            return Some(Test::Is {
-                relation: step.relation,
-                forward: step.forward,
-                set: Box::new(Set::Class(class).keep(test)),
-            });
+            return Some(Test::related(
+                step.relation,
+                step.forward,
+                Set::Class(class).keep(test),
+            ));
         }
         let (relation, value, _) = self.attribute(node, but)?;
         let tail = self.profile.relations[relation].tail;
@@ -156,11 +156,7 @@ impl QuestionSampler<'_, '_> {
             && let Some(other) = self.other_value(relation, value)
         {
             return Some(if tail == TailType::Text && self.rng.chance(0.4) {
-                Test::Value {
-                    relation,
-                    op: Op::Ne,
-                    value: other,
-                }
+                Test::value(relation, Op::Ne, other)
             } else {
                 Test::OneOf {
                     relation,
@@ -168,11 +164,7 @@ impl QuestionSampler<'_, '_> {
                 }
             });
         }
-        Some(Test::Value {
-            relation,
-            op: Op::Eq,
-            value: value.clone(),
-        })
+        Some(Test::value(relation, Op::Eq, value.clone()))
     }
 
     /// A comparison of a number with a bound near the value.
@@ -238,11 +230,7 @@ impl QuestionSampler<'_, '_> {
                 },
             )
         };
-        Some(Test::Value {
-            relation,
-            op,
-            value,
-        })
+        Some(Test::value(relation, op, value))
     }
 
     /// Another value of the relation, suitable as an alternative: texts, years and small numbers are,

@@ -41,7 +41,7 @@ impl Verbalizer<'_, '_> {
             1 => Modifier::having(format!("with a {n} of {v}"), &format!("a {n} of {v}")),
             2 => Modifier::having(format!("that have {v} {many}"), &format!("{v} {many}")),
             3 if year => {
-                let joint = self.word(&["in", "from", "of", "in the year", "in year"]);
+                let joint = self.word("in|from|of|in the year|in year");
                 Modifier::plain(format!("{joint} {v}"))
             }
             4 if !self.relation(relation).wording.modifiers.is_empty() => {
@@ -57,24 +57,14 @@ impl Verbalizer<'_, '_> {
     fn exception(&mut self, relation: usize, n: &str, v: &str) -> Modifier {
         match self.rng.below(8) {
             6 => {
-                let not = self.word(&[
-                    "that are not",
-                    "who are not",
-                    "which are not",
-                    "that were not",
-                ]);
+                let not = self.word("that are not|who are not|which are not|that were not");
                 Modifier::plain(format!("{not} {v}"))
             }
             7 => {
-                let from = self.word(&[
-                    "not from",
-                    "not in",
-                    "that are not from",
-                    "who are not from",
-                    "that are not in",
-                    "except for",
-                    "other than",
-                ]);
+                let from = self.word(
+                    "not from|not in|that are not from|who are not from|that are not in|except for|\
+                     other than",
+                );
                 Modifier::plain(format!("{from} {v}"))
             }
             0 => Modifier::new(
@@ -120,37 +110,17 @@ impl Verbalizer<'_, '_> {
     /// `more than`, `before`.
     fn than(&mut self, tail: TailType, op: Op) -> String {
         match (op, tail) {
-            (Op::Gt, TailType::Time) => self.word(&["after", "later than", "after", "since"]),
-            (Op::Lt, TailType::Time) => {
-                self.word(&["before", "earlier than", "before", "prior to"])
-            }
-            (Op::Gt, _) => self.word(&[
-                "more than",
-                "more than",
-                "greater than",
-                "higher than",
-                "over",
-                "above",
-                "larger than",
-                "bigger than",
-                "exceeding",
-                "at more than",
-                "above",
-                "over",
-            ]),
-            (Op::Lt, _) => self.word(&[
-                "less than",
-                "less than",
-                "smaller than",
-                "lower than",
-                "under",
-                "below",
-                "fewer than",
-                "below",
-                "under",
-            ]),
-            (Op::Ge, _) => self.word(&["at least", "no less than", "not less than", "at least"]),
-            _ => self.word(&["at most", "no more than", "not more than", "up to"]),
+            (Op::Gt, TailType::Time) => self.word("after|later than|after|since"),
+            (Op::Lt, TailType::Time) => self.word("before|earlier than|before|prior to"),
+            (Op::Gt, _) => self.word(
+                "more than|more than|greater than|higher than|over|above|larger than|bigger than|\
+                 exceeding|at more than|above|over",
+            ),
+            (Op::Lt, _) => self.word(
+                "less than|less than|smaller than|lower than|under|below|fewer than|below|under",
+            ),
+            (Op::Ge, _) => self.word("at least|no less than|not less than|at least"),
+            _ => self.word("at most|no more than|not more than|up to"),
         }
     }
 
@@ -259,12 +229,10 @@ impl Verbalizer<'_, '_> {
     pub(super) fn extreme_word(&mut self, relation: usize, max: bool) -> String {
         let tail = self.relation(relation).tail;
         match (max, tail) {
-            (true, TailType::Time) => self.word(&["latest", "most recent", "newest", "last"]),
-            (false, TailType::Time) => self.word(&["earliest", "first", "oldest"]),
-            (true, _) => self.word(&[
-                "highest", "largest", "greatest", "biggest", "maximum", "most", "top",
-            ]),
-            (false, _) => self.word(&["lowest", "smallest", "least", "minimum", "fewest"]),
+            (true, TailType::Time) => self.word("latest|most recent|newest|last"),
+            (false, TailType::Time) => self.word("earliest|first|oldest"),
+            (true, _) => self.word("highest|largest|greatest|biggest|maximum|most|top"),
+            (false, _) => self.word("lowest|smallest|least|minimum|fewest"),
         }
     }
 
@@ -284,8 +252,8 @@ impl Verbalizer<'_, '_> {
         let extreme = self.extreme_word(relation, max);
         let modifier = match self.rng.below(5) {
             4 => {
-                let verb = self.word(&["got", "received", "had", "gets", "shows"]);
-                let who = self.word(&["who", "that", "which"]);
+                let verb = self.word("got|received|had|gets|shows");
+                let who = self.word("who|that|which");
                 Modifier::new(
                     format!("{who} {verb} the {extreme} {many}"),
                     format!("{verb} the {extreme} {many}"),

@@ -89,7 +89,7 @@ impl Verbalizer<'_, '_> {
                 )
             }
             Test::During { year, .. } => {
-                let when = self.word(&["in", "during", "in the year", "as of", "in"]);
+                let when = self.word("in|during|in the year|as of|in");
                 Modifier::plain(format!("{when} {year}"))
             }
         }
@@ -124,13 +124,13 @@ impl Verbalizer<'_, '_> {
     /// One of two values.
     fn one_of(&mut self, relation: usize, [one, other]: &[Literal; 2]) -> Modifier {
         let tail = self.relation(relation).tail;
-        let either = self.word(&["", "", "either "]);
+        let either = self.word("||either ");
         let (one_is_year, n) = (one.lexical.len() == 4, self.noun_of(relation));
         let (one, other) = (self.value(one, tail), self.value(other, tail));
         let many = plural(&n);
         let v = format!("{either}{one} or {other}");
         if one_is_year && tail != TailType::Text && self.rng.chance(0.4) {
-            let joint = self.word(&["in", "from", "in the year", "in year", "of", "in either"]);
+            let joint = self.word("in|from|in the year|in year|of|in either");
             return Modifier::plain(format!("{joint} {}", v.trim_start_matches("either ")));
         }
         match self.rng.below(12) {

@@ -13,7 +13,7 @@ impl Verbalizer<'_, '_> {
     pub(super) fn of_group(&mut self, from: &Set) -> Modifier {
         if matches!(from, Set::Class(_)) && self.rng.chance(0.3) {
             let np = self.noun_phrase(from);
-            let each = self.word(&["of each", "for each", "of every", "that each"]);
+            let each = self.word("of each|for each|of every|that each");
             let has = if each == "that each" { " has" } else { "" };
             return Modifier::plain(format!("{each} {}{has}", singular(&np.noun)));
         }
@@ -23,15 +23,7 @@ impl Verbalizer<'_, '_> {
             1 => Modifier::plain(format!("for all {owners}")),
             2 | 3 => Modifier::having(format!("with {owners}"), &owners),
             4 => {
-                let be = self.word(&[
-                    "are from",
-                    "are",
-                    "live",
-                    "come from",
-                    "were",
-                    "are in",
-                    "belong to",
-                ]);
+                let be = self.word("are from|are|live|come from|were|are in|belong to");
                 let bare = be
                     .rsplit_once(' ')
                     .map_or("", |(_, preposition)| preposition)
@@ -106,7 +98,7 @@ impl Verbalizer<'_, '_> {
                 &format!("shared by {one} and {other}"),
             ),
             1 => {
-                let be = self.word(&["live", "are from", "are", "come from"]);
+                let be = self.word("live|are from|are|come from");
                 Modifier::having(
                     format!("where both {one} and {other} {be}"),
                     &format!("both {one} and {other}"),

@@ -34,7 +34,7 @@ impl Verbalizer<'_, '_> {
         if person && self.rng.chance(0.4) {
             let of = self.text(&phrase, many, true);
             let is = if many { "are" } else { "is" };
-            let was = self.word(&[is, "was"]);
+            let was = self.word(&format!("{is}|was"));
             return format!("who {} {of}", if many { is } else { &was });
         }
         let text = self.text(&phrase, many, false);
@@ -100,14 +100,14 @@ impl Verbalizer<'_, '_> {
         let of = self.text(phrase, many, true);
         let names = if many { plural(&key) } else { key.clone() };
         let all = if many {
-            self.word(&["", "", "", "different ", "distinct "])
+            self.word("|||different |distinct ")
         } else {
             String::new()
         };
         let text = match self.rng.below(7) {
             6 if many => {
                 let these = self.text(phrase, many, false);
-                let joint = self.word(&["of all", "of all the", "of", "for all"]);
+                let joint = self.word("of all|of all the|of|for all");
                 format!("{all}{names} {joint} {these}")
             }
             0 if !many => format!("{of} 's {key}").replace(" 's", "'s"),
@@ -143,7 +143,7 @@ impl Verbalizer<'_, '_> {
             .iter()
             .map(|modifier| format!(" and {}", modifier.predicate(many)))
             .collect();
-        let which = self.word(&["which", "what", "which", "which of the"]);
+        let which = self.word("which|what|which|which of the");
         let which = if which == "which of the" && !many {
             "which"
         } else {
@@ -185,13 +185,7 @@ impl Verbalizer<'_, '_> {
             return text;
         };
         let n = self.noun_of(attribute);
-        let way = self.word(&[
-            "ascending",
-            "descending",
-            "alphabetical",
-            "decreasing",
-            "increasing",
-        ]);
+        let way = self.word("ascending|descending|alphabetical|decreasing|increasing");
         match self.rng.below(9) {
             6 => format!("{text} and sort in {way} order of {n}"),
             7 => format!("{text}, sorted by the {n} in {way} order"),

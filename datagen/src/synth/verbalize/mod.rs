@@ -43,8 +43,14 @@ impl Verbalizer<'_, '_> {
         self.finished(&text)
     }
 
-    fn word(&mut self, words: &[&str]) -> String {
-        self.rng.pick(words).copied().unwrap_or_default().to_owned()
+    /// One of some alternatives, separated by `|`.
+    fn word(&mut self, alternatives: &str) -> String {
+        let words: Vec<&str> = alternatives.split('|').collect();
+        self.rng
+            .pick(&words)
+            .copied()
+            .unwrap_or_default()
+            .to_owned()
     }
 
     /// One of the words, the first most likely: a name's words come before the synonyms of the lexicon.
@@ -95,7 +101,7 @@ impl Verbalizer<'_, '_> {
         if !heads.is_empty() && self.rng.chance(0.7) {
             return self.early(&heads).to_owned();
         }
-        self.word(&["thing", "thing", "entity", "one", "item"])
+        self.word("thing|thing|entity|one|item")
     }
 
     /// The noun for the tails of a relation: of their class or of the relation.

@@ -82,13 +82,7 @@ impl Verbalizer<'_, '_> {
                 .any(|start| modifier.after.starts_with(start))
             && self.rng.chance(0.15)
         {
-            let be = self.word(&[
-                "are there",
-                "were there",
-                "exist",
-                "were made",
-                "do we have",
-            ]);
+            let be = self.word("are there|were there|exist|were made|do we have");
             return format!("{}, how many {noun} {be}", modifier.after);
         }
         match self.rng.below(18) {
@@ -129,7 +123,7 @@ impl Verbalizer<'_, '_> {
                 3 => format!("is {other} {} {n} of {subject}", article(&n)),
                 _ => match modifier.one.strip_prefix("is ") {
                     Some(rest) => {
-                        let be = self.word(&["is", "was"]);
+                        let be = self.word("is|was");
                         format!("{be} {subject} {rest}")
                     }
                     None => match modifier.one.strip_prefix("has ") {
@@ -151,7 +145,7 @@ impl Verbalizer<'_, '_> {
     }
 
     pub(super) fn either(&mut self, left: &Set, right: &Set, by: Option<usize>) -> String {
-        let joint = self.word(&["or", "or", "and", "or"]);
+        let joint = self.word("or|or|and|or");
         // The same random choices for both sides, so that similar sets get the same wording.
         let state = self.rng.clone();
         let first = self.noun_phrase(left);
@@ -226,8 +220,8 @@ impl Verbalizer<'_, '_> {
             }
         }
         let more = match (max, time) {
-            (true, false) => self.word(&["higher", "larger", "greater", "bigger"]),
-            (false, false) => self.word(&["lower", "smaller", "lesser"]),
+            (true, false) => self.word("higher|larger|greater|bigger"),
+            (false, false) => self.word("lower|smaller|lesser"),
             (true, true) => "later".to_owned(),
             (false, true) => "earlier".to_owned(),
         };
@@ -248,13 +242,8 @@ impl Verbalizer<'_, '_> {
         .iter()
         .any(|verb| text.starts_with(verb));
         if !imperative && self.rng.chance(0.05) {
-            let opening = self.word(&[
-                "please tell me, ",
-                "do you know ",
-                "hey, ",
-                "i want to know ",
-                "could you say ",
-            ]);
+            let opening =
+                self.word("please tell me, |do you know |hey, |i want to know |could you say ");
             text.insert_str(0, &opening);
         }
         if self.rng.chance(0.7)

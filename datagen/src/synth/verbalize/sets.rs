@@ -124,16 +124,7 @@ impl Verbalizer<'_, '_> {
             let noun = self.noun_of(relation);
             let extreme = self.extreme_word(relation, *max);
             let of = self.text_of_many(of);
-            let joint = self.word(&[
-                "of",
-                "of all",
-                "among",
-                "among all",
-                "for",
-                "of any of",
-                "across all",
-                "over all",
-            ]);
+            let joint = self.word("of|of all|among|among all|for|of any of|across all|over all");
             return NounPhrase {
                 before: extreme,
                 ..NounPhrase::new(noun).with(Modifier::plain(format!("{joint} {of}")))
@@ -164,7 +155,7 @@ impl Verbalizer<'_, '_> {
         // The statement points to both nodes; the wording leaves their relation open.
         let noun = self.tails_noun(relation);
         let of = self.text_of(through.source);
-        let joint = self.word(&["of", "for", "in", "with", "at"]);
+        let joint = self.word("of|for|in|with|at");
         let after = match self.rng.below(3) {
             0 => Modifier::plain(format!("{joint} {of}")),
             1 => Modifier::having(format!("that have {of}"), &of),
@@ -192,16 +183,7 @@ impl Verbalizer<'_, '_> {
             return self.owned(&noun, source, relation);
         };
         let bearers = plural(&self.class_noun(class));
-        let joint = self.word(&[
-            "with",
-            "that have",
-            "of",
-            "for",
-            "in",
-            "that have",
-            "who have",
-            "having",
-        ]);
+        let joint = self.word("with|that have|of|for|in|that have|who have|having");
         let of = self.text_of(source);
         let after = Modifier::plain(format!("of the {bearers} {joint} {of}"));
         NounPhrase::new(singular(&noun)).with(after)
@@ -248,7 +230,7 @@ impl Verbalizer<'_, '_> {
                 ))
             }
             4 => {
-                let joint = self.word(&["for", "of", "in", "belonging to"]);
+                let joint = self.word("for|of|in|belonging to");
                 phrase.with(Modifier::plain(format!("{joint} {owner}")))
             }
             _ => phrase.with(Modifier::plain(format!("of {owner}"))),
@@ -357,7 +339,7 @@ impl Verbalizer<'_, '_> {
             phrase.noun = noun;
             return phrase;
         }
-        let after = self.word(&["that are", "which are", "of type", "that are of the type"]);
+        let after = self.word("that are|which are|of type|that are of the type");
         let noun = if after.ends_with("type") {
             noun
         } else {
