@@ -1,7 +1,7 @@
-//! Speed of `datagen gold` as ratios within one run: compared with only executing the gold queries, and
-//! two threads compared with one. The hash of the output (seed 1) shows whether a change affects it.
-//! The first ratio is of processor time, which load on the machine hardly changes; the second is of
-//! wall-clock time and needs two idle cores.
+//! Speed of `datagen gold` as ratios within one run: compared with only executing the gold queries,
+//! and two threads compared with one. The hash of the output (seed 1) shows whether a change
+//! affects it. The first ratio is of processor time, which load on the machine hardly changes; the
+//! second is of wall-clock time and needs two idle cores.
 //!
 //! ```sh
 //! cargo bench -p datagen --bench gold                                              # the demo graph and its templates

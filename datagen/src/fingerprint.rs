@@ -1,5 +1,5 @@
-//! Fingerprints of kept questions, without names and examples: the input of mixing, splitting and the
-//! checks for duplicates and leaks.
+//! Fingerprints of kept questions, without names and examples: the input of mixing, splitting and
+//! the checks for duplicates and leaks.
 
 use kg::Kg;
 use serde::{Deserialize, Serialize};
@@ -70,8 +70,8 @@ impl Fingerprint {
         }
     }
 
-    /// The fingerprint of a question without a program: its wording and the entities that its source
-    /// names.
+    /// The fingerprint of a question without a program: its wording and the entities that its
+    /// source names.
     pub(crate) fn of_wording(kg: &dyn Kg, question: &GoldQuestion) -> Self {
         let name = |name: &str| {
             kg.by_name(name)

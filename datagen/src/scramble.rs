@@ -14,8 +14,8 @@ use crate::hash;
 /// Words that belong to the layout of relation lists.
 const LAYOUT_WORDS: &[&str] = &["out", "in", "none", "one", "many", "done"];
 
-/// Scrambles the relation names of an example in the dialogue layout. Handles, entities, classes and
-/// literals are unchanged.
+/// Scrambles the relation names of an example in the dialogue layout. Handles, entities, classes
+/// and literals are unchanged.
 pub(crate) fn scramble(example: &mut Example, seed: u64) {
     let lists = example
         .messages

@@ -52,8 +52,8 @@ impl Default for Split {
 
 impl Split {
     /// Parses a suffix: `train`, `heldout` or `all`, optionally with the percentage held out
-    /// (`heldout:5`), or `seen:60` or `unseen:60` with the number of held-back relations. A seed may
-    /// follow: `unseen:60:2`.
+    /// (`heldout:5`), or `seen:60` or `unseen:60` with the number of held-back relations. A seed
+    /// may follow: `unseen:60:2`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split(':');

@@ -1,6 +1,7 @@
 //! Writes the data folder: `train.jsonl`, `valid.jsonl` with its questions, `refused.jsonl`,
-//! `report.json`, `run.json` and a data card. The folder appears complete or not at all. Until then,
-//! finished questions are journaled in `OUT.partial`, from which a stopped or killed run resumes.
+//! `report.json`, `run.json` and a data card. The folder appears complete or not at all. Until
+//! then, finished questions are journaled in `OUT.partial`, from which a stopped or killed run
+//! resumes.
 
 use std::fs;
 use std::path::Path;
@@ -81,8 +82,8 @@ pub fn write_dataset(
     Ok(report)
 }
 
-/// Writes the examples of every question by its fate, and the refused questions. Returns the numbers
-/// of training and validation examples.
+/// Writes the examples of every question by its fate, and the refused questions. Returns the
+/// numbers of training and validation examples.
 fn write_examples(
     folder: &StagedFolder,
     journal: &Journal,
@@ -219,7 +220,8 @@ fn journal_error(error: serde_json::Error) -> Error {
 }
 
 /// A hash of everything that the records depend on; a journal with another hash is discarded. It
-/// leaves out the selection options, so that a mixture or a split can change without verifying again.
+/// leaves out the selection options, so that a mixture or a split can change without verifying
+/// again.
 fn run_fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions) -> String {
     let mut hasher = Sha256::new();
     let verify = &options.verify;

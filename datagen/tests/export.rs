@@ -70,13 +70,13 @@ fn every_layout_represents_every_conversation() {
     let data = folder(dir.path(), &lines);
     for format in formats() {
         let out = dir.path().join("out");
-        let done = export(&data, format, &out).unwrap();
+        let done = export(&data, format, &out, &[]).unwrap();
         assert_eq!((done.train, done.valid, done.files.len()), (2500, 1, 2));
         assert!(done.files.iter().all(|file| out.join(file).is_file()));
         // A second export replaces the first.
-        export(&data, format, &out).unwrap();
+        export(&data, format, &out, &[]).unwrap();
         std::fs::write(data.join("valid.jsonl"), "").unwrap();
-        let done = export(&data, format, &out).unwrap();
+        let done = export(&data, format, &out, &[]).unwrap();
         assert_eq!((done.valid, done.files.len()), (0, 1));
         match format {
             ExportFormat::ShareGptTurns => assert!(!out.join("dataset_info.json").exists()),
@@ -124,7 +124,7 @@ fn consecutive_inputs_need_a_layout_with_free_order() {
     let data = folder(dir.path(), &[triad]);
     let out = dir.path().join("out");
     for format in [ExportFormat::ShareGpt, ExportFormat::Alpaca] {
-        let error = export(&data, format, &out).unwrap_err().to_string();
+        let error = export(&data, format, &out, &[]).unwrap_err().to_string();
         assert!(
             [
                 "turns 1 and 2",
@@ -137,7 +137,7 @@ fn consecutive_inputs_need_a_layout_with_free_order() {
             "{error}"
         );
     }
-    export(&data, ExportFormat::ShareGptTurns, &out).unwrap();
+    export(&data, ExportFormat::ShareGptTurns, &out, &[]).unwrap();
     let record: Value =
         serde_json::from_str(&std::fs::read_to_string(out.join("train.jsonl")).unwrap()).unwrap();
     let from: Vec<&str> = record["conversations"]
@@ -158,14 +158,14 @@ fn consecutive_inputs_need_a_layout_with_free_order() {
         ]
     );
     #[cfg(feature = "parquet")]
-    export(&data, ExportFormat::Parquet, &out).unwrap();
+    export(&data, ExportFormat::Parquet, &out, &[]).unwrap();
 }
 
 #[test]
 fn sharegpt_alternates_inputs_and_calls() {
     let dir = tempfile::tempdir().unwrap();
     let data = folder(dir.path(), &[line(0, &DIALOGUE)]);
-    export(&data, ExportFormat::ShareGpt, &dir.path().join("out")).unwrap();
+    export(&data, ExportFormat::ShareGpt, &dir.path().join("out"), &[]).unwrap();
     let record: Value =
         serde_json::from_str(&std::fs::read_to_string(dir.path().join("out/train.jsonl")).unwrap())
             .unwrap();
@@ -194,7 +194,7 @@ fn unsupported_lines_are_rejected_with_their_number() {
         let dir = tempfile::tempdir().unwrap();
         let data = folder(dir.path(), &[good.clone(), bad]);
         for format in [ExportFormat::ShareGpt, ExportFormat::Alpaca] {
-            let error = export(&data, format, &dir.path().join("out"))
+            let error = export(&data, format, &dir.path().join("out"), &[])
                 .unwrap_err()
                 .to_string();
             assert!(
@@ -213,7 +213,7 @@ fn unsupported_lines_are_rejected_with_their_number() {
     let mine = dir.path().join("mine");
     std::fs::create_dir(&mine).unwrap();
     std::fs::write(mine.join("thesis.tex"), "keep").unwrap();
-    let error = export(&data, ExportFormat::Alpaca, &mine).unwrap_err();
+    let error = export(&data, ExportFormat::Alpaca, &mine, &[]).unwrap_err();
     assert!(
         matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists),
         "{error}"

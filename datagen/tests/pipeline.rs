@@ -1,5 +1,5 @@
-//! Generation on a small graph: equal bytes for any number of threads, complete counts, both layouts,
-//! abstention, and atomic folders.
+//! Generation on a small graph: equal bytes for any number of threads, complete counts, both
+//! layouts, abstention, and atomic folders.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::ErrorKind;

@@ -1,4 +1,5 @@
-//! Selection among verified questions: near-duplicates, mixtures, splits and leaks; and resumed runs.
+//! Selection among verified questions: near-duplicates, mixtures, splits and leaks; and resumed
+//! runs.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -181,7 +182,8 @@ fn duplicates_are_removed_and_counted() {
         "five are exact duplicates, and the first of each pair is kept"
     );
     assert!(exact.contains("a0-0") && !exact.contains("c0") && exact.contains("d0"));
-    // One question per masked wording and program: per relation in `a`, per pair of relations in `b`.
+    // One question per masked wording and program: per relation in `a`, per pair of relations in
+    // `b`.
     let masked = kept(Dedup::Masked);
     let pairs: BTreeSet<_> = (0..THINGS)
         .map(|i| (i % RELATIONS, (i + 3) % RELATIONS))

@@ -1,5 +1,5 @@
-//! Synthesised questions: all verified and distinct, equal for any number of threads, and covering the
-//! graph.
+//! Synthesised questions: all verified and distinct, equal for any number of threads, and covering
+//! the graph.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::HashSet;

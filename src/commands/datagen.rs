@@ -541,7 +541,7 @@ pub(crate) fn export(args: &ExportArgs, ui: &Ui) -> Result<Outcome> {
     } else {
         format
     };
-    let mut done = datagen::export::export_with(&args.data, format, &args.out, &beside)?;
+    let mut done = datagen::export::export(&args.data, format, &args.out, &beside)?;
     done.files
         .extend(beside.iter().map(|(name, _)| (*name).to_owned()));
     ui.say(format!(

@@ -1,6 +1,7 @@
-//! ODA's examples: an ideal run derived call by call from the verified program. Relation calls become
-//! explored sets and remembered groups, comparisons become narrowed groups, set operations and the end
-//! become expressions over the memory. A run is kept only if it gives the program's answer.
+//! ODA's examples: an ideal run derived call by call from the verified program. Relation calls
+//! become explored sets and remembered groups, comparisons become narrowed groups, set operations
+//! and the end become expressions over the memory. A run is kept only if it gives the program's
+//! answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,7 +60,8 @@ impl<'a> OdaExamples<'a> {
         }
     }
 
-    /// The texts of the turns of the ideal run of a verified question; `None` if it has no ideal run.
+    /// The texts of the turns of the ideal run of a verified question; `None` if it has no ideal
+    /// run.
     ///
     /// # Errors
     /// A turn that does not run as derived.
@@ -198,8 +200,8 @@ impl Ideal<'_> {
                     };
                     self.write(format!("answer {what}"))?;
                 }
-                // `explore` handles relation calls and comparisons with the list before them; a call
-                // without a list has no ODA turn.
+                // `explore` handles relation calls and comparisons with the list before them; a
+                // call without a list has no ODA turn.
                 _ => return Err(Missing::Inexpressible),
             }
         }
@@ -279,7 +281,8 @@ impl Ideal<'_> {
         let mut picks: Vec<(usize, String, usize)> = Vec::new();
         for &i in &uses {
             let (relation, narrowed) = self.group(&calls[i])?;
-            // A relation without edges in this direction (`judge` is then false) cannot be remembered.
+            // A relation without edges in this direction (`judge` is then false) cannot be
+            // remembered.
             let place = groups
                 .iter()
                 .position(|(group, _)| *group == relation)

@@ -1,6 +1,6 @@
-//! Alpaca: `instruction` is the last input, `output` the last call, and `history` all earlier pairs. In
-//! the paper layout (one sample per call) `history` is empty, and `instruction` and `output` are the
-//! sample of rules A.3.
+//! Alpaca: `instruction` is the last input, `output` the last call, and `history` all earlier
+//! pairs. In the paper layout (one sample per call) `history` is empty, and `instruction` and
+//! `output` are the sample of rules A.3.
 
 use common::transcript::Role;
 use serde_json::{Value, json};

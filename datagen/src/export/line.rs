@@ -64,8 +64,8 @@ impl ExportLine {
         }
     }
 
-    /// The system text, and the other turns as pairs of a question or tool result and a call, as both
-    /// layouts of LLaMA-Factory require.
+    /// The system text, and the other turns as pairs of a question or tool result and a call, as
+    /// both layouts of LLaMA-Factory require.
     pub(super) fn pairs(&self) -> Result<(&str, Vec<TurnPair<'_>>), String> {
         let (system, turns) = self.turns();
         let mut pairs = Vec::new();
@@ -103,8 +103,8 @@ pub(super) struct ExampleFile {
 }
 
 impl ExampleFile {
-    /// Calls `each` with every line, in order, and adds the line number to its error. Returns the number
-    /// of lines.
+    /// Calls `each` with every line, in order, and adds the line number to its error. Returns the
+    /// number of lines.
     pub(super) fn each(
         &self,
         mut each: impl FnMut(ExportLine) -> Result<(), String>,

@@ -1,6 +1,6 @@
 //! Data folders in the layouts of other trainers: ShareGPT and Alpaca with LLaMA-Factory's
-//! `dataset_info.json`, and parquet in the layout of the Hugging Face hub. Every file is read back and
-//! compared with its source before the folder appears.
+//! `dataset_info.json`, and parquet in the layout of the Hugging Face hub. Every file is read back
+//! and compared with its source before the folder appears.
 
 mod alpaca;
 mod line;
@@ -70,20 +70,13 @@ impl ExportFormat {
     }
 }
 
-/// Writes the data folder `data` in another layout as the folder `out`.
+/// Writes the data folder `data` in another layout as the folder `out`, with some additional files
+/// (names and texts).
 ///
 /// # Errors
-/// [`Error::Io`], and [`Error::Format`] with the line that is not an example or that the layout
-/// cannot represent; `out` is then unchanged.
-pub fn export(data: &Path, format: ExportFormat, out: &Path) -> Result<Exported, Error> {
-    export_with(data, format, out, &[])
-}
-
-/// [`export`] with additional files (names and texts).
-///
-/// # Errors
-/// As [`export`].
-pub fn export_with(
+/// [`Error::Io`], and [`Error::Format`] with the line that is not an example or that the layout cannot
+/// represent; `out` is then unchanged.
+pub fn export(
     data: &Path,
     format: ExportFormat,
     out: &Path,

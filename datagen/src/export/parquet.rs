@@ -1,5 +1,6 @@
-//! Parquet in the layout of the Hugging Face hub: `data/train-00000-of-00001.parquet`. The conversation
-//! is a list of structs, so that `datasets` and trainers read it as the usual `messages` column.
+//! Parquet in the layout of the Hugging Face hub: `data/train-00000-of-00001.parquet`. The
+//! conversation is a list of structs, so that `datasets` and trainers read it as the usual
+//! `messages` column.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -43,8 +44,8 @@ const SCHEMA: &str = "message example {
     REQUIRED BYTE_ARRAY more (STRING);
 }";
 
-/// Fields with a separate column. All other fields form one JSON object in `more`. The answer is also
-/// JSON, because it may be names, a number or a truth value.
+/// Fields with a separate column. All other fields form one JSON object in `more`. The answer is
+/// also JSON, because it may be names, a number or a truth value.
 const COLUMNS: [&str; 13] = [
     "id",
     "source",

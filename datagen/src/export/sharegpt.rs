@@ -1,6 +1,6 @@
-//! ShareGPT in the dialect of LLaMA-Factory: inputs (questions, tool results) at odd positions, trained
-//! calls at even positions. Calls have the role `gpt`, because `function_call` would be parsed as JSON.
-//! Axolotl, which renders turn by turn, accepts any order.
+//! ShareGPT in the dialect of LLaMA-Factory: inputs (questions, tool results) at odd positions,
+//! trained calls at even positions. Calls have the role `gpt`, because `function_call` would be
+//! parsed as JSON. Axolotl, which renders turn by turn, accepts any order.
 
 use common::transcript::Role;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! Overlap between the parts of a dataset: equal questions, equal masked questions with equal masked
-//! programs, and shared entities.
+//! Overlap between the parts of a dataset: equal questions, equal masked questions with equal
+//! masked programs, and shared entities.
 
 use std::collections::HashSet;
 use std::fmt;

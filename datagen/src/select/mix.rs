@@ -1,5 +1,5 @@
-//! Mixing sources by ratio, by question or by step (rules A.3, A.4: WebQSP, KQA Pro, GrailQA and CWQ
-//! as 1:5:5:10, 10,000 samples).
+//! Mixing sources by ratio, by question or by step (rules A.3, A.4: WebQSP, KQA Pro, GrailQA and
+//! CWQ as 1:5:5:10, 10,000 samples).
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! Selection among verified questions: removes near-duplicates, mixes sources, splits questions and
-//! reports leaks. It works on fingerprints only, so that it can run again with other options without
-//! verifying anything again.
+//! reports leaks. It works on fingerprints only, so that it can run again with other options
+//! without verifying anything again.
 
 mod dedup;
 mod item;
@@ -25,7 +25,7 @@ use crate::question::GoldQuestion;
 /// How verified questions are selected and split.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelectOptions {
-    /// Which questions count as the same.
+    /// Which questions count as duplicates.
     pub dedup: Dedup,
     /// How many questions or steps of each source are drawn.
     pub mixing: MixOptions,
@@ -54,7 +54,7 @@ impl Amount {
 /// The result of selection, for `report.json` and the data card.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
-    /// Which questions counted as the same, such as `near:0.8`.
+    /// The deduplication level, such as `near:0.8`.
     pub dedup: String,
     /// Verified questions dropped as duplicates.
     pub duplicates: usize,

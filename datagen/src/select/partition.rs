@@ -15,8 +15,8 @@ pub enum SplitKind {
     /// A random sample.
     #[default]
     Iid,
-    /// Each of its questions has a combination of relations, classes and functions that does not occur
-    /// in training, though each of these does.
+    /// Each of its questions has a combination of relations, classes and functions that does not
+    /// occur in training, though each of these does.
     Compositional,
     /// Each of its questions has a relation that does not occur in training.
     ZeroShot,

@@ -16,8 +16,8 @@ use crate::verify;
 
 /// Samples per candidate.
 const SAMPLES: usize = 8;
-/// Maximum number of words of a question. Of 800 questions that people asked about tables and DBpedia,
-/// one in a hundred has more than 19.
+/// Maximum number of words of a question. Of 800 questions that people asked about tables and
+/// DBpedia, one in a hundred has more than 19.
 const LONGEST: usize = 24;
 /// Wordings per sample.
 const WORDINGS: usize = 4;
@@ -50,7 +50,7 @@ pub(super) fn candidate(
     slot: &Slot,
 ) -> SlotResult {
     let mut rng = Rng::new(slot.seed);
-    let mut failure = "nothing of its shapes could be drawn";
+    let mut failure = "no question about it could be sampled";
     for _ in 0..SAMPLES {
         let mut sampler = QuestionSampler {
             profile,
@@ -60,13 +60,13 @@ pub(super) fn candidate(
             continue;
         };
         let Some(query) = plan.query(profile) else {
-            failure = "a thing in it has no name of its own";
+            failure = "an entity of its questions has no IRI";
             continue;
         };
         let needed = plan.uses().entities;
         let Some((text, topics)) = verbalize(profile, options, reworder, &plan, &needed, &mut rng)
         else {
-            failure = "its things cannot be linked by their labels";
+            failure = "its entities cannot be linked by their labels";
             continue;
         };
         let question = GoldQuestion {
@@ -84,7 +84,7 @@ pub(super) fn candidate(
         match verify::verify(profile.kg, &question, &options.verify) {
             // A value that linking does not find in the wording would be missing at inference.
             Ok(verified) if verified.values_added > 0 => {
-                failure = "its values cannot be linked by their words"
+                failure = "its values cannot be linked by their wording"
             }
             Ok(_) => return SlotResult::Kept(Box::new(SynthCandidate { question, plan })),
             Err(_) => failure = "its queries were refused",

@@ -1,4 +1,5 @@
-//! Coverage of the graph by synthesised questions, with reasons for uncovered relations and classes.
+//! Coverage of the graph by synthesised questions, with reasons for uncovered relations and
+//! classes.
 
 use std::collections::BTreeMap;
 
@@ -87,7 +88,7 @@ impl Reasons {
         let why = self
             .unusable
             .or(self.failure)
-            .unwrap_or("it was not reached within the count");
+            .unwrap_or("the requested number of questions was reached first");
         let uncovered = (questions == 0).then(|| Uncovered {
             name: name.to_owned(),
             usable,
@@ -114,12 +115,12 @@ pub(super) fn unusable(
     if relation.sample.is_empty() {
         return Some("it has no edges that planners see");
     }
-    let named = |node| profile.is_thing(node) && !profile.is_statement(node);
+    let named = |node| profile.is_named_thing(node);
     let mut things = relation.sample.iter().filter(|(s, o)| {
         profile.is_thing(*s) && (profile.is_thing(*o) || kg.term(*o).as_literal().is_some())
     });
     if things.clone().next().is_none() {
-        return Some("it is about classes and relations only");
+        return Some("it describes only classes and relations");
     }
     let asked = |&(s, o): &(kg::term::NodeId, kg::term::NodeId)| {
         let value = kg.term(o).as_literal().is_some();
@@ -146,7 +147,7 @@ pub(super) fn unusable(
     if things.any(asked) {
         None
     } else {
-        Some("it joins nodes that have no name only")
+        Some("it joins only nodes without names")
     }
 }
 

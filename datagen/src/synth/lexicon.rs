@@ -150,8 +150,8 @@ impl Lexicon {
         }
     }
 
-    /// The concept of a relation's words, their singular, or their longest suffix; and whether all words
-    /// matched.
+    /// The concept of a relation's words, their singular, or their longest suffix; and whether all
+    /// words matched.
     pub(super) fn concept(&self, words: &str) -> Option<(&Concept, bool)> {
         let find = |text: &str| {
             self.by_trigger
@@ -196,8 +196,8 @@ impl Lexicon {
             || self.vocabulary.contains(&plural(word))
     }
 
-    /// Splits compounds (`headofstate`) whose parts are all known; the first part may be abbreviated
-    /// (`indepyear`).
+    /// Splits compounds (`headofstate`) whose parts are all known; the first part may be
+    /// abbreviated (`indepyear`).
     pub(super) fn split(&self, word: &str) -> Vec<String> {
         if word.len() < 6 || !word.is_ascii() || self.knows(word) {
             return vec![word.to_owned()];
@@ -239,8 +239,9 @@ impl Lexicon {
     }
 
     /// The segments of a relation's or class's short name as words, most specific last:
-    /// `film.film.directed_by` gives `[film, film, directed by]`, `http://ex.org/car_makers#ref-country`
-    /// gives `[car makers, ref country]`, `dbo:birthPlace` gives `[birth place]`.
+    /// `film.film.directed_by` gives `[film, film, directed by]`,
+    /// `http://ex.org/car_makers#ref-country` gives `[car makers, ref country]`, `dbo:birthPlace`
+    /// gives `[birth place]`.
     pub(super) fn segments(&self, name: &str) -> Vec<String> {
         let local = match name.split_once("://") {
             // The last two parts of a full IRI: table and column, or vocabulary and name.

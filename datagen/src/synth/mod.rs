@@ -6,9 +6,9 @@
 //! classes     around an          ╲──▶ verbalize ──▶ wording ──▶ linked as at inference
 //!             edge
 //! ```
-//! Every question is verified like those of a dataset, and kept only if linking finds in its wording
-//! everything that its program needs. Equal inputs and seeds give equal questions on any number of
-//! threads.
+//! Every question is verified like those of a dataset, and kept only if linking finds in its
+//! wording everything that its program needs. Equal inputs and seeds give equal questions on any
+//! number of threads.
 
 mod candidate;
 mod coverage;
@@ -61,8 +61,8 @@ pub struct SynthExtras {
 }
 
 impl Synthesis {
-    /// Splits the questions into those for training data and a share (0 to 1) for evaluation, by a hash
-    /// of their queries: different wordings of a query are on the same side.
+    /// Splits the questions into those for training data and a share (0 to 1) for evaluation, by a
+    /// hash of their queries: different wordings of a query are on the same side.
     #[must_use]
     pub fn split(self, share: f64, seed: u64) -> (Vec<GoldQuestion>, SynthExtras) {
         let held = |question: &GoldQuestion| {
@@ -83,8 +83,8 @@ impl Synthesis {
 /// number wanted; setting `stop` ends the run.
 ///
 /// # Errors
-/// [`Error::Stopped`] and [`Error::Threads`]; [`Error::Unaskable`] if no question is possible. Fewer
-/// questions than wanted are not an error; the coverage states their number.
+/// [`Error::Stopped`] and [`Error::Threads`]; [`Error::Unaskable`] if no question is possible.
+/// Fewer questions than wanted are not an error; the coverage states their number.
 pub fn synthesise(
     kg: &dyn Kg,
     options: &SynthOptions,

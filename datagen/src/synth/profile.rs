@@ -154,8 +154,8 @@ impl<'g> GraphProfile<'g> {
             .filter(|label| stated && !label.is_empty())
     }
 
-    /// Whether a node has a natural name: a stated label, or an IRI that reads like one and not like the
-    /// key of a table row.
+    /// Whether a node has a natural name: a stated label, or an IRI that reads like one and not
+    /// like the key of a table row.
     pub(super) fn is_labelled(&self, node: NodeId) -> bool {
         if self.given_label(node).is_some() {
             return true;
@@ -187,6 +187,16 @@ impl<'g> GraphProfile<'g> {
     /// Whether a node is a statement node, which only joins others: it has neither label nor key.
     pub(super) fn is_statement(&self, node: NodeId) -> bool {
         self.is_thing(node) && !self.is_labelled(node) && self.key(node).is_none()
+    }
+
+    /// Whether a node is a thing but not a statement node.
+    pub(super) fn is_named_thing(&self, node: NodeId) -> bool {
+        self.is_thing(node) && !self.is_statement(node)
+    }
+
+    /// Whether a node is a thing with a class.
+    pub(super) fn is_classed(&self, node: NodeId) -> bool {
+        self.is_thing(node) && self.class_of(node).is_some()
     }
 
     fn find_classes(&mut self, lexicon: &Lexicon) {
@@ -223,8 +233,8 @@ impl<'g> GraphProfile<'g> {
         }
     }
 
-    /// The relations with sampled edges. They are read from the graph's columns, because a query has a
-    /// deadline and its result would depend on the load of the machine.
+    /// The relations with sampled edges. They are read from the graph's columns, because a query
+    /// has a deadline and its result would depend on the load of the machine.
     fn find_relations(&mut self) {
         let kg = self.kg;
         for &id in kg.relations() {
@@ -278,7 +288,8 @@ impl<'g> GraphProfile<'g> {
         }
     }
 
-    /// The classes of heads and tails: those declared, else the smallest class of most of the sample.
+    /// The classes of heads and tails: those declared, else the smallest class of most of the
+    /// sample.
     fn find_ends(&mut self) {
         let declared = self.declarations();
         for i in 0..self.relations.len() {
@@ -314,8 +325,8 @@ impl<'g> GraphProfile<'g> {
         }
     }
 
-    /// Domains and ranges from `rdfs:domain`, `rdfs:range` and SHACL property shapes, if these classes
-    /// have instances.
+    /// Domains and ranges from `rdfs:domain`, `rdfs:range` and SHACL property shapes, if these
+    /// classes have instances.
     fn declarations(&self) -> BTreeMap<RelId, (Option<usize>, Option<usize>)> {
         const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
         const SHACL: &str = "http://www.w3.org/ns/shacl#";
@@ -358,9 +369,9 @@ impl<'g> GraphProfile<'g> {
         ends
     }
 
-    /// Marks numbers that are keys of rows: each occurs in the IRI of its head or of a node next to the
-    /// head, in the form of W3C's Direct Mapping (`People/ID=7`). Years are compared even if they are
-    /// keys.
+    /// Marks numbers that are keys of rows: each occurs in the IRI of its head or of a node next to
+    /// the head, in the form of W3C's Direct Mapping (`People/ID=7`). Years are compared even if
+    /// they are keys.
     fn find_identifiers(&mut self) {
         for i in 0..self.relations.len() {
             let relation = &self.relations[i];
@@ -401,8 +412,8 @@ impl<'g> GraphProfile<'g> {
                 .any(|relation| kg.tails(node, relation).iter().any(|&other| has(other)))
     }
 
-    /// For classes without labels, finds the text attribute that identifies instances best, judged first
-    /// by its name.
+    /// For classes without labels, finds the text attribute that identifies instances best, judged
+    /// first by its name.
     fn find_keys(&mut self) {
         for class in 0..self.classes.len() {
             let sample = &self.classes[class].sample;

@@ -46,8 +46,8 @@ impl<'p, 'g> Steering<'p, 'g> {
         }
     }
 
-    /// The slots of the next round. Shapes are chosen by their missing share and success rate, relations
-    /// and classes by their missing share.
+    /// The slots of the next round. Shapes are chosen by their missing share and success rate,
+    /// relations and classes by their missing share.
     pub(super) fn slots(&mut self, round: usize) -> Vec<Slot> {
         let options = self.options;
         let mut rng = Rng::new(hash::number(
@@ -183,7 +183,7 @@ impl<'p, 'g> Steering<'p, 'g> {
                     self.kept.push(*candidate);
                     return;
                 }
-                "its questions are all asked already"
+                "all of its questions exist already"
             }
             SlotResult::Failed(why) => why,
         };

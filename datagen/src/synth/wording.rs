@@ -4,8 +4,8 @@ use super::lexicon::{Concept, Lexicon, Verb};
 use super::tail::{TailKind, TailType};
 use super::words::{is_plural, singular};
 
-/// The wording of a relation. Template variables: `{x}` is a head, `{v}` a tail, `{c}` the heads' class
-/// in the plural, `{t}` the tails' class, `{n}` the relation's noun.
+/// The wording of a relation. Template variables: `{x}` is a head, `{v}` a tail, `{c}` the heads'
+/// class in the plural, `{t}` the tails' class, `{n}` the relation's noun.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RelationWording {
     /// Nouns for the tail, in the singular.

@@ -26,8 +26,8 @@ pub(super) struct TriadGold {
 const FILTERS: usize = 2;
 
 impl TriadGold {
-    /// The gold of a query graph over a session with its entities, values and classes; `None` if the
-    /// sub-tasks cannot express it.
+    /// The gold of a query graph over a session with its entities, values and classes; `None` if
+    /// the sub-tasks cannot express it.
     pub(super) fn of(
         graph: &QueryGraph,
         session: &Session<'_>,
@@ -83,7 +83,8 @@ impl KnownNodes {
 
 struct GoldBuilder<'a, 'g> {
     session: &'a Session<'g>,
-    /// IRIs of the classes that the program names: the class constraints with an effect on this graph.
+    /// IRIs of the classes that the program names: the class constraints with an effect on this
+    /// graph.
     classes: &'a [String],
     names: BTreeMap<Var, String>,
     implicit: std::vec::IntoIter<&'static str>,
@@ -169,8 +170,8 @@ impl<'a, 'g> GoldBuilder<'a, 'g> {
         }
     }
 
-    /// The handle of a literal: of the equal value, or of the longest value that is a prefix of it (such
-    /// as the year of a date).
+    /// The handle of a literal: of the equal value, or of the longest value that is a prefix of it
+    /// (such as the year of a date).
     fn value(&self, literal: &Literal) -> Option<usize> {
         let values = &self.session.linked().values;
         let same = self.session.linked().value_index(literal);
@@ -311,8 +312,8 @@ impl<'a, 'g> GoldBuilder<'a, 'g> {
         }
     }
 
-    /// Whether the triple starts with the edge's subject: with the known node if only one is known, and
-    /// with the entity mentioned first if both are entities.
+    /// Whether the triple starts with the edge's subject: with the known node if only one is known,
+    /// and with the entity mentioned first if both are entities.
     fn subject_first(&mut self, edge: &Edge, known: &KnownNodes) -> Option<bool> {
         let subject = known.contains(&edge.subject);
         if !subject || !known.contains(&edge.object) {

@@ -1,5 +1,6 @@
-//! Triad's training data: the gold of all seven sub-tasks, derived from the gold query and verified by
-//! running the filled template. The conversations are made by answering the requests of inference.
+//! Triad's training data: the gold of all seven sub-tasks, derived from the gold query and verified
+//! by running the filled template. The conversations are made by answering the requests of
+//! inference.
 
 mod alternatives;
 mod gold;
@@ -33,7 +34,8 @@ pub(super) struct TriadExamples<'a> {
 
 /// Share of the questions with two relations per selection, so that a model can do both.
 const TWO_RELATIONS: f64 = 0.3;
-/// Share of the questions with an example of a missing relation, in addition to those of every agent.
+/// Share of the questions with an example of a missing relation, in addition to those of every
+/// agent.
 const MISSING: f64 = 0.25;
 /// Share of the conversations that start after a failed try.
 const RETRIED: f64 = 0.1;

@@ -13,9 +13,9 @@ pub(super) enum Set {
     Entity(NodeId),
     /// All instances of a class (index into the profile).
     Class(usize),
-    /// The tails (`forward`) or heads of a relation (index into the profile). A silent set consists of
-    /// statement nodes, which the wording skips.
-    Walk {
+    /// The tails (`forward`) or heads of a relation (index into the profile). A silent set consists
+    /// of statement nodes, which the wording skips.
+    Follow {
         from: Box<Set>,
         relation: usize,
         forward: bool,
@@ -23,8 +23,8 @@ pub(super) enum Set {
     },
     /// The members that pass a test.
     Keep { of: Box<Set>, test: Test },
-    /// The members with the extreme value of an attribute, either their own or of the nodes that `via`
-    /// joins to them.
+    /// The members with the extreme value of an attribute, either their own or of the nodes that
+    /// `via` joins to them.
     Most {
         of: Box<Set>,
         via: Option<(usize, bool)>,
@@ -90,8 +90,8 @@ pub(super) enum QuestionPlan {
 }
 
 impl Set {
-    pub(super) fn walk(self, relation: usize, forward: bool) -> Self {
-        Self::Walk {
+    pub(super) fn follow(self, relation: usize, forward: bool) -> Self {
+        Self::Follow {
             from: Box::new(self),
             relation,
             forward,
@@ -100,7 +100,7 @@ impl Set {
     }
 
     pub(super) fn silent(self, relation: usize, forward: bool) -> Self {
-        Self::Walk {
+        Self::Follow {
             from: Box::new(self),
             relation,
             forward,
@@ -138,7 +138,7 @@ impl Set {
         match self {
             Self::Entity(node) => uses.entity(*node),
             Self::Class(class) => uses.classes.push(*class),
-            Self::Walk { from, relation, .. } => {
+            Self::Follow { from, relation, .. } => {
                 uses.relations.push(*relation);
                 from.collect(uses);
             }
@@ -160,7 +160,7 @@ impl Set {
     pub(super) fn hops(&self) -> u32 {
         match self {
             Self::Entity(_) | Self::Class(_) => 0,
-            Self::Walk { from, silent, .. } => from.hops() + u32::from(!silent),
+            Self::Follow { from, silent, .. } => from.hops() + u32::from(!silent),
             Self::Keep { of, test } => {
                 let inner = match test {
                     Test::Is { set, .. } => set.hops() + 1,
@@ -219,8 +219,8 @@ impl Test {
     }
 }
 
-/// The contents of a question: relations and classes (indices into the profile), and entities in order
-/// of mention.
+/// The contents of a question: relations and classes (indices into the profile), and entities in
+/// order of mention.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Uses {
     pub relations: Vec<usize>,

@@ -193,7 +193,8 @@ impl AlgebraBuilder<'_, '_> {
         }
     }
 
-    /// Binds `answer` to the members of a set or to their names. Returns the sort key of an extreme.
+    /// Binds `answer` to the members of a set or to their names. Returns the sort key of an
+    /// extreme.
     fn listed(
         &mut self,
         set: &Set,
@@ -228,7 +229,7 @@ impl AlgebraBuilder<'_, '_> {
             Set::Class(class) => {
                 self.instance(this, *class)?;
             }
-            Set::Walk {
+            Set::Follow {
                 from,
                 relation,
                 forward,
@@ -343,7 +344,8 @@ impl AlgebraBuilder<'_, '_> {
         Some(())
     }
 
-    /// `NOT EXISTS { this relation ?a } || EXISTS { this relation ?b . FILTER(?b op value) }`: a missing end is open.
+    /// `NOT EXISTS { this relation ?a } || EXISTS { this relation ?b . FILTER(?b op value) }`: a
+    /// missing end is open.
     fn half(&mut self, this: &TermPattern, iri: &str, op: Op, value: &Literal) -> Expression {
         let pattern = |variable: &Variable| GraphPattern::Bgp {
             patterns: vec![TriplePattern {

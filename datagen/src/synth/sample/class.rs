@@ -2,9 +2,9 @@
 
 use kg::term::NodeId;
 
-use super::sets::is_classed;
 use super::{QuestionSampler, Shape};
 use crate::synth::plan::{QuestionPlan, Set, Test};
+use crate::synth::profile::GraphProfile;
 
 impl QuestionSampler<'_, '_> {
     /// A question of a shape around an instance of a class.
@@ -43,14 +43,14 @@ impl QuestionSampler<'_, '_> {
         }
     }
 
-    /// The extreme of a class by an attribute of a joined node, as tables join: the attribute "height"
-    /// of a player is in the table of persons.
+    /// The extreme of a class by an attribute of a joined node, as tables join: the attribute
+    /// "height" of a player is in the table of persons.
     pub(super) fn joined_superlative(
         &mut self,
         relation: usize,
         head: NodeId,
     ) -> Option<QuestionPlan> {
-        let step = self.neighbour(head, None, is_classed)?;
+        let step = self.neighbour(head, None, GraphProfile::is_classed)?;
         let class = self.class(step.to)?;
         let via = (step.relation, !step.forward);
         let set = Set::Class(class).most_via(via, relation, self.rng.chance(0.6));

@@ -52,7 +52,7 @@ impl QuestionSampler<'_, '_> {
             Shape::Attribute => {
                 edge.value.as_ref()?;
                 let from = self.reach(edge.head, 0)?;
-                self.list(from.walk(edge.relation, true), edge.tail)
+                self.list(from.follow(edge.relation, true), edge.tail)
             }
             Shape::Forward => {
                 let (set, end) = self.tails_of(edge)?;
@@ -90,7 +90,7 @@ impl QuestionSampler<'_, '_> {
             }
             Shape::ClassAttribute => {
                 let class = self.profile.relations[edge.relation].heads?;
-                let set = Set::Class(class).walk(edge.relation, true);
+                let set = Set::Class(class).follow(edge.relation, true);
                 self.list(set, edge.tail)
             }
             Shape::ClassConstraint => self.class_constraint(edge),
@@ -106,7 +106,7 @@ impl QuestionSampler<'_, '_> {
     /// The tails of the edge's head, and one of them that is not a statement node.
     fn tails_of(&mut self, edge: &SampledEdge) -> Option<(Set, NodeId)> {
         let from = self.reach(edge.head, 0)?;
-        self.out_of_statements(from.walk(edge.relation, true), edge.tail)
+        self.out_of_statements(from.follow(edge.relation, true), edge.tail)
     }
 
     /// A chain of relations that contains the edge.
@@ -120,7 +120,7 @@ impl QuestionSampler<'_, '_> {
             (edge.tail, edge.head)
         };
         let from = self.reach(start, before)?;
-        let (mut set, mut at) = self.out_of_statements(from.walk(edge.relation, forward), end)?;
+        let (mut set, mut at) = self.out_of_statements(from.follow(edge.relation, forward), end)?;
         for _ in 1 + before..hops {
             (set, at) = self.onward(set, at)?;
         }
@@ -189,7 +189,7 @@ impl QuestionSampler<'_, '_> {
     fn superlative_attribute(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
         let set = self.superlative_set(edge)?;
         if self.rng.chance(0.3) {
-            return self.list(set.walk(edge.relation, true), edge.tail);
+            return self.list(set.follow(edge.relation, true), edge.tail);
         }
         let (set, end) = self.onward_any(set, edge.head)?;
         self.list(set, end)
@@ -202,14 +202,14 @@ impl QuestionSampler<'_, '_> {
             // The number of different values of an attribute.
             let class = class?;
             (edge.tail_type == TailType::Text || self.rng.chance(0.3)).then_some(())?;
-            Set::Class(class).walk(relation, true)
+            Set::Class(class).follow(relation, true)
         } else if self.rng.chance(0.2) {
             // The number of different tails: treatments that any dog had.
-            Set::Class(class?).walk(relation, true)
+            Set::Class(class?).follow(relation, true)
         } else if self.rng.chance(0.5) {
-            self.reach(edge.head, 0)?.walk(relation, true)
+            self.reach(edge.head, 0)?.follow(relation, true)
         } else {
-            self.thing(edge.tail)?.walk(relation, false)
+            self.thing(edge.tail)?.follow(relation, false)
         };
         Some(QuestionPlan::Count { set })
     }
@@ -311,7 +311,7 @@ impl QuestionSampler<'_, '_> {
                 let (set, end) = self.onward_any(set, head)?;
                 self.list(set, end)
             }
-            _ => self.list(set.walk(relation, true), edge.tail),
+            _ => self.list(set.follow(relation, true), edge.tail),
         }
     }
 

@@ -1,5 +1,5 @@
-//! Sampling: a question of a given shape around an edge of a relation or an instance of a class, such
-//! that the graph has an answer.
+//! Sampling: a question of a given shape around an edge of a relation or an instance of a class,
+//! such that the graph has an answer.
 
 mod class;
 mod edge;

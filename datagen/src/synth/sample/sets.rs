@@ -19,7 +19,7 @@ pub(super) struct NeighbourStep {
     pub(super) to: NodeId,
 }
 
-impl QuestionSampler<'_, '_> {
+impl<'g> QuestionSampler<'_, 'g> {
     /// The question for the members of a set or for their names; `end` is a member.
     pub(super) fn list(&mut self, set: Set, end: NodeId) -> Option<QuestionPlan> {
         let profile = self.profile;
@@ -41,11 +41,11 @@ impl QuestionSampler<'_, '_> {
                 Some((profile.relation(id)?, profile.key(to)?.1))
             });
             let (join, key) = joined.next()?;
-            if joined.next().is_some() || matches!(set, Set::Walk { .. }) {
+            if joined.next().is_some() || matches!(set, Set::Follow { .. }) {
                 return None;
             }
             return Some(QuestionPlan::List {
-                set: set.silent(join, true).walk(key, true),
+                set: set.silent(join, true).follow(key, true),
                 by: None,
             });
         };
@@ -77,7 +77,8 @@ impl QuestionSampler<'_, '_> {
             return Some(Set::Entity(node));
         }
         let (class, relation, value) = profile.key(node)?;
-        // A thing with an alias is linked as an entity, so that its name is not a literal of the question.
+        // A thing with an alias is linked as an entity, so that its name is not a literal of the
+        // question.
         if profile
             .alias(node)
             .is_some_and(|name| name == value.lexical)
@@ -104,38 +105,38 @@ impl QuestionSampler<'_, '_> {
         }
     }
 
-    /// A set that contains the node, described over `hops` relations. A statement node is described by a
-    /// named thing next to it.
+    /// A set that contains the node, described over `hops` relations. A statement node is described
+    /// by a named thing next to it.
     pub(super) fn reach(&mut self, node: NodeId, hops: usize) -> Option<Set> {
         if self.profile.is_statement(node) {
-            let step = self.neighbour(node, None, is_named_thing)?;
+            let step = self.neighbour(node, None, GraphProfile::is_named_thing)?;
             let from = self.reach(step.to, hops.saturating_sub(1))?;
             return Some(from.silent(step.relation, !step.forward));
         }
         if hops == 0 {
             return self.thing(node);
         }
-        let step = self.neighbour(node, None, is_thing)?;
+        let step = self.neighbour(node, None, GraphProfile::is_thing)?;
         let from = if self.profile.is_statement(step.to) {
             self.reach_statement(step.to, node, hops - 1)?
         } else {
             self.reach(step.to, hops - 1)?
         };
-        Some(from.walk(step.relation, !step.forward))
+        Some(from.follow(step.relation, !step.forward))
     }
 
-    /// A set that contains the node, described by a thing one or two joins away; the wording may skip the
-    /// node between.
+    /// A set that contains the node, described by a thing one or two joins away; the wording may
+    /// skip the node between.
     pub(super) fn joined_set(&mut self, node: NodeId) -> Option<Set> {
         let hops = 1 + self.rng.below(2);
         let mut set = self.reach(node, hops)?;
-        if let Set::Walk { from, .. } = &mut set
-            && let Set::Walk { silent, .. } = from.as_mut()
+        if let Set::Follow { from, .. } = &mut set
+            && let Set::Follow { silent, .. } = from.as_mut()
             && self.rng.chance(0.6)
         {
             *silent = true;
         }
-        matches!(set, Set::Walk { .. }).then_some(set)
+        matches!(set, Set::Follow { .. }).then_some(set)
     }
 
     /// A set that contains a statement node, described from a neighbour other than `but`.
@@ -145,7 +146,7 @@ impl QuestionSampler<'_, '_> {
         but: NodeId,
         hops: usize,
     ) -> Option<Set> {
-        let step = self.neighbour(node, Some(but), is_named_thing)?;
+        let step = self.neighbour(node, Some(but), GraphProfile::is_named_thing)?;
         let from = self.reach(step.to, hops)?;
         Some(from.silent(step.relation, !step.forward))
     }
@@ -162,7 +163,7 @@ impl QuestionSampler<'_, '_> {
     /// The heads of the edge's tail, and one of them that is not a statement node.
     pub(super) fn heads_of(&mut self, edge: &SampledEdge) -> Option<(Set, NodeId)> {
         let set = match &edge.value {
-            None => self.thing(edge.tail)?.walk(edge.relation, false),
+            None => self.thing(edge.tail)?.follow(edge.relation, false),
             Some(value) => {
                 speakable(value).then_some(())?;
                 let class = self.profile.relations[edge.relation]
@@ -179,7 +180,7 @@ impl QuestionSampler<'_, '_> {
         if !self.profile.is_statement(end) {
             return Some((set, end));
         }
-        let Set::Walk {
+        let Set::Follow {
             from,
             relation,
             forward,
@@ -195,18 +196,18 @@ impl QuestionSampler<'_, '_> {
         }
         Some((
             from.silent(relation, forward)
-                .walk(step.relation, step.forward),
+                .follow(step.relation, step.forward),
             step.to,
         ))
     }
 
     /// One step further, to things.
     pub(super) fn onward(&mut self, set: Set, at: NodeId) -> Option<(Set, NodeId)> {
-        let step = self.neighbour(at, None, is_thing)?;
+        let step = self.neighbour(at, None, GraphProfile::is_thing)?;
         if undoes(&set, &step) {
             return None;
         }
-        self.out_of_statements(set.walk(step.relation, step.forward), step.to)
+        self.out_of_statements(set.follow(step.relation, step.forward), step.to)
     }
 
     /// One step further, to things or values.
@@ -230,18 +231,19 @@ impl QuestionSampler<'_, '_> {
                     _ => None,
                 };
                 let (relation, _, to) = self.attribute(at, given)?;
-                Some((set.walk(relation, true), to))
+                Some((set.follow(relation, true), to))
             }
             5 | 6 => {
                 // An attribute of a joined node, worded as the member's own.
-                let step = self.neighbour(at, None, is_classed)?;
+                let step = self.neighbour(at, None, GraphProfile::is_classed)?;
                 if undoes(&set, &step) {
                     return None;
                 }
                 let set = set.silent(step.relation, step.forward);
-                // Or of a node two joins away: the names of the makers of the models of the cars from 1970.
+                // Or of a node two joins away: the names of the makers of the models of the cars
+                // from 1970.
                 let further = if self.rng.chance(0.35) {
-                    self.neighbour(step.to, Some(at), is_classed)
+                    self.neighbour(step.to, Some(at), GraphProfile::is_classed)
                 } else {
                     None
                 };
@@ -249,12 +251,12 @@ impl QuestionSampler<'_, '_> {
                     let (relation, _, to) = self.attribute(further.to, None)?;
                     return Some((
                         set.silent(further.relation, further.forward)
-                            .walk(relation, true),
+                            .follow(relation, true),
                         to,
                     ));
                 }
                 let (relation, _, to) = self.attribute(step.to, None)?;
-                Some((set.walk(relation, true), to))
+                Some((set.follow(relation, true), to))
             }
             _ => self.onward(set, at),
         }
@@ -265,7 +267,7 @@ impl QuestionSampler<'_, '_> {
         &mut self,
         node: NodeId,
         but: Option<NodeId>,
-        fits: impl Fn(&GraphProfile<'_>, NodeId) -> bool,
+        fits: impl Fn(&GraphProfile<'g>, NodeId) -> bool,
     ) -> Option<NeighbourStep> {
         let profile = self.profile;
         let kg = profile.kg;
@@ -311,26 +313,11 @@ impl QuestionSampler<'_, '_> {
     }
 }
 
-/// [`GraphProfile::is_thing`] as a condition on neighbours.
-fn is_thing(profile: &GraphProfile<'_>, node: NodeId) -> bool {
-    profile.is_thing(node)
-}
-
-/// Whether a node is a thing but not a statement node.
-pub(super) fn is_named_thing(profile: &GraphProfile<'_>, node: NodeId) -> bool {
-    profile.is_thing(node) && !profile.is_statement(node)
-}
-
-/// Whether a node is a thing with a class.
-pub(super) fn is_classed(profile: &GraphProfile<'_>, node: NodeId) -> bool {
-    profile.is_thing(node) && profile.class_of(node).is_some()
-}
-
 /// Whether a set is trivial: it asks for the value that describes it, or repeats a test.
 fn is_trivial(set: &Set) -> bool {
     match set {
         Set::Entity(_) | Set::Class(_) => false,
-        Set::Walk {
+        Set::Follow {
             from,
             relation,
             forward,
@@ -357,7 +344,7 @@ fn is_trivial(set: &Set) -> bool {
             let twice = match (of.as_ref(), test) {
                 (Set::Keep { test: before, .. }, _) if before == test => true,
                 (
-                    Set::Walk {
+                    Set::Follow {
                         from,
                         relation,
                         forward,
@@ -379,5 +366,5 @@ fn is_trivial(set: &Set) -> bool {
 
 /// Whether the step reverses the last relation of the set.
 fn undoes(set: &Set, step: &NeighbourStep) -> bool {
-    matches!(set, Set::Walk { relation, forward, .. } if *relation == step.relation && *forward != step.forward)
+    matches!(set, Set::Follow { relation, forward, .. } if *relation == step.relation && *forward != step.forward)
 }

@@ -5,9 +5,9 @@ use kg::value::Op;
 
 use super::QuestionSampler;
 use super::edge::SampledEdge;
-use super::sets::is_named_thing;
 use super::values::speakable;
 use crate::synth::plan::{QuestionPlan, Set, Test};
+use crate::synth::profile::GraphProfile;
 use crate::synth::tail::TailType;
 
 impl QuestionSampler<'_, '_> {
@@ -22,8 +22,8 @@ impl QuestionSampler<'_, '_> {
                 let (class, (other, bearers)) =
                     (profile.relations[r].heads?, self.relation_with_value(r, o)?);
                 (
-                    Set::Class(class).walk(r, true),
-                    Set::Class(bearers).walk(other, true),
+                    Set::Class(class).follow(r, true),
+                    Set::Class(bearers).follow(other, true),
                     o,
                 )
             }
@@ -48,16 +48,16 @@ impl QuestionSampler<'_, '_> {
             None if self.rng.chance(0.5) => {
                 (o != o2).then_some(())?;
                 (
-                    self.thing(o)?.walk(r, false),
-                    self.thing(o2)?.walk(r, false),
+                    self.thing(o)?.follow(r, false),
+                    self.thing(o2)?.follow(r, false),
                     s,
                 )
             }
             None => {
                 (s != s2).then_some(())?;
                 (
-                    self.thing(s)?.walk(r, true),
-                    self.thing(s2)?.walk(r, true),
+                    self.thing(s)?.follow(r, true),
+                    self.thing(s2)?.follow(r, true),
                     o,
                 )
             }
@@ -98,7 +98,7 @@ impl QuestionSampler<'_, '_> {
         let (set, entry) = if statement == o {
             (self.thing(s)?.silent(r, true).keep(test), Some(r))
         } else {
-            let step = self.neighbour(s, None, is_named_thing)?;
+            let step = self.neighbour(s, None, GraphProfile::is_named_thing)?;
             (
                 self.thing(step.to)?
                     .silent(step.relation, !step.forward)
@@ -108,10 +108,10 @@ impl QuestionSampler<'_, '_> {
         };
         if statement == s {
             (entry != Some(r)).then_some(())?;
-            return self.list(set.walk(r, true), o);
+            return self.list(set.follow(r, true), o);
         }
-        let step = self.neighbour(o, Some(s), is_named_thing)?;
-        self.list(set.walk(step.relation, step.forward), step.to)
+        let step = self.neighbour(o, Some(s), GraphProfile::is_named_thing)?;
+        self.list(set.follow(step.relation, step.forward), step.to)
     }
 
     /// Values or things shared by two sets: countries with both old and young singers.
@@ -134,7 +134,7 @@ impl QuestionSampler<'_, '_> {
                 forward: false,
                 set: Box::new(Set::Class(bearers)),
             };
-            return self.list(Set::Class(class).walk(r, true).keep(test), o);
+            return self.list(Set::Class(class).follow(r, true).keep(test), o);
         }
         let (first, second) = match self
             .separating_tests(s, other, r)
@@ -150,12 +150,13 @@ impl QuestionSampler<'_, '_> {
         let second = Set::Class(class).keep(second);
         let set = Set::Class(class)
             .keep(first)
-            .walk(r, true)
+            .follow(r, true)
             .keep(Test::related(r, false, second));
         self.list(set, o)
     }
 
-    /// Another relation with this value, and the class of its heads, which differs from that of `r`.
+    /// Another relation with this value, and the class of its heads, which differs from that of
+    /// `r`.
     fn relation_with_value(&mut self, r: usize, value: NodeId) -> Option<(usize, usize)> {
         let profile = self.profile;
         let class = profile.relations[r].heads?;
@@ -173,8 +174,8 @@ impl QuestionSampler<'_, '_> {
         self.rng.pick(&found).copied()
     }
 
-    /// Things related to both of two others: countries with both English and Dutch, films with both of two
-    /// actors.
+    /// Things related to both of two others: countries with both English and Dutch, films with both
+    /// of two actors.
     pub(super) fn both(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
         let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
@@ -187,7 +188,7 @@ impl QuestionSampler<'_, '_> {
         };
         let one = if outward { o } else { s };
         let other = *self.rng.pick(&partners)?;
-        (one != other && profile.is_thing(this) && !profile.is_statement(this)).then_some(())?;
+        (one != other && profile.is_named_thing(this)).then_some(())?;
         let described = match (self.thing(one), self.thing(other)) {
             (Some(one), Some(other)) if self.rng.chance(0.6) => (one, other),
             _ => {

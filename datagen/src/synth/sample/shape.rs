@@ -34,8 +34,8 @@ pub(in crate::synth) enum Shape {
 }
 
 impl Shape {
-    /// All shapes in declaration order, each with its name and its weight: its share of the questions
-    /// if the graph has enough of it.
+    /// All shapes in declaration order, each with its name and its weight: its share of the
+    /// questions if the graph has enough of it.
     pub(in crate::synth) const ALL: [(Self, &'static str, u32); 28] = [
         (Self::Attribute, "attribute", 7),
         (Self::Forward, "forward", 7),

@@ -4,8 +4,8 @@ use kg::term::{Literal, NodeId};
 use kg::value::Op;
 
 use super::QuestionSampler;
-use super::sets::{is_classed, is_named_thing};
 use crate::synth::plan::{Set, Test};
+use crate::synth::profile::GraphProfile;
 use crate::synth::tail::TailType;
 
 /// The kind of a test of a value.
@@ -71,7 +71,7 @@ impl QuestionSampler<'_, '_> {
     /// A test of an attribute that a node passes.
     pub(super) fn attribute_test(&mut self, node: NodeId, but: Option<usize>) -> Option<Test> {
         if self.rng.chance(0.25)
-            && let Some(step) = self.neighbour(node, None, is_classed)
+            && let Some(step) = self.neighbour(node, None, GraphProfile::is_classed)
             && let Some(class) = self.profile.class_of(step.to)
         {
             // A test of a joined node.
@@ -102,7 +102,7 @@ impl QuestionSampler<'_, '_> {
 
     /// A test of a related entity that a node passes.
     pub(super) fn entity_test(&mut self, node: NodeId, but: Option<usize>) -> Option<Test> {
-        let step = self.neighbour(node, None, is_named_thing)?;
+        let step = self.neighbour(node, None, GraphProfile::is_named_thing)?;
         if Some(step.relation) == but && self.rng.chance(0.5) {
             return None;
         }
@@ -233,8 +233,8 @@ impl QuestionSampler<'_, '_> {
         Some(Test::value(relation, op, value))
     }
 
-    /// Another value of the relation, suitable as an alternative: texts, years and small numbers are,
-    /// measurements are not.
+    /// Another value of the relation, suitable as an alternative: texts, years and small numbers
+    /// are, measurements are not.
     pub(super) fn other_value(&mut self, relation: usize, value: &Literal) -> Option<Literal> {
         let profile = self.profile;
         let other = self.rng.pick(&profile.relations[relation].sample)?.1;

@@ -152,8 +152,8 @@ impl Verbalizer<'_, '_> {
             return text;
         }
         match self.rng.below(13) {
-            // "above age 20", "over 300 in weight", "above 40": the noun before the value, after it, or
-            // omitted.
+            // "above age 20", "over 300 in weight", "above 40": the noun before the value, after
+            // it, or omitted.
             7 => Modifier::plain(format!("{than} {n} {v}")),
             8 if tail == TailType::Number => Modifier::plain(format!("{than} {v} in {n}")),
             9 => Modifier::plain(format!("{than} {v}")),

@@ -134,7 +134,7 @@ impl Verbalizer<'_, '_> {
             return Modifier::plain(format!("{joint} {}", v.trim_start_matches("either ")));
         }
         match self.rng.below(12) {
-            // The noun is said of both values, or of each.
+            // One noun for both values, or one for each.
             0 => Modifier::new(
                 format!("whose {many} are {v}"),
                 format!("has the {n} {v}"),
@@ -184,8 +184,8 @@ impl Verbalizer<'_, '_> {
     }
 }
 
-/// The test of a joined set, if its attribute does not name the joined node: it is worded as a test of
-/// the member itself.
+/// The test of a joined set, if its attribute does not name the joined node: it is worded as a test
+/// of the member itself.
 fn joined_test<'s>(profile: &GraphProfile<'_>, set: &'s Set) -> Option<&'s Test> {
     let Set::Keep {
         of,

@@ -12,10 +12,10 @@ impl Verbalizer<'_, '_> {
     /// The modifier of values of a group: `of all cities`, `where singers above age 20 are from`.
     pub(super) fn of_group(&mut self, from: &Set) -> Modifier {
         if matches!(from, Set::Class(_)) && self.rng.chance(0.3) {
-            let np = self.noun_phrase(from);
+            let phrase = self.noun_phrase(from);
             let each = self.word("of each|for each|of every|that each");
             let has = if each == "that each" { " has" } else { "" };
-            return Modifier::plain(format!("{each} {}{has}", singular(&np.noun)));
+            return Modifier::plain(format!("{each} {}{has}", singular(&phrase.noun)));
         }
         let owners = self.text_of_many(from);
         match self.rng.below(8) {
@@ -65,7 +65,7 @@ impl Verbalizer<'_, '_> {
             return None;
         };
         match of {
-            Set::Walk {
+            Set::Follow {
                 from,
                 relation: first,
                 forward: true,

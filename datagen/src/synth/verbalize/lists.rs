@@ -24,7 +24,7 @@ impl Verbalizer<'_, '_> {
             return text;
         }
         let person = match set {
-            Set::Walk {
+            Set::Follow {
                 relation,
                 forward: true,
                 ..
@@ -47,10 +47,10 @@ impl Verbalizer<'_, '_> {
         self.requested(&text, many, determiner)
     }
 
-    /// A question made for the relation of the set, or "for the countries founded before 1930, what are
-    /// the languages".
+    /// A question made for the relation of the set, or "for the countries founded before 1930, what
+    /// are the languages".
     fn relation_question(&mut self, set: &Set) -> Option<String> {
-        let Set::Walk {
+        let Set::Follow {
             from,
             relation,
             forward,
@@ -80,7 +80,7 @@ impl Verbalizer<'_, '_> {
     /// Whether the question is in the plural.
     fn asks_for_many(&mut self, set: &Set, phrase: &NounPhrase) -> bool {
         let of_class = match set {
-            Set::Walk {
+            Set::Follow {
                 from,
                 forward: true,
                 ..
@@ -91,7 +91,7 @@ impl Verbalizer<'_, '_> {
             && (phrase.many
                 || matches!(set, Set::Class(_))
                 || (of_class && self.rng.chance(0.85))
-                || (!matches!(set, Set::Walk { forward: true, .. }) && self.rng.chance(0.75)))
+                || (!matches!(set, Set::Follow { forward: true, .. }) && self.rng.chance(0.75)))
     }
 
     /// A question for the names of the members.
@@ -214,7 +214,7 @@ impl Verbalizer<'_, '_> {
         let group = forward
             && matches!(
                 from,
-                Set::Class(_) | Set::Keep { .. } | Set::Walk { forward: false, .. }
+                Set::Class(_) | Set::Keep { .. } | Set::Follow { forward: false, .. }
             )
             && self.rng.chance(0.5);
         let (template, other) = if group {
@@ -296,7 +296,7 @@ impl Verbalizer<'_, '_> {
 fn class_behind(set: &Set) -> Option<usize> {
     match set {
         Set::Class(class) => Some(*class),
-        Set::Walk {
+        Set::Follow {
             from, silent: true, ..
         } => match from.as_ref() {
             Set::Class(class) => Some(*class),
@@ -314,7 +314,7 @@ fn listed_class(set: &Set) -> Option<usize> {
             Set::Class(class) => Some(*class),
             _ => None,
         },
-        Set::Walk {
+        Set::Follow {
             from,
             forward: true,
             silent: false,

@@ -27,8 +27,8 @@ pub(super) struct Verbalizer<'a, 'g> {
 
 impl Verbalizer<'_, '_> {
     /// A wording of the question.
-    pub(super) fn question(&mut self, ask: &QuestionPlan) -> String {
-        let text = match ask {
+    pub(super) fn question(&mut self, plan: &QuestionPlan) -> String {
+        let text = match plan {
             QuestionPlan::List { set, by } => self.list(set, *by),
             QuestionPlan::Count { set } => self.count(set),
             QuestionPlan::Yes { of, test } => self.yes(of, test),
@@ -53,7 +53,8 @@ impl Verbalizer<'_, '_> {
             .to_owned()
     }
 
-    /// One of the words, the first most likely: a name's words come before the synonyms of the lexicon.
+    /// One of the words, the first most likely: a name's words come before the synonyms of the
+    /// lexicon.
     fn early<'w>(&mut self, words: &'w [String]) -> &'w str {
         let n = words.len();
         let i = if self.rng.chance(0.45) {
@@ -227,12 +228,12 @@ impl Verbalizer<'_, '_> {
                 _ => self.rng.chance(0.7),
             },
             Set::Keep { .. } => self.rng.chance(0.7),
-            Set::Walk {
+            Set::Follow {
                 relation,
                 forward: true,
                 ..
             } => self.relation(*relation).wording.plural,
-            Set::Walk { forward: false, .. } => self.rng.chance(0.6),
+            Set::Follow { forward: false, .. } => self.rng.chance(0.6),
         }
     }
 }

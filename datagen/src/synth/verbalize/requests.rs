@@ -36,7 +36,7 @@ impl Verbalizer<'_, '_> {
 
     pub(super) fn count(&mut self, set: &Set) -> String {
         let phrase = self.noun_phrase(set);
-        if let Set::Walk {
+        if let Set::Follow {
             from,
             relation,
             forward: true,

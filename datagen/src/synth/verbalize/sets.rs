@@ -24,7 +24,7 @@ fn through(set: &Set) -> Option<Through<'_>> {
         set => (set, None),
     };
     match set {
-        Set::Walk {
+        Set::Follow {
             from,
             relation,
             forward,
@@ -46,7 +46,7 @@ pub(super) fn is_through(set: &Set) -> bool {
 
 /// The first set behind any silent sets.
 pub(super) fn behind_silent(mut set: &Set) -> &Set {
-    while let Set::Walk {
+    while let Set::Follow {
         from, silent: true, ..
     } = set
     {
@@ -86,13 +86,13 @@ impl Verbalizer<'_, '_> {
                 self.superlative(&mut phrase, *relation, *max);
                 phrase
             }
-            Set::Walk {
+            Set::Follow {
                 from,
                 relation,
                 forward: true,
                 ..
             } => self.forward(from, *relation),
-            Set::Walk {
+            Set::Follow {
                 from,
                 relation,
                 forward: false,
@@ -195,14 +195,14 @@ impl Verbalizer<'_, '_> {
         let phrase = NounPhrase::new(singular(noun)).with_many(many);
         if matches!(
             from,
-            Set::Class(_) | Set::Keep { .. } | Set::Walk { forward: false, .. }
+            Set::Class(_) | Set::Keep { .. } | Set::Follow { forward: false, .. }
         ) && self.rng.chance(0.4)
         {
             return phrase.with(self.of_group(from));
         }
         let mut owner = self.text_of(from);
         let single = matches!(from, Set::Entity(_));
-        if let Set::Walk { forward: true, .. } = from {
+        if let Set::Follow { forward: true, .. } = from {
             // Chains have two orders: the director of the film of X, X's film's director.
             if self.rng.chance(0.2) {
                 return NounPhrase {
