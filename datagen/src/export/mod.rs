@@ -163,6 +163,7 @@ fn dataset_info(entry: &Value, files: &[String]) -> Value {
 }
 
 /// The data card with the exported files in its header.
+#[cfg(feature = "parquet")]
 fn card(data: &Path, files: &[String]) -> Result<String, Error> {
     let path = data.join("README.md");
     let text = std::fs::read_to_string(&path).map_err(Error::io(&path))?;
