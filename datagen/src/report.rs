@@ -160,7 +160,7 @@ impl Report {
                     }
                 }
                 QuestionOutcome::Refused(refused) => {
-                    *counts.refused.entry(refused.reason.name()).or_default() += 1
+                    *counts.refused.entry(refused.reason.name()).or_default() += 1;
                 }
             }
         });

@@ -38,7 +38,7 @@ pub(super) fn decode(record: &Value) -> Option<Vec<ExampleMessage>> {
         messages.push(ExampleMessage {
             role,
             content: content.to_owned(),
-        })
+        });
     };
     if let Some(system) = text("system").filter(|system| !system.is_empty()) {
         add(Role::System, system);

@@ -84,7 +84,7 @@ pub(super) fn candidate(
         match verify::verify(profile.kg, &question, &options.verify) {
             // A value that linking does not find in the wording would be missing at inference.
             Ok(verified) if verified.values_added > 0 => {
-                failure = "its values cannot be linked by their wording"
+                failure = "its values cannot be linked by their wording";
             }
             Ok(_) => return SlotResult::Kept(Box::new(SynthCandidate { question, plan })),
             Err(_) => failure = "its queries were refused",

@@ -237,9 +237,9 @@ impl AlgebraBuilder<'_, '_> {
             } => {
                 let from = self.set(from)?;
                 if *forward {
-                    self.triple(from, *relation, this)
+                    self.triple(from, *relation, this);
                 } else {
-                    self.triple(this, *relation, from)
+                    self.triple(this, *relation, from);
                 }
             }
             Set::Keep { of, test } => {
@@ -324,9 +324,9 @@ impl AlgebraBuilder<'_, '_> {
             } => {
                 let other = self.set(set)?;
                 if *forward {
-                    self.triple(this.clone(), *relation, other)
+                    self.triple(this.clone(), *relation, other);
                 } else {
-                    self.triple(other, *relation, this.clone())
+                    self.triple(other, *relation, this.clone());
                 }
             }
             Test::Of(class) => {
