@@ -1,6 +1,7 @@
-//! Speed of `datagen gold` as ratios within one run: against only executing the gold queries, and two threads against one. The hash of what was
-//! written (seed 1) tells whether a change has changed it.
-//! The first is of processor time, which a busy machine changes little; the second is of time on the clock and needs two cores to itself.
+//! Speed of `datagen gold` as ratios within one run: compared with only executing the gold queries,
+//! and two threads compared with one. The hash of the output (seed 1) shows whether a change
+//! affects it. The first ratio is of processor time, which load on the machine hardly changes; the
+//! second is of wall-clock time and needs two idle cores.
 //!
 //! ```sh
 //! cargo bench -p datagen --bench gold                                              # the demo graph and its templates
@@ -72,7 +73,7 @@ fn main() {
         |name: &str| std::fs::read(folder.path().join(format!("{name}0/train.jsonl"))).unwrap();
     assert!(
         written("one") == written("two"),
-        "two threads write other bytes"
+        "two threads write different bytes"
     );
     let hash: String = Sha256::digest(written("one"))
         .iter()
@@ -81,7 +82,7 @@ fn main() {
     println!("train.jsonl {hash}");
     let examples = report.total.examples as f64;
     println!("seconds:                       best of {rounds}   processor, mean");
-    for (i, what) in [
+    for (i, name) in [
         "only the gold queries",
         "reading the questions",
         "datagen gold, one thread",
@@ -91,7 +92,7 @@ fn main() {
     .enumerate()
     {
         println!(
-            "  {what:28} {:8.3}   {:8.3}",
+            "  {name:28} {:8.3}   {:8.3}",
             clock[i].as_secs_f64(),
             processor[i].as_secs_f64() / rounds as f64
         );
@@ -120,17 +121,18 @@ fn main() {
     );
 }
 
-/// Time on the clock and of the processor.
+/// Wall-clock time and processor time.
 fn time(work: impl FnOnce()) -> (Duration, Duration) {
     let (begun, before) = (Instant::now(), processor_time());
     work();
     (begun.elapsed(), processor_time().saturating_sub(before))
 }
 
-/// Processor time of this process, all threads, the ended ones too: fields 14 and 15 of `/proc/self/stat`, in ticks of 10 ms.
+/// Processor time of all threads of this process, including finished ones: fields 14 and 15 of
+/// `/proc/self/stat`, in ticks of 10 ms.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    // The second field, in brackets, may hold spaces.
+    // The second field, in brackets, may contain spaces.
     let fields: Vec<u64> = stat
         .rsplit(')')
         .next()
@@ -143,11 +145,11 @@ fn processor_time() -> Duration {
     Duration::from_millis(10 * fields.iter().sum::<u64>())
 }
 
-/// What a run without conversion, programs and files would do: parse and run every gold query.
+/// A run without conversion, programs and files: parses and runs every gold query.
 fn execute(questions: &[GoldQuestion], kg: &dyn Kg) {
     for question in questions {
         if let Ok(query) = parsed(question) {
-            // Queries that fail are part of the work, as they are in the pipeline.
+            // Failing queries are part of the work, as in the pipeline.
             let _ = kg.query(&query, QueryLimits::default());
         }
     }

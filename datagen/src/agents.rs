@@ -1,8 +1,11 @@
-//! The agents that examples are made for: each turns a verified question into the conversations its model has to hold.
+//! The agents for which examples are made. Each turns a verified question into the conversations
+//! that its model has to hold.
 
+mod kg_agent;
 mod oda;
 mod triad;
 
+pub use crate::example::AgentExamples;
 pub use oda::OdaExamples;
 
 use kg::Kg;
@@ -10,35 +13,20 @@ use toolbox::agent::Agent;
 use toolbox::prompt::Template;
 
 use crate::Error;
-use crate::example::{Example, Renderer};
-use crate::question::GoldQuestion;
-use crate::verify::{Refused, Verified, VerifyOptions};
+use crate::verify::VerifyOptions;
 
-/// Makes an agent's examples.
-pub trait AgentExamples: Sync {
-    /// The examples of a verified question; none where the agent has no way to answer it.
-    ///
-    /// # Errors
-    /// What went wrong, in words: a step that does not run, or does not read back, as written. The question is refused then.
-    fn examples(
-        &self,
-        question: &GoldQuestion,
-        verified: &Verified,
-    ) -> Result<Vec<Example>, Refused>;
-}
-
-/// The maker of the examples of a template's agent.
+/// The maker of a template's examples.
 ///
 /// # Errors
-/// [`Error::Agent`] for an agent that no examples can be made for.
+/// [`Error::Agent`] for an agent without training examples.
 pub fn examples_of<'a>(
     kg: &'a dyn Kg,
     template: &'a Template,
     options: &'a VerifyOptions,
 ) -> Result<Box<dyn AgentExamples + 'a>, Error> {
-    match template.agent {
-        Agent::KgAgent => Ok(Box::new(Renderer::new(kg, template, options))),
-        Agent::Triad => Ok(Box::new(triad::TriadExamples::new(kg, template, options))),
-        Agent::Oda => Ok(Box::new(OdaExamples::new(kg, template, options))),
-    }
+    Ok(match template.agent {
+        Agent::KgAgent => Box::new(kg_agent::KgAgentExamples::new(kg, template, options)),
+        Agent::Triad => Box::new(triad::TriadExamples::new(kg, template, options)),
+        Agent::Oda => Box::new(OdaExamples::new(kg, template, options)),
+    })
 }

@@ -1,13 +1,13 @@
-//! The data card: a README with the YAML head that data hubs read, and the figures of the run.
+//! The data card: a README with the YAML header that data hubs read, and the figures of the run.
 
 use kg::Kg;
 use toolbox::prompt::Template;
 
-use crate::pipeline::GenerateOptions;
+use crate::options::GenerateOptions;
 use crate::report::{Counts, Report};
 use crate::select::{Dedup, SplitKind, Unit};
 
-/// The card that data hubs show: YAML head, then what the folder holds.
+/// The data card: YAML header, then the contents of the folder.
 pub(crate) fn card(
     report: &Report,
     kg: &dyn Kg,
@@ -63,7 +63,7 @@ pub(crate) fn card(
             "| {source} | {questions} | {verified} | {written} | {examples} | {steps} |\n"
         ));
     }
-    text.push_str(&choice(report, options));
+    text.push_str(&selection(report, options));
     if !total.refused.is_empty() {
         text.push_str("\nRefused, by reason (`refused.jsonl` has the queries):\n\n| reason | questions |\n|---|---|\n");
         for (reason, count) in &total.refused {
@@ -79,8 +79,8 @@ pub(crate) fn card(
     text
 }
 
-/// How the data was chosen and split, how long it is, and what its parts share.
-fn choice(report: &Report, options: &GenerateOptions) -> String {
+/// The section on selection, split, lengths and leakage.
+fn selection(report: &Report, options: &GenerateOptions) -> String {
     let (selection, tokens) = (&report.selection, &report.tokens);
     let mut text = format!(
         "\nExamples are {} tokens long at the median, {} at the 95th percentile and {} at most ({} in all), by an estimate that knows no \
@@ -93,7 +93,7 @@ fn choice(report: &Report, options: &GenerateOptions) -> String {
             selection.dedup, selection.duplicates
         ));
     }
-    if let Some(mix) = &options.select.draw.mix {
+    if let Some(mix) = &options.select.mixing.mix {
         let unit = if selection.unit == Unit::Step {
             "calls"
         } else {

@@ -1,5 +1,6 @@
-//! The choices that gold programs make: for every call that walks a relation, the whole list it was chosen from. What recall is measured on
-//! and what a relation retriever is trained on (spec A.3, "extra data").
+//! The choices of gold programs: for every call that follows a relation, the complete list from
+//! which the relation was chosen. Input of recall measurements and training data for relation
+//! retrievers (rules A.3, "extra data").
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use toolbox::rank::RelationCandidate;
 use crate::question::GoldQuestion;
 use crate::verify::{Refused, Verified, VerifyOptions, walked_name};
 
-/// One gold relation and the list it was chosen from.
+/// One gold relation and its candidate list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Choice {
     /// The question's id.
@@ -22,41 +23,41 @@ pub struct Choice {
     pub source: String,
     /// The wording.
     pub question: String,
-    /// The wording without entity mentions: what rankers see.
+    /// The wording without entity mentions, as rankers see it.
     pub bare: String,
-    /// The call that walks the relation, from 1, in the program.
+    /// Index of the call that follows the relation, from 1.
     pub step: usize,
-    /// Relations walked from linked entities to the set, in order.
+    /// Relations from the linked entities to the set, in order.
     pub path: Vec<RelationCandidate>,
     /// The gold relation.
     pub relation: String,
-    /// Whether it is walked from heads to tails.
+    /// Whether it is followed from heads to tails.
     pub out: bool,
-    /// Place of the gold relation among the candidates, from 1.
+    /// Rank of the gold relation among the candidates, from 1.
     pub rank: usize,
     /// All candidates of both directions, best first.
     pub candidates: Vec<RelationCandidate>,
 }
 
-/// The choices of one program, and how long the ranking took.
+/// The choices of one program.
 #[derive(Clone, Debug, Default)]
-pub struct Choices {
+pub struct ProgramChoices {
     /// In order of the calls.
     pub choices: Vec<Choice>,
-    /// Time spent in ranking.
+    /// Time spent on ranking.
     pub took: Duration,
 }
 
-/// Runs a verified program and records what each of its relations was chosen from.
+/// Runs a verified program and records the candidate list of each of its relations.
 ///
 /// # Errors
-/// The call that failed, or that walks a relation which no list before it shows.
+/// The call that failed, or whose relation no earlier list shows.
 pub fn choices(
     kg: &dyn Kg,
     question: &GoldQuestion,
     verified: &Verified,
     options: &VerifyOptions,
-) -> Result<Choices, Refused> {
+) -> Result<ProgramChoices, Refused> {
     let exec = ExecOptions {
         must_show: Vec::new(),
         ..verified.exec_options(options)
@@ -69,7 +70,7 @@ pub fn choices(
         exec,
     )?;
     let mut lists: HashMap<String, (Vec<RelationCandidate>, Vec<RankedRelation>)> = HashMap::new();
-    let mut found = Choices::default();
+    let mut found = ProgramChoices::default();
     for (i, call) in verified.gold.calls.iter().enumerate() {
         if call.tool == Tool::GetRelation && call.args.len() == 1 {
             let begun = Instant::now();
@@ -81,7 +82,7 @@ pub fn choices(
                 call.args[0].to_string(),
                 (session.path(&call.args[0]), ranking),
             );
-            // The list itself changes nothing for the calls that follow.
+            // The list does not affect later calls.
             continue;
         }
         if let Some((name, out)) = walked_name(call) {

@@ -1,22 +1,19 @@
-//! Examples, and those of the tool loop: a verified program is executed call by call through the one renderer, so that an example is what a model sees at inference,
-//! byte for byte (KG-Agent §4.2.2).
+//! Examples: the lines of `train.jsonl`, and how they are built from rendered turns.
 
 use common::transcript::{Role, Turn};
 use kg::Kg;
 use serde::{Deserialize, Serialize};
 use toolbox::agent::Agent;
-use toolbox::call::parse_call;
-use toolbox::exec::{ExcludeWhen, Session, Value};
+use toolbox::exec::{ExcludeWhen, Value};
 use toolbox::prompt::{Layout, Template};
 
-use crate::agents::AgentExamples;
 use crate::question::{GoldQuestion, Topic};
-use crate::verify::{Refused, Verified, VerifyOptions};
+use crate::verify::{Refused, Verified};
 
-/// A turn as it is written.
+/// A written turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
-    /// Who speaks; the assistant's turns are trained on.
+pub struct ExampleMessage {
+    /// The speaker; the assistant's turns are trained.
     pub role: Role,
     /// The text.
     pub content: String,
@@ -30,14 +27,14 @@ pub enum ExampleAnswer {
     Bool(bool),
     /// A number.
     Number(u64),
-    /// Names of nodes; empty where the right thing to do is to give up.
+    /// Names of nodes; empty in an abstention example.
     Names(Vec<String>),
 }
 
-/// What is kept out of the answer.
+/// Nodes excluded from the answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excluded {
-    /// Where it is dropped.
+    /// Where the nodes are dropped.
     pub when: ExcludeWhen,
     /// Names of nodes.
     pub names: Vec<String>,
@@ -47,35 +44,35 @@ pub struct Excluded {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Example {
     /// The conversation.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ExampleMessage>,
     /// The question's id.
     pub id: String,
     /// The source's format.
     pub source: String,
     /// The wording.
     pub question: String,
-    /// The whole program with full names, a call each.
+    /// The whole program with full names, one call per item.
     pub program: Vec<String>,
-    /// What it answers.
+    /// The answer.
     pub answer: ExampleAnswer,
-    /// Dialogue or paper.
+    /// Dialogue or paper layout.
     pub layout: Layout,
     /// The agent.
     pub agent: Agent,
     /// The last call in this example, from 1.
     pub step: usize,
-    /// Calls of the program.
+    /// Number of calls of the program.
     pub n_steps: usize,
     /// Hash of the template that rendered it.
     pub template_hash: String,
-    /// Hash of the graph it was made on.
+    /// Hash of the graph.
     pub kg_hash: String,
-    /// Always true: program and gold query agreed on the graph.
+    /// Always true: program and gold query agree on the graph.
     pub verified: bool,
     /// The query's shape.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub shape: String,
-    /// Type, level or shape as the source says.
+    /// Type, level or shape as stated by the source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
     /// Hops from topic to answer.
@@ -83,89 +80,48 @@ pub struct Example {
     pub hops: Option<u32>,
     /// The entities linked to the question.
     pub topics: Vec<Topic>,
-    /// What is kept out of the answer.
+    /// Nodes excluded from the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude: Option<Excluded>,
-    /// Whether the answer is that the graph has none.
+    /// Whether the program abstains because the graph has no answer.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub abstain: bool,
-    /// Relations taken out of the session's view.
+    /// Relations hidden from the session.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
 }
 
-/// What stays the same in all examples of a run.
-pub struct Renderer<'a> {
+/// Makes an agent's examples.
+pub trait AgentExamples: Sync {
+    /// The examples of a verified question; empty if the agent cannot express its program.
+    ///
+    /// # Errors
+    /// A description of the step that failed to run or to parse back. The question is then refused.
+    fn examples(
+        &self,
+        question: &GoldQuestion,
+        verified: &Verified,
+    ) -> Result<Vec<Example>, Refused>;
+}
+
+/// Builds examples from rendered turns.
+pub(crate) struct ExampleBuilder<'a> {
     kg: &'a dyn Kg,
     template: &'a Template,
     template_hash: String,
-    options: &'a VerifyOptions,
 }
 
-impl<'a> Renderer<'a> {
-    /// A renderer for a graph and a template.
-    #[must_use]
-    pub fn new(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Self {
+impl<'a> ExampleBuilder<'a> {
+    /// A builder for a graph and a template.
+    pub(crate) fn new(kg: &'a dyn Kg, template: &'a Template) -> Self {
         Self {
             kg,
             template,
             template_hash: template.hash(),
-            options,
         }
     }
 
-    /// One example in the dialogue layout, one a call in the paper layout.
-    fn render(
-        &self,
-        question: &GoldQuestion,
-        verified: &Verified,
-    ) -> Result<Vec<Example>, Refused> {
-        let options = self.template.fit(verified.exec_options(self.options));
-        let mut session = Session::new(
-            self.kg,
-            &question.question,
-            verified.linked.clone(),
-            &verified.must_offer,
-            options,
-        )?;
-        let calls = &verified.gold.calls;
-        let mut examples = Vec::new();
-        let mut turns = self.template.opening(&session);
-        for (i, call) in calls.iter().enumerate() {
-            let written = self.template.call(&session, call).to_string();
-            // Exactly what a model would have to write is what is run here.
-            let read = parse_call(&written).map_err(|error| {
-                Refused::rendering(format!("`{written}` does not read back: {error}"))
-            })?;
-            let step = session
-                .run(&read)
-                .map_err(|error| Refused::failed(&written, error))?
-                .clone();
-            if step.call != *call {
-                return Err(Refused::rendering(format!(
-                    "`{written}` reads back as `{}` instead of `{call}`",
-                    step.call
-                )));
-            }
-            turns.push(Turn::call(written));
-            if self.template.layout == Layout::Paper {
-                let next = if i + 1 < calls.len() {
-                    self.template.opening(&session)
-                } else {
-                    Vec::new()
-                };
-                let now = std::mem::replace(&mut turns, next);
-                examples.push(self.example(question, verified, &now, i + 1));
-            } else {
-                turns.extend(self.template.reply(&session, &step)?);
-            }
-        }
-        if self.template.layout == Layout::Dialogue {
-            examples.push(self.example(question, verified, &turns, calls.len()));
-        }
-        Ok(examples)
-    }
-
+    /// The example of a conversation whose last trained call is call number `step`.
     pub(crate) fn example(
         &self,
         question: &GoldQuestion,
@@ -185,7 +141,7 @@ impl<'a> Renderer<'a> {
         Example {
             messages: turns
                 .iter()
-                .map(|turn| Message {
+                .map(|turn| ExampleMessage {
                     role: turn.role,
                     content: turn.text(),
                 })
@@ -232,15 +188,5 @@ impl<'a> Renderer<'a> {
                 .map(|relation| kg.name(relation.node()))
                 .collect(),
         }
-    }
-}
-
-impl AgentExamples for Renderer<'_> {
-    fn examples(
-        &self,
-        question: &GoldQuestion,
-        verified: &Verified,
-    ) -> Result<Vec<Example>, Refused> {
-        self.render(question, verified)
     }
 }

@@ -1,4 +1,5 @@
-//! What mixing, splitting and the checks for duplicates and leaks look at: a kept question without its names and its examples.
+//! Fingerprints of kept questions, without names and examples: the input of mixing, splitting and
+//! the checks for duplicates and leaks.
 
 use kg::Kg;
 use serde::{Deserialize, Serialize};
@@ -10,18 +11,19 @@ use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify::LinkedProgram;
 
-/// A question as it is compared with others.
+/// The features by which questions are compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sketch {
+pub(crate) struct Fingerprint {
     /// Hash of the wording without case and punctuation.
     pub(crate) wording: u64,
-    /// The wording's words with handles for its entities and `x` for its numbers and quotations; empty where the question has no program.
+    /// The words of the wording with handles for entities and `x` for numbers and quotations; empty
+    /// if the question has no program.
     pub(crate) masked: String,
     /// Hash of the program.
     pub(crate) program: u64,
     /// Hash of the program with handles for its entities and `x` for its literals.
     pub(crate) shape: u64,
-    /// Names of the relations it walks, sorted.
+    /// Names of its relations, sorted.
     pub(crate) relations: Vec<String>,
     /// Names of its classes and functions (`count`, `argmax`, `<`), sorted.
     pub(crate) functions: Vec<String>,
@@ -29,8 +31,8 @@ pub(crate) struct Sketch {
     pub(crate) topics: Vec<String>,
 }
 
-impl Sketch {
-    /// The sketch of a question with its program.
+impl Fingerprint {
+    /// The fingerprint of a question with its program.
     pub(crate) fn of(kg: &dyn Kg, question: &GoldQuestion, verified: &LinkedProgram) -> Self {
         let linked = &verified.linked;
         let names: Vec<String> = linked.entities.iter().map(|&node| kg.name(node)).collect();
@@ -68,7 +70,8 @@ impl Sketch {
         }
     }
 
-    /// The sketch of a question without a program: only its wording and the entities that its source names.
+    /// The fingerprint of a question without a program: its wording and the entities that its
+    /// source names.
     pub(crate) fn of_wording(kg: &dyn Kg, question: &GoldQuestion) -> Self {
         let name = |name: &str| {
             kg.by_name(name)
@@ -87,7 +90,7 @@ impl Sketch {
         }
     }
 
-    /// Masked wording and masked program as one key; `None` where there is no program.
+    /// Masked wording and masked program as one key; `None` if there is no program.
     pub(crate) fn pattern(&self) -> Option<(&str, u64)> {
         (!self.masked.is_empty()).then_some((self.masked.as_str(), self.shape))
     }
@@ -106,7 +109,7 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 
 fn masked_words(question: &str, linked: &Linked) -> String {
     let mut text = linked.mask(question);
-    // Quotations first: what stands between quotes may be several words.
+    // Quotations first: they may have several words.
     for value in linked
         .values
         .iter()
@@ -155,9 +158,9 @@ fn masked_arg(arg: &Arg, entities: &[String]) -> Arg {
     }
 }
 
-/// What a call does besides walking: set operations, comparisons, extremes.
+/// Operations of a call other than following relations: set operations, comparisons, extremes.
 fn functions_of(call: &Call) -> Vec<String> {
-    let walks = matches!(
+    let follows = matches!(
         call.tool,
         Tool::GetRelation
             | Tool::RetrieveRelation
@@ -172,7 +175,7 @@ fn functions_of(call: &Call) -> Vec<String> {
         .filter(|arg| matches!(arg, Arg::Op(_) | Arg::Extreme(_)))
         .map(|arg| format!("{} {arg}", call.tool.name()))
         .collect();
-    if found.is_empty() && !walks {
+    if found.is_empty() && !follows {
         found.push(call.tool.name().to_owned());
     }
     found

@@ -1,4 +1,5 @@
-//! Stable pseudo-random numbers from names: the same on every machine and in every version, and independent of order and threads.
+//! Stable pseudo-random numbers from names: equal on every machine and in every version, and
+//! independent of order and threads.
 
 use sha2::{Digest, Sha256};
 
@@ -19,7 +20,7 @@ pub fn number(seed: u64, purpose: &str, name: &str) -> u64 {
 
 /// Whether a name falls into the given share (0 to 1) of all names.
 pub(crate) fn falls_into(share: f64, seed: u64, purpose: &str, name: &str) -> bool {
-    // 53 bits are what a double holds exactly.
+    // A double holds 53 bits exactly.
     let place = (number(seed, purpose, name) >> 11) as f64 / (1_u64 << 53) as f64;
     place < share
 }

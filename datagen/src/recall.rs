@@ -1,4 +1,4 @@
-//! Recall of a ranker: where the gold relation stands in the list that it is chosen from (spec E21).
+//! Recall of a ranker: the rank of the gold relation in its candidate list.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -7,20 +7,20 @@ use kg::Kg;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::choice::{Choice, Choices, choices};
+use crate::choice::{Choice, ProgramChoices, choices};
 use crate::question::GoldQuestion;
 use crate::verify::{self, Refused, VerifyOptions};
 use crate::{Error, Refusal, limits};
 
-/// List lengths at which recall is given.
+/// List lengths at which recall is reported.
 pub const CUTS: [usize; 5] = [1, 5, 10, 20, 40];
 
-/// Sums over choices; the shares are [`Recall::at`], [`Recall::mrr`] and [`Recall::mean_length`].
+/// Sums over choices; [`Recall::at`], [`Recall::mrr`] and [`Recall::mean_length`] give the means.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recall {
-    /// Choices: calls that walk a relation.
+    /// Choices: calls that follow a relation.
     pub choices: usize,
-    /// How many have the gold relation among the first of [`CUTS`].
+    /// Choices whose gold relation is within each of [`CUTS`].
     pub within: [usize; CUTS.len()],
     /// Sum of 1 / rank.
     pub reciprocal: f64,
@@ -31,7 +31,7 @@ pub struct Recall {
 }
 
 impl Recall {
-    /// Counts one choice in.
+    /// Adds one choice.
     pub fn add(&mut self, rank: usize, listed: usize) {
         self.choices += 1;
         for (within, cut) in self.within.iter_mut().zip(CUTS) {
@@ -74,14 +74,14 @@ impl Recall {
 pub struct SourceRecall {
     /// All choices.
     pub all: Recall,
-    /// Those that walk from heads to tails.
+    /// Those from heads to tails.
     pub out: Recall,
-    /// Those that walk from tails to heads.
+    /// Those from tails to heads.
     #[serde(rename = "in")]
     pub incoming: Recall,
     /// Questions measured.
     pub questions: usize,
-    /// Questions left out because they were refused, or because their program does not run from lists.
+    /// Questions left out: refused, or with a program that does not choose from lists.
     pub left_out: usize,
     /// Seconds of ranking, summed over threads.
     pub ranking_seconds: f64,
@@ -96,11 +96,11 @@ pub struct RecallReport {
     pub sources: BTreeMap<String, SourceRecall>,
 }
 
-/// Finds the choices of all questions that verify, hands them to `sink` in order of the questions, and measures them. `progress` hears how
-/// many questions are done; raising `stop` ends the run.
+/// Measures the choices of all questions that verify and passes them to `sink` in order of the
+/// questions. `progress` is called with the number of questions done; setting `stop` ends the run.
 ///
 /// # Errors
-/// [`Error::Stopped`], [`Error::Threads`], and whatever the sink returns.
+/// [`Error::Stopped`], [`Error::Threads`], and the errors of `sink`.
 pub fn recall(
     questions: &[GoldQuestion],
     kg: &dyn Kg,
@@ -129,7 +129,7 @@ pub fn recall(
             progress(done.fetch_add(1, Ordering::Relaxed) + 1);
             Some(found)
         };
-        let results: Vec<Option<Result<Choices, Refused>>> =
+        let results: Vec<Option<Result<ProgramChoices, Refused>>> =
             pool.install(|| block.par_iter().map(work).collect());
         for (question, result) in block.iter().zip(results) {
             let Some(found) = result else {

@@ -1,20 +1,19 @@
-//! What a run read, kept and refused: `report.json`.
+//! `report.json`: the questions that a run read, kept and refused.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Refusal;
-use crate::pipeline::{Outcome, Record};
 use crate::question::GoldQuestion;
+use crate::record::{QuestionOutcome, Record};
 use crate::select::{Fate, Selection};
 
-/// Counts of a run or of one source of it. `verified` and the refused make up `questions`.
+/// Counts of a run or of one of its sources. `verified` plus `refused` equals `questions`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
     /// Questions read.
     pub questions: usize,
-    /// Questions whose query became a program.
+    /// Questions whose query converted to a program.
     pub converted: usize,
     /// Questions kept: program and gold query agree on the graph.
     pub verified: usize,
@@ -25,36 +24,36 @@ pub struct Counts {
     /// Examples written, by agent.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_agent: BTreeMap<String, usize>,
-    /// Calls in them: what a model is trained on.
+    /// Calls in the examples, which are the trained turns.
     pub steps: usize,
-    /// Seconds: of the run in the totals, of work (summed over threads) in a source.
+    /// Elapsed seconds in the totals; work summed over threads in a source.
     pub seconds: f64,
     /// Questions not read because they share an entity with a held-out question.
     #[serde(default)]
     pub held_out: usize,
-    /// Examples of giving up among the examples.
+    /// Abstention examples among the examples.
     #[serde(default)]
     pub abstain: usize,
-    /// Literals of programs that the question does not spell out.
+    /// Literals of programs that do not occur in their question.
     #[serde(default)]
     pub values_added: usize,
-    /// Questions kept although the gold query names one of several extremes.
+    /// Questions kept although the gold query returns one of several tied extremes.
     #[serde(default)]
     pub ties: usize,
-    /// Questions verified and dropped as duplicates of earlier ones.
+    /// Verified questions dropped as duplicates of earlier ones.
     #[serde(default)]
     pub duplicates: usize,
-    /// Questions verified that the mixture left out.
+    /// Verified questions that the mixture left out.
     #[serde(default)]
     pub not_drawn: usize,
-    /// Questions kept and read, by hops where the source says how many.
+    /// Questions read and kept, by hops if the source states them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub by_hops: BTreeMap<u32, Kept>,
+    pub by_hops: BTreeMap<u32, HopCounts>,
 }
 
-/// How many of how many.
+/// Questions of one number of hops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct HopCounts {
     /// Questions read.
     pub questions: usize,
     /// Questions kept.
@@ -64,42 +63,42 @@ pub struct Kept {
 /// Counts in total and by source.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Everything.
+    /// Totals of the run.
     #[serde(flatten)]
     pub total: Counts,
     /// By the format of the source.
     pub sources: BTreeMap<String, Counts>,
-    /// What was chosen among verified questions, and how it was split.
+    /// How verified questions were selected and split.
     #[serde(default)]
     pub selection: Selection,
-    /// How long the examples are, by [`toolbox::tokens::estimate`].
+    /// Lengths of the examples, by [`toolbox::tokens::estimate`].
     #[serde(default)]
     pub tokens: Lengths,
-    /// Questions that an interrupted run had already done.
+    /// Questions taken over from an interrupted run.
     #[serde(skip)]
     pub resumed: usize,
-    /// What questions made from the graph itself cover of it.
+    /// Coverage of the graph by synthesised questions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<crate::synth::Coverage>,
 }
 
-/// How long examples are, in tokens.
+/// Lengths of the examples in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lengths {
-    /// All together.
+    /// Sum.
     pub total: usize,
-    /// Half of them are at most this long.
+    /// Median.
     pub median: usize,
-    /// 95 of 100 are at most this long.
+    /// 95th percentile.
     pub p95: usize,
-    /// The longest.
+    /// Maximum.
     pub max: usize,
 }
 
 impl Lengths {
     pub(crate) fn of(mut lengths: Vec<usize>) -> Self {
         lengths.sort_unstable();
-        // The smallest length that at least this share of the examples does not exceed.
+        // The smallest length that at least `percent` of the examples do not exceed.
         let at = |percent: usize| {
             lengths
                 .get((lengths.len() * percent).div_ceil(100).saturating_sub(1))
@@ -115,21 +114,6 @@ impl Lengths {
     }
 }
 
-/// A refused question: a line of `refused.jsonl`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RefusedQuestion {
-    /// The question's id.
-    pub id: String,
-    /// The source's format.
-    pub source: String,
-    /// The reason.
-    pub reason: Refusal,
-    /// What exactly.
-    pub detail: String,
-    /// The gold query.
-    pub sparql: String,
-}
-
 impl Report {
     /// Applies a change to the totals and to a source.
     pub(crate) fn add(&mut self, source: &str, change: impl Fn(&mut Counts)) {
@@ -142,20 +126,20 @@ impl Report {
         }
     }
 
-    /// Counts a question that was worked on.
+    /// Counts a processed question.
     pub(crate) fn count(&mut self, question: &GoldQuestion, record: &Record, fate: Option<Fate>) {
         self.add(&question.source, |counts| {
             counts.questions += 1;
             counts.converted += usize::from(record.converted);
             counts.seconds += record.seconds;
-            let kept = matches!(record.outcome, Outcome::Kept(..));
+            let kept = matches!(record.outcome, QuestionOutcome::Kept(..));
             if let Some(hops) = question.hops {
                 let by = counts.by_hops.entry(hops).or_default();
                 by.questions += 1;
                 by.verified += usize::from(kept);
             }
             match &record.outcome {
-                Outcome::Kept(_, sizes) => {
+                QuestionOutcome::Kept(_, sizes) => {
                     counts.verified += 1;
                     counts.values_added += record.values_added;
                     counts.ties += usize::from(record.ties);
@@ -175,8 +159,8 @@ impl Report {
                         Some(Fate::NotDrawn) | None => counts.not_drawn += 1,
                     }
                 }
-                Outcome::Refused(refused) => {
-                    *counts.refused.entry(refused.reason.name()).or_default() += 1
+                QuestionOutcome::Refused(refused) => {
+                    *counts.refused.entry(refused.reason.name()).or_default() += 1;
                 }
             }
         });

@@ -1,5 +1,6 @@
-//! Scrambled names: in a share of the training examples the words of relation names are replaced by words that do not exist, the same ones in
-//! the question, in every list and in every call. Such an example cannot be learnt by heart; it can only be read.
+//! Scrambled names: in a share of the training examples the words of relation names are replaced by
+//! invented words, consistently in the question, in every list and in every call. The model cannot
+//! memorise such an example; it has to read it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,17 +11,18 @@ use toolbox::rank::{is_stop, stem};
 use crate::example::Example;
 use crate::hash;
 
-/// Words with which relation lists are laid out.
+/// Words that belong to the layout of relation lists.
 const LAYOUT_WORDS: &[&str] = &["out", "in", "none", "one", "many", "done"];
 
-/// Scrambles the relation names of an example of the dialogue layout. Handles, entities, classes and literals stay.
+/// Scrambles the relation names of an example in the dialogue layout. Handles, entities, classes
+/// and literals are unchanged.
 pub(crate) fn scramble(example: &mut Example, seed: u64) {
     let lists = example
         .messages
         .iter()
         .filter(|message| message.role == Role::Tool)
         .map(|message| message.content.as_str());
-    let words = Words::new(lists, seed, &example.id);
+    let words = Scrambler::new(lists, seed, &example.id);
     for message in &mut example.messages {
         match message.role {
             Role::Tool => message.content = words.replace(&message.content),
@@ -41,10 +43,10 @@ pub(crate) fn scramble(example: &mut Example, seed: u64) {
     }
 }
 
-/// What each stem of a relation name becomes.
-struct Words(BTreeMap<String, String>);
+/// Maps each stem of a relation name to an invented word.
+struct Scrambler(BTreeMap<String, String>);
 
-impl Words {
+impl Scrambler {
     fn new<'a>(lists: impl Iterator<Item = &'a str>, seed: u64, id: &str) -> Self {
         let mut stems = BTreeSet::new();
         for list in lists {
@@ -73,7 +75,7 @@ impl Words {
         Self(words)
     }
 
-    /// A text with every known word replaced; endings and capitals stay.
+    /// The text with every known word replaced; endings and capitals are kept.
     fn replace(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
         pieces(text, &mut |piece, word| {
@@ -101,7 +103,7 @@ impl Words {
         out
     }
 
-    /// A call with the names of its relations replaced.
+    /// The call with its relation names replaced.
     fn in_call(&self, text: &str) -> String {
         let Ok(mut call) = parse_call(text) else {
             return text.to_owned();
@@ -130,7 +132,8 @@ fn is_name(word: &str) -> bool {
         && !LAYOUT_WORDS.contains(&lower.as_str())
 }
 
-/// Cuts a text into words (of letters and digits, at changes from lower to upper case too) and what stands between them.
+/// Splits a text into words (letters and digits; also at changes from lower to upper case) and the
+/// separators between them.
 fn pieces(text: &str, each: &mut dyn FnMut(&str, bool)) {
     let mut start = 0;
     let mut last: Option<char> = None;
@@ -157,18 +160,18 @@ fn invent(mut number: u64) -> String {
         "st", "tr", "pl", "br", "ch", "sh",
     ];
     const VOWELS: [&str; 8] = ["a", "e", "i", "o", "u", "ea", "ou", "ai"];
-    let mut draw = |choices: &[&'static str]| {
+    let mut choose = |choices: &[&'static str]| {
         let chosen = choices[(number % choices.len() as u64) as usize];
         number /= choices.len() as u64;
         chosen
     };
     let mut word = String::new();
-    let syllables = if draw(&["2", "3"]) == "2" { 2 } else { 3 };
+    let syllables = if choose(&["2", "3"]) == "2" { 2 } else { 3 };
     for _ in 0..syllables {
-        word.push_str(draw(&ONSETS));
-        word.push_str(draw(&VOWELS));
+        word.push_str(choose(&ONSETS));
+        word.push_str(choose(&VOWELS));
     }
-    word.push_str(draw(&["", "n", "r", "t", "l", "k"]));
+    word.push_str(choose(&["", "n", "r", "t", "l", "k"]));
     word
 }
 
@@ -179,7 +182,7 @@ mod tests {
 
     #[test]
     fn one_word_becomes_one_word_everywhere() {
-        let words = Words::new(
+        let words = Scrambler::new(
             ["out m0 music.recording.tracks r3 film.directed_by\nin people.person.placeOfBirth"]
                 .into_iter(),
             1,
@@ -222,13 +225,16 @@ mod tests {
             .collect::<Vec<_>>()
             .join(" ");
         let (one, two) = (
-            Words::new([list.as_str()].into_iter(), 1, "q"),
-            Words::new([list.as_str()].into_iter(), 1, "q"),
+            Scrambler::new([list.as_str()].into_iter(), 1, "q"),
+            Scrambler::new([list.as_str()].into_iter(), 1, "q"),
         );
         assert_eq!(one.0, two.0);
         let distinct: BTreeSet<&String> = one.0.values().collect();
         assert_eq!(distinct.len(), one.0.len());
         assert!(one.0.len() > 50);
-        assert_ne!(Words::new([list.as_str()].into_iter(), 1, "other").0, one.0);
+        assert_ne!(
+            Scrambler::new([list.as_str()].into_iter(), 1, "other").0,
+            one.0
+        );
     }
 }

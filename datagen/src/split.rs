@@ -1,5 +1,5 @@
-//! Parts of a source: which questions make data and which are held out, by a hash of the question's id or of the relations it needs, so that
-//! two commands with the same numbers agree without sharing a file.
+//! Splits of a source into training and held-out questions by a hash of the question's id or of the
+//! relations that it needs. Two commands with the same numbers agree without sharing a file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,39 +10,39 @@ use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify;
 
-/// Which part of a source is wanted.
+/// A part of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Part {
+pub enum SourcePart {
     /// Everything.
     #[default]
     All,
-    /// What is not held out.
+    /// Questions that are not held out.
     Train,
-    /// What is held out.
+    /// Held-out questions.
     HeldOut,
-    /// What needs none of the held-back relations.
+    /// Questions that need no held-back relation.
     Seen,
-    /// What needs at least one of the held-back relations.
+    /// Questions that need at least one held-back relation.
     Unseen,
 }
 
 /// A deterministic split of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Split {
-    /// The part wanted.
-    pub part: Part,
-    /// Percent of the questions that are held out.
+    /// The part to read.
+    pub part: SourcePart,
+    /// Percentage of held-out questions.
     pub percent: u8,
-    /// Relations that are held back, of all that the source's gold programs walk.
+    /// Number of held-back relations among those of the source's gold programs.
     pub relations: usize,
-    /// Another seed is another split.
+    /// Seed of the split.
     pub seed: u64,
 }
 
 impl Default for Split {
     fn default() -> Self {
         Self {
-            part: Part::All,
+            part: SourcePart::All,
             percent: 10,
             relations: 0,
             seed: 0,
@@ -51,8 +51,9 @@ impl Default for Split {
 }
 
 impl Split {
-    /// Reads a suffix: `train`, `heldout`, `all`, each optionally with the percent held out (`heldout:5`); `seen:60`, `unseen:60` with the
-    /// number of relations held back. A seed may follow: `unseen:60:2`.
+    /// Parses a suffix: `train`, `heldout` or `all`, optionally with the percentage held out
+    /// (`heldout:5`), or `seen:60` or `unseen:60` with the number of held-back relations. A seed
+    /// may follow: `unseen:60:2`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut fields = text.split(':');
@@ -62,14 +63,14 @@ impl Split {
         }
         let seed = seed.map_or(Some(0), |seed| seed.parse().ok())?;
         let part = match word {
-            "all" => Part::All,
-            "train" => Part::Train,
-            "heldout" | "held-out" => Part::HeldOut,
+            "all" => SourcePart::All,
+            "train" => SourcePart::Train,
+            "heldout" | "held-out" => SourcePart::HeldOut,
             "seen" | "unseen" => {
                 let part = if word == "seen" {
-                    Part::Seen
+                    SourcePart::Seen
                 } else {
-                    Part::Unseen
+                    SourcePart::Unseen
                 };
                 return Some(Self {
                     part,
@@ -92,28 +93,29 @@ impl Split {
         })
     }
 
-    /// Whether a question of this id is in the part; `None` where that depends on all questions of the source.
+    /// Whether the question with this id is in the part; `None` if that depends on all questions of
+    /// the source.
     #[must_use]
     pub fn holds(&self, id: &str) -> Option<bool> {
         let held_out =
             || hash::falls_into(f64::from(self.percent) / 100.0, self.seed, "held-out", id);
         match self.part {
-            Part::All => Some(true),
-            Part::Train => Some(!held_out()),
-            Part::HeldOut => Some(held_out()),
-            Part::Seen | Part::Unseen => None,
+            SourcePart::All => Some(true),
+            SourcePart::Train => Some(!held_out()),
+            SourcePart::HeldOut => Some(held_out()),
+            SourcePart::Seen | SourcePart::Unseen => None,
         }
     }
 
-    /// The questions of the part. Those whose query becomes no program need no relation that could be held back.
+    /// The questions of the part. A query that does not convert to a program needs no relation.
     #[must_use]
     pub fn of(&self, questions: Vec<GoldQuestion>) -> Vec<GoldQuestion> {
         match self.part {
-            Part::All | Part::Train | Part::HeldOut => questions
+            SourcePart::All | SourcePart::Train | SourcePart::HeldOut => questions
                 .into_iter()
                 .filter(|question| self.holds(&question.id) == Some(true))
                 .collect(),
-            Part::Seen | Part::Unseen => {
+            SourcePart::Seen | SourcePart::Unseen => {
                 let needed: Vec<BTreeSet<String>> = questions.iter().map(relations).collect();
                 let all: BTreeSet<&String> = needed.iter().flatten().collect();
                 let mut order: Vec<&String> = all.into_iter().collect();
@@ -123,7 +125,7 @@ impl Split {
                     .iter()
                     .map(|needed| needed.iter().any(|relation| held.contains(relation)));
                 let wanted: Vec<bool> = unseen
-                    .map(|unseen| unseen == (self.part == Part::Unseen))
+                    .map(|unseen| unseen == (self.part == SourcePart::Unseen))
                     .collect();
                 questions
                     .into_iter()
@@ -159,13 +161,13 @@ fn relations(question: &GoldQuestion) -> BTreeSet<String> {
 impl fmt::Display for Split {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.part {
-            Part::All => return f.write_str("all"),
-            Part::Train => "train",
-            Part::HeldOut => "heldout",
-            Part::Seen => "seen",
-            Part::Unseen => "unseen",
+            SourcePart::All => return f.write_str("all"),
+            SourcePart::Train => "train",
+            SourcePart::HeldOut => "heldout",
+            SourcePart::Seen => "seen",
+            SourcePart::Unseen => "unseen",
         };
-        let number = if matches!(self.part, Part::Seen | Part::Unseen) {
+        let number = if matches!(self.part, SourcePart::Seen | SourcePart::Unseen) {
             self.relations
         } else {
             usize::from(self.percent)

@@ -1,5 +1,7 @@
-//! The data folder: `train.jsonl`, `valid.jsonl`, the questions behind the latter, `refused.jsonl`, `report.json`, `run.json` and a data card,
-//! whole or not at all. What is done lies in `OUT.partial` until then, so that a run that was stopped or killed goes on where it was.
+//! Writes the data folder: `train.jsonl`, `valid.jsonl` with its questions, `refused.jsonl`,
+//! `report.json`, `run.json` and a data card. The folder appears complete or not at all. Until
+//! then, finished questions are journaled in `OUT.partial`, from which a stopped or killed run
+//! resumes.
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use common::fs::{StagedFolder, check_target};
 use common::journal::{Journal, JournalEntry};
 use kg::Kg;
 use serde_json::{Map, json};
@@ -15,21 +18,25 @@ use toolbox::exec::ExcludeWhen;
 
 use crate::card::card;
 use crate::example::Example;
-use crate::folder::{Folder, check_replaceable, sibling};
-use crate::pipeline::{GenerateOptions, Outcome, Part, Record, choose, decide, work_all};
+use crate::lines::{JsonLines, write_json};
+use crate::options::GenerateOptions;
+use crate::pipeline::{choose, decide, process_all};
 use crate::question::GoldQuestion;
+use crate::record::{QuestionOutcome, Record};
 use crate::report::Report;
-use crate::select::Fate;
+use crate::select::{DatasetPart, Fate};
 use crate::{Error, limits};
 
-/// Files by which a data folder is known.
-pub(crate) const MARKS: [&str; 2] = ["report.json", "run.json"];
+/// Files that identify a data folder.
+const MARKS: [&str; 2] = ["report.json", "run.json"];
 
-/// Makes examples of questions and writes them as a data folder. `run` is what the caller wants remembered (sources, command line).
+/// Makes examples of questions and writes them as a data folder. `run` is recorded in `run.json`
+/// (sources, command line).
 ///
 /// # Errors
-/// [`Error::Io`] with the path, [`Error::Stopped`], and those of choosing ([`Error::Mix`], [`Error::Split`], [`Error::Leakage`]); the folder is
-/// then as it was before, and what was done is kept in `OUT.partial` for the next run on the same questions.
+/// [`Error::Io`] with the path, [`Error::Stopped`], and those of selection ([`Error::Mix`],
+/// [`Error::Split`], [`Error::Leakage`]). `out` is then unchanged, and finished work is kept in
+/// `OUT.partial` for the next run on the same questions.
 pub fn write_dataset(
     out: &Path,
     questions: &[GoldQuestion],
@@ -40,85 +47,112 @@ pub fn write_dataset(
     stop: &AtomicBool,
 ) -> Result<Report, Error> {
     let begun = Instant::now();
-    check_replaceable(out, &MARKS)?;
+    check_target(out, &MARKS)?;
     let mut report = Report::default();
     let chosen = choose(questions, kg, options, &mut report)?;
-    let partial = sibling(out, "partial");
-    check_replaceable(&partial, &["journal"])?;
+    let name = out.file_name().unwrap_or_default().to_string_lossy();
+    let partial = out.with_file_name(format!("{name}.partial"));
+    check_target(&partial, &["journal"])?;
     fs::create_dir_all(&partial).map_err(Error::io(&partial))?;
-    let (journal, found) =
-        Journal::open(&partial.join("journal"), &fingerprint(&chosen, kg, options))?;
-    let done = work(&journal, &found, &chosen, kg, options, progress, stop)?;
+    let fingerprint = run_fingerprint(&chosen, kg, options);
+    let (journal, found) = Journal::open(&partial.join("journal"), &fingerprint)?;
+    let done = process_missing(&journal, &found, &chosen, kg, options, progress, stop)?;
     report.resumed = found.len();
 
     let records: Vec<Record> = done.iter().map(|(_, record)| record.clone()).collect();
     let fates = decide(&chosen, &records, kg, options, &mut report)?;
-    let folder = Folder::at(partial.join("data"), out)?;
-    let mut train = folder.lines("train.jsonl")?;
-    let mut valid = folder.lines("valid.jsonl")?;
-    let mut asked = folder.lines("valid.questions.jsonl")?;
-    let mut refused = folder.lines("refused.jsonl")?;
-    let mut refusals = 0;
-    for ((question, (entry, record)), fate) in chosen.iter().zip(&done).zip(&fates) {
-        let file = match (&record.outcome, fate) {
-            (Outcome::Refused(question), _) if refusals < limits::REFUSED_WRITTEN => {
-                refusals += 1;
-                refused.line(question)?;
-                continue;
-            }
-            (_, Some(Fate::Written(Part::Train))) => &mut train,
-            (Outcome::Kept(sketch, _), Some(Fate::Written(Part::Valid))) => {
-                asked.line(&question_line(question, &sketch.topics))?;
-                &mut valid
-            }
-            _ => continue,
-        };
-        let payload = journal.read(entry)?;
-        let lines = payload
-            .iter()
-            .position(|byte| *byte == b'\n')
-            .map_or(&[][..], |end| &payload[end + 1..]);
-        if *fate == Some(Fate::Written(Part::Train)) && options.scrambles(question) {
-            for line in lines
-                .split(|byte| *byte == b'\n')
-                .filter(|line| !line.is_empty())
-            {
-                let example: Example = serde_json::from_slice(line)
-                    .map_err(|error| Error::io(&partial)(error.into()))?;
-                file.line(&options.scramble(example))?;
-            }
-        } else {
-            file.raw(lines)?;
-        }
+    let folder = StagedFolder::within(&partial, out)?;
+    let (in_train, in_valid) = write_examples(&folder, &journal, &chosen, &done, &fates, options)?;
+    if let Some(extras) = &options.synth {
+        report.coverage = Some(extras.coverage.clone());
+        write_questions(&folder, "questions.jsonl", questions)?;
+        write_questions(&folder, "heldout.jsonl", &extras.held_back)?;
     }
-    if let Some(beside) = &options.synth {
-        report.coverage = Some(beside.coverage.clone());
-        for (name, questions) in [
-            ("questions.jsonl", questions),
-            ("heldout.jsonl", &beside.held_back),
-        ] {
-            let mut file = folder.lines(name)?;
-            questions
-                .iter()
-                .try_for_each(|question| file.line(&question_line(question, &[])))?;
-            file.finish()?;
-        }
-    }
-    let (in_train, in_valid) = (train.finish()?, valid.finish()?);
-    refused.finish()?;
-    asked.finish()?;
     report.total.seconds = begun.elapsed().as_secs_f64();
-    folder.json("report.json", &report)?;
-    folder.json("run.json", &run_json(kg, options, run))?;
-    folder.text("README.md", &card(&report, kg, options, in_train, in_valid))?;
+    write_json(&folder, "report.json", &report)?;
+    write_json(&folder, "run.json", &run_json(kg, options, run))?;
+    let card = card(&report, kg, options, in_train, in_valid);
+    folder.file("README.md", card.as_bytes())?;
     folder.commit()?;
     drop(journal);
     fs::remove_dir_all(&partial).map_err(Error::io(&partial))?;
     Ok(report)
 }
 
-/// Works on what the journal does not hold; the records of all questions in order, and where their examples lie.
-fn work(
+/// Writes the examples of every question by its fate, and the refused questions. Returns the
+/// numbers of training and validation examples.
+fn write_examples(
+    folder: &StagedFolder,
+    journal: &Journal,
+    chosen: &[&GoldQuestion],
+    done: &[(JournalEntry, Record)],
+    fates: &[Option<Fate>],
+    options: &GenerateOptions,
+) -> Result<(usize, usize), Error> {
+    let mut train = JsonLines::create(folder, "train.jsonl")?;
+    let mut valid = JsonLines::create(folder, "valid.jsonl")?;
+    let mut asked = JsonLines::create(folder, "valid.questions.jsonl")?;
+    let mut refused = JsonLines::create(folder, "refused.jsonl")?;
+    let mut refusals = 0;
+    for ((question, (entry, record)), fate) in chosen.iter().zip(done).zip(fates) {
+        match (&record.outcome, fate) {
+            (QuestionOutcome::Refused(question), _) if refusals < limits::REFUSED_WRITTEN => {
+                refusals += 1;
+                refused.push(question)?;
+            }
+            (_, Some(Fate::Written(DatasetPart::Train))) => {
+                let payload = journal.read(entry)?;
+                let lines = example_lines(&payload);
+                if options.scrambles(question) {
+                    push_scrambled(&mut train, lines, options)?;
+                } else {
+                    train.push_raw(lines)?;
+                }
+            }
+            (QuestionOutcome::Kept(fingerprint, _), Some(Fate::Written(DatasetPart::Valid))) => {
+                asked.push(&question_line(question, &fingerprint.topics))?;
+                valid.push_raw(example_lines(&journal.read(entry)?))?;
+            }
+            _ => {}
+        }
+    }
+    let counts = (train.finish()?, valid.finish()?);
+    refused.finish()?;
+    asked.finish()?;
+    Ok(counts)
+}
+
+/// Writes examples with scrambled relation names.
+fn push_scrambled(
+    file: &mut JsonLines,
+    lines: &[u8],
+    options: &GenerateOptions,
+) -> Result<(), Error> {
+    for line in lines
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        let example: Example = serde_json::from_slice(line).map_err(journal_error)?;
+        file.push(&options.scramble(example))?;
+    }
+    Ok(())
+}
+
+fn write_questions(
+    folder: &StagedFolder,
+    name: &str,
+    questions: &[GoldQuestion],
+) -> Result<(), Error> {
+    let mut file = JsonLines::create(folder, name)?;
+    for question in questions {
+        file.push(&question_line(question, &[]))?;
+    }
+    file.finish().map(drop)
+}
+
+/// Processes the questions that the journal lacks. Returns the records of all questions in order,
+/// each with its journal entry.
+fn process_missing(
     journal: &Journal,
     found: &[JournalEntry],
     chosen: &[&GoldQuestion],
@@ -134,7 +168,7 @@ fn work(
             .split(|byte| *byte == b'\n')
             .next()
             .unwrap_or_default();
-        // A record that does not read back is of another build: its question is done again.
+        // A record that fails to parse comes from another build; its question is processed again.
         if let (Ok(record), Some(place)) = (
             serde_json::from_slice(head),
             usize::try_from(entry.piece)
@@ -151,7 +185,7 @@ fn work(
         done.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some((entry, record));
         Ok(())
     };
-    work_all(chosen, &todo, kg, options, progress, stop, &sink)?;
+    process_all(chosen, &todo, kg, options, progress, stop, &sink)?;
     Ok(done
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner)
@@ -160,22 +194,32 @@ fn work(
         .collect())
 }
 
-/// The record as one line, then a line an example.
+/// The journal's payload of a question: its record as one line, then one line per example.
 fn payload(record: &Record, examples: &[Example]) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::with_capacity(8192);
-    let wrong = |error: serde_json::Error| Error::io(Path::new("journal"))(error.into());
-    serde_json::to_writer(&mut bytes, record).map_err(wrong)?;
+    serde_json::to_writer(&mut bytes, record).map_err(journal_error)?;
     bytes.push(b'\n');
     for example in examples {
-        serde_json::to_writer(&mut bytes, example).map_err(wrong)?;
+        serde_json::to_writer(&mut bytes, example).map_err(journal_error)?;
         bytes.push(b'\n');
     }
     Ok(bytes)
 }
 
-/// What the work depends on: a journal of anything else is begun anew. Options of selection are not in it, so that a mixture or a split can
-/// be changed without verifying again.
-fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions) -> String {
+/// The example lines of a [`payload`].
+fn example_lines(payload: &[u8]) -> &[u8] {
+    let end = payload.iter().position(|byte| *byte == b'\n');
+    end.map_or(&[], |end| &payload[end + 1..])
+}
+
+fn journal_error(error: serde_json::Error) -> Error {
+    Error::io(Path::new("journal"))(error.into())
+}
+
+/// A hash of everything that the records depend on; a journal with another hash is discarded. It
+/// leaves out the selection options, so that a mixture or a split can change without verifying
+/// again.
+fn run_fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions) -> String {
     let mut hasher = Sha256::new();
     let verify = &options.verify;
     let fixed = json!([
@@ -233,7 +277,7 @@ fn fingerprint(chosen: &[&GoldQuestion], kg: &dyn Kg, options: &GenerateOptions)
         .collect()
 }
 
-/// A question as a `jsonl` source reads it, for `kgagent eval`.
+/// A question in the format of a `jsonl` source, for `kgagent eval`.
 fn question_line(question: &GoldQuestion, linked: &[String]) -> serde_json::Value {
     let mut topic = Map::new();
     for name in linked {
@@ -276,9 +320,9 @@ fn run_json(kg: &dyn Kg, options: &GenerateOptions, run: &serde_json::Value) -> 
             "valid": options.valid,
             "split": options.select.split,
             "dedup": options.select.dedup.to_string(),
-            "mix": options.select.draw.mix.as_ref().map(ToString::to_string),
-            "count": options.select.draw.count,
-            "unit": options.select.draw.unit,
+            "mix": options.select.mixing.mix.as_ref().map(ToString::to_string),
+            "count": options.select.mixing.count,
+            "unit": options.select.mixing.unit,
             "ties": options.verify.ties,
             "shown": options.verify.shown,
             "ranker": options.verify.ranker.name(),

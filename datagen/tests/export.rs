@@ -1,12 +1,14 @@
-//! Every layout reads back as the conversations it was made from, and says which line it cannot hold.
+//! Every layout reads back as the source conversations, and reports lines that it cannot represent.
 #![allow(clippy::unwrap_used)]
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use datagen::Error;
 use datagen::export::{ExportFormat, export};
 use serde_json::{Value, json};
 
-/// A data folder with `lines` to train on and the first of them to validate with.
+/// A data folder with `lines` as training data and the first of them as validation data.
 fn folder(dir: &Path, lines: &[Value]) -> PathBuf {
     let data = dir.join("data");
     std::fs::create_dir_all(&data).unwrap();
@@ -55,7 +57,7 @@ fn formats() -> Vec<ExportFormat> {
 }
 
 #[test]
-fn every_layout_holds_every_conversation() {
+fn every_layout_represents_every_conversation() {
     let dir = tempfile::tempdir().unwrap();
     let mut lines: Vec<Value> = (0..2500)
         .map(|i| line(i, &DIALOGUE[..if i % 3 == 0 { 3 } else { 5 }]))
@@ -68,13 +70,13 @@ fn every_layout_holds_every_conversation() {
     let data = folder(dir.path(), &lines);
     for format in formats() {
         let out = dir.path().join("out");
-        let done = export(&data, format, &out).unwrap();
+        let done = export(&data, format, &out, &[]).unwrap();
         assert_eq!((done.train, done.valid, done.files.len()), (2500, 1, 2));
         assert!(done.files.iter().all(|file| out.join(file).is_file()));
-        // Again into the same place: the folder says that it may be replaced.
-        export(&data, format, &out).unwrap();
+        // A second export replaces the first.
+        export(&data, format, &out, &[]).unwrap();
         std::fs::write(data.join("valid.jsonl"), "").unwrap();
-        let done = export(&data, format, &out).unwrap();
+        let done = export(&data, format, &out, &[]).unwrap();
         assert_eq!((done.valid, done.files.len()), (0, 1));
         match format {
             ExportFormat::ShareGptTurns => assert!(!out.join("dataset_info.json").exists()),
@@ -104,7 +106,7 @@ fn every_layout_holds_every_conversation() {
 }
 
 #[test]
-fn two_given_turns_in_a_row_go_where_turns_may_stand_in_any_order() {
+fn consecutive_inputs_need_a_layout_with_free_order() {
     let dir = tempfile::tempdir().unwrap();
     let mut triad = line(
         0,
@@ -122,7 +124,7 @@ fn two_given_turns_in_a_row_go_where_turns_may_stand_in_any_order() {
     let data = folder(dir.path(), &[triad]);
     let out = dir.path().join("out");
     for format in [ExportFormat::ShareGpt, ExportFormat::Alpaca] {
-        let error = export(&data, format, &out).unwrap_err().to_string();
+        let error = export(&data, format, &out, &[]).unwrap_err().to_string();
         assert!(
             [
                 "turns 1 and 2",
@@ -135,7 +137,7 @@ fn two_given_turns_in_a_row_go_where_turns_may_stand_in_any_order() {
             "{error}"
         );
     }
-    export(&data, ExportFormat::ShareGptTurns, &out).unwrap();
+    export(&data, ExportFormat::ShareGptTurns, &out, &[]).unwrap();
     let record: Value =
         serde_json::from_str(&std::fs::read_to_string(out.join("train.jsonl")).unwrap()).unwrap();
     let from: Vec<&str> = record["conversations"]
@@ -156,14 +158,14 @@ fn two_given_turns_in_a_row_go_where_turns_may_stand_in_any_order() {
         ]
     );
     #[cfg(feature = "parquet")]
-    export(&data, ExportFormat::Parquet, &out).unwrap();
+    export(&data, ExportFormat::Parquet, &out, &[]).unwrap();
 }
 
 #[test]
-fn sharegpt_keeps_to_odd_and_even_places() {
+fn sharegpt_alternates_inputs_and_calls() {
     let dir = tempfile::tempdir().unwrap();
     let data = folder(dir.path(), &[line(0, &DIALOGUE)]);
-    export(&data, ExportFormat::ShareGpt, &dir.path().join("out")).unwrap();
+    export(&data, ExportFormat::ShareGpt, &dir.path().join("out"), &[]).unwrap();
     let record: Value =
         serde_json::from_str(&std::fs::read_to_string(dir.path().join("out/train.jsonl")).unwrap())
             .unwrap();
@@ -178,7 +180,7 @@ fn sharegpt_keeps_to_odd_and_even_places() {
 }
 
 #[test]
-fn what_a_layout_cannot_hold_is_refused_by_line() {
+fn unsupported_lines_are_rejected_with_their_number() {
     let good = line(0, &DIALOGUE);
     let mut untrained = line(1, &DIALOGUE);
     untrained["messages"][2]["train"] = json!(false);
@@ -192,7 +194,7 @@ fn what_a_layout_cannot_hold_is_refused_by_line() {
         let dir = tempfile::tempdir().unwrap();
         let data = folder(dir.path(), &[good.clone(), bad]);
         for format in [ExportFormat::ShareGpt, ExportFormat::Alpaca] {
-            let error = export(&data, format, &dir.path().join("out"))
+            let error = export(&data, format, &dir.path().join("out"), &[])
                 .unwrap_err()
                 .to_string();
             assert!(
@@ -211,11 +213,10 @@ fn what_a_layout_cannot_hold_is_refused_by_line() {
     let mine = dir.path().join("mine");
     std::fs::create_dir(&mine).unwrap();
     std::fs::write(mine.join("thesis.tex"), "keep").unwrap();
+    let error = export(&data, ExportFormat::Alpaca, &mine, &[]).unwrap_err();
     assert!(
-        export(&data, ExportFormat::Alpaca, &mine)
-            .unwrap_err()
-            .to_string()
-            .contains("exists")
+        matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists),
+        "{error}"
     );
     assert!(mine.join("thesis.tex").exists());
 }

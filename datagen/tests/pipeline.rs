@@ -1,12 +1,15 @@
-//! Generation on a small graph: the same bytes on any number of threads, kept + refused = read, both layouts, giving up, whole folders.
+//! Generation on a small graph: equal bytes for any number of threads, complete counts, both
+//! layouts, abstention, and atomic folders.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use common::transcript::Role;
+use datagen::Error;
 use datagen::example::{Example, ExampleAnswer};
-use datagen::pipeline::{GenerateOptions, Generated, generate};
+use datagen::pipeline::{GenerateOptions, GoldDataset, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
 use datagen::write_dataset;
 use kg::term::{Literal, RDFS_LABEL, Term};
@@ -17,7 +20,7 @@ use toolbox::prompt::{Layout, Template};
 
 const CLUBS: usize = 40;
 
-/// Clubs in cities in countries; every third club has a ground with a capacity.
+/// Clubs in cities in countries; every third club has a stadium with a capacity.
 fn graph() -> FrozenKg {
     let iri = |name: String| Term::Iri(format!("http://e/{name}"));
     let mut triples = Vec::new();
@@ -105,7 +108,7 @@ fn questions() -> Vec<GoldQuestion> {
     all
 }
 
-fn run(options: &GenerateOptions) -> Generated {
+fn run(options: &GenerateOptions) -> GoldDataset {
     generate(
         &questions(),
         &graph(),
@@ -161,7 +164,7 @@ fn bytes_do_not_depend_on_threads() {
 }
 
 #[test]
-fn kept_and_refused_make_what_was_read() {
+fn verified_and_refused_add_up_to_questions() {
     let made = run(&options(Layout::Dialogue, 0));
     let total = &made.report.total;
     assert_eq!(total.questions, questions().len());
@@ -194,7 +197,7 @@ fn kept_and_refused_make_what_was_read() {
     }
 }
 
-fn find<'m>(made: &'m Generated, id: &str) -> Vec<&'m Example> {
+fn find<'m>(made: &'m GoldDataset, id: &str) -> Vec<&'m Example> {
     made.train
         .iter()
         .chain(&made.valid)
@@ -267,7 +270,7 @@ fn a_dialogue_is_one_conversation_of_calls_and_replies() {
 }
 
 #[test]
-fn the_paper_layout_has_one_example_a_call() {
+fn the_paper_layout_has_one_example_per_call() {
     let made = run(&options(Layout::Paper, 0));
     let examples = find(&made, "land5");
     assert_eq!(examples.len(), 5);
@@ -283,18 +286,18 @@ fn the_paper_layout_has_one_example_a_call() {
             example.program[..i]
                 .iter()
                 .all(|call| memory.contains(call.as_str())),
-            "the history holds the calls before"
+            "the history contains the earlier calls"
         );
     }
     assert!(
         examples[1].messages[1].content.contains("club.city"),
-        "the relation list stands in the memory after get_relation"
+        "the prompt contains the relation list after get_relation"
     );
     assert!(
         examples[2].messages[1]
             .content
             .contains("Current KG information: none"),
-        "and is replaced after it is used"
+        "the list is removed after its use"
     );
 }
 
@@ -333,7 +336,7 @@ fn giving_up_is_taught_where_a_list_shows_why() {
         );
         let list = &example.messages[example.messages.len() - 2].content;
         for gone in example.without.iter().chain([&"club.coach".to_owned()]) {
-            assert!(!list.contains(gone.as_str()), "{list} holds {gone}");
+            assert!(!list.contains(gone.as_str()), "{list} contains {gone}");
         }
     }
     let of = |kind: &str| {
@@ -347,7 +350,7 @@ fn giving_up_is_taught_where_a_list_shows_why() {
         "a share of the chains"
     );
     assert_eq!(of("coach"), CLUBS, "the graph knows no coaches");
-    // A club without a capacity shows it in its list; the others may have it taken out.
+    // Clubs without a capacity abstain; in the others the relation may be hidden.
     assert!(of("size") >= CLUBS - CLUBS.div_ceil(3));
     let without = run(&GenerateOptions {
         abstain: 0.0,
@@ -382,7 +385,7 @@ fn entities_of_held_out_questions_do_not_occur() {
 }
 
 #[test]
-fn a_text_in_a_language_goes_by_its_handle() {
+fn a_language_tagged_text_is_a_handle() {
     let iri = |name: &str| Term::Iri(format!("http://e/{name}"));
     let text = |text: &str, lang: &str| {
         Term::Literal(Literal {
@@ -452,7 +455,7 @@ fn scrambled_names_are_the_same_in_question_lists_and_calls() {
     });
     assert_eq!(
         plain.valid, scrambled.valid,
-        "what validates is as it will be asked"
+        "validation examples are not scrambled"
     );
     assert_eq!(plain.train.len(), scrambled.train.len());
     let mut named = 0;
@@ -466,7 +469,7 @@ fn scrambled_names_are_the_same_in_question_lists_and_calls() {
             .iter()
             .map(|message| format!("{} ", message.content))
             .collect();
-        // A word that no shown relation has stays.
+        // Words that occur in no listed relation are kept.
         if before
             .messages
             .iter()
@@ -511,7 +514,7 @@ fn scrambled_names_are_the_same_in_question_lists_and_calls() {
 }
 
 #[test]
-fn a_folder_appears_whole_or_not_at_all() {
+fn the_folder_appears_atomically() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("data");
     let run = serde_json::json!({"sources": ["jsonl=x"]});
@@ -533,11 +536,7 @@ fn a_folder_appears_whole_or_not_at_all() {
             .map(|entry| entry.unwrap().file_name())
             .collect::<Vec<_>>()
     };
-    assert_eq!(
-        left(),
-        ["data.partial"],
-        "only what the next run goes on from"
-    );
+    assert_eq!(left(), ["data.partial"], "only the journal of the next run");
 
     let write = || {
         write_dataset(
@@ -582,10 +581,10 @@ fn a_folder_appears_whole_or_not_at_all() {
     write().unwrap();
 
     std::fs::remove_file(out.join("run.json")).unwrap();
-    let refused = write().unwrap_err().to_string();
+    let error = write().unwrap_err();
     assert!(
-        refused.contains("no folder that this command wrote"),
-        "{refused}"
+        matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::AlreadyExists),
+        "{error}"
     );
     let not_ours = dir.path().join("mine");
     std::fs::write(&not_ours, "keep me").unwrap();

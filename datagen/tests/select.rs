@@ -1,4 +1,5 @@
-//! What is done around verified questions: near-duplicates, mixtures, splits, leaks, and runs that are stopped and go on.
+//! Selection among verified questions: near-duplicates, mixtures, splits and leaks; and resumed
+//! runs.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use datagen::Error;
 use datagen::example::Example;
-use datagen::pipeline::{GenerateOptions, Generated, generate};
+use datagen::pipeline::{GenerateOptions, GoldDataset, generate};
 use datagen::question::{GoldQuery, GoldQuestion, Topic};
-use datagen::read::{QuestionSource, ReadOptions};
-use datagen::select::{Dedup, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
+use datagen::read::{ReadOptions, Source};
+use datagen::select::{Dedup, LeakLevel, MixOptions, SelectOptions, SplitKind, Unit};
 use datagen::write_dataset;
 use kg::FrozenKg;
 use kg::term::{Literal, RDFS_LABEL, Term};
@@ -21,7 +22,7 @@ use toolbox::prompt::{Layout, Template};
 const THINGS: usize = 30;
 const RELATIONS: usize = 8;
 
-/// Things with eight relations each to other things, two of which in a row make a question.
+/// Things with eight relations to other things; questions use one or two of them in a row.
 fn graph() -> FrozenKg {
     let iri = |name: String| Term::Iri(format!("http://e/{name}"));
     let mut triples = Vec::new();
@@ -70,7 +71,7 @@ fn question(
     }
 }
 
-/// One-hop questions (`a`), two-hop questions (`b`) and some that say the same as these (`c`).
+/// One-hop questions (`a`), two-hop questions (`b`) and near-duplicates of them (`c`).
 fn questions() -> Vec<GoldQuestion> {
     let mut all = Vec::new();
     for i in 0..THINGS {
@@ -95,7 +96,7 @@ fn questions() -> Vec<GoldQuestion> {
         ));
     }
     for i in 0..5 {
-        // Differs from a question of `a` in nothing that is a word.
+        // Differs from a question of `a` only in case and punctuation.
         let wording = format!("what does thing {i} have along the line number 0");
         all.push(question(
             "c",
@@ -126,7 +127,7 @@ fn options(select: SelectOptions) -> GenerateOptions {
     }
 }
 
-fn run(options: &GenerateOptions) -> Result<Generated, Error> {
+fn run(options: &GenerateOptions) -> Result<GoldDataset, Error> {
     generate(
         &questions(),
         &graph(),
@@ -153,7 +154,7 @@ fn relations(example: &Example) -> BTreeSet<String> {
 }
 
 #[test]
-fn duplicates_go_and_are_counted() {
+fn duplicates_are_removed_and_counted() {
     let kept = |dedup: Dedup| {
         let made = run(&options(SelectOptions {
             dedup,
@@ -179,10 +180,11 @@ fn duplicates_go_and_are_counted() {
     assert_eq!(
         exact.len(),
         all - 5,
-        "the five that say the same, and the first of the two stays"
+        "five are exact duplicates, and the first of each pair is kept"
     );
     assert!(exact.contains("a0-0") && !exact.contains("c0") && exact.contains("d0"));
-    // Of a masked wording and program one is left: a program of `a` is one a relation, one of `b` a pair of relations.
+    // One question per masked wording and program: per relation in `a`, per pair of relations in
+    // `b`.
     let masked = kept(Dedup::Masked);
     let pairs: BTreeSet<_> = (0..THINGS)
         .map(|i| (i % RELATIONS, (i + 3) % RELATIONS))
@@ -192,20 +194,20 @@ fn duplicates_go_and_are_counted() {
     assert_eq!(
         near.len(),
         RELATIONS + pairs.len(),
-        "two words more make no other question"
+        "two additional words do not make a new question"
     );
     assert_eq!(kept(Dedup::Near(0.99)).len(), masked.len());
 }
 
 #[test]
 fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
-    let draw = |unit, count| Draw {
+    let mixing = |unit, count| MixOptions {
         mix: Some("a=4,b=1,c=0".parse().unwrap()),
         count,
         unit,
     };
     let made = run(&options(SelectOptions {
-        draw: draw(Unit::Question, Some(50)),
+        mixing: mixing(Unit::Question, Some(50)),
         ..SelectOptions::default()
     }))
     .unwrap();
@@ -220,9 +222,9 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
     assert_eq!(made.report.total.examples, 50);
     assert_eq!(selection.not_drawn, questions().len() - 50);
 
-    // Three calls a question of `a`, five of `b`.
+    // A question of `a` has three calls, one of `b` five.
     let made = run(&options(SelectOptions {
-        draw: draw(Unit::Step, Some(300)),
+        mixing: mixing(Unit::Step, Some(300)),
         ..SelectOptions::default()
     }))
     .unwrap();
@@ -231,9 +233,9 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
     assert_eq!((drawn["b"].steps, drawn["b"].questions), (60, 12));
     assert_eq!(made.report.total.steps, 300);
 
-    // Without a number, as many as the scarcest source allows.
+    // Without a count, as many as the smallest source allows.
     let made = run(&options(SelectOptions {
-        draw: draw(Unit::Question, None),
+        mixing: mixing(Unit::Question, None),
         ..SelectOptions::default()
     }))
     .unwrap();
@@ -241,11 +243,11 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
     assert_eq!(
         made.report.selection.drawn["a"].questions,
         4 * THINGS + 2,
-        "as near to 4:1 as rounding allows"
+        "as close to 4:1 as rounding allows"
     );
 
     let many = run(&options(SelectOptions {
-        draw: draw(Unit::Question, Some(10_000)),
+        mixing: mixing(Unit::Question, Some(10_000)),
         ..SelectOptions::default()
     }))
     .unwrap_err();
@@ -253,12 +255,12 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
         many.to_string().contains("--count can be at most 15"),
         "{many}"
     );
-    let unnamed = Draw {
+    let unnamed = MixOptions {
         mix: Some("a=1".parse().unwrap()),
-        ..Draw::default()
+        ..MixOptions::default()
     };
     let unnamed = run(&options(SelectOptions {
-        draw: unnamed,
+        mixing: unnamed,
         ..SelectOptions::default()
     }))
     .unwrap_err();
@@ -266,7 +268,7 @@ fn mixtures_meet_their_ratio_in_questions_and_in_steps() {
 }
 
 #[test]
-fn splits_hold_out_what_they_say() {
+fn splits_hold_out_what_they_promise() {
     let split = |split| {
         run(&options(SelectOptions {
             split,
@@ -311,15 +313,15 @@ fn splits_hold_out_what_they_say() {
     let unseen: BTreeSet<String> = made.report.selection.unseen.iter().cloned().collect();
     assert!(!unseen.is_empty() && unseen.is_disjoint(&trained));
 
-    let none = GenerateOptions {
+    let no_share = GenerateOptions {
         valid: 0.0,
         ..options(SelectOptions {
             split: SplitKind::ZeroShot,
             ..SelectOptions::default()
         })
     };
-    let none = run(&none).unwrap_err().to_string();
-    assert!(none.contains("--valid"), "{none}");
+    let error = run(&no_share).unwrap_err().to_string();
+    assert!(error.contains("--valid"), "{error}");
 }
 
 #[test]
@@ -328,7 +330,8 @@ fn leaks_are_found_counted_and_refused() {
         strict,
         ..SelectOptions::default()
     };
-    // Thing 29 is held out by its topic; the other held-out question names no topic, so only its program and wording give it away.
+    // Thing 29 is held out by its topic; the other held-out question has no topic, so that only its
+    // program and wording reveal the leak.
     let mut held = vec![question(
         "h",
         "h0".to_owned(),
@@ -371,7 +374,7 @@ fn leaks_are_found_counted_and_refused() {
         matches!(&strict, Error::Leakage(text) if text.contains("held-out") && text.contains("h1")),
         "{strict}"
     );
-    // A random split of these shares masked questions, a zero-shot split does not.
+    // A random split of these questions shares masked questions; a zero-shot split does not.
     let masked = |split| {
         run(&options(SelectOptions {
             split,
@@ -399,7 +402,7 @@ fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_stopped_run_goes_on_to_the_same_bytes() {
+fn a_resumed_run_writes_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let (graph, questions) = (graph(), questions());
     let options = |layout| GenerateOptions {
@@ -438,7 +441,7 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
                 Err(Error::Stopped { .. }) => stops += 1,
                 Err(error) => panic!("{error}"),
             }
-            // A kill in the middle of a record.
+            // As if killed in the middle of a record.
             let journal = dir.path().join(format!("{parts}.partial/journal"));
             let bytes = std::fs::read(&journal).unwrap();
             std::fs::write(&journal, &bytes[..bytes.len() - 7]).unwrap();
@@ -468,7 +471,7 @@ fn a_stopped_run_goes_on_to_the_same_bytes() {
 }
 
 #[test]
-fn what_was_done_for_other_agents_is_not_taken_for_these() {
+fn a_journal_of_other_agents_is_not_resumed() {
     let dir = tempfile::tempdir().unwrap();
     let (graph, questions) = (graph(), questions());
     let write = |name: &str, agents: &[Agent], stop_at: usize| {

@@ -1,4 +1,5 @@
-//! Questions made from a graph itself: all verified, none twice, the same on any number of threads, over all that can be asked about.
+//! Synthesised questions: all verified and distinct, equal for any number of threads, and covering
+//! the graph.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::HashSet;
@@ -28,7 +29,7 @@ fn iri(name: &str) -> Term {
     Term::Iri(format!("http://shop.example/{name}"))
 }
 
-/// A table of singers and one of their songs, as a relational database gives them: no labels, keys as IRIs.
+/// Tables of singers and songs as mapped from a relational database: no labels, keys in IRIs.
 fn tables() -> FrozenKg {
     let mut triples = Vec::new();
     let text = |text: &str| Term::Literal(Literal::plain(text));
@@ -143,7 +144,7 @@ fn threads_change_nothing_and_seeds_do() {
 }
 
 #[test]
-fn tables_without_labels_are_asked_about_by_their_values() {
+fn rows_without_labels_are_identified_by_values() {
     let kg = tables();
     let made = make(
         &kg,
@@ -174,7 +175,7 @@ fn tables_without_labels_are_asked_about_by_their_values() {
 }
 
 #[test]
-fn alternatives_and_the_two_sides_of_an_attribute_are_asked_for() {
+fn alternatives_and_opposite_bounds_are_asked_for() {
     let made = make(
         &tables(),
         &SynthOptions {
@@ -194,7 +195,7 @@ fn alternatives_and_the_two_sides_of_an_attribute_are_asked_for() {
         either.len() >= 3 && either.iter().all(|text| text.contains(" or ")),
         "{either:?}"
     );
-    // Below one age and above another, of two different singers.
+    // Below one age and above another: two different singers.
     let sides = asked(&|query| query.contains(" < \"") && query.contains(" > \""));
     assert!(
         !sides.is_empty(),
@@ -229,7 +230,7 @@ fn keys_of_rows_are_asked_for_and_not_compared() {
             iri("song#title"),
             Term::Literal(Literal::plain(format!("Song number {i}"))),
         ]);
-        // A foreign key, as a number and as a link.
+        // A foreign key, both as a number and as a link.
         triples.push([song.clone(), iri("song#by"), number(i)]);
         triples.push([song, iri("song#ref-by"), singer]);
     }
@@ -245,7 +246,7 @@ fn keys_of_rows_are_asked_for_and_not_compared() {
         .iter()
         .map(|question| question.query.text())
         .collect();
-    // How many queries have the attribute, and how many compare its variable or order by it.
+    // The number of queries with the attribute, and of those that compare or sort by it.
     let compared = |relation: &str| {
         let attribute = format!("shop.example/{relation}> ?");
         let variable = |query: &str| {
@@ -287,12 +288,12 @@ fn no_query_is_on_both_sides_of_a_split() {
         },
     );
     let all = made.questions.len();
-    let (data, beside) = made.split(0.2, 1);
-    assert_eq!(data.len() + beside.held_back.len(), all);
-    assert!(!beside.held_back.is_empty() && data.len() > beside.held_back.len());
+    let (data, extras) = made.split(0.2, 1);
+    assert_eq!(data.len() + extras.held_back.len(), all);
+    assert!(!extras.held_back.is_empty() && data.len() > extras.held_back.len());
     let queries: HashSet<String> = data.iter().map(|question| question.query.text()).collect();
     assert!(
-        beside
+        extras
             .held_back
             .iter()
             .all(|question| !queries.contains(&question.query.text()))
@@ -300,7 +301,7 @@ fn no_query_is_on_both_sides_of_a_split() {
 }
 
 #[test]
-fn a_reworder_that_loses_a_name_is_not_followed() {
+fn a_rewording_without_the_names_is_rejected() {
     struct Shouts;
     impl Reworder for Shouts {
         fn reword(&self, question: &str, _keep: &[String]) -> Option<String> {
@@ -348,7 +349,7 @@ fn a_reworder_that_loses_a_name_is_not_followed() {
 }
 
 #[test]
-fn a_graph_without_anything_to_ask_is_an_error() {
+fn a_graph_without_possible_questions_is_an_error() {
     let blank = |name: &str| Term::Blank(name.to_owned());
     let kg = FrozenKg::from_triples([[blank("a"), iri("p"), blank("b")]]);
     let error = synthesise(

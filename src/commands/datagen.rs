@@ -9,7 +9,7 @@ use datagen::pipeline::GenerateOptions;
 use datagen::question::GoldQuestion;
 use datagen::read::{QuestionSource, ReadOptions, SourceFormat, readers};
 use datagen::report::{Counts, Report};
-use datagen::select::{Amount, Draw, LeakLevel, SelectOptions, SplitKind, Unit};
+use datagen::select::{Amount, LeakLevel, MixOptions, SelectOptions, SplitKind, Unit};
 use datagen::synth::{Coverage, SynthOptions};
 use datagen::verify::VerifyOptions;
 use kg::Kg;
@@ -122,7 +122,7 @@ fn selection(args: &SelectArgs) -> SelectOptions {
     };
     SelectOptions {
         dedup: args.dedup,
-        draw: Draw {
+        mixing: MixOptions {
             mix: args.mix.clone(),
             count: args.count,
             unit,
@@ -542,7 +542,7 @@ pub(crate) fn export(args: &ExportArgs, ui: &Ui) -> Result<Outcome> {
     } else {
         format
     };
-    let mut done = datagen::export::export_with(&args.data, format, &args.out, &beside)?;
+    let mut done = datagen::export::export(&args.data, format, &args.out, &beside)?;
     done.files
         .extend(beside.iter().map(|(name, _)| (*name).to_owned()));
     ui.say(format!(

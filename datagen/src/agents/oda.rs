@@ -1,6 +1,7 @@
-//! ODA's examples: an ideal run, derived call by call from the verified program (walks are explored sets and remembered groups, comparisons are
-//! groups narrowed, set tools and the end are what is said of the memory), and kept only if it remembers the program's sets and answers as the
-//! program does.
+//! ODA's examples: an ideal run derived call by call from the verified program. Relation calls
+//! become explored sets and remembered groups, comparisons become narrowed groups, set operations
+//! and the end become expressions over the memory. A run is kept only if it gives the program's
+//! answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,13 +11,12 @@ use toolbox::oda::{Awaited, OdaOptions, Reflection, Run};
 use toolbox::prompt::Template;
 use toolbox::rank::RankError;
 
-use super::AgentExamples;
-use crate::example::{Example, Renderer};
+use crate::example::{AgentExamples, Example, ExampleBuilder};
 use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify::{Refused, Verified, VerifyOptions};
 
-/// Share of the examples without observations, so that one model serves with and without them.
+/// Share of the examples without observations, so that one model works with and without them.
 const BLIND: f64 = 0.2;
 
 /// Makes ODA's examples.
@@ -25,21 +25,21 @@ pub struct OdaExamples<'a> {
     template: &'a Template,
     verify: &'a VerifyOptions,
     options: OdaOptions,
-    renderer: Renderer<'a>,
+    builder: ExampleBuilder<'a>,
 }
 
-/// Why a program has no ideal run.
+/// Reasons why a program has no ideal run.
 enum Missing {
-    /// ODA's turns cannot say it: no example, and no error.
+    /// ODA's turns cannot express the program; not an error.
     Inexpressible,
-    /// What was written does not run as it should.
+    /// A derived turn does not run as expected.
     Failed(String),
     /// The ranker failed.
     Rank(RankError),
 }
 
 impl<'a> OdaExamples<'a> {
-    /// For a graph and a template.
+    /// A maker for a graph and a template.
     #[must_use]
     pub fn new(kg: &'a dyn Kg, template: &'a Template, verify: &'a VerifyOptions) -> Self {
         Self {
@@ -47,11 +47,11 @@ impl<'a> OdaExamples<'a> {
             template,
             verify,
             options: OdaOptions::default(),
-            renderer: Renderer::new(kg, template, verify),
+            builder: ExampleBuilder::new(kg, template),
         }
     }
 
-    /// With other options than a run has by default; what is chosen by rule stays the model's here.
+    /// Replaces the default run options; reflection always stays with the model.
     #[must_use]
     pub fn observing(self, options: OdaOptions) -> Self {
         Self {
@@ -63,7 +63,8 @@ impl<'a> OdaExamples<'a> {
         }
     }
 
-    /// The turns of the ideal run of a verified question, as texts; `None` where it has none.
+    /// The texts of the turns of the ideal run of a verified question; `None` if it has no ideal
+    /// run.
     ///
     /// # Errors
     /// A turn that does not run as derived.
@@ -92,7 +93,7 @@ impl<'a> OdaExamples<'a> {
             .map_err(Missing::Rank)?;
         let mut ideal = Ideal {
             run,
-            said: BTreeMap::new(),
+            values: BTreeMap::new(),
             written: Vec::new(),
         };
         ideal.follow(&verified.gold.calls)?;
@@ -125,7 +126,7 @@ impl AgentExamples for OdaExamples<'_> {
         ) {
             Ok((run, _)) => {
                 let turns = run.into_turns();
-                Ok(vec![self.renderer.example(
+                Ok(vec![self.builder.example(
                     question,
                     verified,
                     &turns,
@@ -139,18 +140,18 @@ impl AgentExamples for OdaExamples<'_> {
     }
 }
 
-/// What a variable of the program is in the run.
+/// The value of a program variable in the run.
 #[derive(Clone)]
-enum Said {
-    /// A set, as actions name it.
+enum RunValue {
+    /// A set, as named in actions.
     Set(String),
-    /// `count SET` or `judge SET`: only an answer.
+    /// `count SET` or `judge SET`: valid only as an answer.
     Scalar(String),
 }
 
 struct Ideal<'g> {
     run: Run<'g>,
-    said: BTreeMap<u32, Said>,
+    values: BTreeMap<u32, RunValue>,
     written: Vec<String>,
 }
 
@@ -168,7 +169,7 @@ impl Ideal<'_> {
                     let Some(Arg::Handle(handle)) = class.args.first() else {
                         return Err(Missing::Inexpressible);
                     };
-                    self.set(call, Said::Set(handle.to_string()));
+                    self.set(call, RunValue::Set(handle.to_string()));
                 }
                 Tool::Intersect | Tool::Union => {
                     let mut parts = call
@@ -183,22 +184,22 @@ impl Ideal<'_> {
                     let place = |part: &String| order.iter().position(|set| set == part);
                     parts.sort_by_key(place);
                     parts.dedup();
-                    let said = if parts.len() == 1 {
+                    let value = if parts.len() == 1 {
                         parts.remove(0)
                     } else {
                         format!("{}({})", call.tool.name(), parts.join(", "))
                     };
-                    self.set(call, Said::Set(said));
+                    self.set(call, RunValue::Set(value));
                 }
                 Tool::Count => {
                     let set = self.named(call.args.first().ok_or(Missing::Inexpressible)?)?;
-                    self.set(call, Said::Scalar(format!("count {set}")));
+                    self.set(call, RunValue::Scalar(format!("count {set}")));
                 }
                 Tool::End => {
                     let what = match call.args.first() {
                         Some(Arg::List(items)) if items.is_empty() => "none".to_owned(),
-                        Some(Arg::Var(index)) => match self.said.get(index) {
-                            Some(Said::Set(text) | Said::Scalar(text)) => text.clone(),
+                        Some(Arg::Var(index)) => match self.values.get(index) {
+                            Some(RunValue::Set(text) | RunValue::Scalar(text)) => text.clone(),
                             None => return Err(Missing::Inexpressible),
                         },
                         Some(other) => self.named(other)?,
@@ -206,7 +207,8 @@ impl Ideal<'_> {
                     };
                     self.write(format!("answer {what}"))?;
                 }
-                // Walks and comparisons belong to the list they were chosen from; what has none is written otherwise here.
+                // `explore` handles relation calls and comparisons with the list before them; a
+                // call without a list has no ODA turn.
                 _ => return Err(Missing::Inexpressible),
             }
         }
@@ -217,17 +219,17 @@ impl Ideal<'_> {
         self.run.template().naming
     }
 
-    fn set(&mut self, call: &Call, said: Said) {
+    fn set(&mut self, call: &Call, value: RunValue) {
         if let Target::Var(index) = call.target {
-            self.said.insert(index, said);
+            self.values.insert(index, value);
         }
     }
 
-    /// A set argument as actions name it.
+    /// A set argument, as named in actions.
     fn named(&self, arg: &Arg) -> Result<String, Missing> {
         match arg {
-            Arg::Var(index) => match self.said.get(index) {
-                Some(Said::Set(text)) => Ok(text.clone()),
+            Arg::Var(index) => match self.values.get(index) {
+                Some(RunValue::Set(text)) => Ok(text.clone()),
                 _ => Err(Missing::Inexpressible),
             },
             Arg::Name(name) => {
@@ -245,7 +247,7 @@ impl Ideal<'_> {
         }
     }
 
-    /// Explores the set of `calls[at]` and remembers what the program does with it, wherever in the program it does it.
+    /// Explores the set of `calls[at]` and remembers all groups of it that later calls use.
     fn explore(
         &mut self,
         calls: &[Call],
@@ -254,7 +256,7 @@ impl Ideal<'_> {
     ) -> Result<(), Missing> {
         let set = calls[at].args.first().ok_or(Missing::Inexpressible)?;
         let of_set = |call: &Call| call.args.first() == Some(set);
-        let walks = |tool| {
+        let follows = |tool| {
             matches!(
                 tool,
                 Tool::GetTailEntity
@@ -264,18 +266,19 @@ impl Ideal<'_> {
             )
         };
         let uses: Vec<usize> = (at + 1..calls.len())
-            .filter(|i| of_set(&calls[*i]) && walks(calls[*i].tool) && !done.contains(i))
+            .filter(|i| of_set(&calls[*i]) && follows(calls[*i].tool) && !done.contains(i))
             .collect();
         let text = self.named(set)?;
-        // A list that is shown again for a set already explored says nothing new.
+        // A repeated list of an explored set adds nothing.
         let again = (at + 1..calls.len())
             .filter(|&i| of_set(&calls[i]) && calls[i].tool == Tool::GetRelation);
         done.extend(again);
         self.write(format!("neighbor {text}"))?;
         if let (Arg::Var(index), Some(explored)) = (set, self.run.explored()) {
-            // A set made of others has a variable of its own from here on.
+            // From here on a composed set has its own variable.
             if text.contains('(') {
-                self.said.insert(*index, Said::Set(explored.to_owned()));
+                self.values
+                    .insert(*index, RunValue::Set(explored.to_owned()));
             }
         }
         if uses.is_empty() {
@@ -285,7 +288,8 @@ impl Ideal<'_> {
         let mut picks: Vec<(usize, String, usize)> = Vec::new();
         for &i in &uses {
             let (relation, narrowed) = self.group(&calls[i])?;
-            // A relation that nobody in the set has in this direction (`judge` is then false) is nothing that can be remembered.
+            // A relation without edges in this direction (`judge` is then false) cannot be
+            // remembered.
             let place = groups
                 .iter()
                 .position(|(group, _)| *group == relation)
@@ -306,20 +310,20 @@ impl Ideal<'_> {
         )?;
         for (offset, (_, _, i)) in picks.iter().enumerate() {
             let made = format!("v{}", before + offset);
-            let said = if calls[*i].tool == Tool::Judge {
-                Said::Scalar(format!("judge {made}"))
+            let value = if calls[*i].tool == Tool::Judge {
+                RunValue::Scalar(format!("judge {made}"))
             } else {
-                Said::Set(made)
+                RunValue::Set(made)
             };
-            self.set(&calls[*i], said);
+            self.set(&calls[*i], value);
             done.insert(*i);
         }
         Ok(())
     }
 
-    /// The group that a call walks, and what narrows it.
+    /// The group that a call uses, and its narrowing condition.
     fn group(&self, call: &Call) -> Result<(String, String), Missing> {
-        // The call's set is written otherwise here; its other arguments go by handle as everywhere.
+        // ODA names the set itself; the other arguments are handles.
         let mut call = call.clone();
         let set = self.run.explored().ok_or(Missing::Inexpressible)?;
         let parsed = toolbox::call::parse_call(&format!("get_relation({set})"))
@@ -330,10 +334,10 @@ impl Ideal<'_> {
             .next()
             .ok_or(Missing::Inexpressible)?;
         let named = self.run.session().with_handles(&call, self.run_naming());
-        let walked = call.tool != Tool::GetHeadEntity;
+        let along = call.tool != Tool::GetHeadEntity;
         let (relation, out) = match named.args.get(1) {
-            Some(Arg::Inverse(inner)) => (inner.to_string(), !walked),
-            Some(relation) => (relation.to_string(), walked),
+            Some(Arg::Inverse(inner)) => (inner.to_string(), !along),
+            Some(relation) => (relation.to_string(), along),
             None => return Err(Missing::Inexpressible),
         };
         let relation = if out {
@@ -353,11 +357,11 @@ impl Ideal<'_> {
         Ok((relation, narrowed))
     }
 
-    /// Writes a turn, which must be in the language of the turn.
+    /// Writes a turn; the turn's grammar must accept it.
     fn write(&mut self, text: String) -> Result<(), Missing> {
         if self.run.awaited() == Awaited::Action && self.run.forced() && !text.starts_with("answer")
         {
-            // More actions than a run has.
+            // The run is out of actions.
             return Err(Missing::Inexpressible);
         }
         if !self.run.grammar().matches(&text) {

@@ -1,20 +1,21 @@
-//! Alpaca: the last thing given and the call it is answered with; what went before is `history`. In the paper layout (one sample a call) there
-//! is none, and `instruction` and `output` are the sample of spec A.3.
+//! Alpaca: `instruction` is the last input, `output` the last call, and `history` all earlier
+//! pairs. In the paper layout (one sample per call) `history` is empty, and `instruction` and
+//! `output` are the sample of rules A.3.
 
 use common::transcript::Role;
 use serde_json::{Value, json};
 
-use super::Line;
-use crate::example::Message;
+use super::line::ExportLine;
+use crate::example::ExampleMessage;
 
-pub(super) fn encode(line: &Line) -> Result<Value, String> {
+pub(super) fn encode(line: &ExportLine) -> Result<Value, String> {
     let (system, mut pairs) = line.pairs()?;
     let results = pairs
         .iter()
         .skip(1)
         .all(|(given, _)| given.role == Role::Tool);
     if !results || pairs[0].0.role != Role::User {
-        return Err("a question behind the first turn, or a tool result as the first; this layout cannot tell them apart".to_owned());
+        return Err("a question after the first turn, or a tool result as the first turn, which this layout cannot represent".to_owned());
     }
     let Some((given, call)) = pairs.pop() else {
         return Err("the conversation has no call".to_owned());
@@ -30,14 +31,14 @@ pub(super) fn encode(line: &Line) -> Result<Value, String> {
     }))
 }
 
-pub(super) fn decode(record: &Value) -> Option<Vec<Message>> {
+pub(super) fn decode(record: &Value) -> Option<Vec<ExampleMessage>> {
     let text = |key: &str| record.get(key)?.as_str();
-    let mut messages: Vec<Message> = Vec::new();
+    let mut messages: Vec<ExampleMessage> = Vec::new();
     let mut add = |role: Role, content: &str| {
-        messages.push(Message {
+        messages.push(ExampleMessage {
             role,
             content: content.to_owned(),
-        })
+        });
     };
     if let Some(system) = text("system").filter(|system| !system.is_empty()) {
         add(Role::System, system);

@@ -1,9 +1,11 @@
-//! Parquet as the Hugging Face hub lays it out: `data/train-00000-of-00001.parquet`. The conversation is a list of structs, so `datasets` and
-//! trainers read it as they read `messages` of any other set.
+//! Parquet in the layout of the Hugging Face hub: `data/train-00000-of-00001.parquet`. The
+//! conversation is a list of structs, so that `datasets` and trainers read it as the usual
+//! `messages` column.
 
 use std::fs::File;
 use std::sync::Arc;
 
+use common::fs::StagedFolder;
 use common::transcript::Role;
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnWriter;
@@ -16,12 +18,11 @@ use parquet::record::{Row, RowAccessor};
 use parquet::schema::parser::parse_message_type;
 use serde_json::Value;
 
-use super::{Line, Lines};
+use super::line::{ExampleFile, ExportLine, ExportTurn};
 use crate::Error;
-use crate::example::Message;
-use crate::folder::Folder;
+use crate::example::ExampleMessage;
 
-/// Rows of a row group: what the hub's viewer reads at once.
+/// Rows per row group, the unit that the hub's viewer reads.
 const ROWS: usize = 1000;
 
 const SCHEMA: &str = "message example {
@@ -43,8 +44,8 @@ const SCHEMA: &str = "message example {
     REQUIRED BYTE_ARRAY more (STRING);
 }";
 
-/// Fields with a column of their own; what else a line says is one JSON object in `more`, and an answer, which may be names, a number or a
-/// truth value, is JSON too.
+/// Fields with a separate column. All other fields form one JSON object in `more`. The answer is
+/// also JSON, because it may be names, a number or a truth value.
 const COLUMNS: [&str; 13] = [
     "id",
     "source",
@@ -70,10 +71,14 @@ pub(super) fn file_name(part: &str) -> String {
     format!("data/{split}-00000-of-00001.parquet")
 }
 
-/// Writes one part and reads it back. The number of examples.
-pub(super) fn write(source: &Lines, folder: &Folder, part: &str) -> Result<usize, Error> {
-    let path = folder.path(&file_name(part));
-    let parent = folder.path("data");
+/// Writes one part as the file `name` and reads it back. Returns the number of examples.
+pub(super) fn write(
+    source: &ExampleFile,
+    folder: &StagedFolder,
+    name: &str,
+) -> Result<usize, Error> {
+    let path = folder.path().join(name);
+    let parent = folder.path().join("data");
     std::fs::create_dir_all(&parent).map_err(Error::io(&parent))?;
     let wrong = |error: ParquetError| Error::file(&path, error.to_string());
     let schema = parse_message_type(SCHEMA).map_err(wrong)?;
@@ -83,19 +88,19 @@ pub(super) fn write(source: &Lines, folder: &Folder, part: &str) -> Result<usize
     let file = File::create(&path).map_err(Error::io(&path))?;
     let mut writer =
         SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).map_err(wrong)?;
-    let mut rows: Vec<Line> = Vec::with_capacity(ROWS);
+    let mut rows: Vec<ExportLine> = Vec::with_capacity(ROWS);
     let mut failed = Ok(());
     let count = source.each(|line| {
         rows.push(line);
         if rows.len() == ROWS && failed.is_ok() {
-            failed = group(&mut writer, &rows);
+            failed = write_group(&mut writer, &rows);
             rows.clear();
         }
         Ok(())
     })?;
     failed.map_err(wrong)?;
     if !rows.is_empty() {
-        group(&mut writer, &rows).map_err(wrong)?;
+        write_group(&mut writer, &rows).map_err(wrong)?;
     }
     let file = writer.into_inner().map_err(wrong)?;
     file.sync_all().map_err(Error::io(&path))?;
@@ -116,18 +121,18 @@ pub(super) fn write(source: &Lines, folder: &Folder, part: &str) -> Result<usize
         if same {
             Ok(())
         } else {
-            Err("it does not read back from parquet as it was written".to_owned())
+            Err("the written line reads back from parquet differently".to_owned())
         }
     })?;
     Ok(count)
 }
 
-/// One column's values, with the definition and repetition levels that a list needs.
+/// The values of one column, with definition and repetition levels if it is a list.
 #[derive(Default)]
 struct Column {
     texts: Vec<ByteArray>,
     numbers: Vec<i32>,
-    truths: Vec<bool>,
+    flags: Vec<bool>,
     levels: Option<(Vec<i16>, Vec<i16>)>,
 }
 
@@ -139,8 +144,8 @@ impl Column {
         }
     }
 
-    /// Lists of texts: an empty list is one entry that is not defined.
-    fn lists<'a>(lists: impl Iterator<Item = Vec<&'a str>>) -> Self {
+    /// Lists of texts; an empty list is one undefined entry.
+    fn lists(lists: impl Iterator<Item = Vec<ByteArray>>) -> Self {
         let (mut texts, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
         for list in lists {
             if list.is_empty() {
@@ -148,7 +153,7 @@ impl Column {
                 repeated.push(0);
             }
             for (i, text) in list.into_iter().enumerate() {
-                texts.push(text.into());
+                texts.push(text);
                 defined.push(1);
                 repeated.push(i16::from(i > 0));
             }
@@ -161,74 +166,57 @@ impl Column {
     }
 }
 
-/// Writes the rows as a row group.
-fn group(writer: &mut SerializedFileWriter<File>, rows: &[Line]) -> Result<(), ParquetError> {
-    let text = |key: &'static str| {
-        Column::texts(rows.iter().map(move |line| {
-            line.rest
-                .get(key)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
-        }))
+/// The columns of some rows, in the order of [`SCHEMA`].
+fn columns(rows: &[ExportLine]) -> Vec<Column> {
+    let text = |key: &str| {
+        let of = |line: &ExportLine| line.get(key).as_str().unwrap_or_default().to_owned();
+        Column::texts(rows.iter().map(of))
     };
-    let number = |key: &'static str| Column {
+    let number = |key: &str| Column {
         numbers: rows
             .iter()
             .map(|line| {
-                line.rest
-                    .get(key)
-                    .and_then(Value::as_i64)
+                line.get(key)
+                    .as_i64()
                     .and_then(|n| i32::try_from(n).ok())
                     .unwrap_or(0)
             })
             .collect(),
         ..Column::default()
     };
-    let truth = |key: &'static str| Column {
-        truths: rows
+    let flag = |key: &str| Column {
+        flags: rows
             .iter()
-            .map(|line| line.rest.get(key).and_then(Value::as_bool).unwrap_or(false))
+            .map(|line| line.get(key).as_bool().unwrap_or(false))
             .collect(),
         ..Column::default()
     };
-    let calls = |line: &'_ Line| -> Vec<String> {
-        line.rest
-            .get("program")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
+    let turns = |of: &dyn Fn(&ExportTurn) -> ByteArray| {
+        Column::lists(
+            rows.iter()
+                .map(|line| line.messages.iter().map(of).collect()),
+        )
+    };
+    let calls = |line: &ExportLine| {
+        let program = line.get("program");
+        let calls = program.as_array().into_iter().flatten();
+        calls
             .filter_map(Value::as_str)
-            .map(str::to_owned)
+            .map(ByteArray::from)
             .collect()
     };
-    let programs: Vec<Vec<String>> = rows.iter().map(calls).collect();
-    let more = |line: &Line| {
+    let more = |line: &ExportLine| {
         let mut rest = line.rest.clone();
         rest.retain(|key, _| !COLUMNS.contains(&key.as_str()));
         Value::Object(rest).to_string()
     };
-    let columns = [
-        Column::lists(rows.iter().map(|line| {
-            line.messages
-                .iter()
-                .map(|turn| role_name(turn.role))
-                .collect()
-        })),
-        Column::lists(rows.iter().map(|line| {
-            line.messages
-                .iter()
-                .map(|turn| turn.content.as_str())
-                .collect()
-        })),
+    vec![
+        turns(&|turn| role_name(turn.role).into()),
+        turns(&|turn| turn.content.as_str().into()),
         text("id"),
         text("source"),
         text("question"),
-        Column::lists(
-            programs
-                .iter()
-                .map(|program| program.iter().map(String::as_str).collect()),
-        ),
+        Column::lists(rows.iter().map(calls)),
         Column::texts(rows.iter().map(|line| line.get("answer").to_string())),
         text("layout"),
         text("agent"),
@@ -236,12 +224,19 @@ fn group(writer: &mut SerializedFileWriter<File>, rows: &[Line]) -> Result<(), P
         number("n_steps"),
         text("template_hash"),
         text("kg_hash"),
-        truth("verified"),
-        truth("abstain"),
+        flag("verified"),
+        flag("abstain"),
         Column::texts(rows.iter().map(more)),
-    ];
+    ]
+}
+
+/// Writes the rows as a row group.
+fn write_group(
+    writer: &mut SerializedFileWriter<File>,
+    rows: &[ExportLine],
+) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
-    for column in &columns {
+    for column in columns(rows) {
         let Some(mut written) = group.next_column()? else {
             return Err(ParquetError::General(
                 "more columns than the schema has".to_owned(),
@@ -259,7 +254,7 @@ fn group(writer: &mut SerializedFileWriter<File>, rows: &[Line]) -> Result<(), P
                 writer.write_batch(&column.numbers, defined, repeated)?
             }
             ColumnWriter::BoolColumnWriter(writer) => {
-                writer.write_batch(&column.truths, defined, repeated)?
+                writer.write_batch(&column.flags, defined, repeated)?
             }
             _ => {
                 return Err(ParquetError::General(
@@ -282,13 +277,13 @@ fn role_name(role: Role) -> &'static str {
     }
 }
 
-fn conversation(row: &Row) -> Option<Vec<Message>> {
+fn conversation(row: &Row) -> Option<Vec<ExampleMessage>> {
     let list = row.get_list(0).ok()?;
     let message = |i: usize| {
         use parquet::record::ListAccessor;
         let turn = list.get_group(i).ok()?;
         let role = serde_json::from_value(Value::String(turn.get_string(0).ok()?.clone())).ok()?;
-        Some(Message {
+        Some(ExampleMessage {
             role,
             content: turn.get_string(1).ok()?.clone(),
         })
@@ -296,7 +291,7 @@ fn conversation(row: &Row) -> Option<Vec<Message>> {
     (0..list.len()).map(message).collect()
 }
 
-/// Everything but the conversation, put together again.
+/// All fields except the conversation.
 fn rest(row: &Row) -> Option<serde_json::Map<String, Value>> {
     use parquet::record::ListAccessor;
     let mut all = serde_json::from_str::<serde_json::Map<String, Value>>(
@@ -308,7 +303,7 @@ fn rest(row: &Row) -> Option<serde_json::Map<String, Value>> {
         let value = match *key {
             "step" | "n_steps" => Value::from(row.get_int(at).ok()?),
             "verified" => Value::from(row.get_bool(at).ok()?),
-            // Lines leave it out where it does not hold.
+            // Lines omit a false `abstain`.
             "abstain" if !row.get_bool(at).ok()? => continue,
             "abstain" => Value::from(true),
             "answer" => serde_json::from_str(row.get_string(at).ok()?).ok()?,

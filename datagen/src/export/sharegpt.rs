@@ -1,14 +1,14 @@
-//! ShareGPT as LLaMA-Factory reads it: what is given (questions, tool results) at odd places, what is trained on (calls) at even ones. Calls
-//! are plain text of the call language, so they go as `gpt`: `function_call` would be taken for JSON. Axolotl, which puts turns into the chat
-//! format's own template one after the other, takes them in any order.
+//! ShareGPT in the dialect of LLaMA-Factory: inputs (questions, tool results) at odd positions,
+//! trained calls at even positions. Calls have the role `gpt`, because `function_call` would be
+//! parsed as JSON. Axolotl, which renders turn by turn, accepts any order.
 
 use common::transcript::Role;
 use serde_json::{Value, json};
 
-use super::{Line, Turn};
-use crate::example::Message;
+use super::line::{ExportLine, ExportTurn};
+use crate::example::ExampleMessage;
 
-pub(super) fn encode(line: &Line) -> Result<Value, String> {
+pub(super) fn encode(line: &ExportLine) -> Result<Value, String> {
     let (system, pairs) = line.pairs()?;
     record(
         line,
@@ -17,8 +17,8 @@ pub(super) fn encode(line: &Line) -> Result<Value, String> {
     )
 }
 
-/// As [`encode`], with whatever order the turns have.
-pub(super) fn encode_turns(line: &Line) -> Result<Value, String> {
+/// As [`encode`], for turns in any order.
+pub(super) fn encode_turns(line: &ExportLine) -> Result<Value, String> {
     let (system, turns) = line.turns();
     if turns.last().is_none_or(|last| last.role != Role::Assistant) {
         return Err("the conversation does not end with a call".to_owned());
@@ -30,36 +30,36 @@ pub(super) fn encode_turns(line: &Line) -> Result<Value, String> {
 }
 
 fn record<'t>(
-    line: &Line,
+    line: &ExportLine,
     system: &str,
-    turns: impl IntoIterator<Item = &'t Turn>,
+    turns: impl IntoIterator<Item = &'t ExportTurn>,
 ) -> Result<Value, String> {
-    let said = |turn: &Turn| {
+    let entry = |turn: &ExportTurn| {
         let from = match turn.role {
             Role::User => "human",
             Role::Tool => "observation",
             Role::Assistant => "gpt",
             Role::System => {
                 return Err(
-                    "a system turn behind the first; this layout has one system text".to_owned(),
+                    "a system turn after the first; this layout has one system text".to_owned(),
                 );
             }
         };
         Ok(json!({ "from": from, "value": turn.content }))
     };
-    let turns: Vec<Value> = turns.into_iter().map(said).collect::<Result<_, _>>()?;
+    let turns: Vec<Value> = turns.into_iter().map(entry).collect::<Result<_, _>>()?;
     Ok(
         json!({ "conversations": turns, "system": system, "id": line.get("id"), "source": line.get("source") }),
     )
 }
 
-pub(super) fn decode(record: &Value) -> Option<Vec<Message>> {
+pub(super) fn decode(record: &Value) -> Option<Vec<ExampleMessage>> {
     let system = record
         .get("system")?
         .as_str()
         .filter(|system| !system.is_empty());
-    let mut messages: Vec<Message> = system
-        .map(|text| Message {
+    let mut messages: Vec<ExampleMessage> = system
+        .map(|text| ExampleMessage {
             role: Role::System,
             content: text.to_owned(),
         })
@@ -72,7 +72,7 @@ pub(super) fn decode(record: &Value) -> Option<Vec<Message>> {
             "gpt" => Role::Assistant,
             _ => return None,
         };
-        messages.push(Message {
+        messages.push(ExampleMessage {
             role,
             content: turn.get("value")?.as_str()?.to_owned(),
         });

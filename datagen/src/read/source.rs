@@ -185,19 +185,19 @@ fn expect(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::split::Part;
+    use crate::split::SourcePart;
 
     #[test]
     fn a_source_has_format_path_and_part() {
         let source: QuestionSource = "metaqa=a/b#heldout:5".parse().unwrap();
         assert_eq!(
             (source.path, source.split.part, source.split.percent),
-            (PathBuf::from("a/b"), Part::HeldOut, 5)
+            (PathBuf::from("a/b"), SourcePart::HeldOut, 5)
         );
         let source: QuestionSource = "jsonl=a#1.jsonl".parse().unwrap();
         assert_eq!(
             (source.path, source.split.part),
-            (PathBuf::from("a#1.jsonl"), Part::All)
+            (PathBuf::from("a#1.jsonl"), SourcePart::All)
         );
         let source: QuestionSource = "qald:de=a:b=c.json#train".parse().unwrap();
         assert_eq!(

@@ -1,25 +1,27 @@
-//! Near-duplicates: questions that say the same about the same program. The first in order of reading stays.
+//! Near-duplicates: questions with the same program and similar wording. The first in reading order
+//! is kept.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
-use super::Item;
+use super::item::Item;
 
-/// Words of a shingle: single words would make any two questions about one program alike.
+/// Words of a shingle. With single words, any two questions about one program would be similar.
 const SHINGLE: usize = 2;
 
-/// Which questions count as the same.
+/// Which questions count as duplicates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Dedup {
-    /// None.
+    /// No questions.
     #[default]
     Off,
     /// The same words and the same program.
     Exact,
     /// The same words and the same program once entities, numbers and quotations are masked.
     Masked,
-    /// The same masked program and masked wordings whose word pairs overlap by at least this share (Jaccard).
+    /// The same masked program, and masked wordings whose word pairs have at least this Jaccard
+    /// similarity.
     Near(f64),
 }
 
@@ -40,7 +42,7 @@ impl FromStr for Dedup {
                 Ok(Self::Near(share(text).unwrap_or_default()))
             }
             _ => Err(format!(
-                "`{text}` is none of off, exact, masked, near and near:SHARE with a share above 0 and up to 1"
+                "`{text}` is not a deduplication level; write off, exact, masked, near or near:SHARE with a share above 0 and at most 1"
             )),
         }
     }
@@ -57,14 +59,14 @@ impl fmt::Display for Dedup {
     }
 }
 
-/// For each question whether it is the first of its kind.
+/// For each question, whether it is the first among its duplicates.
 pub(super) fn first_of_each(items: &[Item<'_>], dedup: Dedup) -> Vec<bool> {
     let mut seen = HashSet::new();
     match dedup {
         Dedup::Off => vec![true; items.len()],
         Dedup::Exact => items
             .iter()
-            .map(|item| seen.insert((item.sketch.wording, item.sketch.program)))
+            .map(|item| seen.insert((item.fingerprint.wording, item.fingerprint.program)))
             .collect(),
         Dedup::Masked => masked(items),
         Dedup::Near(share) => near(items, share),
@@ -75,24 +77,24 @@ fn masked(items: &[Item<'_>]) -> Vec<bool> {
     let mut seen = HashSet::new();
     items
         .iter()
-        .map(|item| seen.insert((item.sketch.masked.as_str(), item.sketch.shape)))
+        .map(|item| seen.insert((item.fingerprint.masked.as_str(), item.fingerprint.shape)))
         .collect()
 }
 
-/// What is kept of one program so far, by the shingles in it.
+/// The wordings kept for one program, indexed by shingle.
 #[derive(Default)]
-struct Kept<'a> {
+struct KeptWordings<'a> {
     sizes: Vec<usize>,
     with: HashMap<(&'a str, &'a str), Vec<usize>>,
 }
 
 fn near<'a>(items: &[Item<'a>], share: f64) -> Vec<bool> {
-    let mut programs: HashMap<u64, Kept<'_>> = HashMap::new();
+    let mut programs: HashMap<u64, KeptWordings<'_>> = HashMap::new();
     let mut is_new = |item: &Item<'a>| {
         programs
-            .entry(item.sketch.shape)
+            .entry(item.fingerprint.shape)
             .or_default()
-            .is_new(&item.sketch.masked, share)
+            .is_new(&item.fingerprint.masked, share)
     };
     items
         .iter()
@@ -101,8 +103,8 @@ fn near<'a>(items: &[Item<'a>], share: f64) -> Vec<bool> {
         .collect()
 }
 
-impl<'a> Kept<'a> {
-    /// Takes a wording in unless one that is much like it is there.
+impl<'a> KeptWordings<'a> {
+    /// Adds a wording unless a similar one is present.
     fn is_new(&mut self, wording: &'a str, share: f64) -> bool {
         let shingles = shingles(wording);
         let mut common: HashMap<usize, usize> = HashMap::new();
@@ -113,11 +115,11 @@ impl<'a> Kept<'a> {
         {
             *common.entry(other).or_default() += 1;
         }
-        let alike = |(&other, &common): (&usize, &usize)| {
+        let similar = |(&other, &common): (&usize, &usize)| {
             let either = self.sizes[other] + shingles.len() - common;
             common as f64 >= share * either as f64
         };
-        if common.iter().any(alike) {
+        if common.iter().any(similar) {
             return false;
         }
         let index = self.sizes.len();
@@ -129,7 +131,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-/// Neighbouring words, with a mark before the first.
+/// Pairs of adjacent words; the first word is paired with the empty string.
 fn shingles(text: &str) -> HashSet<(&str, &str)> {
     let words: Vec<&str> = std::iter::once("").chain(text.split(' ')).collect();
     words

@@ -1,4 +1,5 @@
-//! What the parts of a data set share: the same question, the same masked question with the same masked program, the same entity.
+//! Overlap between the parts of a dataset: equal questions, equal masked questions with equal
+//! masked programs, and shared entities.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,27 +8,26 @@ use kg::Kg;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::{Fate, Item};
-use crate::fingerprint::Sketch;
-use crate::pipeline::Part;
+use super::item::{DatasetPart, Fate, Item};
+use crate::fingerprint::Fingerprint;
 use crate::question::GoldQuestion;
 use crate::verify;
 
-/// Questions named in a report of a leak.
+/// Maximum number of questions named per leak.
 const NAMED: usize = 5;
 
-/// How much alike questions of two parts may be; each level includes those before it.
+/// How similar questions of two parts may be; each level includes the levels before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeakLevel {
     /// The same words.
     Question,
-    /// The same words and program but for names and numbers.
+    /// The same words and program except for names and numbers.
     Masked,
     /// An entity in common.
     Topics,
 }
 
-/// What the second of two parts shares with the first.
+/// Overlap of the second of two parts with the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leak {
     /// `train` or `valid`.
@@ -36,13 +36,13 @@ pub struct Leak {
     pub second: String,
     /// Questions of the second part.
     pub questions: usize,
-    /// Of these, with the words of a question of the first.
+    /// Those with the same words as a question of the first part.
     pub same_question: usize,
-    /// With the masked words and the masked program of one.
+    /// Those with the same masked words and masked program as one.
     pub same_masked: usize,
-    /// With an entity of one.
+    /// Those that share an entity with one.
     pub shared_topics: usize,
-    /// Some of the questions, the most alike first.
+    /// Some of the questions, most similar first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ids: Vec<String>,
 }
@@ -70,7 +70,7 @@ impl fmt::Display for Leak {
         } = self;
         write!(
             f,
-            "of {questions} {second} questions {same_question} are also in {first}, {same_masked} but for names and numbers, "
+            "of {questions} {second} questions {same_question} are also in {first}, {same_masked} except for names and numbers, "
         )?;
         write!(
             f,
@@ -80,36 +80,36 @@ impl fmt::Display for Leak {
     }
 }
 
-/// Compares every part that is written with those it must not leak into.
-pub(super) fn look(
+/// Compares the written parts with each other and with the held-out questions.
+pub(super) fn leaks(
     items: &[Item<'_>],
     fates: &[Fate],
     hold_out: &[GoldQuestion],
     kg: &dyn Kg,
 ) -> Vec<Leak> {
-    let part = |part: Part| -> Vec<(&str, &Sketch)> {
+    let part = |part: DatasetPart| -> Vec<(&str, &Fingerprint)> {
         let inside = items
             .iter()
             .zip(fates)
             .filter(|(_, fate)| **fate == Fate::Written(part));
         inside
-            .map(|(item, _)| (item.question.id.as_str(), item.sketch))
+            .map(|(item, _)| (item.question.id.as_str(), item.fingerprint))
             .collect()
     };
-    let (train, valid) = (part(Part::Train), part(Part::Valid));
+    let (train, valid) = (part(DatasetPart::Train), part(DatasetPart::Valid));
     let mut leaks = Vec::new();
     if !valid.is_empty() {
         leaks.push(compare(("train", &train), ("valid", &valid)));
     }
     if !hold_out.is_empty() {
-        let sketches: Vec<Sketch> = hold_out
+        let fingerprints: Vec<Fingerprint> = hold_out
             .par_iter()
-            .map(|question| sketch(kg, question))
+            .map(|question| held_out_fingerprint(kg, question))
             .collect();
-        let held: Vec<(&str, &Sketch)> = hold_out
+        let held: Vec<(&str, &Fingerprint)> = hold_out
             .iter()
             .map(|question| question.id.as_str())
-            .zip(&sketches)
+            .zip(&fingerprints)
             .collect();
         leaks.push(compare(("train", &train), ("held-out", &held)));
         if !valid.is_empty() {
@@ -119,27 +119,31 @@ pub(super) fn look(
     leaks
 }
 
-/// A held-out question is converted and linked; it need not have an answer here to be leaked.
-fn sketch(kg: &dyn Kg, question: &GoldQuestion) -> Sketch {
+/// The fingerprint of a held-out question. It is converted and linked but not verified: a leaked
+/// question need not have an answer on this graph.
+fn held_out_fingerprint(kg: &dyn Kg, question: &GoldQuestion) -> Fingerprint {
     let program = verify::converted(question, Some(kg)).ok();
     let linked = program.and_then(|program| verify::link(kg, question, program).ok());
     linked.map_or_else(
-        || Sketch::of_wording(kg, question),
-        |linked| Sketch::of(kg, question, &linked),
+        || Fingerprint::of_wording(kg, question),
+        |linked| Fingerprint::of(kg, question, &linked),
     )
 }
 
-type Named<'a> = (&'a str, &'a [(&'a str, &'a Sketch)]);
+type NamedPart<'a> = (&'a str, &'a [(&'a str, &'a Fingerprint)]);
 
-fn compare((first, known): Named<'_>, (second, asked): Named<'_>) -> Leak {
-    let wordings: HashSet<u64> = known.iter().map(|(_, sketch)| sketch.wording).collect();
+fn compare((first, known): NamedPart<'_>, (second, asked): NamedPart<'_>) -> Leak {
+    let wordings: HashSet<u64> = known
+        .iter()
+        .map(|(_, fingerprint)| fingerprint.wording)
+        .collect();
     let patterns: HashSet<(&str, u64)> = known
         .iter()
-        .filter_map(|(_, sketch)| sketch.pattern())
+        .filter_map(|(_, fingerprint)| fingerprint.pattern())
         .collect();
     let topics: HashSet<&String> = known
         .iter()
-        .flat_map(|(_, sketch)| &sketch.topics)
+        .flat_map(|(_, fingerprint)| &fingerprint.topics)
         .collect();
     let mut leak = Leak {
         first: first.to_owned(),
@@ -148,12 +152,15 @@ fn compare((first, known): Named<'_>, (second, asked): Named<'_>) -> Leak {
         ..Leak::default()
     };
     let mut found: Vec<(LeakLevel, &str)> = Vec::new();
-    for (id, sketch) in asked {
-        let same_question = wordings.contains(&sketch.wording);
-        let same_masked = sketch
+    for (id, fingerprint) in asked {
+        let same_question = wordings.contains(&fingerprint.wording);
+        let same_masked = fingerprint
             .pattern()
             .is_some_and(|pattern| patterns.contains(&pattern));
-        let shared = sketch.topics.iter().any(|topic| topics.contains(topic));
+        let shared = fingerprint
+            .topics
+            .iter()
+            .any(|topic| topics.contains(topic));
         leak.same_question += usize::from(same_question);
         leak.same_masked += usize::from(same_masked);
         leak.shared_topics += usize::from(shared);

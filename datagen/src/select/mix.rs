@@ -1,4 +1,5 @@
-//! Mixing sources by ratio (spec A.3, A.4: WebQSP, KQA Pro, GrailQA, CWQ as 1:5:5:10, 10,000 samples), by question or by step.
+//! Mixing sources by ratio, by question or by step (rules A.3, A.4: WebQSP, KQA Pro, GrailQA and
+//! CWQ as 1:5:5:10, 10,000 samples).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,17 +7,17 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::Item;
+use super::item::Item;
 use crate::{Error, hash};
 
-/// What is counted when sources are mixed: the paper does not say which.
+/// The unit of a mixture; the paper does not state it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Questions.
     #[default]
     Question,
-    /// Calls. Questions are taken whole, so the count may be missed by less than one question.
+    /// Calls. Questions are taken whole, so the total may fall short by less than one question.
     Step,
 }
 
@@ -32,13 +33,13 @@ impl FromStr for Mix {
         for part in text.split(',') {
             let wrong = || {
                 format!(
-                    "`{part}` is no part of a mixture; write SOURCE=NUMBER, such as webqsp=1,cwq=10"
+                    "`{part}` is not an entry of a mixture; write SOURCE=NUMBER, such as webqsp=1,cwq=10"
                 )
             };
             let (source, ratio) = part.split_once('=').ok_or_else(wrong)?;
             let ratio = ratio.trim().parse().map_err(|_| wrong())?;
             if ratios.insert(source.trim().to_owned(), ratio).is_some() {
-                return Err(format!("`{}` stands twice in the mixture", source.trim()));
+                return Err(format!("the mixture names `{}` twice", source.trim()));
             }
         }
         if ratios.values().all(|ratio| *ratio == 0) {
@@ -59,22 +60,22 @@ impl fmt::Display for Mix {
     }
 }
 
-/// How many of which source.
+/// How many questions or steps of each source to draw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Draw {
-    /// Shares of sources; without them every question is as likely as any other.
+pub struct MixOptions {
+    /// Shares of sources; if absent, every question is equally likely.
     pub mix: Option<Mix>,
-    /// Units in all; without a number as many as the sources have (and the mixture allows).
+    /// Total number of units; if absent, as many as the sources and the mixture allow.
     pub count: Option<usize>,
-    /// What is counted.
+    /// The unit.
     pub unit: Unit,
 }
 
-impl Draw {
-    /// Checks a mixture against the sources there are, before any work is done.
+impl MixOptions {
+    /// Checks a mixture against the sources, before any work is done.
     ///
     /// # Errors
-    /// [`Error::Mix`] names the source that one of the two lacks.
+    /// [`Error::Mix`] names the source that the mixture or the sources lack.
     pub(crate) fn check<'s>(&self, sources: impl Iterator<Item = &'s str>) -> Result<(), Error> {
         let Some(Mix(ratios)) = &self.mix else {
             return Ok(());
@@ -90,27 +91,27 @@ impl Draw {
             .find(|(source, ratio)| **ratio > 0 && !sources.contains(source.as_str()))
         {
             Some((unknown, _)) => Err(Error::Mix(format!(
-                "the mixture names {unknown}, which is none of the sources ({sources:?})"
+                "the mixture names {unknown}, which is not one of the sources ({sources:?})"
             ))),
             None => Ok(()),
         }
     }
 }
 
-/// Chooses among `unique`; the result is in order of reading.
+/// Draws from the questions at the indices in `unique`; the result is in reading order.
 pub(super) fn draw(
     items: &[Item<'_>],
     unique: &[usize],
-    draw: &Draw,
+    options: &MixOptions,
     seed: u64,
 ) -> Result<Vec<usize>, Error> {
-    let size = |i: usize| match draw.unit {
+    let size = |i: usize| match options.unit {
         Unit::Question => 1,
         Unit::Step => items[i].steps,
     };
     let mut sources: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for &i in unique {
-        let source = draw
+        let source = options
             .mix
             .as_ref()
             .map_or("", |_| items[i].question.source.as_str());
@@ -120,7 +121,7 @@ pub(super) fn draw(
         .iter()
         .map(|(source, list)| (*source, list.iter().map(|&i| size(i)).sum()))
         .collect();
-    let quotas = match (&draw.mix, draw.count) {
+    let quotas = match (&options.mix, options.count) {
         (None, None) => return Ok(unique.to_vec()),
         (None, Some(count)) => BTreeMap::from([("", count)]),
         (Some(Mix(ratios)), count) => {
@@ -131,34 +132,13 @@ pub(super) fn draw(
                 });
                 let source = empty.map_or("", |(source, _)| source);
                 return Err(Error::Mix(format!(
-                    "no question of {source} is left to mix"
+                    "the source {source} has no questions left to mix"
                 )));
             }
             apportion(ratios, count.unwrap_or(most))
         }
     };
-    for (source, &wanted) in &quotas {
-        let there = available.get(source).copied().unwrap_or(0);
-        if wanted > there {
-            let unit = if draw.unit == Unit::Step {
-                "steps"
-            } else {
-                "questions"
-            };
-            let of = if source.is_empty() {
-                String::new()
-            } else {
-                format!(" of {source}")
-            };
-            let limit = draw
-                .mix
-                .as_ref()
-                .map_or(there, |Mix(ratios)| most(ratios, &available));
-            return Err(Error::Mix(format!(
-                "{wanted} {unit}{of} are wanted and {there} are there; --count can be at most {limit}"
-            )));
-        }
-    }
+    check_quotas(&quotas, &available, options)?;
     let mut drawn = Vec::new();
     for (source, mut list) in sources {
         let mut left = quotas.get(source).copied().unwrap_or(0);
@@ -174,7 +154,39 @@ pub(super) fn draw(
     Ok(drawn)
 }
 
-/// The largest total of which every source has its share.
+/// Rejects quotas that exceed the available questions or steps.
+fn check_quotas(
+    quotas: &BTreeMap<&str, usize>,
+    available: &BTreeMap<&str, usize>,
+    options: &MixOptions,
+) -> Result<(), Error> {
+    for (source, &wanted) in quotas {
+        let there = available.get(source).copied().unwrap_or(0);
+        if wanted <= there {
+            continue;
+        }
+        let unit = if options.unit == Unit::Step {
+            "steps"
+        } else {
+            "questions"
+        };
+        let of = if source.is_empty() {
+            String::new()
+        } else {
+            format!(" of {source}")
+        };
+        let limit = options
+            .mix
+            .as_ref()
+            .map_or(there, |Mix(ratios)| most(ratios, available));
+        return Err(Error::Mix(format!(
+            "the mixture needs {wanted} {unit}{of} but there are {there}; --count can be at most {limit}"
+        )));
+    }
+    Ok(())
+}
+
+/// The largest total for which every source has enough.
 fn most(ratios: &BTreeMap<String, u32>, available: &BTreeMap<&str, usize>) -> usize {
     let sum: usize = ratios.values().map(|ratio| *ratio as usize).sum();
     let there = |source: &str| available.get(source).copied().unwrap_or(0);
@@ -188,7 +200,7 @@ fn most(ratios: &BTreeMap<String, u32>, available: &BTreeMap<&str, usize>) -> us
             .iter()
             .all(|(source, quota)| *quota <= there(source))
     };
-    // Rounding moves a share by less than one, so the first total that fits is near.
+    // Rounding changes a share by less than one, so the search from `bound` down is short.
     (0..=bound.unwrap_or(0)).rev().find(fits).unwrap_or(0)
 }
 
@@ -251,19 +263,21 @@ mod tests {
         for wrong in ["", "cwq", "cwq=x", "cwq=1,cwq=2", "cwq=0", "cwq=-1"] {
             assert!(wrong.parse::<Mix>().is_err(), "{wrong}");
         }
-        let draw = Draw {
+        let options = MixOptions {
             mix: Some("a=1,b=2".parse().unwrap()),
-            ..Draw::default()
+            ..MixOptions::default()
         };
-        assert!(draw.check(["a", "b"].into_iter()).is_ok());
+        assert!(options.check(["a", "b"].into_iter()).is_ok());
         assert!(
-            draw.check(["a"].into_iter())
+            options
+                .check(["a"].into_iter())
                 .unwrap_err()
                 .to_string()
                 .contains("names b")
         );
         assert!(
-            draw.check(["a", "b", "c"].into_iter())
+            options
+                .check(["a", "b", "c"].into_iter())
                 .unwrap_err()
                 .to_string()
                 .contains("c=0")

@@ -1,7 +1,9 @@
-//! From verified questions to the data that is written: near-duplicates go, sources are mixed, questions are split, leaks are looked for.
-//! Everything here works on sketches, so that it can be run again with other options without verifying anything twice.
+//! Selection among verified questions: removes near-duplicates, mixes sources, splits questions and
+//! reports leaks. It works on fingerprints only, so that it can run again with other options
+//! without verifying anything again.
 
 mod dedup;
+mod item;
 mod leakage;
 mod mix;
 mod partition;
@@ -12,48 +14,28 @@ use kg::Kg;
 use serde::{Deserialize, Serialize};
 
 pub use dedup::Dedup;
+pub(crate) use item::{DatasetPart, Fate, Item};
 pub use leakage::{Leak, LeakLevel};
-pub use mix::{Draw, Mix, Unit};
+pub use mix::{Mix, MixOptions, Unit};
 pub use partition::SplitKind;
 
 use crate::Error;
-use crate::fingerprint::Sketch;
-use crate::pipeline::{GenerateOptions, Part};
 use crate::question::GoldQuestion;
 
-/// What is chosen among verified questions, and how they are split.
+/// How verified questions are selected and split.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SelectOptions {
-    /// Which questions count as the same.
+    /// Which questions count as duplicates.
     pub dedup: Dedup,
-    /// How many questions or steps of which source.
-    pub draw: Draw,
-    /// What is special about the validation part.
+    /// How many questions or steps of each source are drawn.
+    pub mixing: MixOptions,
+    /// How the validation part differs from the training part.
     pub split: SplitKind,
-    /// Leaks from this level on are an error.
+    /// The lowest level of leaks that is an error.
     pub strict: Option<LeakLevel>,
 }
 
-/// A verified question as selection sees it.
-pub(crate) struct Item<'a> {
-    pub(crate) question: &'a GoldQuestion,
-    pub(crate) sketch: &'a Sketch,
-    /// Calls in its examples.
-    pub(crate) steps: usize,
-}
-
-/// What becomes of a verified question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// The same as an earlier one.
-    Duplicate,
-    /// Left out by the mixture.
-    NotDrawn,
-    /// Written.
-    Written(Part),
-}
-
-/// How many questions and calls.
+/// Numbers of questions and calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
     /// Questions.
@@ -69,44 +51,45 @@ impl Amount {
     }
 }
 
-/// What selection did, for `report.json` and the data card.
+/// The result of selection, for `report.json` and the data card.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Selection {
-    /// Which questions counted as the same, such as `near:0.8`.
+    /// The deduplication level, such as `near:0.8`.
     pub dedup: String,
     /// Verified questions dropped as duplicates.
     pub duplicates: usize,
     /// Verified questions that the mixture left out.
     pub not_drawn: usize,
-    /// What was drawn of each source, by the unit asked for.
+    /// The unit of the mixture.
     pub unit: Unit,
-    /// Questions and calls by source.
+    /// Questions and calls drawn, by source.
     pub drawn: BTreeMap<String, Amount>,
     /// The kind of split.
     pub split: SplitKind,
-    /// The part trained on.
+    /// The training part.
     pub train: Amount,
-    /// The part to validate with.
+    /// The validation part.
     pub valid: Amount,
-    /// Combinations or relations that only the validation part has.
+    /// Combinations or relations that occur only in the validation part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
-    /// What the parts share with each other and with held-out questions.
+    /// Overlap of the parts with each other and with held-out questions.
     pub leakage: Vec<Leak>,
 }
 
-/// Decides about every verified question, in order.
+/// The fate of every verified question, in order. `valid` is the share of the validation part.
 pub(crate) fn select(
     items: &[Item<'_>],
     kg: &dyn Kg,
-    options: &GenerateOptions,
+    select: &SelectOptions,
+    seed: u64,
+    valid: f64,
+    hold_out: &[GoldQuestion],
 ) -> Result<(Vec<Fate>, Selection), Error> {
-    let select = &options.select;
     let first: Vec<bool> = dedup::first_of_each(items, select.dedup);
     let unique: Vec<usize> = (0..items.len()).filter(|&i| first[i]).collect();
-    let drawn = mix::draw(items, &unique, &select.draw, options.seed)?;
-    let (held, unseen) =
-        partition::held_out(items, &drawn, select.split, options.valid, options.seed)?;
+    let drawn = mix::draw(items, &unique, &select.mixing, seed)?;
+    let (held, unseen) = partition::held_out(items, &drawn, select.split, valid, seed)?;
 
     let mut fates: Vec<Fate> = first
         .iter()
@@ -122,7 +105,7 @@ pub(crate) fn select(
         dedup: select.dedup.to_string(),
         duplicates: items.len() - unique.len(),
         not_drawn: unique.len() - drawn.len(),
-        unit: select.draw.unit,
+        unit: select.mixing.unit,
         split: select.split,
         unseen,
         ..Selection::default()
@@ -135,14 +118,14 @@ pub(crate) fn select(
             .or_default()
             .add(item);
         let (part, amount) = if held {
-            (Part::Valid, &mut selection.valid)
+            (DatasetPart::Valid, &mut selection.valid)
         } else {
-            (Part::Train, &mut selection.train)
+            (DatasetPart::Train, &mut selection.train)
         };
         amount.add(item);
         fates[i] = Fate::Written(part);
     }
-    selection.leakage = leakage::look(items, &fates, &options.hold_out, kg);
+    selection.leakage = leakage::leaks(items, &fates, hold_out, kg);
     if let Some(level) = select.strict
         && let Some(leak) = selection.leakage.iter().find(|leak| leak.reaches(level))
     {

@@ -1,27 +1,28 @@
-//! Splits as in GrailQA: the validation part is drawn at random, or holds combinations of relations that the training part lacks
-//! (compositional), or relations that it lacks (zero-shot).
+//! Splits as in GrailQA: the validation part is random, or has combinations of relations that the
+//! training part lacks (compositional), or relations that it lacks (zero-shot).
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::Item;
+use super::item::Item;
 use crate::{Error, hash};
 
-/// What is special about the validation part.
+/// How the validation part differs from the training part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SplitKind {
-    /// Nothing.
+    /// A random sample.
     #[default]
     Iid,
-    /// Each of its questions combines relations, classes and functions as no question trained on does, and each of these is trained on.
+    /// Each of its questions has a combination of relations, classes and functions that does not
+    /// occur in training, though each of these does.
     Compositional,
-    /// Each of its questions walks a relation that no question trained on walks.
+    /// Each of its questions has a relation that does not occur in training.
     ZeroShot,
 }
 
-/// Which of `drawn` are held out for validation, and which combinations or relations only they have.
+/// Which of `drawn` are held out for validation, and the combinations or relations unique to them.
 pub(super) fn held_out(
     items: &[Item<'_>],
     drawn: &[usize],
@@ -60,10 +61,10 @@ fn combinations(
 ) -> (Vec<bool>, Vec<String>) {
     let parts = |i: usize| {
         items[i]
-            .sketch
+            .fingerprint
             .relations
             .iter()
-            .chain(&items[i].sketch.functions)
+            .chain(&items[i].fingerprint.functions)
     };
     let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     let mut uses: HashMap<&String, usize> = HashMap::new();
@@ -104,7 +105,7 @@ fn relations(
 ) -> (Vec<bool>, Vec<String>) {
     let mut with: BTreeMap<&String, Vec<usize>> = BTreeMap::new();
     for (place, &i) in drawn.iter().enumerate() {
-        for relation in &items[i].sketch.relations {
+        for relation in &items[i].fingerprint.relations {
             with.entry(relation).or_default().push(place);
         }
     }

@@ -1,36 +1,37 @@
-//! What the questions of a run cover of the graph, and why they do not cover the rest.
+//! Coverage of the graph by synthesised questions, with reasons for uncovered relations and
+//! classes.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::profile::{Class, Profile, Relation};
+use super::profile::{ClassProfile, GraphProfile, RelationProfile};
 
-/// A relation or class without a question, and why.
+/// A relation or class without a question, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uncovered {
     /// Its name.
     pub name: String,
-    /// Whether questions about it were possible.
+    /// Whether questions about it are possible.
     pub usable: bool,
-    /// Why there is none.
+    /// The reason.
     pub why: String,
 }
 
-/// What the questions of a run cover.
+/// Coverage of the graph by the questions of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
     /// Questions wanted.
     pub wanted: usize,
     /// Questions made.
     pub questions: usize,
-    /// Relations that can be asked about.
+    /// Usable relations.
     pub relations_usable: usize,
-    /// Those that a question uses.
+    /// Usable relations with at least one question.
     pub relations_covered: usize,
-    /// Classes that can be asked about.
+    /// Usable classes.
     pub classes_usable: usize,
-    /// Those that a question names.
+    /// Usable classes with at least one question.
     pub classes_covered: usize,
     /// Questions by shape.
     pub by_shape: BTreeMap<String, usize>,
@@ -40,53 +41,60 @@ pub struct Coverage {
     pub relations_uncovered: Vec<Uncovered>,
     /// Classes without a question.
     pub classes_uncovered: Vec<Uncovered>,
-    /// Seconds that making the questions took.
+    /// Elapsed seconds.
     pub seconds: f64,
 }
 
 impl Coverage {
-    /// Share of the usable relations that a question uses; 1 where there are none.
+    /// Share of the usable relations with a question; 1 if no relation is usable.
     #[must_use]
     pub fn relation_share(&self) -> f64 {
         share(self.relations_covered, self.relations_usable)
     }
 
-    /// Share of the usable classes that a question names; 1 where there are none.
+    /// Share of the usable classes with a question; 1 if no class is usable.
     #[must_use]
     pub fn class_share(&self) -> f64 {
         share(self.classes_covered, self.classes_usable)
     }
 
-    pub(super) fn relation(
-        &mut self,
-        name: &str,
-        questions: usize,
-        unusable: Option<&'static str>,
-        failure: Option<&'static str>,
-    ) {
-        let usable = questions > 0 || unusable.is_none();
+    pub(super) fn add_relation(&mut self, name: &str, questions: usize, reasons: Reasons) {
+        let (usable, uncovered) = reasons.judge(name, questions);
         self.relations_usable += usize::from(usable);
         self.relations_covered += usize::from(questions > 0);
-        if questions == 0 {
-            self.relations_uncovered
-                .push(uncovered(name, unusable, failure));
-        }
+        self.relations_uncovered.extend(uncovered);
     }
 
-    pub(super) fn class(
-        &mut self,
-        name: &str,
-        questions: usize,
-        unusable: Option<&'static str>,
-        failure: Option<&'static str>,
-    ) {
-        let usable = questions > 0 || unusable.is_none();
+    pub(super) fn add_class(&mut self, name: &str, questions: usize, reasons: Reasons) {
+        let (usable, uncovered) = reasons.judge(name, questions);
         self.classes_usable += usize::from(usable);
         self.classes_covered += usize::from(questions > 0);
-        if questions == 0 {
-            self.classes_uncovered
-                .push(uncovered(name, unusable, failure));
-        }
+        self.classes_uncovered.extend(uncovered);
+    }
+}
+
+/// Reasons why a relation or class may have no question.
+pub(super) struct Reasons {
+    /// No question is possible.
+    pub(super) unusable: Option<&'static str>,
+    /// The last attempt failed.
+    pub(super) failure: Option<&'static str>,
+}
+
+impl Reasons {
+    /// Whether the relation or class is usable, and the entry for it if it has no question.
+    fn judge(self, name: &str, questions: usize) -> (bool, Option<Uncovered>) {
+        let usable = questions > 0 || self.unusable.is_none();
+        let why = self
+            .unusable
+            .or(self.failure)
+            .unwrap_or("the requested number of questions was reached first");
+        let uncovered = (questions == 0).then(|| Uncovered {
+            name: name.to_owned(),
+            usable,
+            why: why.to_owned(),
+        });
+        (usable, uncovered)
     }
 }
 
@@ -98,37 +106,25 @@ fn share(part: usize, whole: usize) -> f64 {
     }
 }
 
-fn uncovered(
-    name: &str,
-    unusable: Option<&'static str>,
-    failure: Option<&'static str>,
-) -> Uncovered {
-    let why = unusable
-        .or(failure)
-        .unwrap_or("it was not reached within the count");
-    Uncovered {
-        name: name.to_owned(),
-        usable: unusable.is_none(),
-        why: why.to_owned(),
-    }
-}
-
-/// Why no question can be asked about a relation, if so.
-pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'static str> {
+/// The reason why no question about a relation is possible, if there is one.
+pub(super) fn unusable(
+    profile: &GraphProfile<'_>,
+    relation: &RelationProfile,
+) -> Option<&'static str> {
     let kg = profile.kg;
     if relation.sample.is_empty() {
         return Some("it has no edges that planners see");
     }
-    let named = |node| profile.is_thing(node) && !profile.is_statement(node);
+    let named = |node| profile.is_named_thing(node);
     let mut things = relation.sample.iter().filter(|(s, o)| {
         profile.is_thing(*s) && (profile.is_thing(*o) || kg.term(*o).as_literal().is_some())
     });
     if things.clone().next().is_none() {
-        return Some("it is about classes and relations only");
+        return Some("it describes only classes and relations");
     }
     let asked = |&(s, o): &(kg::term::NodeId, kg::term::NodeId)| {
         let value = kg.term(o).as_literal().is_some();
-        // A literal of a thing with a name, a thing by a thing with a name, or by a statement that such a thing hangs on.
+        // A node is reachable if it is named itself or next to a named node.
         let reached = |node| {
             named(node)
                 || kg
@@ -151,12 +147,12 @@ pub(super) fn unusable(profile: &Profile<'_>, relation: &Relation) -> Option<&'s
     if things.any(asked) {
         None
     } else {
-        Some("it joins nodes that have no name only")
+        Some("it joins only nodes without names")
     }
 }
 
-/// Why no question can be asked about a class, if so.
-pub(super) fn unnamed(profile: &Profile<'_>, class: &Class) -> Option<&'static str> {
+/// The reason why no question about a class is possible, if there is one.
+pub(super) fn unnamed(profile: &GraphProfile<'_>, class: &ClassProfile) -> Option<&'static str> {
     let named = |&node: &kg::term::NodeId| {
         !profile.is_statement(node) || !profile.kg.out_relations(node).is_empty()
     };

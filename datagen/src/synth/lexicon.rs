@@ -1,21 +1,11 @@
-//! The lexicon: what English says instead of a relation's or a class's own words.
+//! The lexicon: synonyms, verbs and question templates for relations and classes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::tail::TailKind;
 use super::words::{plural, singular};
 
-/// What the tail of a relation is, for interrogatives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum TailKind {
-    Person,
-    Place,
-    Time,
-    Number,
-    #[default]
-    Thing,
-}
-
-/// A verb's forms.
+/// The forms of a verb, and nouns for its agent.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Verb {
     pub base: String,
@@ -25,7 +15,7 @@ pub(super) struct Verb {
     pub agents: Vec<String>,
 }
 
-/// Ways to speak of one relation.
+/// The entry for relations of one meaning. The fields are those of [`super::wording`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concept {
     pub triggers: Vec<String>,
@@ -41,7 +31,7 @@ pub(super) struct Concept {
     pub kind: TailKind,
 }
 
-/// Everything the lexicon holds.
+/// The parsed lexicon.
 #[derive(Debug, Default)]
 pub(super) struct Lexicon {
     verbs: Vec<Verb>,
@@ -53,7 +43,7 @@ pub(super) struct Lexicon {
 
 const SOURCE: &str = include_str!("lexicon.txt");
 
-/// Words that join others in run-together names.
+/// Words that occur in compound names.
 const JOINTS: &[&str] = &[
     "of", "by", "in", "at", "id", "code", "number", "count", "total", "first", "last", "table",
     "average", "shown",
@@ -160,7 +150,8 @@ impl Lexicon {
         }
     }
 
-    /// The concept that a relation's words name: all of them, their singular, or the longest end of them; and whether all were matched.
+    /// The concept of a relation's words, their singular, or their longest suffix; and whether all
+    /// words matched.
     pub(super) fn concept(&self, words: &str) -> Option<(&Concept, bool)> {
         let find = |text: &str| {
             self.by_trigger
@@ -178,20 +169,20 @@ impl Lexicon {
             .map(|concept| (concept, false))
     }
 
-    /// The verb of which this is a form.
+    /// The verb with this form.
     pub(super) fn verb(&self, form: &str) -> Option<&Verb> {
         self.verbs.iter().find(|verb| {
             verb.participle == form || verb.past == form || verb.third == form || verb.base == form
         })
     }
 
-    /// The verb of which this names the one who does it.
+    /// The verb with this agent noun.
     pub(super) fn verb_of_agent(&self, agent: &str) -> Option<&Verb> {
         let agent = singular(agent);
         self.verbs.iter().find(|verb| verb.agents.contains(&agent))
     }
 
-    /// Other words for a class of things, in the singular.
+    /// Synonyms of a noun, in the singular.
     pub(super) fn synonyms(&self, noun: &str) -> &[String] {
         self.nouns
             .get(noun)
@@ -205,7 +196,8 @@ impl Lexicon {
             || self.vocabulary.contains(&plural(word))
     }
 
-    /// Splits words that were run together (`headofstate`), where all parts are known; a part may be cut short (`indepyear`).
+    /// Splits compounds (`headofstate`) whose parts are all known; the first part may be
+    /// abbreviated (`indepyear`).
     pub(super) fn split(&self, word: &str) -> Vec<String> {
         if word.len() < 6 || !word.is_ascii() || self.knows(word) {
             return vec![word.to_owned()];
@@ -244,5 +236,60 @@ impl Lexicon {
             parts.insert(0, start.to_owned());
             Some(parts)
         })
+    }
+
+    /// The segments of a relation's or class's short name as words, most specific last:
+    /// `film.film.directed_by` gives `[film, film, directed by]`,
+    /// `http://ex.org/car_makers#ref-country` gives `[car makers, ref country]`, `dbo:birthPlace`
+    /// gives `[birth place]`.
+    pub(super) fn segments(&self, name: &str) -> Vec<String> {
+        let local = match name.split_once("://") {
+            // The last two parts of a full IRI: table and column, or vocabulary and name.
+            Some((_, rest)) => {
+                let parts: Vec<&str> = rest.split(['/', '#']).collect();
+                parts[parts
+                    .len()
+                    .saturating_sub(2)
+                    .max(usize::from(parts.len() > 1))..]
+                    .join("#")
+            }
+            None => name
+                .split_once(':')
+                .map_or(name, |(_, local)| local)
+                .to_owned(),
+        };
+        local
+            .replace("__", ".")
+            .split(['.', '/', '#', ':'])
+            .map(|part| {
+                let words = toolbox::rank::words(part);
+                words
+                    .iter()
+                    .flat_map(|word| self.split(word))
+                    .collect::<Vec<_>>()
+                    .join(" ")
+            })
+            .filter(|part| !part.is_empty())
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_words() {
+        let lexicon = Lexicon::new();
+        let last = |name: &str| lexicon.segments(name).pop().unwrap_or_default();
+        assert_eq!(last("film.film.directed_by"), "directed by");
+        assert_eq!(last("dbo:birthPlace"), "birth place");
+        assert_eq!(
+            lexicon.segments("http://valuenet.example/ontop/car_makers#ref-country"),
+            ["car makers", "ref country"]
+        );
+        assert_eq!(last("__people__person__place_of_birth"), "place of birth");
+        assert_eq!(last("lifeexpectancy"), "life expectancy");
+        assert_eq!(last("headofstate"), "head of state");
     }
 }

@@ -1,4 +1,5 @@
-//! What a graph has to ask about: its relations with samples of their edges, its classes, and what people would call them.
+//! Profile of a graph for question synthesis: relations with sampled edges, classes with sampled
+//! instances, and their wordings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,72 +8,64 @@ use kg::term::{Literal, NodeId, RelId, Term};
 use kg::value::Kind;
 
 use super::lexicon::Lexicon;
-use super::phrase::{Phrases, class_nouns};
+use super::tail::TailType;
+use super::wording::{RelationWording, class_nouns};
 
-/// Edges of a relation that are looked at.
+/// Sampled edges per relation.
 const SAMPLE: usize = 3000;
-/// Edges of a relation that are read to take the sample from.
+/// Edges per relation that are read to draw the sample.
 const READ: usize = 400_000;
-/// Edges of a relation that must all be keys for it to be taken for one.
+/// Edges of a relation that are checked; it is an identifier if all of them are keys.
 const IDENTIFIERS: usize = 200;
-/// Instances of a class that are looked at.
+/// Sampled instances per class.
 const INSTANCES: usize = 2000;
 
-/// What the tails of a relation are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tail {
-    Thing,
-    Text,
-    Number,
-    Time,
-}
-
 /// A relation that planners see.
-pub(super) struct Relation {
+pub(super) struct RelationProfile {
     pub id: RelId,
     pub iri: String,
     pub name: String,
     pub edges: usize,
     pub sample: Vec<(NodeId, NodeId)>,
-    pub tail: Tail,
-    /// The class of its heads, and of its tails.
+    pub tail: TailType,
+    /// The classes of its heads and tails.
     pub heads: Option<usize>,
     pub tails: Option<usize>,
-    /// Its values are the keys of rows: people ask for them and do not compare them.
+    /// Its values are keys of table rows: questions ask for them but do not compare them.
     pub identifier: bool,
-    pub say: Phrases,
+    pub wording: RelationWording,
 }
 
 /// A class with instances.
-pub(super) struct Class {
+pub(super) struct ClassProfile {
     pub node: NodeId,
     pub name: String,
     pub type_relation: String,
     pub size: usize,
     pub sample: Vec<NodeId>,
-    /// What people call it, in the singular, best first.
+    /// Its nouns in the singular, best first.
     pub nouns: Vec<String>,
-    /// The attribute by which its instances go where they have no labels.
+    /// The attribute that names its instances if they have no labels.
     pub key: Option<usize>,
 }
 
-/// A graph seen by who makes questions about it.
-pub(super) struct Profile<'g> {
+/// The profile of a graph.
+pub(super) struct GraphProfile<'g> {
     pub kg: &'g dyn Kg,
-    pub relations: Vec<Relation>,
-    pub classes: Vec<Class>,
-    /// IRIs of both ends of interval relations.
+    pub relations: Vec<RelationProfile>,
+    pub classes: Vec<ClassProfile>,
+    /// IRIs of the start and end relations of intervals.
     pub intervals: Vec<(String, String)>,
     by_relation: BTreeMap<RelId, usize>,
     by_class: BTreeMap<NodeId, usize>,
-    /// Nodes that are vocabulary, not things.
+    /// Classes and relations.
     vocabulary: BTreeSet<NodeId>,
-    /// Relations that shapes or an ontology describe: they go first.
+    /// Relations described by shapes or an ontology, which are asked about first.
     pub declared: BTreeSet<usize>,
 }
 
-impl<'g> Profile<'g> {
-    /// Looks at a graph.
+impl<'g> GraphProfile<'g> {
+    /// Profiles a graph.
     pub(super) fn new(kg: &'g dyn Kg, lexicon: &Lexicon) -> Self {
         let mut profile = Self {
             kg,
@@ -95,7 +88,7 @@ impl<'g> Profile<'g> {
                 class.map_or_else(Vec::new, |class| profile.classes[class].nouns.clone())
             };
             let label = profile.given_label(relation.id.node());
-            let say = Phrases::new(
+            let wording = RelationWording::new(
                 &relation.name,
                 label.as_deref(),
                 relation.tail,
@@ -103,28 +96,23 @@ impl<'g> Profile<'g> {
                 &nouns(relation.tails),
                 lexicon,
             );
-            profile.relations[i].say = say;
+            profile.relations[i].wording = wording;
         }
         profile.find_intervals();
         profile
     }
 
-    /// The term of a node.
-    pub(super) fn term(&self, node: NodeId) -> Option<Term> {
-        Some(self.kg.term(node))
-    }
-
-    /// The place of a relation.
+    /// The index of a relation.
     pub(super) fn relation(&self, id: RelId) -> Option<usize> {
         self.by_relation.get(&id).copied()
     }
 
-    /// Whether a node is a thing of the world: neither literal nor class nor relation.
+    /// Whether a node is neither a literal nor a class nor a relation.
     pub(super) fn is_thing(&self, node: NodeId) -> bool {
         !self.vocabulary.contains(&node) && self.kg.term(node).as_literal().is_none()
     }
 
-    /// The most special class of a node among those of the profile.
+    /// The most specific class of a node among those of the profile.
     pub(super) fn class_of(&self, node: NodeId) -> Option<usize> {
         let known = self.kg.types(node);
         known
@@ -142,7 +130,7 @@ impl<'g> Profile<'g> {
             .collect()
     }
 
-    /// What a node without a label goes by: an attribute of its class and its value.
+    /// The key of a node: its class, the naming attribute of that class, and the value.
     pub(super) fn key(&self, node: NodeId) -> Option<(usize, usize, Literal)> {
         let class = self.class_of(node)?;
         let key = self.classes[class].key?;
@@ -153,7 +141,7 @@ impl<'g> Profile<'g> {
         Some((class, key, literal))
     }
 
-    /// The label that the graph states for a node, not one made of its IRI.
+    /// The label that the graph states for a node, not one derived from its IRI.
     fn given_label(&self, node: NodeId) -> Option<String> {
         let stated = self
             .kg
@@ -166,7 +154,8 @@ impl<'g> Profile<'g> {
             .filter(|label| stated && !label.is_empty())
     }
 
-    /// Whether a node has a name that people use: a stated label, or an IRI that reads like one and not like the key of a table's row.
+    /// Whether a node has a natural name: a stated label, or an IRI that reads like one and not
+    /// like the key of a table row.
     pub(super) fn is_labelled(&self, node: NodeId) -> bool {
         if self.given_label(node).is_some() {
             return true;
@@ -180,7 +169,7 @@ impl<'g> Profile<'g> {
         self.kg.label(node).is_some_and(reads)
     }
 
-    /// A further name of a node, by which linking finds it as it does by its label: the `name` of a table's row.
+    /// An alias of a node, such as the `name` of a table row; linking finds nodes by aliases too.
     pub(super) fn alias(&self, node: NodeId) -> Option<String> {
         let kg = self.kg;
         let mut names = kg
@@ -195,9 +184,19 @@ impl<'g> Profile<'g> {
         })
     }
 
-    /// Whether a node only joins others: it has neither a label nor an attribute to go by.
+    /// Whether a node is a statement node, which only joins others: it has neither label nor key.
     pub(super) fn is_statement(&self, node: NodeId) -> bool {
         self.is_thing(node) && !self.is_labelled(node) && self.key(node).is_none()
+    }
+
+    /// Whether a node is a thing but not a statement node.
+    pub(super) fn is_named_thing(&self, node: NodeId) -> bool {
+        self.is_thing(node) && !self.is_statement(node)
+    }
+
+    /// Whether a node is a thing with a class.
+    pub(super) fn is_classed(&self, node: NodeId) -> bool {
+        self.is_thing(node) && self.class_of(node).is_some()
     }
 
     fn find_classes(&mut self, lexicon: &Lexicon) {
@@ -222,7 +221,7 @@ impl<'g> Profile<'g> {
             let nouns = class_nouns(&name, label.as_deref(), lexicon);
             let (size, sample) = (instances.len(), spread(instances.into_owned(), INSTANCES));
             self.by_class.insert(node, self.classes.len());
-            self.classes.push(Class {
+            self.classes.push(ClassProfile {
                 node,
                 name,
                 type_relation: iri,
@@ -234,8 +233,8 @@ impl<'g> Profile<'g> {
         }
     }
 
-    /// The relations with samples of their edges, read from the graph's columns: a query would have a deadline, and what a busy machine does not
-    /// finish in time would be missing.
+    /// The relations with sampled edges. They are read from the graph's columns, because a query
+    /// has a deadline and its result would depend on the load of the machine.
     fn find_relations(&mut self) {
         let kg = self.kg;
         for &id in kg.relations() {
@@ -257,8 +256,8 @@ impl<'g> Profile<'g> {
             let sample = spread(edges, SAMPLE);
             let tail = self.tail(&sample);
             self.by_relation.insert(id, self.relations.len());
-            let (name, say) = (kg.name(node), Phrases::default());
-            self.relations.push(Relation {
+            let (name, wording) = (kg.name(node), RelationWording::default());
+            self.relations.push(RelationProfile {
                 id,
                 iri,
                 name,
@@ -268,28 +267,29 @@ impl<'g> Profile<'g> {
                 heads: None,
                 tails: None,
                 identifier: false,
-                say,
+                wording,
             });
         }
     }
 
-    /// What the sampled tails mostly are.
-    fn tail(&self, sample: &[(NodeId, NodeId)]) -> Tail {
+    /// The majority type of the sampled tails.
+    fn tail(&self, sample: &[(NodeId, NodeId)]) -> TailType {
         let literals: Vec<Literal> = sample
             .iter()
             .filter_map(|&(_, o)| self.kg.term(o).as_literal().cloned())
             .collect();
         if literals.len() * 2 <= sample.len() {
-            return Tail::Thing;
+            return TailType::Thing;
         }
         match Kind::majority(&literals) {
-            Kind::Int | Kind::Float | Kind::Quantity => Tail::Number,
-            Kind::Time => Tail::Time,
-            Kind::Text => Tail::Text,
+            Kind::Int | Kind::Float | Kind::Quantity => TailType::Number,
+            Kind::Time => TailType::Time,
+            Kind::Text => TailType::Text,
         }
     }
 
-    /// The classes of heads and tails: those declared, else the smallest class that holds nearly all of the sample.
+    /// The classes of heads and tails: those declared, else the smallest class of most of the
+    /// sample.
     fn find_ends(&mut self) {
         let declared = self.declarations();
         for i in 0..self.relations.len() {
@@ -325,7 +325,8 @@ impl<'g> Profile<'g> {
         }
     }
 
-    /// Domains and ranges by `rdfs:domain`, `rdfs:range` and SHACL property shapes, as classes that have instances.
+    /// Domains and ranges from `rdfs:domain`, `rdfs:range` and SHACL property shapes, if these
+    /// classes have instances.
     fn declarations(&self) -> BTreeMap<RelId, (Option<usize>, Option<usize>)> {
         const RDFS: &str = "http://www.w3.org/2000/01/rdf-schema#";
         const SHACL: &str = "http://www.w3.org/ns/shacl#";
@@ -368,8 +369,9 @@ impl<'g> Profile<'g> {
         ends
     }
 
-    /// Numbers that are the keys of rows: every one stands in the IRI of its head, or of what its head leads to, as W3C's Direct Mapping of
-    /// tables writes it (`People/ID=7`). Years are compared even where they are keys.
+    /// Marks numbers that are keys of rows: each occurs in the IRI of its head or of a node next to
+    /// the head, in the form of W3C's Direct Mapping (`People/ID=7`). Years are compared even if
+    /// they are keys.
     fn find_identifiers(&mut self) {
         for i in 0..self.relations.len() {
             let relation = &self.relations[i];
@@ -381,12 +383,12 @@ impl<'g> Profile<'g> {
                     .all(|&(head, tail)| self.is_key_of(head, tail))
             };
             let number =
-                relation.tail == Tail::Number && !relation.name.to_lowercase().contains("year");
+                relation.tail == TailType::Number && !relation.name.to_lowercase().contains("year");
             self.relations[i].identifier = number && keys();
         }
     }
 
-    /// Whether a value is a key in the IRI of a node or of what the node leads to.
+    /// Whether a value is a key in the IRI of a node or of a tail of the node.
     fn is_key_of(&self, node: NodeId, value: NodeId) -> bool {
         let kg = self.kg;
         let Some(value) = kg
@@ -410,7 +412,8 @@ impl<'g> Profile<'g> {
                 .any(|relation| kg.tails(node, relation).iter().any(|&other| has(other)))
     }
 
-    /// For classes whose instances have no labels: the text attribute that tells them apart best, by its name first.
+    /// For classes without labels, finds the text attribute that identifies instances best, judged
+    /// first by its name.
     fn find_keys(&mut self) {
         for class in 0..self.classes.len() {
             let sample = &self.classes[class].sample;
@@ -424,7 +427,7 @@ impl<'g> Profile<'g> {
                 .unwrap_or_default();
             let mut best: Option<((u8, usize, usize), usize)> = None;
             for (i, relation) in self.relations.iter().enumerate() {
-                if relation.heads != Some(class) || relation.tail != Tail::Text {
+                if relation.heads != Some(class) || relation.tail != TailType::Text {
                     continue;
                 }
                 let values: BTreeSet<NodeId> = relation.sample.iter().map(|edge| edge.1).collect();
@@ -449,7 +452,7 @@ impl<'g> Profile<'g> {
                     _ if distinct > 0.9 => 4,
                     _ => continue,
                 };
-                // A name that most of them share tells nothing.
+                // An attribute with few distinct values does not identify.
                 if distinct < 0.5 {
                     continue;
                 }
@@ -477,7 +480,7 @@ impl<'g> Profile<'g> {
     }
 }
 
-/// At most `most` of the items, spread evenly.
+/// At most `most` of the items, evenly spaced.
 fn spread<T: Copy>(items: Vec<T>, most: usize) -> Vec<T> {
     if items.len() <= most {
         return items;

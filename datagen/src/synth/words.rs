@@ -1,39 +1,4 @@
-//! English words: splitting the names of relations and classes, plural and singular.
-
-use super::lexicon::Lexicon;
-
-/// The parts of a relation's or class's short name that people would say, most specific last: `film.film.directed_by` gives `[film, film,
-/// directed by]`, `http://ex.org/car_makers#ref-country` gives `[car makers, ref country]`, `dbo:birthPlace` gives `[birth place]`.
-pub(super) fn segments(name: &str, lexicon: &Lexicon) -> Vec<String> {
-    let local = match name.split_once("://") {
-        // Of a full IRI the last two parts of the path are enough: table and column, or vocabulary and name.
-        Some((_, rest)) => {
-            let parts: Vec<&str> = rest.split(['/', '#']).collect();
-            parts[parts
-                .len()
-                .saturating_sub(2)
-                .max(usize::from(parts.len() > 1))..]
-                .join("#")
-        }
-        None => name
-            .split_once(':')
-            .map_or(name, |(_, local)| local)
-            .to_owned(),
-    };
-    local
-        .replace("__", ".")
-        .split(['.', '/', '#', ':'])
-        .map(|part| {
-            let words = toolbox::rank::words(part);
-            words
-                .iter()
-                .flat_map(|word| lexicon.split(word))
-                .collect::<Vec<_>>()
-                .join(" ")
-        })
-        .filter(|part| !part.is_empty())
-        .collect()
-}
+//! English inflection: plural and singular of noun phrases, and articles.
 
 const UNCOUNTED: &[&str] = &[
     "people",
@@ -83,7 +48,7 @@ fn plural_word(word: &str) -> String {
     }
 }
 
-/// Whether a word reads as a plural.
+/// Whether the head of a noun phrase is a plural.
 pub(super) fn is_plural(phrase: &str) -> bool {
     let word = head(phrase);
     if PLURALS.iter().any(|(_, many)| *many == word) || UNCOUNTED.contains(&word) {
@@ -118,7 +83,7 @@ fn singular_word(word: &str) -> String {
     word[..word.len() - 1].to_owned()
 }
 
-/// The word that carries number: before `of` and other prepositions, else the last.
+/// The head of a noun phrase: the word before the first preposition, else the last word.
 fn head(phrase: &str) -> &str {
     let mut last = "";
     for word in phrase.split(' ') {
@@ -163,24 +128,6 @@ pub(super) fn article(word: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_become_words() {
-        let lexicon = Lexicon::new();
-        let last = |name: &str| segments(name, &lexicon).pop().unwrap_or_default();
-        assert_eq!(last("film.film.directed_by"), "directed by");
-        assert_eq!(last("dbo:birthPlace"), "birth place");
-        assert_eq!(
-            segments(
-                "http://valuenet.example/ontop/car_makers#ref-country",
-                &lexicon
-            ),
-            ["car makers", "ref country"]
-        );
-        assert_eq!(last("__people__person__place_of_birth"), "place of birth");
-        assert_eq!(last("lifeexpectancy"), "life expectancy");
-        assert_eq!(last("headofstate"), "head of state");
-    }
 
     #[test]
     fn nouns_have_two_numbers() {

@@ -4,7 +4,7 @@
 use kg::spargebra::algebra::{Expression, Function};
 use kg::spargebra::term::{Literal as RdfLiteral, NamedNode};
 use kg::term::{Literal, XSD};
-use kg::value::{Op, Span, normalise};
+use kg::value::{Op, TimeSpan, normalise};
 
 use crate::algebra::{and, compare, or};
 use crate::graph::algebra;
@@ -48,8 +48,8 @@ pub(super) fn folded(inner: &Expression) -> Expression {
 
 /// The first and the last instant of a partial date, as `xsd:dateTime` texts.
 pub(super) fn bounds(lexical: &str) -> Option<(String, String)> {
-    let span = Span::parse(lexical)?;
-    let last = Span {
+    let span = TimeSpan::parse(lexical)?;
+    let last = TimeSpan {
         lo: span.hi,
         hi: span.hi,
     };

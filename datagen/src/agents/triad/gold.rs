@@ -1,8 +1,7 @@
-//! What the gold of Triad's sub-tasks is: triples, links, answer type and template of a gold query graph.
+//! The gold of Triad's sub-tasks: triples, links, answer type and template of a gold query graph.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kg::Kg;
 use kg::term::{Literal, Term};
 use kg::value::Op;
 use toolbox::exec::{Relation, Session};
@@ -11,138 +10,82 @@ use toolbox::triad::{
     AnswerType, End, Filter, IS, IS_A, Operand, PhraseLink, QueryTemplate, TriplePattern,
 };
 
-use crate::graph::{Edge, GraphNode, PathStep, PatternGroup, QueryForm, QueryGraph, Var};
+use super::alternatives::alternatives;
+use super::phrase::{name_phrase, relation_phrase};
+use crate::graph::{Edge, GraphNode, PatternGroup, QueryForm, QueryGraph, TimeInterval, Var};
 
-/// Gold of a question.
+/// The gold of one question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Gold {
+pub(super) struct TriadGold {
     pub(super) triples: Vec<TriplePattern>,
-    /// For each triple the relation it stands for; none for classes, and where the graph has no such relation.
+    /// The relation of each triple; `None` for classes and if the graph lacks the relation.
     pub(super) links: Vec<Option<PhraseLink>>,
     pub(super) template: QueryTemplate,
 }
 
-/// Alternatives of a template, as its grammar has them.
-const BRANCHES: usize = 3;
-/// Conditions of a template, as its grammar has them.
+/// Maximum number of conditions of a template, as in its grammar.
 const FILTERS: usize = 2;
-/// Characters of the phrase that stands for a relation.
-const PHRASE_CHARS: usize = 40;
 
-impl Gold {
-    /// The gold of a query graph over a session that has its entities, values and classes; `None` where the sub-tasks cannot say it.
+impl TriadGold {
+    /// The gold of a query graph over a session with its entities, values and classes; `None` if
+    /// the sub-tasks cannot express it.
     pub(super) fn of(
         graph: &QueryGraph,
         session: &Session<'_>,
         classes: &[String],
     ) -> Option<Self> {
         let groups = alternatives(&graph.group)?;
-        let mut maker = Maker::new(graph, session, classes);
+        let mut builder = GoldBuilder::new(graph, session, classes);
         let branches = groups
             .iter()
-            .map(|group| maker.branch(group))
+            .map(|group| builder.branch(group))
             .collect::<Option<Vec<_>>>()?;
         let (kind, answer) = match graph.form {
             QueryForm::Select(var) => (AnswerType::Select, Some(var)),
             QueryForm::Count(var) => (AnswerType::Count, Some(var)),
             QueryForm::Ask => (AnswerType::Ask, None),
         };
-        let extreme = match graph.extreme {
-            Some((var, extreme)) => Some((maker.names.get(&var)?.clone(), extreme)),
+        let name = |var: Var| builder.names.get(&var).cloned();
+        let answer = match answer {
+            Some(var) => Some(name(var)?),
             None => None,
         };
-        let answer = answer.map(|var| maker.names.get(&var).cloned());
-        let answer = match answer {
-            Some(None) => return None,
-            other => other.flatten(),
+        let extreme = match graph.extreme {
+            Some((var, extreme)) => Some((name(var)?, extreme)),
+            None => None,
         };
-        if maker.triples.len() > MAX_TRIPLES || maker.filters.len() > FILTERS {
+        if builder.triples.len() > MAX_TRIPLES || builder.filters.len() > FILTERS {
             return None;
         }
         let template = QueryTemplate {
             kind,
             answer,
             branches,
-            filters: maker.filters,
+            filters: builder.filters,
             extreme,
         };
         Some(Self {
-            triples: maker.triples,
-            links: maker.links,
+            triples: builder.triples,
+            links: builder.links,
             template,
         })
     }
 }
 
-/// A group multiplied out into groups without alternatives.
-fn alternatives(group: &PatternGroup) -> Option<Vec<PatternGroup>> {
-    let beyond = !group.labels.is_empty() || !group.choices.is_empty();
-    if beyond || !group.bounds.is_empty() || !group.blocks.is_empty() {
-        return None;
+/// Entities and the nodes of earlier triples.
+#[derive(Default)]
+struct KnownNodes(Vec<GraphNode>);
+
+impl KnownNodes {
+    fn contains(&self, node: &GraphNode) -> bool {
+        matches!(node, GraphNode::Entity(_)) || self.0.contains(node)
     }
-    let mut plain = group.clone();
-    let unions = std::mem::take(&mut plain.unions);
-    let values = std::mem::take(&mut plain.values);
-    let mut all = vec![PatternGroup {
-        edges: Vec::new(),
-        ..plain.clone()
-    }];
-    for (var, terms) in &values {
-        let with = |group: &PatternGroup, term: &Term| PatternGroup {
-            values: [&group.values[..], &[(*var, vec![term.clone()])]].concat(),
-            ..group.clone()
-        };
-        all = all
-            .iter()
-            .flat_map(|group| terms.iter().map(move |term| with(group, term)))
-            .collect();
-        if all.len() > BRANCHES {
-            return None;
-        }
-    }
-    for edge in &plain.edges {
-        let steps: Vec<&PathStep> = edge.steps.iter().collect();
-        let with = |group: &PatternGroup, step: &PathStep| {
-            let mut longer = group.clone();
-            longer.edges.push(Edge {
-                steps: vec![step.clone()],
-                ..edge.clone()
-            });
-            longer
-        };
-        all = all
-            .iter()
-            .flat_map(|group| steps.iter().map(move |step| with(group, step)))
-            .collect();
-        if all.len() > BRANCHES {
-            return None;
-        }
-    }
-    for branches in &unions {
-        let inner: Vec<PatternGroup> = branches
-            .iter()
-            .map(alternatives)
-            .collect::<Option<Vec<_>>>()?
-            .concat();
-        let mut joined = Vec::new();
-        for group in &all {
-            for branch in &inner {
-                let mut both = group.clone();
-                both.absorb(branch.clone());
-                joined.push(both);
-            }
-        }
-        all = joined;
-        if all.len() > BRANCHES {
-            return None;
-        }
-    }
-    (!all.is_empty()).then_some(all)
 }
 
-struct Maker<'a, 'g> {
+struct GoldBuilder<'a, 'g> {
     session: &'a Session<'g>,
-    /// Classes (IRIs) that the program names: constraints that matter on this graph.
+    /// IRIs of the classes that the program names: the class constraints with an effect on this
+    /// graph.
     classes: &'a [String],
     names: BTreeMap<Var, String>,
     implicit: std::vec::IntoIter<&'static str>,
@@ -155,7 +98,7 @@ struct Maker<'a, 'g> {
     fresh: Var,
 }
 
-impl<'a, 'g> Maker<'a, 'g> {
+impl<'a, 'g> GoldBuilder<'a, 'g> {
     fn new(graph: &QueryGraph, session: &'a Session<'g>, classes: &'a [String]) -> Self {
         let mut compared: BTreeSet<Var> = graph.extreme.iter().map(|(var, _)| *var).collect();
         let mut groups = vec![&graph.group];
@@ -212,7 +155,7 @@ impl<'a, 'g> Maker<'a, 'g> {
                     .map(End::Entity)
             }
             GraphNode::Literal(literal) => {
-                // A value is compared, not walked to.
+                // A literal becomes a variable with a filter.
                 self.fresh -= 1;
                 let var = self.fresh;
                 self.compared.insert(var);
@@ -228,7 +171,8 @@ impl<'a, 'g> Maker<'a, 'g> {
         }
     }
 
-    /// The handle of a literal: written the same way, or the longest one of which it is a longer form (a date cut to what the tools need).
+    /// The handle of a literal: of the equal value, or of the longest value that is a prefix of it
+    /// (such as the year of a date).
     fn value(&self, literal: &Literal) -> Option<usize> {
         let values = &self.session.linked().values;
         let same = self.session.linked().value_index(literal);
@@ -240,7 +184,7 @@ impl<'a, 'g> Maker<'a, 'g> {
     }
 
     fn push(&mut self, triple: TriplePattern, link: Option<PhraseLink>) -> usize {
-        // Alternatives often differ in the relation only, so a triple is the same where its link is too.
+        // Alternatives may differ only in the relation, so links are compared too.
         let known =
             (0..self.triples.len()).find(|&i| self.triples[i] == triple && self.links[i] == link);
         known.unwrap_or_else(|| {
@@ -268,17 +212,10 @@ impl<'a, 'g> Maker<'a, 'g> {
         Some(Some(self.push(triple, None)))
     }
 
-    /// The triples of one alternative, from what is known to what is not.
+    /// The triples of one alternative, ordered from known to unknown nodes.
     fn branch(&mut self, group: &PatternGroup) -> Option<Vec<usize>> {
         let mut used = Vec::new();
-        let mut known: Vec<GraphNode> = Vec::new();
-        let is_known = |node: &GraphNode, known: &[GraphNode]| {
-            matches!(node, GraphNode::Entity(_)) || known.contains(node)
-        };
-        let mut edges: Vec<&Edge> = group.edges.iter().collect();
-        edges.sort_by_key(|edge| edge.order);
-        let mut classes: Vec<&(GraphNode, String)> = group.classes.iter().collect();
-        let mut intervals: Vec<_> = group.intervals.iter().collect();
+        let mut known = KnownNodes::default();
         for (var, terms) in &group.values {
             let [Term::Iri(iri)] = &terms[..] else {
                 return None;
@@ -290,47 +227,65 @@ impl<'a, 'g> Maker<'a, 'g> {
                 object,
             };
             used.push(self.push(triple, None));
-            known.push(GraphNode::Var(*var));
+            known.0.push(GraphNode::Var(*var));
         }
+        self.triples_of(group, &mut known, &mut used)?;
+        self.conditions_of(group)?;
+        used.sort_unstable();
+        used.dedup();
+        (!used.is_empty()).then_some(used)
+    }
+
+    /// Adds the triples of intervals, edges and classes, those next to known nodes first.
+    fn triples_of(
+        &mut self,
+        group: &PatternGroup,
+        known: &mut KnownNodes,
+        used: &mut Vec<usize>,
+    ) -> Option<()> {
+        let mut edges: Vec<&Edge> = group.edges.iter().collect();
+        edges.sort_by_key(|edge| edge.order);
+        let mut classes: Vec<&(GraphNode, String)> = group.classes.iter().collect();
+        let mut intervals: Vec<_> = group.intervals.iter().collect();
+        let touches = |edge: &Edge, known: &KnownNodes| {
+            known.contains(&edge.subject) || known.contains(&edge.object)
+        };
         while !edges.is_empty() || !classes.is_empty() || !intervals.is_empty() {
+            let class_first = |(node, class): &&(GraphNode, String)| {
+                let joins = |edge: &&Edge| edge.subject == *node || edge.object == *node;
+                self.classes.contains(class) && (edges.is_empty() || edges.iter().any(joins))
+            };
             if let Some(at) = intervals
                 .iter()
-                .position(|interval| is_known(&interval.node, &known))
+                .position(|interval| known.contains(&interval.node))
             {
-                let interval = intervals.remove(at);
-                used.push(self.interval(interval)?);
-            } else if let Some(at) = edges
-                .iter()
-                .position(|edge| is_known(&edge.subject, &known) || is_known(&edge.object, &known))
-            {
+                used.push(self.interval(intervals.remove(at))?);
+            } else if let Some(at) = edges.iter().position(|edge| touches(edge, known)) {
                 let edge = edges.remove(at);
-                let both = is_known(&edge.subject, &known) && is_known(&edge.object, &known);
-                let first = self.speaks_first(edge, both, is_known(&edge.subject, &known))?;
+                let first = self.subject_first(edge, known)?;
                 used.push(self.edge(edge, first)?);
-                known.extend([edge.subject.clone(), edge.object.clone()]);
-            } else if let Some(at) = classes.iter().position(|(node, class)| {
-                self.classes.contains(class)
-                    && (edges.is_empty()
-                        || edges
-                            .iter()
-                            .any(|edge| edge.subject == *node || edge.object == *node))
-            }) {
+                known.0.extend([edge.subject.clone(), edge.object.clone()]);
+            } else if let Some(at) = classes.iter().position(class_first) {
                 let (node, class) = classes.remove(at);
                 used.extend(self.class(node, class)?);
-                known.push(node.clone());
+                known.0.push(node.clone());
             } else if !edges.is_empty() {
                 let edge = edges.remove(0);
                 used.push(self.edge(edge, true)?);
-                known.extend([edge.subject.clone(), edge.object.clone()]);
+                known.0.extend([edge.subject.clone(), edge.object.clone()]);
             } else if !classes.is_empty() {
                 let (node, class) = classes.remove(0);
                 used.extend(self.class(node, class)?);
-                known.push(node.clone());
+                known.0.push(node.clone());
             } else {
-                let interval = intervals.remove(0);
-                used.push(self.interval(interval)?);
+                used.push(self.interval(intervals.remove(0))?);
             }
         }
+        Some(())
+    }
+
+    /// Adds the filters of comparisons.
+    fn conditions_of(&mut self, group: &PatternGroup) -> Option<()> {
         for comparison in &group.comparisons {
             let value = Operand::Value(self.value(&comparison.value)?);
             let var = self.names.get(&comparison.var)?.clone();
@@ -341,19 +296,15 @@ impl<'a, 'g> Maker<'a, 'g> {
             });
         }
         for ordered in &group.ordered {
-            let (left, right) = (
-                self.names.get(&ordered.left)?.clone(),
-                self.names.get(&ordered.right)?.clone(),
-            );
+            let left = self.names.get(&ordered.left)?.clone();
+            let right = self.names.get(&ordered.right)?.clone();
             self.condition(Filter {
                 var: left,
                 op: ordered.op,
                 value: Operand::Var(right),
             });
         }
-        used.sort_unstable();
-        used.dedup();
-        (!used.is_empty()).then_some(used)
+        Some(())
     }
 
     fn condition(&mut self, filter: Filter) {
@@ -362,9 +313,11 @@ impl<'a, 'g> Maker<'a, 'g> {
         }
     }
 
-    /// Whether the edge's own subject is the end that the triple speaks of first: the known one; of two entities the one said first.
-    fn speaks_first(&mut self, edge: &Edge, both: bool, subject: bool) -> Option<bool> {
-        if !both {
+    /// Whether the triple starts with the edge's subject: with the known node if only one is known,
+    /// and with the entity mentioned first if both are entities.
+    fn subject_first(&mut self, edge: &Edge, known: &KnownNodes) -> Option<bool> {
+        let subject = known.contains(&edge.subject);
+        if !subject || !known.contains(&edge.object) {
             return Some(subject);
         }
         Some(match (self.end(&edge.subject)?, self.end(&edge.object)?) {
@@ -391,7 +344,7 @@ impl<'a, 'g> Maker<'a, 'g> {
             relation,
             out: step.forward == subject_first,
         });
-        let phrase = phrase(kg, &step.relation)?;
+        let phrase = relation_phrase(kg, &step.relation)?;
         Some(self.push(
             TriplePattern {
                 subject,
@@ -402,7 +355,7 @@ impl<'a, 'g> Maker<'a, 'g> {
         ))
     }
 
-    fn interval(&mut self, interval: &crate::graph::TimeInterval) -> Option<usize> {
+    fn interval(&mut self, interval: &TimeInterval) -> Option<usize> {
         let kg = self.session.kg();
         let id = |iri: &str| {
             kg.find(&Term::Iri(iri.to_owned()))
@@ -425,7 +378,7 @@ impl<'a, 'g> Maker<'a, 'g> {
             op: Op::Eq,
             value: Operand::Value(value),
         });
-        let phrase = words(&kg.schema().intervals[index].name)?;
+        let phrase = name_phrase(&kg.schema().intervals[index].name)?;
         let link = PhraseLink {
             relation: Relation::Interval(index),
             out: true,
@@ -439,66 +392,4 @@ impl<'a, 'g> Maker<'a, 'g> {
             Some(link),
         ))
     }
-}
-
-/// What a relation is called: its label where its name says nothing, else the words of the last segment of its name.
-fn phrase(kg: &dyn Kg, iri: &str) -> Option<String> {
-    let label = kg
-        .find(&Term::Iri(iri.to_owned()))
-        .and_then(|node| kg.label(node));
-    let own = words(iri);
-    // `P31` is no word.
-    let telling = own
-        .as_ref()
-        .is_some_and(|own| own.chars().filter(|c| c.is_alphabetic()).count() > 2);
-    if telling {
-        own
-    } else {
-        label.as_deref().and_then(clean).or(own)
-    }
-}
-
-/// The words of the last segment of a name.
-fn words(name: &str) -> Option<String> {
-    let last = name.rsplit(['.', '/', '#', ':']).next()?;
-    let mut text = String::with_capacity(last.len() + 8);
-    let mut before = ' ';
-    for c in last.chars() {
-        if c.is_uppercase() && before.is_lowercase() {
-            text.push(' ');
-        }
-        text.push(if c == '_' || c == '-' { ' ' } else { c });
-        before = c;
-    }
-    clean(&text)
-}
-
-/// A phrase as the grammar of triples allows it.
-fn clean(text: &str) -> Option<String> {
-    let kept: String = text
-        .to_lowercase()
-        .chars()
-        .map(|c| {
-            if c.is_control() || "<>,".contains(c) {
-                ' '
-            } else {
-                c
-            }
-        })
-        .collect();
-    let phrase: String = kept
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .chars()
-        .take(PHRASE_CHARS)
-        .collect();
-    let phrase = phrase.trim_end().to_owned();
-    // What says that two are the same is no relation.
-    let phrase = if phrase == IS {
-        format!("{IS} of")
-    } else {
-        phrase
-    };
-    (phrase.chars().count() >= 2).then_some(phrase)
 }

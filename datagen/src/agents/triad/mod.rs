@@ -1,13 +1,16 @@
-//! Triad's training data: the gold of all seven sub-tasks, derived from the gold query and verified by running the filled
-//! template, written by answering the very requests that a model gets.
+//! Triad's training data: the gold of all seven sub-tasks, derived from the gold query and verified
+//! by running the filled template. The conversations are made by answering the requests of
+//! inference.
 
+mod alternatives;
 mod gold;
+mod phrase;
 
 use std::time::Instant;
 
 use common::transcript::Turn;
 use kg::Kg;
-use toolbox::exec::{ExecOptions, Session, Value};
+use toolbox::exec::{Session, Value};
 use toolbox::link;
 use toolbox::prompt::{Layout, Template};
 use toolbox::rank::RankError;
@@ -16,10 +19,9 @@ use toolbox::triad::{
     print_triples, solve,
 };
 
-use self::gold::Gold;
-use super::AgentExamples;
+use self::gold::TriadGold;
 use crate::convert::{Context, graph_of};
-use crate::example::{Example, Renderer};
+use crate::example::{AgentExamples, Example, ExampleBuilder};
 use crate::hash;
 use crate::question::GoldQuestion;
 use crate::verify::{self, Refused, Verified, VerifyOptions};
@@ -27,32 +29,29 @@ use crate::verify::{self, Refused, Verified, VerifyOptions};
 /// Makes Triad's examples.
 pub(super) struct TriadExamples<'a> {
     kg: &'a dyn Kg,
-    renderer: Renderer<'a>,
+    builder: ExampleBuilder<'a>,
     options: &'a VerifyOptions,
 }
 
-/// Share of the questions whose relations are selected in twos, so that a model knows both.
+/// Share of the questions with two relations per selection, so that a model can do both.
 const TWO_RELATIONS: f64 = 0.3;
-/// Share of the questions that also give an example in which a relation is missing, beside those that every agent gets.
+/// Share of the questions with an example of a missing relation, in addition to those of every
+/// agent.
 const MISSING: f64 = 0.25;
-/// Share of the conversations that begin after a try that came to nothing.
+/// Share of the conversations that start after a failed try.
 const RETRIED: f64 = 0.1;
-/// The same among examples of giving up: they end where the earlier try ended.
+/// The same share among abstention examples, which end where the earlier try ended.
 const RETRIED_MISSING: f64 = 0.4;
-/// Share of the questions whose entity selections are written.
+/// Share of the questions with entity selections.
 const ENTITIES: f64 = 0.3;
 
 impl<'a> TriadExamples<'a> {
     pub(super) fn new(kg: &'a dyn Kg, template: &'a Template, options: &'a VerifyOptions) -> Self {
         Self {
             kg,
-            renderer: Renderer::new(kg, template, options),
+            builder: ExampleBuilder::new(kg, template),
             options,
         }
-    }
-
-    fn exec_options(&self, verified: &Verified) -> ExecOptions {
-        verified.exec_options(self.options)
     }
 
     fn gold<'g>(
@@ -60,7 +59,7 @@ impl<'a> TriadExamples<'a> {
         question: &GoldQuestion,
         verified: &Verified,
         session: &Session<'g>,
-    ) -> Option<Gold> {
+    ) -> Option<TriadGold> {
         let query = verify::parsed(question).ok()?;
         let known = |kg| {
             graph_of(
@@ -72,7 +71,7 @@ impl<'a> TriadExamples<'a> {
             )
             .ok()
         };
-        // What the graph at hand does not know is read without it.
+        // A query that the graph's schema does not cover is read without the graph.
         let graph = known(Some(self.kg)).or_else(|| known(None))?;
         let classes: Vec<String> = verified
             .must_offer
@@ -82,13 +81,13 @@ impl<'a> TriadExamples<'a> {
                 _ => None,
             })
             .collect();
-        Gold::of(&graph, session, &classes)
+        TriadGold::of(&graph, session, &classes)
     }
 
-    /// The gold query, filled, if it gives the answer.
+    /// The filled gold query, if it gives the answer.
     fn filled(
         &self,
-        gold: &Gold,
+        gold: &TriadGold,
         verified: &Verified,
         session: &Session<'_>,
     ) -> Option<FilledQuery> {
@@ -108,33 +107,24 @@ impl<'a> TriadExamples<'a> {
         (solved.value == verified.value).then_some(query)
     }
 
-    /// Conversations of a question: the main one, and one of each selection that has its own.
+    /// Conversations of a question: the main one, and one per query selection.
     fn conversations(
         &self,
         question: &GoldQuestion,
         verified: &Verified,
     ) -> Result<Option<Vec<Vec<Turn>>>, RankError> {
-        let mut options = self.exec_options(verified);
-        let plain = Session::new(
-            self.kg,
-            &question.question,
-            verified.linked.clone(),
-            &verified.must_offer,
-            options.clone(),
-        )?;
-        let Some(gold) = self.gold(question, verified, &plain) else {
+        let mut options = verified.exec_options(self.options);
+        let open = |options| {
+            let (linked, offered) = (verified.linked.clone(), &verified.must_offer);
+            Session::new(self.kg, &question.question, linked, offered, options)
+        };
+        let Some(gold) = self.gold(question, verified, &open(options.clone())?) else {
             return Ok(None);
         };
         options
             .must_show
             .extend(gold.links.iter().flatten().map(|link| link.relation));
-        let session = Session::new(
-            self.kg,
-            &question.question,
-            verified.linked.clone(),
-            &verified.must_offer,
-            options,
-        )?;
+        let session = open(options)?;
         let query = self.filled(&gold, verified, &session);
         if query.is_none() && !verified.abstain {
             return Ok(None);
@@ -154,7 +144,7 @@ impl<'a> TriadExamples<'a> {
             true if verified.abstain => {
                 let missing = (0..gold.triples.len())
                     .filter(|&i| !gold.triples[i].is_given())
-                    .find(|&i| gold.links[i].is_none_or(|link| !seen(&session, verified, link)));
+                    .find(|&i| gold.links[i].is_none_or(|link| !visible(&session, verified, link)));
                 let Some(missing) = missing else {
                     return Ok(None);
                 };
@@ -179,7 +169,7 @@ impl<'a> TriadExamples<'a> {
         );
         let mut all = Vec::new();
         while let Some(request) = attempt.request() {
-            let text = answered(
+            let text = gold_answer(
                 &gold,
                 query.as_ref(),
                 request.task,
@@ -207,7 +197,7 @@ impl<'a> TriadExamples<'a> {
         Ok(right.then_some(all))
     }
 
-    /// Entity selections: for each mention with several meanings the one meant.
+    /// Entity selections: the intended meaning of each ambiguous mention.
     fn entity_selections(&self, question: &GoldQuestion, verified: &Verified) -> Vec<Vec<Turn>> {
         let mut all = Vec::new();
         for &node in &verified.linked.entities {
@@ -224,7 +214,7 @@ impl<'a> TriadExamples<'a> {
             }
             let place = nodes.iter().position(|&candidate| candidate == node);
             if place.is_none_or(|place| place >= triad::MEANINGS) {
-                // The one meant is always there in training.
+                // In training the intended meaning is always among the candidates.
                 nodes.retain(|&candidate| candidate != node);
                 nodes.truncate(triad::MEANINGS - 1);
                 nodes.push(node);
@@ -254,14 +244,14 @@ impl<'a> TriadExamples<'a> {
                 step: trained,
                 n_steps: trained,
                 layout: Layout::Dialogue,
-                ..self.renderer.example(question, verified, turns, 1)
+                ..self.builder.example(question, verified, turns, 1)
             }
         }));
     }
 }
 
-/// Whether a session sees the relation of a link.
-fn seen(session: &Session<'_>, verified: &Verified, link: triad::PhraseLink) -> bool {
+/// Whether a session shows the relation of a link.
+fn visible(session: &Session<'_>, verified: &Verified, link: triad::PhraseLink) -> bool {
     match link.relation {
         toolbox::exec::Relation::Plain(id) => {
             !verified.without.contains(&id) && session.kg().uses(id) > 0
@@ -271,8 +261,8 @@ fn seen(session: &Session<'_>, verified: &Verified, link: triad::PhraseLink) -> 
 }
 
 /// The gold answer to a request.
-fn answered(
-    gold: &Gold,
+fn gold_answer(
+    gold: &TriadGold,
     query: Option<&FilledQuery>,
     task: SubTask,
     attempt: &Try<'_, '_>,
@@ -294,7 +284,7 @@ fn answered(
                         .collect::<Vec<_>>()
                         .join(", ")
                 }
-                // With the relation in the graph and not around the triple, something else is missing.
+                // The relation exists but not next to this triple: something else is missing.
                 None if query.is_none() => triad::grammar::NONE.to_owned(),
                 None => return None,
             }
@@ -338,11 +328,11 @@ impl AgentExamples for TriadExamples<'_> {
             && hash::falls_into(MISSING, 0, "missing", &question.id)
         {
             let choice = hash::number(0, "missing relation", &question.id);
-            if let Some(given_up) =
+            if let Some(abstained) =
                 verify::abstention(self.kg, question, verified, self.options, choice).transpose()?
-                && let Some(conversations) = self.conversations(question, &given_up)?
+                && let Some(conversations) = self.conversations(question, &abstained)?
             {
-                self.write(question, &given_up, &conversations, &mut examples);
+                self.write(question, &abstained, &conversations, &mut examples);
             }
         }
         Ok(examples)

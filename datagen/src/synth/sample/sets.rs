@@ -1,34 +1,36 @@
-//! Sets that hold a given node, and the ways on from it.
+//! Sets that contain a given node, and steps from that node.
 
-use kg::term::{Literal, NodeId};
+use kg::term::NodeId;
 use kg::value::Op;
 
+use super::QuestionSampler;
+use super::edge::SampledEdge;
 use super::values::speakable;
-use super::{Ask, Draw, Set, Test};
-use crate::synth::profile::Profile;
+use crate::synth::plan::{QuestionPlan, Set, Test};
+use crate::synth::profile::GraphProfile;
 
-/// Neighbours of a node that are looked at when one is drawn.
+/// Maximum number of neighbours that are tried when one is sampled.
 const NEIGHBOURS: usize = 200;
 
-/// A step from one node to another; a statement node stands between them where `via` is given.
-pub(super) struct Step {
+/// A step from one node to another.
+pub(super) struct NeighbourStep {
     pub(super) relation: usize,
     pub(super) forward: bool,
     pub(super) to: NodeId,
 }
 
-impl Draw<'_, '_> {
-    /// The question for the members of a set, or for what names them; `end` is one of them.
-    pub(super) fn list(&mut self, set: Set, end: NodeId) -> Option<Ask> {
+impl<'g> QuestionSampler<'_, 'g> {
+    /// The question for the members of a set or for their names; `end` is a member.
+    pub(super) fn list(&mut self, set: Set, end: NodeId) -> Option<QuestionPlan> {
         let profile = self.profile;
-        if matches!(set, Set::Entity(_)) || is_idle(&set) {
+        if matches!(set, Set::Entity(_)) || is_trivial(&set) {
             return None;
         }
         if profile.kg.term(end).as_literal().is_some() || profile.is_labelled(end) {
-            return Some(Ask::List { set, by: None });
+            return Some(QuestionPlan::List { set, by: None });
         }
         let Some((_, key, _)) = profile.key(end) else {
-            // What has no name of its own goes by the one thing that it is joined to.
+            // A member without a name is listed by the only thing it joins to.
             let mut joined = profile.kg.out_relations(end).into_iter().filter_map(|id| {
                 let to = profile
                     .kg
@@ -39,34 +41,25 @@ impl Draw<'_, '_> {
                 Some((profile.relation(id)?, profile.key(to)?.1))
             });
             let (join, key) = joined.next()?;
-            if joined.next().is_some() || matches!(set, Set::Walk { .. }) {
+            if joined.next().is_some() || matches!(set, Set::Follow { .. }) {
                 return None;
             }
-            return Some(Ask::List {
-                set: set.silent(join, true).walk(key, true),
+            return Some(QuestionPlan::List {
+                set: set.silent(join, true).follow(key, true),
                 by: None,
             });
         };
-        // Asking for the name of what is given by its name is no question.
-        if let Set::Keep {
-            test:
-                Test::Value {
-                    relation,
-                    op: Op::Eq,
-                    ..
-                }
-                | Test::OneOf { relation, .. },
-            ..
-        } = &set
-            && *relation == key
+        // A question for the name of a thing given by its name is trivial.
+        if let Set::Keep { test, .. } = &set
+            && test.given() == Some(key)
         {
             return None;
         }
-        Some(Ask::List { set, by: Some(key) })
+        Some(QuestionPlan::List { set, by: Some(key) })
     }
 
-    /// A set under test is listed itself, or something of it.
-    pub(super) fn tested(&mut self, set: Set, node: NodeId) -> Option<Ask> {
+    /// The question for a constrained set, or for a relation or attribute of it.
+    pub(super) fn tested(&mut self, set: Set, node: NodeId) -> Option<QuestionPlan> {
         if self.profile.is_statement(node) || self.rng.chance(0.5) {
             let (set, end) = self.onward_any(set, node)?;
             return self.list(set, end);
@@ -74,7 +67,7 @@ impl Draw<'_, '_> {
         self.list(set, node)
     }
 
-    /// A named thing as a set: by label, or by class and the attribute that names it.
+    /// A named thing as a set: by label, or by class and naming attribute.
     pub(super) fn thing(&mut self, node: NodeId) -> Option<Set> {
         let profile = self.profile;
         if !profile.is_thing(node) {
@@ -84,7 +77,8 @@ impl Draw<'_, '_> {
             return Some(Set::Entity(node));
         }
         let (class, relation, value) = profile.key(node)?;
-        // What goes by an alias is linked as a thing, and its name is then no value of the question.
+        // A thing with an alias is linked as an entity, so that its name is not a literal of the
+        // question.
         if profile
             .alias(node)
             .is_some_and(|name| name == value.lexical)
@@ -92,22 +86,18 @@ impl Draw<'_, '_> {
         {
             return speakable(&value).then_some(Set::Entity(node));
         }
-        speakable(&value).then_some(Set::Class(class).keep(Test::Value {
-            relation,
-            op: Op::Eq,
-            value,
-        }))
+        speakable(&value).then_some(Set::Class(class).keep(Test::value(relation, Op::Eq, value)))
     }
 
-    /// A thing that goes by a label.
-    pub(super) fn lone(&mut self, node: NodeId) -> Option<Set> {
+    /// A thing with a label, as a set.
+    pub(super) fn labelled(&mut self, node: NodeId) -> Option<Set> {
         (self.profile.is_thing(node) && self.profile.is_labelled(node)).then_some(Set::Entity(node))
     }
 
     /// The class of a node.
     pub(super) fn class(&mut self, node: NodeId) -> Option<usize> {
         let classes = self.profile.classes_of(node);
-        // The most special one is what people say; now and then a wider one.
+        // Usually the most specific class, sometimes a wider one.
         if self.rng.chance(0.7) {
             self.profile.class_of(node)
         } else {
@@ -115,55 +105,53 @@ impl Draw<'_, '_> {
         }
     }
 
-    /// A set that holds the node, described over so many relations. A statement node is described by what it hangs on.
+    /// A set that contains the node, described over `hops` relations. A statement node is described
+    /// by a named thing next to it.
     pub(super) fn reach(&mut self, node: NodeId, hops: usize) -> Option<Set> {
         if self.profile.is_statement(node) {
-            let step = self.neighbour(node, None, |profile, other| {
-                profile.is_thing(other) && !profile.is_statement(other)
-            })?;
+            let step = self.neighbour(node, None, GraphProfile::is_named_thing)?;
             let from = self.reach(step.to, hops.saturating_sub(1))?;
             return Some(from.silent(step.relation, !step.forward));
         }
         if hops == 0 {
             return self.thing(node);
         }
-        let step = self.neighbour(node, None, is_thing)?;
+        let step = self.neighbour(node, None, GraphProfile::is_thing)?;
         let from = if self.profile.is_statement(step.to) {
             self.reach_statement(step.to, node, hops - 1)?
         } else {
             self.reach(step.to, hops - 1)?
         };
-        Some(from.walk(step.relation, !step.forward))
+        Some(from.follow(step.relation, !step.forward))
     }
 
-    /// A set that holds the node, described by a thing one or two joins away; what lies between may go without saying.
+    /// A set that contains the node, described by a thing one or two joins away; the wording may
+    /// skip the node between.
     pub(super) fn joined_set(&mut self, node: NodeId) -> Option<Set> {
         let hops = 1 + self.rng.below(2);
         let mut set = self.reach(node, hops)?;
-        if let Set::Walk { from, .. } = &mut set
-            && let Set::Walk { silent, .. } = from.as_mut()
+        if let Set::Follow { from, .. } = &mut set
+            && let Set::Follow { silent, .. } = from.as_mut()
             && self.rng.chance(0.6)
         {
             *silent = true;
         }
-        matches!(set, Set::Walk { .. }).then_some(set)
+        matches!(set, Set::Follow { .. }).then_some(set)
     }
 
-    /// A set that holds a statement node, described from a side other than `but`.
+    /// A set that contains a statement node, described from a neighbour other than `but`.
     pub(super) fn reach_statement(
         &mut self,
         node: NodeId,
         but: NodeId,
         hops: usize,
     ) -> Option<Set> {
-        let step = self.neighbour(node, Some(but), |profile, other| {
-            profile.is_thing(other) && !profile.is_statement(other)
-        })?;
+        let step = self.neighbour(node, Some(but), GraphProfile::is_named_thing)?;
         let from = self.reach(step.to, hops)?;
         Some(from.silent(step.relation, !step.forward))
     }
 
-    /// What a constraint is put on: a class, or what a thing is related to.
+    /// The base of a constraint: a class, or the things related to a thing.
     pub(super) fn base(&mut self, node: NodeId) -> Option<Set> {
         if self.profile.class_of(node).is_some() && self.rng.chance(0.5) {
             return self.class(node).map(Set::Class);
@@ -172,37 +160,27 @@ impl Draw<'_, '_> {
             .or_else(|| self.class(node).map(Set::Class))
     }
 
-    /// The heads of an edge, described by its tail, and one of them that has a name.
-    pub(super) fn back(
-        &mut self,
-        r: usize,
-        s: NodeId,
-        o: NodeId,
-        literal: &Option<Literal>,
-    ) -> Option<(Set, NodeId)> {
-        let set = match literal {
-            None => self.thing(o)?.walk(r, false),
+    /// The heads of the edge's tail, and one of them that is not a statement node.
+    pub(super) fn heads_of(&mut self, edge: &SampledEdge) -> Option<(Set, NodeId)> {
+        let set = match &edge.value {
+            None => self.thing(edge.tail)?.follow(edge.relation, false),
             Some(value) => {
                 speakable(value).then_some(())?;
-                let class = self.profile.relations[r]
+                let class = self.profile.relations[edge.relation]
                     .heads
-                    .or_else(|| self.profile.class_of(s))?;
-                Set::Class(class).keep(Test::Value {
-                    relation: r,
-                    op: Op::Eq,
-                    value: value.clone(),
-                })
+                    .or_else(|| self.profile.class_of(edge.head))?;
+                Set::Class(class).keep(Test::value(edge.relation, Op::Eq, value.clone()))
             }
         };
-        self.out_of_statements(set, s)
+        self.out_of_statements(set, edge.head)
     }
 
-    /// Goes on from a statement node to what it is about.
+    /// Steps from a statement node to one of its other nodes; other nodes stay.
     pub(super) fn out_of_statements(&mut self, set: Set, end: NodeId) -> Option<(Set, NodeId)> {
         if !self.profile.is_statement(end) {
             return Some((set, end));
         }
-        let Set::Walk {
+        let Set::Follow {
             from,
             relation,
             forward,
@@ -212,31 +190,31 @@ impl Draw<'_, '_> {
             return None;
         };
         let step = self.neighbour(end, None, |profile, other| !profile.is_statement(other))?;
-        // Not back the way it came.
+        // Not back along the same relation.
         if step.relation == relation && step.forward != forward {
             return None;
         }
         Some((
             from.silent(relation, forward)
-                .walk(step.relation, step.forward),
+                .follow(step.relation, step.forward),
             step.to,
         ))
     }
 
-    /// One relation on, to things.
+    /// One step further, to things.
     pub(super) fn onward(&mut self, set: Set, at: NodeId) -> Option<(Set, NodeId)> {
-        let step = self.neighbour(at, None, is_thing)?;
+        let step = self.neighbour(at, None, GraphProfile::is_thing)?;
         if undoes(&set, &step) {
             return None;
         }
-        self.out_of_statements(set.walk(step.relation, step.forward), step.to)
+        self.out_of_statements(set.follow(step.relation, step.forward), step.to)
     }
 
-    /// One relation on, to things or values.
+    /// One step further, to things or values.
     pub(super) fn onward_any(&mut self, set: Set, at: NodeId) -> Option<(Set, NodeId)> {
         match self.rng.below(10) {
             0..=4 => {
-                // What a set is given by is known already.
+                // The attribute that describes the set is not asked for.
                 let given = match &set {
                     Set::Keep {
                         test:
@@ -253,18 +231,19 @@ impl Draw<'_, '_> {
                     _ => None,
                 };
                 let (relation, _, to) = self.attribute(at, given)?;
-                Some((set.walk(relation, true), to))
+                Some((set.follow(relation, true), to))
             }
             5 | 6 => {
-                // An attribute of what the members are joined to, said as if it were theirs.
-                let step = self.neighbour(at, None, is_classed)?;
+                // An attribute of a joined node, worded as the member's own.
+                let step = self.neighbour(at, None, GraphProfile::is_classed)?;
                 if undoes(&set, &step) {
                     return None;
                 }
                 let set = set.silent(step.relation, step.forward);
-                // Or of what those are joined to: the names of the makers of the models of the cars from 1970.
+                // Or of a node two joins away: the names of the makers of the models of the cars
+                // from 1970.
                 let further = if self.rng.chance(0.35) {
-                    self.neighbour(step.to, Some(at), is_classed)
+                    self.neighbour(step.to, Some(at), GraphProfile::is_classed)
                 } else {
                     None
                 };
@@ -272,24 +251,24 @@ impl Draw<'_, '_> {
                     let (relation, _, to) = self.attribute(further.to, None)?;
                     return Some((
                         set.silent(further.relation, further.forward)
-                            .walk(relation, true),
+                            .follow(relation, true),
                         to,
                     ));
                 }
                 let (relation, _, to) = self.attribute(step.to, None)?;
-                Some((set.walk(relation, true), to))
+                Some((set.follow(relation, true), to))
             }
             _ => self.onward(set, at),
         }
     }
 
-    /// A neighbour of a node that a test lets pass.
+    /// A random neighbour of a node that satisfies `fits`.
     pub(super) fn neighbour(
         &mut self,
         node: NodeId,
         but: Option<NodeId>,
-        fits: impl Fn(&Profile<'_>, NodeId) -> bool,
-    ) -> Option<Step> {
+        fits: impl Fn(&GraphProfile<'g>, NodeId) -> bool,
+    ) -> Option<NeighbourStep> {
         let profile = self.profile;
         let kg = profile.kg;
         let forward = self.rng.chance(0.5);
@@ -299,7 +278,7 @@ impl Draw<'_, '_> {
             } else {
                 kg.in_relations(node)
             };
-            // A few draws: the first relation may lead to nothing that fits.
+            // Several tries, because a relation may have no suitable neighbour.
             for _ in 0..3 {
                 let Some(&id) = self.rng.pick(&relations) else {
                     break;
@@ -322,7 +301,7 @@ impl Draw<'_, '_> {
                     .into_iter()
                     .find(|&&to| Some(to) != but && to != node && fits(profile, to))
                 {
-                    return Some(Step {
+                    return Some(NeighbourStep {
                         relation,
                         forward,
                         to,
@@ -334,39 +313,20 @@ impl Draw<'_, '_> {
     }
 }
 
-/// [`Profile::is_thing`] as a test of neighbours.
-fn is_thing(profile: &Profile<'_>, node: NodeId) -> bool {
-    profile.is_thing(node)
-}
-
-/// Whether a node is a thing of a class.
-fn is_classed(profile: &Profile<'_>, node: NodeId) -> bool {
-    profile.is_thing(node) && profile.class_of(node).is_some()
-}
-
-/// Whether a set asks for what it is given by, or tests the same twice.
-fn is_idle(set: &Set) -> bool {
+/// Whether a set is trivial: it asks for the value that describes it, or repeats a test.
+fn is_trivial(set: &Set) -> bool {
     match set {
         Set::Entity(_) | Set::Class(_) => false,
-        Set::Walk {
+        Set::Follow {
             from,
             relation,
             forward,
             ..
         } => {
             let given = |set: &Set| match set {
-                Set::Keep {
-                    test:
-                        Test::Value {
-                            relation: tested,
-                            op: Op::Eq,
-                            ..
-                        }
-                        | Test::OneOf {
-                            relation: tested, ..
-                        },
-                    ..
-                } => *forward && tested == relation,
+                Set::Keep { test, .. } if test.given().is_some() => {
+                    *forward && test.given() == Some(*relation)
+                }
                 Set::Keep {
                     test:
                         Test::Is {
@@ -378,13 +338,13 @@ fn is_idle(set: &Set) -> bool {
                 } => tested == relation && along == forward,
                 _ => false,
             };
-            given(from) || is_idle(from)
+            given(from) || is_trivial(from)
         }
         Set::Keep { of, test } => {
             let twice = match (of.as_ref(), test) {
                 (Set::Keep { test: before, .. }, _) if before == test => true,
                 (
-                    Set::Walk {
+                    Set::Follow {
                         from,
                         relation,
                         forward,
@@ -398,13 +358,13 @@ fn is_idle(set: &Set) -> bool {
                 ) => relation == tested && forward != along && from == set,
                 _ => false,
             };
-            twice || is_idle(of)
+            twice || is_trivial(of)
         }
-        Set::Most { of, .. } => is_idle(of),
+        Set::Most { of, .. } => is_trivial(of),
     }
 }
 
-/// Whether the step goes back over the relation that the set came by.
-fn undoes(set: &Set, step: &Step) -> bool {
-    matches!(set, Set::Walk { relation, forward, .. } if *relation == step.relation && *forward != step.forward)
+/// Whether the step reverses the last relation of the set.
+fn undoes(set: &Set, step: &NeighbourStep) -> bool {
+    matches!(set, Set::Follow { relation, forward, .. } if *relation == step.relation && *forward != step.forward)
 }

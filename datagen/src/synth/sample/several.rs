@@ -1,30 +1,29 @@
-//! Questions about several sets at once: either of two, what two share, and what holds in a year.
+//! Questions about several sets: unions, intersections, and facts in a year.
 
 use kg::term::{Literal, NodeId};
 use kg::value::Op;
 
+use super::QuestionSampler;
+use super::edge::SampledEdge;
 use super::values::speakable;
-use super::{Ask, Draw, Set, Test};
-use crate::synth::profile::Tail;
+use crate::synth::plan::{QuestionPlan, Set, Test};
+use crate::synth::profile::GraphProfile;
+use crate::synth::tail::TailType;
 
-impl Draw<'_, '_> {
-    /// Things related to either of two.
-    pub(super) fn union(
-        &mut self,
-        r: usize,
-        s: NodeId,
-        o: NodeId,
-        literal: Option<&Literal>,
-    ) -> Option<Ask> {
+impl QuestionSampler<'_, '_> {
+    /// Things related to either of two things or values.
+    pub(super) fn union(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
-        let (s2, o2) = *self.rng.pick(&profile.relations[r].sample)?;
-        let (left, right, end) = match literal {
-            Some(_) if self.rng.chance(0.3) && self.namesake(r, o).is_some() => {
-                // The first names of professionals or owners.
-                let (class, (other, bearers)) = (profile.relations[r].heads?, self.namesake(r, o)?);
+        let (s2, o2) = self.other_edge(edge)?;
+        let (left, right, end) = match &edge.value {
+            Some(_) if self.rng.chance(0.3) && self.relation_with_value(r, o).is_some() => {
+                // Two attributes with shared values: the first names of professionals or owners.
+                let (class, (other, bearers)) =
+                    (profile.relations[r].heads?, self.relation_with_value(r, o)?);
                 (
-                    Set::Class(class).walk(r, true),
-                    Set::Class(bearers).walk(other, true),
+                    Set::Class(class).follow(r, true),
+                    Set::Class(bearers).follow(other, true),
                     o,
                 )
             }
@@ -38,39 +37,33 @@ impl Draw<'_, '_> {
                         values: [value.clone(), other],
                     });
                     return if self.rng.chance(0.3) {
-                        Some(Ask::Count { set })
+                        Some(QuestionPlan::Count { set })
                     } else {
                         self.tested(set, s)
                     };
                 }
-                let set = |value: Literal| {
-                    Set::Class(class).keep(Test::Value {
-                        relation: r,
-                        op: Op::Eq,
-                        value,
-                    })
-                };
+                let set = |value: Literal| Set::Class(class).keep(Test::value(r, Op::Eq, value));
                 (set(value.clone()), set(other), s)
             }
             None if self.rng.chance(0.5) => {
                 (o != o2).then_some(())?;
                 (
-                    self.thing(o)?.walk(r, false),
-                    self.thing(o2)?.walk(r, false),
+                    self.thing(o)?.follow(r, false),
+                    self.thing(o2)?.follow(r, false),
                     s,
                 )
             }
             None => {
                 (s != s2).then_some(())?;
                 (
-                    self.thing(s)?.walk(r, true),
-                    self.thing(s2)?.walk(r, true),
+                    self.thing(s)?.follow(r, true),
+                    self.thing(s2)?.follow(r, true),
                     o,
                 )
             }
         };
         match self.list(left, end)? {
-            Ask::List { set, by } => Some(Ask::Either {
+            QuestionPlan::List { set, by } => Some(QuestionPlan::Either {
                 left: set,
                 right,
                 by,
@@ -79,10 +72,11 @@ impl Draw<'_, '_> {
         }
     }
 
-    /// What a thing is related to through a statement whose interval holds in a year.
-    pub(super) fn interval(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+    /// Things related to a thing through a statement whose interval includes a year.
+    pub(super) fn interval(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
-        // The statement is the tail of this edge, or its head.
+        // The statement is the tail or the head of this edge.
         let statement = if profile.is_statement(o) { o } else { s };
         let kg = profile.kg;
         let (interval, from) =
@@ -104,9 +98,7 @@ impl Draw<'_, '_> {
         let (set, entry) = if statement == o {
             (self.thing(s)?.silent(r, true).keep(test), Some(r))
         } else {
-            let step = self.neighbour(s, None, |profile, other| {
-                profile.is_thing(other) && !profile.is_statement(other)
-            })?;
+            let step = self.neighbour(s, None, GraphProfile::is_named_thing)?;
             (
                 self.thing(step.to)?
                     .silent(step.relation, !step.forward)
@@ -116,26 +108,25 @@ impl Draw<'_, '_> {
         };
         if statement == s {
             (entry != Some(r)).then_some(())?;
-            return self.list(set.walk(r, true), o);
+            return self.list(set.follow(r, true), o);
         }
-        let step = self.neighbour(o, Some(s), |profile, other| {
-            profile.is_thing(other) && !profile.is_statement(other)
-        })?;
-        self.list(set.walk(step.relation, step.forward), step.to)
+        let step = self.neighbour(o, Some(s), GraphProfile::is_named_thing)?;
+        self.list(set.follow(step.relation, step.forward), step.to)
     }
 
-    /// Values or things that two differently described sets share: countries with both old and young singers.
-    pub(super) fn shared(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+    /// Values or things shared by two sets: countries with both old and young singers.
+    pub(super) fn shared(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
         let kg = profile.kg;
         let heads = kg.heads(profile.relations[r].id, o);
         let other = *self.rng.pick(&heads)?;
-        if kg.term(o).as_literal().is_some() && profile.relations[r].tail != Tail::Text {
+        if kg.term(o).as_literal().is_some() && profile.relations[r].tail != TailType::Text {
             return None;
         }
         let class = profile.relations[r].heads?;
         if self.rng.chance(0.4)
-            && let Some((relation, bearers)) = self.namesake(r, o)
+            && let Some((relation, bearers)) = self.relation_with_value(r, o)
         {
             // The states in which both owners and professionals live.
             let test = Test::Is {
@@ -143,9 +134,12 @@ impl Draw<'_, '_> {
                 forward: false,
                 set: Box::new(Set::Class(bearers)),
             };
-            return self.list(Set::Class(class).walk(r, true).keep(test), o);
+            return self.list(Set::Class(class).follow(r, true).keep(test), o);
         }
-        let (first, second) = match self.apart(s, other, r).filter(|_| self.rng.chance(0.5)) {
+        let (first, second) = match self
+            .separating_tests(s, other, r)
+            .filter(|_| self.rng.chance(0.5))
+        {
             Some(tests) => tests,
             None => (
                 self.attribute_test(s, Some(r))?,
@@ -154,16 +148,16 @@ impl Draw<'_, '_> {
         };
         (first != second).then_some(())?;
         let second = Set::Class(class).keep(second);
-        let set = Set::Class(class).keep(first).walk(r, true).keep(Test::Is {
-            relation: r,
-            forward: false,
-            set: Box::new(second),
-        });
+        let set = Set::Class(class)
+            .keep(first)
+            .follow(r, true)
+            .keep(Test::related(r, false, second));
         self.list(set, o)
     }
 
-    /// Another relation that leads to a value, from things of another class.
-    fn namesake(&mut self, r: usize, value: NodeId) -> Option<(usize, usize)> {
+    /// Another relation with this value, and the class of its heads, which differs from that of
+    /// `r`.
+    fn relation_with_value(&mut self, r: usize, value: NodeId) -> Option<(usize, usize)> {
         let profile = self.profile;
         let class = profile.relations[r].heads?;
         let others = profile
@@ -180,8 +174,10 @@ impl Draw<'_, '_> {
         self.rng.pick(&found).copied()
     }
 
-    /// Things that two others of one kind both belong to: countries with both English and Dutch, films starring both of two actors.
-    pub(super) fn both(&mut self, r: usize, s: NodeId, o: NodeId) -> Option<Ask> {
+    /// Things related to both of two others: countries with both English and Dutch, films with both
+    /// of two actors.
+    pub(super) fn both(&mut self, edge: &SampledEdge) -> Option<QuestionPlan> {
+        let (r, s, o) = (edge.relation, edge.head, edge.tail);
         let profile = self.profile;
         let kg = profile.kg;
         let outward = self.rng.chance(0.5);
@@ -192,49 +188,40 @@ impl Draw<'_, '_> {
         };
         let one = if outward { o } else { s };
         let other = *self.rng.pick(&partners)?;
-        (one != other && profile.is_thing(this) && !profile.is_statement(this)).then_some(())?;
+        (one != other && profile.is_named_thing(this)).then_some(())?;
         let described = match (self.thing(one), self.thing(other)) {
             (Some(one), Some(other)) if self.rng.chance(0.6) => (one, other),
             _ => {
                 let (relation, value, _) = self.attribute(one, Some(r))?;
                 let second = *kg.tails(other, profile.relations[relation].id).first()?;
                 let second = kg.term(second).as_literal()?.clone();
-                (profile.relations[relation].tail == Tail::Text
+                (profile.relations[relation].tail == TailType::Text
                     && speakable(&value)
                     && speakable(&second))
                 .then_some(())?;
                 let class = profile.relations[relation].heads?;
-                let set = |value: Literal| {
-                    Set::Class(class).keep(Test::Value {
-                        relation,
-                        op: Op::Eq,
-                        value,
-                    })
-                };
+                let set =
+                    |value: Literal| Set::Class(class).keep(Test::value(relation, Op::Eq, value));
                 (set(value), set(second))
             }
         };
         (described.0 != described.1).then_some(())?;
-        let test = |set: Set| Test::Is {
-            relation: r,
-            forward: outward,
-            set: Box::new(set),
-        };
+        let test = |set: Set| Test::related(r, outward, set);
         let set = Set::Class(self.class(this)?)
             .keep(test(described.0))
             .keep(test(described.1));
         if self.rng.chance(0.25) {
-            Some(Ask::Count { set })
+            Some(QuestionPlan::Count { set })
         } else {
             self.list(set, this)
         }
     }
 
-    /// That two nodes lie on the two sides of an attribute: below 30 and above 40.
-    fn apart(&mut self, one: NodeId, other: NodeId, but: usize) -> Option<(Test, Test)> {
+    /// Two tests that separate two nodes by an attribute: below 30 and above 40.
+    fn separating_tests(&mut self, one: NodeId, other: NodeId, but: usize) -> Option<(Test, Test)> {
         let profile = self.profile;
         let number =
-            |found: &(usize, Literal, NodeId)| profile.relations[found.0].tail == Tail::Number;
+            |found: &(usize, Literal, NodeId)| profile.relations[found.0].tail == TailType::Number;
         let (relation, value, _) =
             (0..4).find_map(|_| self.attribute(one, Some(but)).filter(number))?;
         let found = *profile
@@ -249,11 +236,11 @@ impl Draw<'_, '_> {
                 lexical: bound,
                 ..of.clone()
             };
-            Some(Test::Value {
+            Some(Test::value(
                 relation,
-                op: if low { Op::Lt } else { Op::Gt },
+                if low { Op::Lt } else { Op::Gt },
                 value,
-            })
+            ))
         };
         let tests = (side(a, a < b, &value)?, side(b, b < a, &second)?);
         (a != b).then_some(tests)

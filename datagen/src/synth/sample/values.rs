@@ -1,12 +1,42 @@
-//! Tests that a given node passes, and the values they compare with.
+//! Tests that a given node passes, and the values in them.
 
 use kg::term::{Literal, NodeId};
 use kg::value::Op;
 
-use super::{Draw, Set, Test};
-use crate::synth::profile::Tail;
+use super::QuestionSampler;
+use crate::synth::plan::{Set, Test};
+use crate::synth::profile::GraphProfile;
+use crate::synth::tail::TailType;
 
-impl Draw<'_, '_> {
+/// The kind of a test of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TestKind {
+    Equal,
+    Compare,
+    Between,
+    Except,
+}
+
+impl TestKind {
+    /// Equality for texts, else a comparison.
+    pub(super) fn usual(tail: TailType) -> Self {
+        if tail == TailType::Text {
+            Self::Equal
+        } else {
+            Self::Compare
+        }
+    }
+}
+
+/// The literal with another lexical form.
+fn with_lexical(value: &Literal, lexical: String) -> Literal {
+    Literal {
+        lexical,
+        ..value.clone()
+    }
+}
+
+impl QuestionSampler<'_, '_> {
     /// An attribute of a node and its value.
     pub(super) fn attribute(
         &mut self,
@@ -20,10 +50,10 @@ impl Draw<'_, '_> {
             .into_iter()
             .filter_map(|id| profile.relation(id))
             .collect();
-        // Keys of rows are asked for now and then.
+        // Keys of rows are asked for in one case of ten.
         let keys = self.rng.chance(0.1);
         let fits = |&r: &usize| {
-            profile.relations[r].tail != Tail::Thing
+            profile.relations[r].tail != TailType::Thing
                 && Some(r) != but
                 && (keys || !profile.relations[r].identifier)
         };
@@ -38,46 +68,41 @@ impl Draw<'_, '_> {
         ))
     }
 
+    /// A test of an attribute that a node passes.
     pub(super) fn attribute_test(&mut self, node: NodeId, but: Option<usize>) -> Option<Test> {
         if self.rng.chance(0.25)
-            && let Some(step) = self.neighbour(node, None, |profile, other| {
-                profile.is_thing(other) && profile.class_of(other).is_some()
-            })
+            && let Some(step) = self.neighbour(node, None, GraphProfile::is_classed)
             && let Some(class) = self.profile.class_of(step.to)
         {
-            // What the member is joined to passes the test.
+            // A test of a joined node.
             let (relation, value, _) = self.attribute(step.to, but)?;
             let tail = self.profile.relations[relation].tail;
-            let test = self.value_test(
-                if tail == Tail::Text {
-                    "literal-constraint"
-                } else {
-                    "comparison"
-                },
-                relation,
-                tail,
-                &value,
-            )?;
-            let set = Box::new(Set::Class(class).keep(test));
-            return Some(Test::Is {
-                relation: step.relation,
-                forward: step.forward,
-                set,
-            });
+            let test = self.value_test(TestKind::usual(tail), relation, tail, &value)?;
+            return Some(Test::related(
+                step.relation,
+                step.forward,
+                Set::Class(class).keep(test),
+            ));
         }
         let (relation, value, _) = self.attribute(node, but)?;
         let tail = self.profile.relations[relation].tail;
-        let shape = match (tail, self.rng.below(3)) {
-            (Tail::Text, _) | (_, 0) => "literal-constraint",
-            _ => "comparison",
-        };
-        self.value_test(shape, relation, tail, &value)
+        let kind = self.test_kind(tail, 3);
+        self.value_test(kind, relation, tail, &value)
     }
 
+    /// Equality for texts and in one case of `n`, else a comparison.
+    pub(super) fn test_kind(&mut self, tail: TailType, n: usize) -> TestKind {
+        let equal = self.rng.below(n) == 0;
+        if equal {
+            TestKind::Equal
+        } else {
+            TestKind::usual(tail)
+        }
+    }
+
+    /// A test of a related entity that a node passes.
     pub(super) fn entity_test(&mut self, node: NodeId, but: Option<usize>) -> Option<Test> {
-        let step = self.neighbour(node, None, |profile, other| {
-            profile.is_thing(other) && !profile.is_statement(other)
-        })?;
+        let step = self.neighbour(node, None, GraphProfile::is_named_thing)?;
         if Some(step.relation) == but && self.rng.chance(0.5) {
             return None;
         }
@@ -92,131 +117,124 @@ impl Draw<'_, '_> {
     /// A test that a value passes.
     pub(super) fn value_test(
         &mut self,
-        shape: &str,
+        kind: TestKind,
         relation: usize,
-        tail: Tail,
+        tail: TailType,
         value: &Literal,
     ) -> Option<Test> {
-        let with = |lexical: String| Literal {
-            lexical,
-            ..value.clone()
-        };
-        Some(match (shape, tail) {
-            ("literal-constraint", Tail::Time) if value.lexical.len() > 4 => return None,
-            ("literal-constraint", _) => {
-                speakable(value).then_some(())?;
-                // Alternatives and exceptions are said of whatever a value is said of.
-                if self.rng.chance(0.2)
-                    && let Some(other) = self.other_value(relation, value)
-                {
-                    return Some(if tail == Tail::Text && self.rng.chance(0.4) {
-                        Test::Value {
-                            relation,
-                            op: Op::Ne,
-                            value: other,
-                        }
-                    } else {
-                        Test::OneOf {
-                            relation,
-                            values: [value.clone(), other],
-                        }
-                    });
-                }
-                Test::Value {
-                    relation,
-                    op: Op::Eq,
-                    value: value.clone(),
-                }
-            }
-            ("negation", Tail::Text) => Test::Value {
+        match (kind, tail) {
+            (TestKind::Equal, _) => self.equality_test(relation, tail, value),
+            (TestKind::Except, TailType::Text) => Some(Test::Value {
                 relation,
                 op: Op::Ne,
                 value: self.other_value(relation, value)?,
-            },
-            ("comparison", Tail::Number) => {
-                let number: f64 = value.lexical.parse().ok()?;
-                let op = *self.rng.pick(&[
-                    Op::Gt,
-                    Op::Gt,
-                    Op::Gt,
-                    Op::Lt,
-                    Op::Lt,
-                    Op::Lt,
-                    Op::Ge,
-                    Op::Le,
-                ])?;
-                let bound = if matches!(op, Op::Ge | Op::Le) && self.rng.chance(0.5) {
-                    value.lexical.clone()
-                } else {
-                    self.rounded(
-                        number,
-                        matches!(op, Op::Lt | Op::Le),
-                        value.lexical.contains('.'),
-                    )?
-                };
-                Test::Value {
-                    relation,
-                    op,
-                    value: with(bound),
-                }
-            }
-            ("between", Tail::Number) => {
+            }),
+            (TestKind::Compare, TailType::Number) => self.number_test(relation, value),
+            (TestKind::Compare, TailType::Time) => self.time_test(relation, value),
+            (TestKind::Between, TailType::Number) => {
                 let number: f64 = value.lexical.parse().ok()?;
                 let decimal = value.lexical.contains('.');
-                let (low, high) = (
-                    self.rounded(number, false, decimal)?,
-                    self.rounded(number, true, decimal)?,
-                );
-                Test::Between {
+                let low = self.rounded(number, false, decimal)?;
+                let high = self.rounded(number, true, decimal)?;
+                Some(Test::Between {
                     relation,
-                    low: with(low),
-                    high: with(high),
-                }
+                    low: with_lexical(value, low),
+                    high: with_lexical(value, high),
+                })
             }
-            ("comparison", Tail::Time) => {
-                let year = value
-                    .lexical
-                    .get(..4)
-                    .filter(|year| year.bytes().all(|b| b.is_ascii_digit()))?;
-                let year: u32 = year.parse().ok()?;
-                (1001..2100).contains(&year).then_some(())?;
-                let full = value.lexical.len() > 4;
-                let apart = 1 + u32::try_from(self.rng.below(8)).ok()?;
-                if self.rng.chance(0.5) {
-                    let bound = if full {
-                        format!("{}-12-31", year - apart)
-                    } else {
-                        (year - apart).to_string()
-                    };
-                    Test::Value {
-                        relation,
-                        op: Op::Gt,
-                        value: with(bound),
-                    }
-                } else {
-                    // A year begins with its first day, which is how a lone year compares.
-                    let datatype = if full {
-                        Some(format!("{}gYear", kg::term::XSD))
-                    } else {
-                        value.datatype.clone()
-                    };
-                    Test::Value {
-                        relation,
-                        op: Op::Lt,
-                        value: Literal {
-                            lexical: (year + apart).to_string(),
-                            datatype,
-                            lang: None,
-                        },
-                    }
+            _ => None,
+        }
+    }
+
+    /// Equality with the value, sometimes with an alternative or an exception.
+    fn equality_test(&mut self, relation: usize, tail: TailType, value: &Literal) -> Option<Test> {
+        if tail == TailType::Time && value.lexical.len() > 4 {
+            return None;
+        }
+        speakable(value).then_some(())?;
+        if self.rng.chance(0.2)
+            && let Some(other) = self.other_value(relation, value)
+        {
+            return Some(if tail == TailType::Text && self.rng.chance(0.4) {
+                Test::value(relation, Op::Ne, other)
+            } else {
+                Test::OneOf {
+                    relation,
+                    values: [value.clone(), other],
                 }
-            }
-            _ => return None,
+            });
+        }
+        Some(Test::value(relation, Op::Eq, value.clone()))
+    }
+
+    /// A comparison of a number with a bound near the value.
+    fn number_test(&mut self, relation: usize, value: &Literal) -> Option<Test> {
+        const OPS: [Op; 8] = [
+            Op::Gt,
+            Op::Gt,
+            Op::Gt,
+            Op::Lt,
+            Op::Lt,
+            Op::Lt,
+            Op::Ge,
+            Op::Le,
+        ];
+        let number: f64 = value.lexical.parse().ok()?;
+        let op = *self.rng.pick(&OPS)?;
+        let bound = if matches!(op, Op::Ge | Op::Le) && self.rng.chance(0.5) {
+            value.lexical.clone()
+        } else {
+            let above = matches!(op, Op::Lt | Op::Le);
+            self.rounded(number, above, value.lexical.contains('.'))?
+        };
+        Some(Test::Value {
+            relation,
+            op,
+            value: with_lexical(value, bound),
         })
     }
 
-    /// Another value that the relation has somewhere and that is said as briefly: years and small numbers are given as alternatives,
-    /// measurements are not.
+    /// A comparison of a date with a year near the value.
+    fn time_test(&mut self, relation: usize, value: &Literal) -> Option<Test> {
+        let year = value
+            .lexical
+            .get(..4)
+            .filter(|year| year.bytes().all(|b| b.is_ascii_digit()))?;
+        let year: u32 = year.parse().ok()?;
+        (1001..2100).contains(&year).then_some(())?;
+        let full = value.lexical.len() > 4;
+        let apart = 1 + u32::try_from(self.rng.below(8)).ok()?;
+        let (op, value) = if self.rng.chance(0.5) {
+            let year = year - apart;
+            let bound = if full {
+                format!("{year}-12-31")
+            } else {
+                year.to_string()
+            };
+            (Op::Gt, with_lexical(value, bound))
+        } else {
+            // A bare year compares as its first day.
+            let datatype = if full {
+                Some(format!("{}gYear", kg::term::XSD))
+            } else {
+                value.datatype.clone()
+            };
+            let lexical = (year + apart).to_string();
+            let lang = None;
+            (
+                Op::Lt,
+                Literal {
+                    lexical,
+                    datatype,
+                    lang,
+                },
+            )
+        };
+        Some(Test::value(relation, op, value))
+    }
+
+    /// Another value of the relation, suitable as an alternative: texts, years and small numbers
+    /// are, measurements are not.
     pub(super) fn other_value(&mut self, relation: usize, value: &Literal) -> Option<Literal> {
         let profile = self.profile;
         let other = self.rng.pick(&profile.relations[relation].sample)?.1;
@@ -225,12 +243,12 @@ impl Draw<'_, '_> {
             value.lexical.len() <= 4 && value.lexical.bytes().all(|byte| byte.is_ascii_digit())
         };
         let fits =
-            profile.relations[relation].tail == Tail::Text || (short(value) && short(&other));
+            profile.relations[relation].tail == TailType::Text || (short(value) && short(&other));
         (fits && other.lexical != value.lexical && speakable(&other) && speakable(value))
             .then_some(other)
     }
 
-    /// A round number below or above a number, so near that it is worth asking for.
+    /// A round number below or above a number and near it.
     pub(super) fn rounded(&mut self, number: f64, above: bool, decimal: bool) -> Option<String> {
         let shift = number.abs().max(1.0) * [0.02, 0.1, 0.3, 0.6][self.rng.below(4)];
         let target = if above {
@@ -268,7 +286,7 @@ impl Draw<'_, '_> {
     }
 }
 
-/// Whether a value can stand in a question: short, on one line, with a letter or a digit in it.
+/// Whether a value fits in a question: short, on one line, with a letter or a digit.
 pub(super) fn speakable(value: &Literal) -> bool {
     let text = value.lexical.as_str();
     let words = text.split_whitespace().count();

@@ -1,26 +1,26 @@
-//! What people would say for a relation and for a class, worked out from names, labels and the lexicon.
+//! The vocabulary for relations and classes, derived from names, labels and the lexicon.
 
-use super::lexicon::{Lexicon, TailKind, Verb};
-use super::profile::Tail;
-use super::words::{is_plural, segments, singular};
+use super::lexicon::{Concept, Lexicon, Verb};
+use super::tail::{TailKind, TailType};
+use super::words::{is_plural, singular};
 
-/// Ways to speak of a relation. In the texts `{x}` is a head, `{v}` a tail, `{c}` the heads' class in the plural, `{t}` the tails' class,
-/// `{n}` the relation's noun.
+/// The wording of a relation. Template variables: `{x}` is a head, `{v}` a tail, `{c}` the heads'
+/// class in the plural, `{t}` the tails' class, `{n}` the relation's noun.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Phrases {
+pub(super) struct RelationWording {
     /// Nouns for the tail, in the singular.
     pub nouns: Vec<String>,
     /// Questions for the tail of `{x}`.
     pub asks: Vec<String>,
-    /// What is said of heads whose tail is `{v}`: behind the heads' noun.
+    /// Modifiers of the heads' noun for heads with tail `{v}`.
     pub modifiers: Vec<String>,
     /// Questions for the heads of `{v}`.
     pub backs: Vec<String>,
-    /// Nouns for the heads, seen from `{v}`, in the singular.
+    /// Nouns for the heads in relation to `{v}`, in the singular.
     pub heads: Vec<String>,
     /// Nouns for the tails' class.
     pub tails: Vec<String>,
-    /// Prepositions before `{v}` that say the whole relation.
+    /// Prepositions that express the relation to `{v}`.
     pub prepositions: Vec<String>,
     pub more: Vec<String>,
     pub less: Vec<String>,
@@ -29,72 +29,32 @@ pub(super) struct Phrases {
     pub kind: TailKind,
     /// The values are counts of `nouns` (`number of doors`).
     pub counted: bool,
-    /// The tail is said in the plural by the relation's name.
+    /// The relation's name is a plural.
     pub plural: bool,
 }
 
-/// Words before a relation's noun that say nothing.
-const LEADING: &[&str] = &["ref", "fk", "has", "is", "the", "have", "r", "rel", "prop"];
-/// Words behind a foreign key's noun.
-const KEY_ENDS: &[&str] = &["id", "code", "key", "no", "nr", "ref"];
-/// Words behind the name of a class that holds things of the noun before it.
-const FILLERS: &[&str] = &[
-    "data",
-    "list",
-    "info",
-    "information",
-    "details",
-    "detail",
-    "table",
-    "records",
-    "record",
-    "entry",
-    "entries",
-    "set",
-];
-/// Units behind the name of an attribute.
-const UNITS: &[&str] = &[
-    "millions", "million", "billions", "usd", "eur", "dollars", "km", "km2", "m", "cm", "kg",
-    "percent", "sqkm", "miles",
-];
-const PREPOSITIONS: &[&str] = &[
-    "in", "at", "on", "from", "to", "for", "into", "with", "under", "near", "through",
-];
-/// Nouns that mean people.
-const PEOPLE: &[&str] = &[
-    "person",
-    "people",
-    "actor",
-    "artist",
-    "player",
-    "author",
-    "writer",
-    "director",
-    "politician",
-    "singer",
-    "employee",
-    "teacher",
-    "student",
-    "athlete",
-    "scientist",
-    "owner",
-    "agent",
-    "human",
-];
-const PLACES: &[&str] = &[
-    "place",
-    "city",
-    "country",
-    "location",
-    "region",
-    "town",
-    "continent",
-    "state",
-    "settlement",
-    "area",
-];
+/// Meaningless words at the start of a relation's name.
+const LEADING: &str = "ref fk has is the have r rel prop";
+/// Words at the end of a foreign key's name.
+const KEY_ENDS: &str = "id code key no nr ref";
+/// Meaningless words at the end of a class's name.
+const FILLERS: &str = "data list info information details detail table records record entry \
+    entries set";
+/// Units at the end of an attribute's name.
+const UNITS: &str = "millions million billions usd eur dollars km km2 m cm kg percent sqkm miles";
+const PREPOSITIONS: &str = "in at on from to for into with under near through";
+/// Nouns for people.
+const PEOPLE: &str = "person people actor artist player author writer director politician \
+    singer employee teacher student athlete scientist owner agent human";
+/// Nouns for places.
+const PLACES: &str = "place city country location region town continent state settlement area";
 
-/// What a class is called, in the singular, best first.
+/// Whether a word is in a space-separated list.
+fn listed(words: &str, word: &str) -> bool {
+    words.split(' ').any(|listed| listed == word)
+}
+
+/// Nouns for a class, in the singular, best first.
 pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) -> Vec<String> {
     let mut nouns: Vec<String> = Vec::new();
     let mut add = |noun: String| {
@@ -102,7 +62,7 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
             nouns.push(noun);
         }
     };
-    let last = segments(name, lexicon).pop().unwrap_or_default();
+    let last = lexicon.segments(name).pop().unwrap_or_default();
     let last = last
         .trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ')
         .to_owned();
@@ -113,7 +73,7 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
     while words.len() > 1
         && words
             .last()
-            .is_some_and(|word| FILLERS.contains(word) || KEY_ENDS.contains(word))
+            .is_some_and(|word| listed(FILLERS, word) || listed(KEY_ENDS, word))
     {
         words.pop();
         add(singular(&words.join(" ")));
@@ -122,7 +82,7 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
     let mut more = Vec::new();
     for noun in &nouns {
         more.extend(lexicon.synonyms(noun).iter().cloned());
-        // "car maker" is a maker, and what makers are called.
+        // For "car maker": "car" with synonyms of "maker", and "maker".
         if let Some((before, head)) = noun.rsplit_once(' ') {
             more.extend(
                 lexicon
@@ -141,18 +101,18 @@ pub(super) fn class_nouns(name: &str, label: Option<&str>, lexicon: &Lexicon) ->
     nouns
 }
 
-impl Phrases {
-    /// Works out the phrases of a relation.
+impl RelationWording {
+    /// Derives the wording of a relation.
     pub(super) fn new(
         name: &str,
         label: Option<&str>,
-        tail: Tail,
+        tail: TailType,
         heads: &[String],
         tails: &[String],
         lexicon: &Lexicon,
     ) -> Self {
-        let parts = segments(name, lexicon);
-        let mut say = Self {
+        let parts = lexicon.segments(name);
+        let mut wording = Self {
             kind: kind_of(tail, tails),
             tails: tails.to_vec(),
             ..Self::default()
@@ -164,26 +124,27 @@ impl Phrases {
             .chain([last])
             .collect();
         for base in &bases {
-            say.base(base, tail, heads, tails, lexicon);
+            wording.base(base, tail, tails, lexicon);
         }
-        // `award_nominee.award_nominations..award_nomination.award`: what the first half says matters too.
+        // `award_nominee.award_nominations..award_nomination.award`: the first half matters too.
         if name.contains("..") && parts.len() >= 4 {
             let first = &parts[parts.len() / 2 - 1];
             let last = parts.last().cloned().unwrap_or_default();
             if *first != last {
-                say.add_noun(format!("{} {}", singular(first), singular(&last)));
+                wording.add_noun(format!("{} {}", singular(first), singular(&last)));
             }
         }
         if parts.len() >= 3 && heads.is_empty() {
-            // `film.film.directed_by`: the middle part is the class of the heads.
-            say.heads.push(singular(&parts[parts.len() - 2]));
+            // `film.film.directed_by`: the middle segment is the class of the heads.
+            wording.heads.push(singular(&parts[parts.len() - 2]));
         }
-        if say.nouns.is_empty() {
-            say.nouns
+        if wording.nouns.is_empty() {
+            wording
+                .nouns
                 .push(bases.first().cloned().unwrap_or_else(|| "value".to_owned()));
         }
-        say.nouns.dedup();
-        say
+        wording.nouns.dedup();
+        wording
     }
 
     fn add_noun(&mut self, noun: String) {
@@ -192,41 +153,35 @@ impl Phrases {
         }
     }
 
-    fn base(
-        &mut self,
-        text: &str,
-        tail: Tail,
-        heads: &[String],
-        tails: &[String],
-        lexicon: &Lexicon,
-    ) {
+    fn base(&mut self, text: &str, tail: TailType, tails: &[String], lexicon: &Lexicon) {
         let mut words: Vec<&str> = text.split(' ').collect();
         let key = words
             .first()
             .is_some_and(|word| ["ref", "fk"].contains(word));
-        while words.len() > 1 && LEADING.contains(&words[0]) {
+        while words.len() > 1 && listed(LEADING, words[0]) {
             words.remove(0);
         }
-        // `sibling_s`: the plural mark stands alone.
+        // `sibling_s`: a separate plural suffix.
         if words.len() > 1 && words.last() == Some(&"s") {
             words.pop();
             self.plural = true;
         }
-        if key && words.len() > 1 && words.last().is_some_and(|word| KEY_ENDS.contains(word)) {
+        if key && words.len() > 1 && words.last().is_some_and(|word| listed(KEY_ENDS, word)) {
             words.pop();
         }
         let base = words.join(" ");
         if base.is_empty() {
             return;
         }
-        self.plural |= is_plural(&base) && tail == Tail::Thing && !base.ends_with("headquarters");
+        self.plural |=
+            is_plural(&base) && tail == TailType::Thing && !base.ends_with("headquarters");
         let rest = &words[..words.len() - 1];
         let end = words[words.len() - 1];
         let concept = lexicon
             .concept(&base)
             .map(|(concept, whole)| (concept.clone(), whole));
         if end == "by" && !rest.is_empty() {
-            self.by(rest[rest.len() - 1], heads, lexicon);
+            self.by(rest[rest.len() - 1], lexicon);
             self.add_noun(base.clone());
         } else if end == "of" && !rest.is_empty() {
             let before = rest.join(" ");
@@ -239,7 +194,7 @@ impl Phrases {
             ]);
             self.heads.push(before);
             self.add_noun(base.clone());
-        } else if PREPOSITIONS.contains(&end) && !rest.is_empty() {
+        } else if listed(PREPOSITIONS, end) && !rest.is_empty() {
             let verb = rest.join(" ");
             self.modifiers.extend([
                 format!("{verb} {end} {{v}}"),
@@ -250,70 +205,74 @@ impl Phrases {
                 format!("which {{t}} is {{x}} {verb} {end}"),
                 format!("{end} which {{t}} is {{x}} {verb}"),
             ]);
-            for noun in tails.iter().take(2) {
-                self.add_noun(noun.clone());
-            }
+            self.add_nouns(tails.iter().take(2));
             self.add_noun(base.clone());
         } else if let Some(verb) = lexicon
             .verb(&base)
-            .filter(|_| concept.is_none() && tail == Tail::Thing)
+            .filter(|_| concept.is_none() && tail == TailType::Thing)
         {
-            self.modifiers.extend([
-                format!("that {} {{v}}", verb.base),
-                format!("who {} {{v}}", verb.past),
-                format!("that {} {{v}}", verb.third),
-            ]);
-            self.asks.extend([
-                format!("what does {{x}} {}", verb.base),
-                format!("which {{t}} does {{x}} {}", verb.base),
-                format!("what did {{x}} {}", verb.base),
-                format!("what is {} by {{x}}", verb.participle),
-                format!("which {{t}} did {{x}} {}", verb.base),
-            ]);
-            self.backs.extend([
-                format!("who {} {{v}}", verb.past),
-                format!("which {{c}} {} {{v}}", verb.base),
-                format!("what {} {{v}}", verb.third),
-            ]);
-            for noun in tails.iter().take(2) {
-                self.add_noun(noun.clone());
-            }
+            self.verb(verb);
+            self.add_nouns(tails.iter().take(2));
             self.add_noun(base.clone());
         } else {
-            self.noun(&base, heads, lexicon);
+            self.noun(&base, lexicon);
         }
         if key {
-            for noun in tails.iter().take(3) {
-                self.add_noun(noun.clone());
-            }
+            self.add_nouns(tails.iter().take(3));
         }
         if let Some((concept, whole)) = concept {
-            if whole {
-                self.is_nouns(&concept.is);
-                self.asks.extend(concept.ask);
-                self.modifiers.extend(concept.modifiers);
-                self.backs.extend(concept.back);
-                self.prepositions.extend(concept.prepositions);
-            }
-            // The end of a name tells how sizes compare ("net worth" in "total net worth"), and what it is.
-            self.more.extend(concept.more);
-            self.less.extend(concept.less);
-            self.most.extend(concept.most);
-            self.least.extend(concept.least);
-            if self.kind == TailKind::Thing && tail == Tail::Thing {
-                self.kind = concept.kind;
-            }
+            self.concept(concept, whole, tail);
         }
     }
 
-    fn is_nouns(&mut self, nouns: &[String]) {
+    /// Adds the templates of a verb.
+    fn verb(&mut self, verb: &Verb) {
+        self.modifiers.extend([
+            format!("that {} {{v}}", verb.base),
+            format!("who {} {{v}}", verb.past),
+            format!("that {} {{v}}", verb.third),
+        ]);
+        self.asks.extend([
+            format!("what does {{x}} {}", verb.base),
+            format!("which {{t}} does {{x}} {}", verb.base),
+            format!("what did {{x}} {}", verb.base),
+            format!("what is {} by {{x}}", verb.participle),
+            format!("which {{t}} did {{x}} {}", verb.base),
+        ]);
+        self.backs.extend([
+            format!("who {} {{v}}", verb.past),
+            format!("which {{c}} {} {{v}}", verb.base),
+            format!("what {} {{v}}", verb.third),
+        ]);
+    }
+
+    /// Adds the entry of the lexicon; only its comparisons if it matches only the end of the name.
+    fn concept(&mut self, concept: Concept, whole: bool, tail: TailType) {
+        if whole {
+            self.add_nouns(&concept.is);
+            self.asks.extend(concept.ask);
+            self.modifiers.extend(concept.modifiers);
+            self.backs.extend(concept.back);
+            self.prepositions.extend(concept.prepositions);
+        }
+        // The end of a name determines comparisons ("net worth" in "total net worth") and the kind.
+        self.more.extend(concept.more);
+        self.less.extend(concept.less);
+        self.most.extend(concept.most);
+        self.least.extend(concept.least);
+        if self.kind == TailKind::Thing && tail == TailType::Thing {
+            self.kind = concept.kind;
+        }
+    }
+
+    fn add_nouns<'n>(&mut self, nouns: impl IntoIterator<Item = &'n String>) {
         for noun in nouns {
             self.add_noun(noun.clone());
         }
     }
 
-    /// A name that is a noun phrase.
-    fn noun(&mut self, base: &str, heads: &[String], lexicon: &Lexicon) {
+    /// Adds the nouns of a name that is a noun phrase.
+    fn noun(&mut self, base: &str, lexicon: &Lexicon) {
         let mut words: Vec<&str> = base.split(' ').collect();
         for prefix in ["number of ", "num of ", "no of ", "num "] {
             if let Some(counted) = base.strip_prefix(prefix) {
@@ -326,7 +285,7 @@ impl Phrases {
         if words.len() > 1 && ["count", "total"].contains(&words[words.len() - 1]) {
             self.add_noun(words[..words.len() - 1].join(" "));
         }
-        while words.len() > 1 && UNITS.contains(&words[words.len() - 1]) {
+        while words.len() > 1 && listed(UNITS, words[words.len() - 1]) {
             words.pop();
             self.add_noun(words.join(" "));
         }
@@ -337,14 +296,14 @@ impl Phrases {
         };
         self.add_noun(base.clone());
         if let Some(verb) = lexicon.verb_of_agent(base.split(' ').next_back().unwrap_or_default()) {
-            self.done_by(&verb.clone(), heads);
+            self.done_by(verb);
         }
     }
 
-    /// `directed by`.
-    fn by(&mut self, participle: &str, heads: &[String], lexicon: &Lexicon) {
-        match lexicon.verb(participle).cloned() {
-            Some(verb) => self.done_by(&verb, heads),
+    /// Adds the templates of `directed by`.
+    fn by(&mut self, participle: &str, lexicon: &Lexicon) {
+        match lexicon.verb(participle) {
+            Some(verb) => self.done_by(verb),
             None => {
                 self.modifiers.extend([
                     format!("{participle} by {{v}}"),
@@ -359,7 +318,7 @@ impl Phrases {
         }
     }
 
-    fn done_by(&mut self, verb: &Verb, heads: &[String]) {
+    fn done_by(&mut self, verb: &Verb) {
         let Verb {
             base,
             third,
@@ -367,7 +326,7 @@ impl Phrases {
             participle,
             agents,
         } = verb;
-        self.is_nouns(agents);
+        self.add_nouns(agents);
         self.asks.extend([
             format!("who {past} {{x}}"),
             format!("by whom was {{x}} {participle}"),
@@ -388,17 +347,16 @@ impl Phrases {
             format!("which {{c}} were {participle} by {{v}}"),
             format!("what was {participle} by {{v}}"),
         ]);
-        let _ = heads;
     }
 }
 
-fn kind_of(tail: Tail, tails: &[String]) -> TailKind {
+fn kind_of(tail: TailType, tails: &[String]) -> TailKind {
     match tail {
-        Tail::Number => TailKind::Number,
-        Tail::Time => TailKind::Time,
-        Tail::Text => TailKind::Thing,
-        Tail::Thing => {
-            let has = |words: &[&str]| tails.iter().any(|noun| words.contains(&noun.as_str()));
+        TailType::Number => TailKind::Number,
+        TailType::Time => TailKind::Time,
+        TailType::Text => TailKind::Thing,
+        TailType::Thing => {
+            let has = |words: &str| tails.iter().any(|noun| listed(words, noun));
             if has(PEOPLE) {
                 TailKind::Person
             } else if has(PLACES) {

@@ -1,5 +1,4 @@
-//! What is asked, as a tree: sets of things described from the inside out, and the SPARQL algebra of each. Wording and query are made from
-//! the same tree, so that they cannot drift apart.
+//! The SPARQL algebra of a question plan.
 
 use kg::spargebra::Query;
 use kg::spargebra::algebra::{
@@ -11,286 +10,13 @@ use kg::spargebra::term::{
 use kg::term::{Literal, NodeId, Term};
 use kg::value::Op;
 
-use super::profile::Profile;
+use super::{QuestionPlan, Set, Test};
+use crate::synth::profile::GraphProfile;
 
-/// A set of nodes and how it is described.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Set {
-    /// One named thing.
-    Entity(NodeId),
-    /// All instances of a class of the profile.
-    Class(usize),
-    /// What a relation of the profile leads to (`forward`) or comes from. A silent set is made of statement nodes, which have no name.
-    Walk {
-        from: Box<Set>,
-        relation: usize,
-        forward: bool,
-        silent: bool,
-    },
-    /// Those members that pass a test.
-    Keep { of: Box<Set>, test: Test },
-    /// The members with the extreme value of an attribute: their own, or that of what `via` joins them to.
-    Most {
-        of: Box<Set>,
-        via: Option<(usize, bool)>,
-        relation: usize,
-        max: bool,
-    },
-}
-
-/// What a member may have to pass.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Test {
-    /// An attribute compares with a value.
-    Value {
-        relation: usize,
-        op: Op,
-        value: Literal,
-    },
-    /// An attribute lies between two values, both included.
-    Between {
-        relation: usize,
-        low: Literal,
-        high: Literal,
-    },
-    /// An attribute is one of two values.
-    OneOf {
-        relation: usize,
-        values: [Literal; 2],
-    },
-    /// A relation leads to (`forward`) or comes from a member of a set.
-    Is {
-        relation: usize,
-        forward: bool,
-        set: Box<Set>,
-    },
-    /// The member is of a class.
-    Of(usize),
-    /// The member's interval (index into the profile's) holds in a year.
-    During { interval: usize, year: u32 },
-}
-
-/// A question.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Ask {
-    /// Which things; with a relation, by what names them.
-    List { set: Set, by: Option<usize> },
-    /// How many things, or how many values of an attribute.
-    Count { set: Set },
-    /// Whether a thing passes a test.
-    Yes { of: Set, test: Test },
-    /// Things of either set.
-    Either {
-        left: Set,
-        right: Set,
-        by: Option<usize>,
-    },
-    /// Which of two things has more of an attribute.
-    Compare {
-        left: NodeId,
-        right: NodeId,
-        relation: usize,
-        max: bool,
-    },
-}
-
-impl Set {
-    pub(super) fn walk(self, relation: usize, forward: bool) -> Self {
-        Self::Walk {
-            from: Box::new(self),
-            relation,
-            forward,
-            silent: false,
-        }
-    }
-
-    pub(super) fn silent(self, relation: usize, forward: bool) -> Self {
-        Self::Walk {
-            from: Box::new(self),
-            relation,
-            forward,
-            silent: true,
-        }
-    }
-
-    pub(super) fn keep(self, test: Test) -> Self {
-        Self::Keep {
-            of: Box::new(self),
-            test,
-        }
-    }
-
-    pub(super) fn most(self, relation: usize, max: bool) -> Self {
-        Self::Most {
-            of: Box::new(self),
-            via: None,
-            relation,
-            max,
-        }
-    }
-
-    /// The extremes by an attribute of what a relation joins the members to.
-    pub(super) fn most_via(self, via: (usize, bool), relation: usize, max: bool) -> Self {
-        Self::Most {
-            of: Box::new(self),
-            via: Some(via),
-            relation,
-            max,
-        }
-    }
-
-    /// Calls back with every relation, class and named thing.
-    fn visit(
-        &self,
-        relation: &mut dyn FnMut(usize),
-        class: &mut dyn FnMut(usize),
-        entity: &mut dyn FnMut(NodeId),
-    ) {
-        match self {
-            Self::Entity(node) => entity(*node),
-            Self::Class(index) => class(*index),
-            Self::Walk {
-                from,
-                relation: used,
-                ..
-            } => {
-                relation(*used);
-                from.visit(relation, class, entity);
-            }
-            Self::Keep { of, test } => {
-                of.visit(relation, class, entity);
-                test.visit(relation, class, entity);
-            }
-            Self::Most {
-                of,
-                via,
-                relation: used,
-                ..
-            } => {
-                relation(*used);
-                via.iter().for_each(|via| relation(via.0));
-                of.visit(relation, class, entity);
-            }
-        }
-    }
-
-    /// Relations between the described things and what they are described by, statement nodes passed through.
-    pub(super) fn hops(&self) -> u32 {
-        match self {
-            Self::Entity(_) | Self::Class(_) => 0,
-            Self::Walk { from, silent, .. } => from.hops() + u32::from(!silent),
-            Self::Keep { of, test } => {
-                let inner = match test {
-                    Test::Is { set, .. } => set.hops() + 1,
-                    Test::Value { .. } | Test::Between { .. } | Test::OneOf { .. } => 1,
-                    Test::Of(_) | Test::During { .. } => 0,
-                };
-                of.hops().max(inner)
-            }
-            Self::Most { of, .. } => of.hops().max(1),
-        }
-    }
-}
-
-impl Test {
-    fn visit(
-        &self,
-        relation: &mut dyn FnMut(usize),
-        class: &mut dyn FnMut(usize),
-        entity: &mut dyn FnMut(NodeId),
-    ) {
-        match self {
-            Self::Value { relation: used, .. }
-            | Self::Between { relation: used, .. }
-            | Self::OneOf { relation: used, .. } => {
-                relation(*used);
-            }
-            Self::Is {
-                relation: used,
-                set,
-                ..
-            } => {
-                relation(*used);
-                set.visit(relation, class, entity);
-            }
-            Self::Of(index) => class(*index),
-            Self::During { .. } => {}
-        }
-    }
-}
-
-/// What a question speaks of: places in the profile, and named things in order of mention.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Uses {
-    pub relations: Vec<usize>,
-    pub classes: Vec<usize>,
-    pub entities: Vec<NodeId>,
-}
-
-impl Ask {
-    pub(super) fn hops(&self) -> u32 {
-        let named = |set: &Set, by: &Option<usize>| set.hops() + u32::from(by.is_some());
-        let hops = match self {
-            Self::List { set, by } => named(set, by),
-            Self::Count { set } => set.hops(),
-            Self::Yes { of, .. } => of.hops() + 1,
-            Self::Either { left, right, by } => named(left, by).max(named(right, by)),
-            Self::Compare { .. } => 1,
-        };
-        hops.max(1)
-    }
-
-    pub(super) fn uses(&self) -> Uses {
-        let mut uses = Uses::default();
-        let (mut relations, mut classes, mut entities) = (Vec::new(), Vec::new(), Vec::new());
-        {
-            let mut relation = |used: usize| relations.push(used);
-            let mut class = |used: usize| classes.push(used);
-            let mut entity = |node: NodeId| entities.push(node);
-            match self {
-                Self::List { set, by } => {
-                    set.visit(&mut relation, &mut class, &mut entity);
-                    by.iter().for_each(|&by| relation(by));
-                }
-                Self::Count { set } => set.visit(&mut relation, &mut class, &mut entity),
-                Self::Yes { of, test } => {
-                    of.visit(&mut relation, &mut class, &mut entity);
-                    test.visit(&mut relation, &mut class, &mut entity);
-                }
-                Self::Either { left, right, by } => {
-                    left.visit(&mut relation, &mut class, &mut entity);
-                    right.visit(&mut relation, &mut class, &mut entity);
-                    by.iter().for_each(|&by| relation(by));
-                }
-                Self::Compare {
-                    left,
-                    right,
-                    relation: used,
-                    ..
-                } => {
-                    relation(*used);
-                    entity(*left);
-                    entity(*right);
-                }
-            }
-        }
-        relations.sort_unstable();
-        relations.dedup();
-        classes.sort_unstable();
-        classes.dedup();
-        for node in entities {
-            if !uses.entities.contains(&node) {
-                uses.entities.push(node);
-            }
-        }
-        uses.relations = relations;
-        uses.classes = classes;
-        uses
-    }
-
-    /// The query that says exactly this. `None` where a thing has no IRI.
-    pub(super) fn query(&self, profile: &Profile<'_>) -> Option<Query> {
-        let mut algebra = Algebra {
+impl QuestionPlan {
+    /// The query of this plan; `None` if an entity has no IRI.
+    pub(in crate::synth) fn query(&self, profile: &GraphProfile<'_>) -> Option<Query> {
+        let mut algebra = AlgebraBuilder {
             profile,
             patterns: Vec::new(),
             filters: Vec::new(),
@@ -383,7 +109,7 @@ fn project(inner: GraphPattern, answer: &Variable) -> GraphPattern {
     }
 }
 
-/// DISTINCT, or ORDER BY with LIMIT 1 where an extreme is wanted.
+/// DISTINCT, or ORDER BY with LIMIT 1 for an extreme.
 fn ranked(
     projected: GraphPattern,
     order: Option<(Variable, bool)>,
@@ -414,22 +140,23 @@ fn ranked(
     }
 }
 
-struct Algebra<'p, 'g> {
-    profile: &'p Profile<'g>,
+/// Collects the patterns and filters of a query.
+struct AlgebraBuilder<'p, 'g> {
+    profile: &'p GraphProfile<'g>,
     patterns: Vec<TriplePattern>,
     filters: Vec<Expression>,
     order: Option<(Variable, bool)>,
     next: usize,
 }
 
-impl Algebra<'_, '_> {
+impl AlgebraBuilder<'_, '_> {
     fn fresh(&mut self) -> Variable {
         self.next += 1;
         Variable::new_unchecked(format!("v{}", self.next))
     }
 
     fn named(&self, node: NodeId) -> Option<NamedNode> {
-        match self.profile.term(node)? {
+        match self.profile.kg.term(node) {
             Term::Iri(iri) => Some(NamedNode::new_unchecked(iri)),
             Term::Blank(_) | Term::Literal(_) => None,
         }
@@ -448,7 +175,7 @@ impl Algebra<'_, '_> {
         });
     }
 
-    /// The patterns so far.
+    /// Takes the patterns and filters collected so far.
     fn group(&mut self) -> GraphPattern {
         let bgp = GraphPattern::Bgp {
             patterns: std::mem::take(&mut self.patterns),
@@ -466,7 +193,8 @@ impl Algebra<'_, '_> {
         }
     }
 
-    /// A set, or what names its members, as the answer; the variable by which it is ordered, if it is an extreme.
+    /// Binds `answer` to the members of a set or to their names. Returns the sort key of an
+    /// extreme.
     fn listed(
         &mut self,
         set: &Set,
@@ -483,7 +211,7 @@ impl Algebra<'_, '_> {
         Some(self.order.take())
     }
 
-    /// The term that stands for a set.
+    /// The term of a set.
     fn set(&mut self, set: &Set) -> Option<TermPattern> {
         if let Set::Entity(node) = set {
             return self.named(*node).map(TermPattern::NamedNode);
@@ -496,14 +224,12 @@ impl Algebra<'_, '_> {
     fn set_as(&mut self, set: &Set, variable: &Variable) -> Option<()> {
         let this = TermPattern::Variable(variable.clone());
         match set {
-            // A lone entity is never an answer.
+            // A single entity cannot be an answer.
             Set::Entity(_) => return None,
             Set::Class(class) => {
-                let class = &self.profile.classes[*class];
-                let (relation, node) = (class.type_relation.clone(), self.named(class.node)?);
-                self.iri_triple(this, &relation, TermPattern::NamedNode(node));
+                self.instance(this, *class)?;
             }
-            Set::Walk {
+            Set::Follow {
                 from,
                 relation,
                 forward,
@@ -511,9 +237,9 @@ impl Algebra<'_, '_> {
             } => {
                 let from = self.set(from)?;
                 if *forward {
-                    self.triple(from, *relation, this)
+                    self.triple(from, *relation, this);
                 } else {
-                    self.triple(this, *relation, from)
+                    self.triple(this, *relation, from);
                 }
             }
             Set::Keep { of, test } => {
@@ -527,7 +253,7 @@ impl Algebra<'_, '_> {
                 max,
             } => {
                 self.set_as(of, variable)?;
-                // One query orders by one key.
+                // A query has one sort key.
                 if self.order.is_some() {
                     return None;
                 }
@@ -549,6 +275,21 @@ impl Algebra<'_, '_> {
         Some(())
     }
 
+    fn instance(&mut self, this: TermPattern, class: usize) -> Option<()> {
+        let class = &self.profile.classes[class];
+        let (relation, node) = (class.type_relation.clone(), self.named(class.node)?);
+        self.iri_triple(this, &relation, TermPattern::NamedNode(node));
+        Some(())
+    }
+
+    /// A new variable bound to an attribute of a node.
+    fn attribute(&mut self, this: &TermPattern, relation: usize) -> Variable {
+        let attribute = self.fresh();
+        let value = TermPattern::Variable(attribute.clone());
+        self.triple(this.clone(), relation, value);
+        attribute
+    }
+
     fn test(&mut self, this: &TermPattern, test: &Test) -> Option<()> {
         match test {
             Test::Value {
@@ -556,12 +297,7 @@ impl Algebra<'_, '_> {
                 op,
                 value,
             } => {
-                let attribute = self.fresh();
-                self.triple(
-                    this.clone(),
-                    *relation,
-                    TermPattern::Variable(attribute.clone()),
-                );
+                let attribute = self.attribute(this, *relation);
                 self.filters.push(compare(&attribute, *op, value));
             }
             Test::Between {
@@ -569,12 +305,7 @@ impl Algebra<'_, '_> {
                 low,
                 high,
             } => {
-                let attribute = self.fresh();
-                self.triple(
-                    this.clone(),
-                    *relation,
-                    TermPattern::Variable(attribute.clone()),
-                );
+                let attribute = self.attribute(this, *relation);
                 self.filters.push(compare(&attribute, Op::Ge, low));
                 self.filters.push(compare(&attribute, Op::Le, high));
             }
@@ -582,12 +313,7 @@ impl Algebra<'_, '_> {
                 relation,
                 values: [one, other],
             } => {
-                let attribute = self.fresh();
-                self.triple(
-                    this.clone(),
-                    *relation,
-                    TermPattern::Variable(attribute.clone()),
-                );
+                let attribute = self.attribute(this, *relation);
                 let is = |value| Box::new(compare(&attribute, Op::Eq, value));
                 self.filters.push(Expression::Or(is(one), is(other)));
             }
@@ -598,15 +324,13 @@ impl Algebra<'_, '_> {
             } => {
                 let other = self.set(set)?;
                 if *forward {
-                    self.triple(this.clone(), *relation, other)
+                    self.triple(this.clone(), *relation, other);
                 } else {
-                    self.triple(other, *relation, this.clone())
+                    self.triple(other, *relation, this.clone());
                 }
             }
             Test::Of(class) => {
-                let class = &self.profile.classes[*class];
-                let (relation, node) = (class.type_relation.clone(), self.named(class.node)?);
-                self.iri_triple(this.clone(), &relation, TermPattern::NamedNode(node));
+                self.instance(this.clone(), *class)?;
             }
             Test::During { interval, year } => {
                 let (from, to) = self.profile.intervals[*interval].clone();
@@ -620,7 +344,8 @@ impl Algebra<'_, '_> {
         Some(())
     }
 
-    /// `NOT EXISTS { this relation ?a } || EXISTS { this relation ?b . FILTER(?b op value) }`: a missing end counts as open.
+    /// `NOT EXISTS { this relation ?a } || EXISTS { this relation ?b . FILTER(?b op value) }`: a
+    /// missing end is open.
     fn half(&mut self, this: &TermPattern, iri: &str, op: Op, value: &Literal) -> Expression {
         let pattern = |variable: &Variable| GraphPattern::Bgp {
             patterns: vec![TriplePattern {
