@@ -1,6 +1,18 @@
-//! The operations for other devices, run on the CPU: the same results as the kernels, in f32; close ones in bf16; and layers computed again.
+//! The operations for other devices, run on the CPU: equal to the kernels in f32, close in bf16,
+//! also with recomputed layers.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use model::{Dataset, ModelConfig, ModelFolder};
+
+use super::support::*;
+use crate::device::Compute;
+use crate::llama::{Llama, Packed};
+use crate::optim::NamedGrads;
+use crate::*;
 
 fn model(config: &ModelConfig, compute: Compute) -> Llama {
     Llama::from_weights(config, weights(config), compute, 64, &device()).unwrap()
@@ -22,7 +34,7 @@ fn logits(model: &Llama, batch: &Packed) -> Vec<f32> {
         .unwrap()
 }
 
-/// Gradients by name, with or without computing layers again.
+/// Gradients by name, with or without recomputing layers.
 fn by_layer(model: &Llama, batch: &Packed, recompute: bool) -> (f32, BTreeMap<String, Vec<f32>>) {
     let mut grads = NamedGrads::new();
     let gradients = if recompute {
@@ -39,7 +51,7 @@ fn by_layer(model: &Llama, batch: &Packed, recompute: bool) -> (f32, BTreeMap<St
 }
 
 #[test]
-fn bf16_is_f32_but_for_its_rounding() {
+fn bf16_differs_from_f32_only_by_rounding() {
     for config in shapes() {
         for segments in [vec![1, 7, 33, 20, 2], vec![64]] {
             let batch = batch(&segments, 50, 2);
@@ -64,8 +76,8 @@ fn bf16_is_f32_but_for_its_rounding() {
 }
 
 #[test]
-fn layers_computed_again_give_the_same_gradients() {
-    // Outside automatic differentiation burn takes some operations in one step, which rounds differently.
+fn recomputed_layers_have_the_same_gradients() {
+    // Without automatic differentiation burn fuses some operations, which rounds differently.
     for (compute, most) in [
         (Compute::Fused, 1e-6),
         (Compute::Stock(Precision::F32), 1e-5),
@@ -113,7 +125,7 @@ fn losses(out: &Path) -> Vec<f64> {
         .collect()
 }
 
-/// A base with control tokens of its own, so that LoRA has rows to train.
+/// A base with foreign control tokens, so that LoRA trains new rows.
 fn foreign_base(at: &Path, data: &Dataset) -> Base {
     run(
         &TrainConfig {
@@ -134,12 +146,12 @@ fn foreign_base(at: &Path, data: &Dataset) -> Base {
 }
 
 #[test]
-fn a_run_on_other_operations_has_the_losses_of_a_run_on_the_kernels() {
+fn a_run_without_kernels_has_the_same_losses() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = foreign_base(&dir.path().join("base"), &data);
     for method in [Method::Full, Method::Lora] {
-        // Replicas draw other dropouts.
+        // Replicas have other dropout masks.
         let kernels = TrainConfig {
             method,
             lora: lora(),
@@ -169,15 +181,7 @@ fn a_run_on_other_operations_has_the_losses_of_a_run_on_the_kernels() {
         .enumerate()
         .map(|(i, config)| {
             let out = dir.path().join(format!("{method:?}{i}"));
-            train(
-                config,
-                &base,
-                &data,
-                &out,
-                &mut Silent,
-                &AtomicBool::new(false),
-            )
-            .unwrap();
+            run_from(config, &base, &data, &out).unwrap();
             losses(&out)
         })
         .collect();
@@ -194,8 +198,7 @@ fn a_run_on_other_operations_has_the_losses_of_a_run_on_the_kernels() {
 }
 
 #[test]
-fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_resumes_to_the_same_bytes()
- {
+fn a_frozen_base_in_bf16_is_written_exactly_and_a_run_resumes_to_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = foreign_base(&dir.path().join("base"), &data);
@@ -216,15 +219,7 @@ fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_res
         ..quick()
     };
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
-    train(
-        &config,
-        &base,
-        &data,
-        &whole,
-        &mut Silent,
-        &AtomicBool::new(false),
-    )
-    .unwrap();
+    run_from(&config, &base, &data, &whole).unwrap();
     let after = ModelFolder::open(&whole).unwrap().weights().unwrap();
     for name in [
         "model.norm.weight",
@@ -247,7 +242,7 @@ fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_res
         &base,
         &data,
         &parts,
-        &mut StopAt(2, &stop, vec![]),
+        &mut StopAt::new(2, &stop),
         &stop,
     )
     .unwrap_err();
@@ -259,20 +254,12 @@ fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_res
         resume: true,
         ..config
     };
-    train(
-        &resumed,
-        &base,
-        &data,
-        &parts,
-        &mut Silent,
-        &AtomicBool::new(false),
-    )
-    .unwrap();
+    run_from(&resumed, &base, &data, &parts).unwrap();
     assert_eq!(bytes(&whole), bytes(&parts));
 }
 
 #[test]
-fn a_gpu_that_is_not_there_stops_a_run_before_it_writes() {
+fn a_missing_gpu_stops_a_run_before_it_writes() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("m");
     let config = TrainConfig {

@@ -1,8 +1,15 @@
-//! One batch on several devices: what one device gives with the same batch, but for the order of additions.
+//! A batch on several devices gives the same result as on one, except for the order of additions.
 
-use super::*;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Losses by step and all weights of a run on so many devices.
+use model::{Dataset, ModelFolder, Preset, Weights};
+
+use super::support::*;
+use crate::*;
+
+/// Losses by step and all weights of a run on several devices.
 fn on(
     devices: usize,
     config: &TrainConfig,
@@ -14,15 +21,7 @@ fn on(
         devices: Some(devices),
         ..config.clone()
     };
-    train(
-        &config,
-        base,
-        data,
-        out,
-        &mut Silent,
-        &AtomicBool::new(false),
-    )
-    .unwrap();
+    run_from(&config, base, data, out).unwrap();
     let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
     let lines = text
         .lines()
@@ -34,7 +33,7 @@ fn on(
 }
 
 #[test]
-fn two_devices_do_what_one_does_with_the_same_batches() {
+fn several_devices_match_one_with_the_same_batches() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = dir.path().join("base");
@@ -52,8 +51,9 @@ fn two_devices_do_what_one_does_with_the_same_batches() {
         merge: false,
         ..LoraConfig::default()
     };
-    // AdamW steps by the whole rate where a gradient is next to nothing and its sign is rounding: the rate bounds how far weights come apart.
-    // One forward pass a device in the first, several in the second.
+    // If a gradient is almost zero, rounding sets its sign, but AdamW takes a full step: the
+    // learning rate limits the difference of weights. `full` has one forward pass per device,
+    // `several` has several.
     let full = TrainConfig {
         learning_rate: 2e-4,
         batch_tokens: 200,
@@ -111,7 +111,7 @@ fn two_devices_do_what_one_does_with_the_same_batches() {
 }
 
 #[test]
-fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_them() {
+fn a_run_on_two_devices_resumes_to_the_same_bytes_only_on_two() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(150);
     let config = TrainConfig {
@@ -132,7 +132,7 @@ fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_t
         &base,
         &data,
         &parts,
-        &mut StopAt(2, &stop, vec![]),
+        &mut StopAt::new(2, &stop),
         &stop,
     )
     .unwrap_err();
@@ -161,7 +161,7 @@ fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_t
 }
 
 #[test]
-fn devices_that_would_have_nothing_to_do_are_refused_before_anything_is_written() {
+fn devices_without_work_are_rejected_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(40);
     for (config, says) in [
@@ -241,11 +241,11 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
     }
     assert!(outs[..4].iter().all(|out| *out == outs[0]));
     assert!(outs[4] != outs[0], "one replica adds in another order");
-    let settled = |config: &TrainConfig, parameters| config.settled(parameters).devices;
-    assert_eq!(settled(&config, 1_500_000), Some(4));
-    assert_eq!(settled(&config, 100_000_000), Some(1));
+    let devices = |config: &TrainConfig, parameters| config.with_devices(parameters).devices;
+    assert_eq!(devices(&config, 1_500_000), Some(4));
+    assert_eq!(devices(&config, 100_000_000), Some(1));
     assert_eq!(
-        settled(
+        devices(
             &TrainConfig {
                 stock_ops: true,
                 ..config.clone()
@@ -255,7 +255,7 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
         Some(1)
     );
     assert_eq!(
-        settled(
+        devices(
             &TrainConfig {
                 devices: Some(2),
                 ..config
