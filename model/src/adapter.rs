@@ -1,8 +1,8 @@
 //! LoRA adapters in PEFT layout: `adapter_config.json` and `adapter_model.safetensors`.
 //!
-//! In memory the factors of a matrix are called `model.layers.0.self_attn.q_proj.lora_a` (`[rank,
-//! in]`) and `….lora_b` (`[out, rank]`), in the file `base_model.model.….lora_A.weight` and
-//! `….lora_B.weight`. If tokens were added to the base, the adapter contains the whole embedding
+//! In memory the factors of a matrix are called `model.layers.0.self_attn.q_proj.lora_a` with shape
+//! `[rank, in]` and `….lora_b` with shape `[out, rank]`; in the file
+//! `base_model.model.….lora_A.weight` and `….lora_B.weight`. If tokens were added to the base, the adapter contains the whole embedding
 //! (`embed_tokens`, and `lm_head` if it is not tied), as in PEFT after `resize_token_embeddings`.
 
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub struct AdapterConfig {
 }
 
 impl AdapterConfig {
-    /// The factor of the corrections.
+    /// Scale of the corrections.
     #[must_use]
     pub fn scale(&self) -> f32 {
         let rank = self.rank as f32;

@@ -67,7 +67,7 @@ const TYPES: [&str; 4] = ["bert", "roberta", "xlm-roberta", "camembert"];
 /// An encoder folder, without its weights.
 #[derive(Clone, Debug)]
 pub struct EncoderFolder {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its configuration; the prefix is unknown until the weights are read.
     pub config: EncoderConfig,
@@ -134,7 +134,7 @@ impl EncoderConfig {
         let (hidden, inner) = (self.hidden_size, self.intermediate_size);
         let mut all = Vec::new();
         let mut add = |name: String, shape: &[usize]| {
-            all.push((format!("{}{name}", self.prefix), shape.to_vec()))
+            all.push((format!("{}{name}", self.prefix), shape.to_vec()));
         };
         add(
             "embeddings.word_embeddings.weight".to_owned(),
@@ -182,20 +182,15 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
     let path = dir.join("config.json");
     let json = read_json(&path)?;
     let wrong = |message: String| ModelError::json(&path, message);
-    let kind = json
-        .get("model_type")
-        .and_then(Value::as_str)
-        .unwrap_or("(none)");
+    let text = |key: &str, default| json.get(key).and_then(Value::as_str).unwrap_or(default);
+    let kind = text("model_type", "(none)");
     if !TYPES.contains(&kind) {
         return Err(wrong(format!(
             "`model_type` is `{kind}`; supported are {}",
             TYPES.join(", ")
         )));
     }
-    let positions = json
-        .get("position_embedding_type")
-        .and_then(Value::as_str)
-        .unwrap_or("absolute");
+    let positions = text("position_embedding_type", "absolute");
     if positions != "absolute" {
         return Err(wrong(format!(
             "`position_embedding_type` is `{positions}`; only absolute positions are supported"
@@ -210,11 +205,7 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
             .filter(|value| (1..=MOST).contains(value))
             .ok_or_else(|| wrong(format!("`{name}` must be a number from 1 to {MOST}")))
     };
-    let activation = match json
-        .get("hidden_act")
-        .and_then(Value::as_str)
-        .unwrap_or("gelu")
-    {
+    let activation = match text("hidden_act", "gelu") {
         "gelu" => Activation::Gelu,
         "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" => Activation::GeluTanh,
         "relu" => Activation::Relu,

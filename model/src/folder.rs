@@ -12,7 +12,7 @@ use crate::{KgAgentInfo, ModelConfig, ModelError, Tokenizer, Weights};
 /// A model folder in memory, without its weights; [`ModelFolder::weights`] reads them on demand.
 #[derive(Clone, Debug)]
 pub struct ModelFolder {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its configuration.
     pub config: ModelConfig,

@@ -38,8 +38,8 @@ pub struct Fetching<'a> {
     pub size: u64,
 }
 
-/// Fetches the files of `repo` (`ORG/NAME`) that this program reads from the hub (`HF_ENDPOINT`)
-/// into the cache (`HF_HOME`), and returns their folder. Skips cached files and continues
+/// Fetches from the hub (`HF_ENDPOINT`) the files of `repo` (`ORG/NAME`) that this program reads.
+/// Stores them in the cache (`HF_HOME`) and returns their folder. Skips cached files and continues
 /// interrupted downloads. Calls `progress` after every block.
 ///
 /// # Errors

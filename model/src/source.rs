@@ -9,7 +9,7 @@ pub type ReadRows<'a> = Box<dyn Fn(usize, usize, &mut Vec<u8>) -> Result<(), Mod
 
 /// A tensor that can be read row by row.
 pub struct Stored<'a> {
-    /// How its numbers are stored.
+    /// Number format.
     pub format: BlockFormat,
     /// Lengths of the dimensions, outermost first.
     pub shape: Vec<usize>,

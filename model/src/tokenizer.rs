@@ -22,7 +22,7 @@ use crate::{ModelError, limits};
 pub const END: &str = "<|end|>";
 /// The padding token.
 pub const PAD: &str = "<|pad|>";
-/// Every control token, in the order of their ids in a fresh tokenizer.
+/// Every control token, in the order of their ids in a new tokenizer.
 pub const SPECIAL: [&str; 6] = [
     "<|system|>",
     "<|user|>",
@@ -32,8 +32,8 @@ pub const SPECIAL: [&str; 6] = [
     PAD,
 ];
 
-/// Words, which no token crosses: contractions, handles, dotted names, single digits, runs of other
-/// symbols, white space.
+/// Words: contractions, handles, dotted names, single digits, sequences of other symbols, white
+/// space. No token crosses a word boundary.
 const WORDS: &str = r"'(?:s|t|re|ve|m|ll|d)| ?\b[cemrvx]\p{N}{1,2}\b| ?[\p{L}_]+(?:\.[\p{L}_]+)*| ?\p{N}| ?[^\s\p{L}\p{N}_]+|\s+(?!\S)|\s+";
 
 /// The chat format as a template for `apply_chat_template` of transformers.
@@ -236,7 +236,7 @@ impl Tokenizer {
     /// Ids of the control tokens.
     ///
     /// # Errors
-    /// When the tokenizer lacks them, because this program did not train the model.
+    /// When the tokenizer lacks them, as in a foreign model.
     pub fn control(&self) -> Result<ControlIds, ModelError> {
         self.control
             .ok_or_else(|| failed(format!("it lacks the control tokens {}", SPECIAL.join(" "))))

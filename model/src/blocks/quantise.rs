@@ -193,7 +193,7 @@ fn q6k(block: &[f32], out: &mut Vec<u8>) {
         let scale = d.to_f32() * f32::from(scale);
         if scale != 0.0 {
             values.iter().zip(levels).for_each(|(v, l)| {
-                *l = ((v / scale).round_ties_even().clamp(-32.0, 31.0) + 32.0) as u8
+                *l = ((v / scale).round_ties_even().clamp(-32.0, 31.0) + 32.0) as u8;
             });
         }
     }

@@ -155,7 +155,7 @@ impl ModelConfig {
         let ff = self.intermediate_size;
         for i in 0..self.num_hidden_layers {
             let mut add = |name: &str, shape: Vec<usize>| {
-                all.push((format!("model.layers.{i}.{name}"), shape))
+                all.push((format!("model.layers.{i}.{name}"), shape));
             };
             add("input_layernorm.weight", vec![hidden]);
             for (name, out, input, bias) in [

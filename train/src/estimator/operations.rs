@@ -23,8 +23,8 @@ pub(super) fn factors(config: &ModelConfig, lora: &LoraConfig) -> usize {
         * config.num_hidden_layers
 }
 
-/// Floating-point operations of forward and backward pass over one packed batch. A product of `[n,
-/// a]` and `[a, b]` has `2nab`; the backward pass has two of them if both sides have gradients.
+/// Floating-point operations of forward and backward pass over one packed batch. A product of
+/// `[n, a]` and `[a, b]` has `2nab`; the backward pass has two of them if both sides have gradients.
 pub(super) fn operations(config: &ModelConfig, lora: bool, lengths: &[usize], rows: usize) -> f64 {
     let tokens: usize = lengths.iter().sum();
     let q = config.num_attention_heads * config.head_dim;

@@ -3,10 +3,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
-use model::{Dataset, ModelConfig, ModelFolder};
+use model::{ModelConfig, ModelFolder};
 
 use super::support::*;
 use crate::device::Compute;
@@ -115,36 +113,6 @@ fn recomputed_layers_have_the_same_gradients() {
     }
 }
 
-fn losses(out: &Path) -> Vec<f64> {
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    lines
-        .filter_map(|line| line.get("norm").and(line["loss"].as_f64()))
-        .collect()
-}
-
-/// A base with foreign control tokens, so that LoRA trains new rows.
-fn foreign_base(at: &Path, data: &Dataset) -> Base {
-    run(
-        &TrainConfig {
-            max_steps: Some(2),
-            ..quick()
-        },
-        data,
-        at,
-    )
-    .unwrap();
-    let path = at.join("tokenizer.json");
-    fs::write(
-        &path,
-        fs::read_to_string(&path).unwrap().replace("<|", "<~"),
-    )
-    .unwrap();
-    Base::Folder(at.to_owned())
-}
-
 #[test]
 fn a_run_without_kernels_has_the_same_losses() {
     let dir = tempfile::tempdir().unwrap();
@@ -160,21 +128,12 @@ fn a_run_without_kernels_has_the_same_losses() {
             devices: Some(1),
             ..quick()
         };
-        let stock = TrainConfig {
-            stock_ops: true,
-            ..kernels.clone()
-        };
-        let bf16 = TrainConfig {
-            precision: Some(Precision::Bf16),
-            ..stock.clone()
-        };
+        let stock = with(kernels.clone(), |c| c.stock_ops = true);
+        let bf16 = with(stock.clone(), |c| c.precision = Some(Precision::Bf16));
         let all: Vec<Vec<f64>> = [
             &kernels,
             &stock,
-            &TrainConfig {
-                gradient_checkpointing: true,
-                ..stock.clone()
-            },
+            &with(stock.clone(), |c| c.gradient_checkpointing = true),
             &bf16,
         ]
         .into_iter()
@@ -236,24 +195,8 @@ fn a_frozen_base_in_bf16_is_written_exactly_and_a_run_resumes_to_the_same_bytes(
     let q = "model.layers.0.self_attn.q_proj.weight";
     assert_ne!(after.find(q), before.find(q));
 
-    let stop = AtomicBool::new(false);
-    let error = train(
-        &config,
-        &base,
-        &data,
-        &parts,
-        &mut StopAt::new(2, &stop),
-        &stop,
-    )
-    .unwrap_err();
-    assert!(
-        matches!(error, TrainError::Interrupted { step: 2, .. }),
-        "{error}"
-    );
-    let resumed = TrainConfig {
-        resume: true,
-        ..config
-    };
+    interrupt(&config, &base, &data, &parts, 2);
+    let resumed = with(config, |c| c.resume = true);
     run_from(&resumed, &base, &data, &parts).unwrap();
     assert_eq!(bytes(&whole), bytes(&parts));
 }

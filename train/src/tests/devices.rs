@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use model::{Dataset, ModelFolder, Preset, Weights};
 
@@ -17,19 +16,12 @@ fn on(
     data: &Dataset,
     out: &Path,
 ) -> (Vec<f64>, Weights) {
-    let config = TrainConfig {
-        devices: Some(devices),
-        ..config.clone()
-    };
+    let config = with(config.clone(), |c| c.devices = Some(devices));
     run_from(&config, base, data, out).unwrap();
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let losses = lines
-        .filter_map(|line| line.get("norm").and(line["loss"].as_f64()))
-        .collect();
-    (losses, ModelFolder::open(out).unwrap().weights().unwrap())
+    (
+        losses(out),
+        ModelFolder::open(out).unwrap().weights().unwrap(),
+    )
 }
 
 #[test]
@@ -37,15 +29,7 @@ fn several_devices_match_one_with_the_same_batches() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = dir.path().join("base");
-    run(
-        &TrainConfig {
-            max_steps: Some(2),
-            ..quick()
-        },
-        &data,
-        &base,
-    )
-    .unwrap();
+    run(&with(quick(), |c| c.max_steps = Some(2)), &data, &base).unwrap();
     let lora = LoraConfig {
         rank: 4,
         merge: false,
@@ -114,10 +98,7 @@ fn several_devices_match_one_with_the_same_batches() {
 fn a_run_on_two_devices_resumes_to_the_same_bytes_only_on_two() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(150);
-    let config = TrainConfig {
-        devices: Some(2),
-        ..quick()
-    };
+    let config = with(quick(), |c| c.devices = Some(2));
     let (whole, again, parts) = (
         dir.path().join("whole"),
         dir.path().join("again"),
@@ -126,30 +107,11 @@ fn a_run_on_two_devices_resumes_to_the_same_bytes_only_on_two() {
     run(&config, &data, &whole).unwrap();
     run(&config, &data, &again).unwrap();
     assert!(bytes(&whole) == bytes(&again), "the same run twice");
-    let (stop, base) = (AtomicBool::new(false), Base::Scratch(Preset::Tiny));
-    let error = train(
-        &config,
-        &base,
-        &data,
-        &parts,
-        &mut StopAt::new(2, &stop),
-        &stop,
-    )
-    .unwrap_err();
-    assert!(
-        matches!(error, TrainError::Interrupted { step: 2, .. }),
-        "{error}"
-    );
-    stop.store(false, Ordering::Relaxed);
-    let resumed = TrainConfig {
-        resume: true,
-        ..config
-    };
+    let base = Base::Scratch(Preset::Tiny);
+    interrupt(&config, &base, &data, &parts, 2);
+    let resumed = with(config, |c| c.resume = true);
     let error = run(
-        &TrainConfig {
-            devices: Some(1),
-            ..resumed.clone()
-        },
+        &with(resumed.clone(), |c| c.devices = Some(1)),
         &data,
         &parts,
     )
@@ -165,13 +127,7 @@ fn devices_without_work_are_rejected_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(40);
     for (config, says) in [
-        (
-            TrainConfig {
-                devices: Some(0),
-                ..quick()
-            },
-            "`devices` is 0",
-        ),
+        (with(quick(), |c| c.devices = Some(0)), "`devices` is 0"),
         (
             TrainConfig {
                 devices: Some(3),
@@ -215,7 +171,7 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
         batch_tokens: 200,
         ..quick()
     };
-    let (base, stop) = (Base::Scratch(Preset::Tiny), AtomicBool::new(false));
+    let base = Base::Scratch(Preset::Tiny);
     let mut outs = Vec::new();
     for (threads, devices) in [(1, None), (3, None), (6, None), (2, Some(4)), (2, Some(1))] {
         let out = dir.path().join(format!("m{}", outs.len()));
@@ -224,16 +180,11 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
             .build()
             .unwrap();
         pool.install(|| {
-            train(
-                &TrainConfig {
-                    devices,
-                    ..config.clone()
-                },
+            run_from(
+                &with(config.clone(), |c| c.devices = devices),
                 &base,
                 &data,
                 &out,
-                &mut Silent,
-                &stop,
             )
         })
         .unwrap();
@@ -245,23 +196,11 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
     assert_eq!(devices(&config, 1_500_000), Some(4));
     assert_eq!(devices(&config, 100_000_000), Some(1));
     assert_eq!(
-        devices(
-            &TrainConfig {
-                stock_ops: true,
-                ..config.clone()
-            },
-            1_500_000
-        ),
+        devices(&with(config.clone(), |c| c.stock_ops = true), 1_500_000),
         Some(1)
     );
     assert_eq!(
-        devices(
-            &TrainConfig {
-                devices: Some(2),
-                ..config
-            },
-            1_500_000
-        ),
+        devices(&with(config, |c| c.devices = Some(2)), 1_500_000),
         Some(2)
     );
 }

@@ -1,6 +1,5 @@
 //! LoRA: factors, adapters and new tokens.
 
-use std::fs;
 use std::path::Path;
 
 use model::{ModelFolder, Weights};
@@ -24,15 +23,7 @@ fn a_folder_round_trips_and_new_factors_change_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(100);
     let base = dir.path().join("base");
-    run(
-        &TrainConfig {
-            max_steps: Some(3),
-            ..quick()
-        },
-        &data,
-        &base,
-    )
-    .unwrap();
+    run(&with(quick(), |c| c.max_steps = Some(3)), &data, &base).unwrap();
     let folder = ModelFolder::open(&base).unwrap();
     let weights = folder.weights().unwrap();
     let model = Llama::from_weights(
@@ -66,10 +57,7 @@ fn lora_trains_only_its_factors_and_the_adapter_equals_the_merged_model() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(100);
     let (base, out) = (dir.path().join("base"), dir.path().join("lora"));
-    let few = TrainConfig {
-        max_steps: Some(3),
-        ..quick()
-    };
+    let few = with(quick(), |c| c.max_steps = Some(3));
     run(&few, &data, &base).unwrap();
     let weights = ModelFolder::open(&base).unwrap().weights().unwrap();
     let lora = rank_four();
@@ -126,22 +114,7 @@ fn lora_trains_new_tokens_and_only_the_chosen_projections() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(100);
     let (base, out) = (dir.path().join("base"), dir.path().join("lora"));
-    run(
-        &TrainConfig {
-            max_steps: Some(1),
-            ..quick()
-        },
-        &data,
-        &base,
-    )
-    .unwrap();
-    // A foreign tokenizer: the same tokens, other control tokens.
-    let path = base.join("tokenizer.json");
-    fs::write(
-        &path,
-        fs::read_to_string(&path).unwrap().replace("<|", "<~"),
-    )
-    .unwrap();
+    foreign_base(&base, &data);
     let had = ModelFolder::open(&base).unwrap().config.vocab_size;
 
     let lora = LoraConfig {

@@ -172,6 +172,12 @@ pub(super) fn quick() -> TrainConfig {
     }
 }
 
+/// `config` with a change.
+pub(super) fn with(mut config: TrainConfig, change: impl FnOnce(&mut TrainConfig)) -> TrainConfig {
+    change(&mut config);
+    config
+}
+
 /// Trains a tiny model from scratch.
 pub(super) fn run(config: &TrainConfig, data: &Dataset, out: &Path) -> Result<Summary, TrainError> {
     run_from(config, &Base::Scratch(Preset::Tiny), data, out)
@@ -225,4 +231,44 @@ impl TrainProgress for StopAt<'_> {
             _ => {}
         }
     }
+}
+
+/// Runs until the end of `step` and interrupts there.
+pub(super) fn interrupt(
+    config: &TrainConfig,
+    base: &Base,
+    data: &Dataset,
+    out: &Path,
+    step: usize,
+) {
+    let stop = AtomicBool::new(false);
+    let mut progress = StopAt::new(step, &stop);
+    let error = train(config, base, data, out, &mut progress, &stop).unwrap_err();
+    assert!(
+        matches!(error, TrainError::Interrupted { step: at, .. } if at == step),
+        "{error}"
+    );
+}
+
+/// Losses by step.
+pub(super) fn losses(out: &Path) -> Vec<f64> {
+    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    lines
+        .filter_map(|line| line.get("norm").and(line["loss"].as_f64()))
+        .collect()
+}
+
+/// A base with foreign control tokens, so that LoRA trains new rows.
+pub(super) fn foreign_base(at: &Path, data: &Dataset) -> Base {
+    run(&with(quick(), |c| c.max_steps = Some(2)), data, at).unwrap();
+    let path = at.join("tokenizer.json");
+    fs::write(
+        &path,
+        fs::read_to_string(&path).unwrap().replace("<|", "<~"),
+    )
+    .unwrap();
+    Base::Folder(at.to_owned())
 }

@@ -1,7 +1,7 @@
 //! Whole runs: learning, reports, estimates, resuming, threads and errors.
 
 use std::fs;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use model::{ModelFolder, Preset, Weights};
 
@@ -11,10 +11,7 @@ use crate::*;
 #[test]
 fn a_model_learns_to_copy() {
     let dir = tempfile::tempdir().unwrap();
-    let config = TrainConfig {
-        epochs: 10,
-        ..quick()
-    };
+    let config = with(quick(), |c| c.epochs = 10);
     let summary = run(&config, &copy_task(500), &dir.path().join("m")).unwrap();
     let validation = summary.validation.clone().unwrap();
     assert!(
@@ -91,18 +88,12 @@ fn the_estimate_matches_the_run_and_insufficient_memory_is_an_error() {
     // tokens and the norms.
     let shape = Preset::Tiny.config(262);
     let plain = 262 * shape.hidden_size + (2 * shape.num_hidden_layers + 1) * shape.hidden_size;
-    let muon = TrainConfig {
-        optimizer: Algorithm::Muon,
-        ..config.clone()
-    };
+    let muon = with(config.clone(), |c| c.optimizer = Algorithm::Muon);
     assert_eq!(
         dry_run(&muon, &scratch, &data).unwrap().memory.optimizer,
         4 * (full.parameters + plain) as u64
     );
-    let tight = TrainConfig {
-        memory_limit: Some(needs.peak() - 1),
-        ..config.clone()
-    };
+    let tight = with(config.clone(), |c| c.memory_limit = Some(needs.peak() - 1));
     let error = run(&tight, &data, &base).unwrap_err();
     assert!(
         matches!(error, TrainError::Memory { .. }) && error.to_string().contains("micro_tokens"),
@@ -110,10 +101,7 @@ fn the_estimate_matches_the_run_and_insufficient_memory_is_an_error() {
     );
     assert!(!base.exists() && !partial_folder(&base).exists());
     let summary = run(
-        &TrainConfig {
-            memory_limit: Some(needs.peak()),
-            ..config
-        },
+        &with(config, |c| c.memory_limit = Some(needs.peak())),
         &data,
         &base,
     )
@@ -129,10 +117,7 @@ fn the_estimate_of_lora_matches_its_adapter() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(100);
     let (base, out) = (dir.path().join("base"), dir.path().join("out"));
-    let config = TrainConfig {
-        max_steps: Some(2),
-        ..quick()
-    };
+    let config = with(quick(), |c| c.max_steps = Some(2));
     run(&config, &data, &base).unwrap();
     let scratch = Base::Scratch(Preset::Tiny);
     let needs = dry_run(&config, &scratch, &data).unwrap().memory;
@@ -175,54 +160,26 @@ fn an_interrupted_run_continues_to_the_same_bytes_even_past_a_damaged_checkpoint
     let summary = run(&config, &data, &whole).unwrap();
     assert!(summary.steps > 8, "{summary:?}");
     let out = dir.path().join("parts");
-    let stop = AtomicBool::new(false);
     let base = Base::Scratch(Preset::Tiny);
-    let error = train(
-        &config,
-        &base,
-        &data,
-        &out,
-        &mut StopAt::new(5, &stop),
-        &stop,
-    )
-    .unwrap_err();
-    assert!(
-        matches!(error, TrainError::Interrupted { step: 5, .. }),
-        "{error}"
-    );
+    interrupt(&config, &base, &data, &out, 5);
     assert!(!out.exists());
-    // Cut the newest checkpoint short: the run falls back to step 4 and says so.
+    // Truncate the newest checkpoint: the run falls back to step 4 with a note.
     let damaged = partial_folder(&out).join("checkpoint-5/weights.safetensors");
     let half = fs::read(&damaged).unwrap();
     fs::write(&damaged, &half[..half.len() / 2]).unwrap();
-    let mut watch = StopAt::new(0, &stop);
-    stop.store(false, Ordering::Relaxed);
-    let resumed = TrainConfig {
-        resume: true,
-        ..config.clone()
-    };
-    let other = TrainConfig {
-        learning_rate: 1e-3,
-        ..resumed.clone()
-    };
-    let error = train(&other, &base, &data, &out, &mut Silent, &stop)
+    let never = AtomicBool::new(false);
+    let mut recorder = StopAt::new(0, &never);
+    let resumed = with(config.clone(), |c| c.resume = true);
+    let other = with(resumed.clone(), |c| c.learning_rate = 1e-3);
+    let error = run_from(&other, &base, &data, &out)
         .unwrap_err()
         .to_string();
     assert!(error.contains("learning_rate"), "{error}");
-    train(&resumed, &base, &data, &out, &mut watch, &stop).unwrap();
-    assert!(
-        watch
-            .notes
-            .iter()
-            .any(|note| note.contains("checkpoint-5") && note.contains("damaged")),
-        "{:?}",
-        watch.notes
-    );
-    assert!(
-        watch.notes.iter().any(|note| note.contains("after step 4")),
-        "{:?}",
-        watch.notes
-    );
+    train(&resumed, &base, &data, &out, &mut recorder, &never).unwrap();
+    let notes = recorder.notes.join("\n");
+    for says in ["checkpoint-5", "damaged", "after step 4"] {
+        assert!(notes.contains(says), "{notes}");
+    }
     assert_eq!(bytes(&whole), bytes(&out));
     assert_eq!(
         fs::read(whole.join("kgagent.json")).unwrap(),
@@ -260,27 +217,12 @@ fn invalid_runs_are_errors() {
     let out = dir.path().join("m");
     let data = copy_task(5);
     for (config, says) in [
+        (with(quick(), |c| c.epochs = 0), "epochs"),
         (
-            TrainConfig {
-                epochs: 0,
-                ..quick()
-            },
-            "epochs",
-        ),
-        (
-            TrainConfig {
-                learning_rate: f64::NAN,
-                ..quick()
-            },
+            with(quick(), |c| c.learning_rate = f64::NAN),
             "learning_rate",
         ),
-        (
-            TrainConfig {
-                max_length: 3,
-                ..quick()
-            },
-            "5 too long",
-        ),
+        (with(quick(), |c| c.max_length = 3), "5 too long"),
         (
             TrainConfig {
                 max_length: 3,
@@ -289,25 +231,10 @@ fn invalid_runs_are_errors() {
             },
             "`max_length` is 3",
         ),
+        (with(quick(), |c| c.method = Method::Lora), "LoRA"),
+        (with(quick(), |c| c.vocab_size = Some(100)), "too small"),
         (
-            TrainConfig {
-                method: Method::Lora,
-                ..quick()
-            },
-            "LoRA",
-        ),
-        (
-            TrainConfig {
-                vocab_size: Some(100),
-                ..quick()
-            },
-            "too small",
-        ),
-        (
-            TrainConfig {
-                precision: Some(Precision::Bf16),
-                ..quick()
-            },
+            with(quick(), |c| c.precision = Some(Precision::Bf16)),
             "bf16",
         ),
     ] {
