@@ -79,7 +79,7 @@ fn write_parts(dir: &Path, header: &Value, data: &[u8]) {
 
 fn raw_case(name: &str, says: &'static str, length: Option<u64>, header: Vec<u8>) -> Case {
     case(format!("header: {name}"), says, move |dir| {
-        write_raw(dir, length.unwrap_or(header.len() as u64), &header, &[])
+        write_raw(dir, length.unwrap_or(header.len() as u64), &header, &[]);
     })
 }
 
@@ -87,27 +87,27 @@ fn raw_case(name: &str, says: &'static str, length: Option<u64>, header: Vec<u8>
 fn files() -> Vec<Case> {
     vec![
         case("an empty file", "no header", |dir| {
-            fs::write(dir.join(WEIGHTS), b"").unwrap()
+            fs::write(dir.join(WEIGHTS), b"").unwrap();
         }),
         case("three bytes", "no header", |dir| {
-            fs::write(dir.join(WEIGHTS), b"abc").unwrap()
+            fs::write(dir.join(WEIGHTS), b"abc").unwrap();
         }),
         case("a pickle", "header", |dir| {
             fs::write(
                 dir.join(WEIGHTS),
                 [b"PK\x03\x04".as_slice(), &[7; 400]].concat(),
             )
-            .unwrap()
+            .unwrap();
         }),
         case("a GGUF file", "header", |dir| {
             fs::write(
                 dir.join(WEIGHTS),
                 [b"GGUF\x03\0\0\0".as_slice(), &[0; 400]].concat(),
             )
-            .unwrap()
+            .unwrap();
         }),
         case("no file", "No such file", |dir| {
-            fs::remove_file(dir.join(WEIGHTS)).unwrap()
+            fs::remove_file(dir.join(WEIGHTS)).unwrap();
         }),
         case("a folder", "no header", |dir| {
             fs::remove_file(dir.join(WEIGHTS)).unwrap();
@@ -197,7 +197,7 @@ type Change = fn(&mut Value);
 fn invalid_entries() -> [(&'static str, &'static str, Change); 15] {
     [
         ("reversed offsets", "invalid header", |t| {
-            t["data_offsets"].as_array_mut().unwrap().reverse()
+            t["data_offsets"].as_array_mut().unwrap().reverse();
         }),
         ("an overlap", "invalid header", |t| {
             t["data_offsets"][0] = json!(
@@ -209,40 +209,40 @@ fn invalid_entries() -> [(&'static str, &'static str, Change); 15] {
             );
         }),
         ("a gap", "invalid header", |t| {
-            t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap() + 4)
+            t["data_offsets"][0] = json!(t["data_offsets"][0].as_u64().unwrap() + 4);
         }),
         ("an end beyond the file", "invalid header", |t| {
-            t["data_offsets"][1] = json!(1_u64 << 40)
+            t["data_offsets"][1] = json!(1_u64 << 40);
         }),
         ("an end of 2^64 - 1", "invalid header", |t| {
-            t["data_offsets"][1] = json!(u64::MAX)
+            t["data_offsets"][1] = json!(u64::MAX);
         }),
         ("an end of 2^64", "invalid header", |t| {
-            t["data_offsets"][1] = json!(18_446_744_073_709_551_616_f64)
+            t["data_offsets"][1] = json!(18_446_744_073_709_551_616_f64);
         }),
         ("a negative offset", "invalid header", |t| {
-            t["data_offsets"][0] = json!(-4)
+            t["data_offsets"][0] = json!(-4);
         }),
         ("one offset", "invalid header", |t| {
-            t["data_offsets"] = json!([0])
+            t["data_offsets"] = json!([0]);
         }),
         ("a row more than there is", "invalid header", |t| {
-            t["shape"][0] = json!(t["shape"][0].as_u64().unwrap() + 1)
+            t["shape"][0] = json!(t["shape"][0].as_u64().unwrap() + 1);
         }),
         ("a shape whose product overflows", "invalid header", |t| {
-            t["shape"] = json!([1_u64 << 33, 1_u64 << 33])
+            t["shape"] = json!([1_u64 << 33, 1_u64 << 33]);
         }),
         ("a negative dimension", "invalid header", |t| {
-            t["shape"][0] = json!(-8)
+            t["shape"][0] = json!(-8);
         }),
         ("an unknown type", "invalid header", |t| {
-            t["dtype"] = json!("F31")
+            t["dtype"] = json!("F31");
         }),
         ("a type of another width", "invalid header", |t| {
-            t["dtype"] = json!("F64")
+            t["dtype"] = json!("F64");
         }),
         ("integers for numbers", "are supported", |t| {
-            t["dtype"] = json!("I32")
+            t["dtype"] = json!("I32");
         }),
         ("nine dimensions", "dimensions", |t| {
             t["shape"] = json!([
@@ -407,25 +407,25 @@ fn shards() -> Vec<Case> {
 fn configs() -> Vec<Case> {
     let mut all = vec![
         case("no configuration", "No such file", |dir| {
-            fs::remove_file(dir.join("config.json")).unwrap()
+            fs::remove_file(dir.join("config.json")).unwrap();
         }),
         case("a configuration cut off", "EOF", |dir| {
-            fs::write(dir.join("config.json"), b"{\"model_type\":").unwrap()
+            fs::write(dir.join("config.json"), b"{\"model_type\":").unwrap();
         }),
         case("a configuration of 20 MB", "the limit is", |dir| {
-            fs::write(dir.join("config.json"), vec![b' '; 20 << 20]).unwrap()
+            fs::write(dir.join("config.json"), vec![b' '; 20 << 20]).unwrap();
         }),
         case("a configuration that is a list", "not an object", |dir| {
-            fs::write(dir.join("config.json"), b"[1]").unwrap()
+            fs::write(dir.join("config.json"), b"[1]").unwrap();
         }),
         case("no tokenizer", "No such file", |dir| {
-            fs::remove_file(dir.join("tokenizer.json")).unwrap()
+            fs::remove_file(dir.join("tokenizer.json")).unwrap();
         }),
         case("a tokenizer cut off", "tokenizer", |dir| {
-            fs::write(dir.join("tokenizer.json"), b"{\"version\":").unwrap()
+            fs::write(dir.join("tokenizer.json"), b"{\"version\":").unwrap();
         }),
         case("a tokenizer without a model", "tokenizer", |dir| {
-            fs::write(dir.join("tokenizer.json"), b"{}").unwrap()
+            fs::write(dir.join("tokenizer.json"), b"{}").unwrap();
         }),
     ];
     for (key, value, says) in [

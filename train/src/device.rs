@@ -214,7 +214,7 @@ mod tests {
         let open = |count| super::open(Processor::Cuda, count, Compute::Stock(Precision::Bf16));
         match open(1) {
             Ok(devices) => {
-                assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff())
+                assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff());
             }
             Err(error) => {
                 let says = if cfg!(feature = "cuda") {

@@ -225,7 +225,7 @@ impl TrainProgress for StopAt<'_> {
     fn event(&mut self, event: &TrainEvent) {
         match event {
             TrainEvent::Step(report) if report.step == self.step => {
-                self.stop.store(true, Ordering::Relaxed)
+                self.stop.store(true, Ordering::Relaxed);
             }
             TrainEvent::Note(note) => self.notes.push(note.clone()),
             _ => {}
