@@ -1,5 +1,5 @@
 //! The LLaMA family in burn: grouped-query attention, rotary embedding, RMS norm, SwiGLU.
-//! [`crate::forward`] contains the computation.
+//! The module `forward` contains the computation.
 
 mod build;
 mod net;

@@ -42,7 +42,7 @@ impl Reference<'_> {
     }
 
     /// Normalises (if the family does so) and rotates every head.
-    fn heads(&self, norm: &str, x: Vec<f64>, position: usize) -> Vec<f64> {
+    fn heads(&self, norm: &str, x: &[f64], position: usize) -> Vec<f64> {
         let d = self.config.head_dim;
         let mut out = Vec::new();
         for head in x.chunks(d) {
@@ -90,8 +90,8 @@ impl Reference<'_> {
         for (p, x) in xs.iter_mut().enumerate() {
             let y = self.norm(&at("input_layernorm"), x);
             let projected = |name: &str| self.product(&at(&format!("self_attn.{name}")), &y);
-            let q = self.heads(&at("self_attn.q_norm"), projected("q_proj"), p);
-            ks.push(self.heads(&at("self_attn.k_norm"), projected("k_proj"), p));
+            let q = self.heads(&at("self_attn.q_norm"), &projected("q_proj"), p);
+            ks.push(self.heads(&at("self_attn.k_norm"), &projected("k_proj"), p));
             vs.push(projected("v_proj"));
             let out = self.attention(&q, &ks, &vs);
             add(x, &self.product(&at("self_attn.o_proj"), &out));
