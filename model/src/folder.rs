@@ -155,7 +155,7 @@ fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
         A LLaMA-style model of {millions:.2} million parameters ({} layers, width {}), trained by `kgagent train` to answer questions over a \
         knowledge graph by calling tools: it writes the calls, the program runs them.\n\n\
         - agents: {}\n- layouts: {}\n- templates: {}\n\n\
-        `kgagent ask --kg GRAPH --model THIS_FOLDER \"question\"` runs it. It knows no facts of its own and is of no use without a graph.\n\n\
+        `kgagent ask --kg GRAPH --model THIS_FOLDER \"question\"` runs it. It stores no facts and needs a graph.\n\n\
         ## Training\n\n```json\n{:#}\n```\n",
         config.num_hidden_layers,
         config.hidden_size,
