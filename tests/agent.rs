@@ -424,7 +424,7 @@ fn a_model_in_doubt_says_that_there_is_nothing() {
     // What its training measured is the model's own.
     let about = dir.path().join("0/kgagent.json");
     let mut info: KgAgentInfo = serde_json::from_slice(&fs::read(&about).unwrap()).unwrap();
-    info.doubt = Some(0.625);
+    info.abstention_threshold = Some(0.625);
     fs::write(&about, serde_json::to_vec(&info).unwrap()).unwrap();
     assert_eq!(
         LocalModel::open(&dir.path().join("0"))

@@ -1,18 +1,19 @@
-//! LoRA adapters in PEFT layout: `adapter_config.json` and `adapter_model.safetensors`, written and read.
+//! LoRA adapters in PEFT layout: `adapter_config.json` and `adapter_model.safetensors`.
 //!
-//! A factor stands in memory as `model.layers.0.self_attn.q_proj.lora_a` (`[rank, in]`) and `….lora_b` (`[out, rank]`), and in the file as
-//! `base_model.model.….lora_A.weight` and `….lora_B.weight`. Rows of the embedding that were added for new tokens go with the adapter as
-//! whole matrices (`embed_tokens`, and `lm_head` where it is not tied), as PEFT does after `resize_token_embeddings`.
+//! In memory the factors of a matrix are called `model.layers.0.self_attn.q_proj.lora_a` with shape
+//! `[rank, in]` and `….lora_b` with shape `[out, rank]`; in the file
+//! `base_model.model.….lora_A.weight` and `….lora_B.weight`. If tokens were added to the base, the adapter contains the whole embedding
+//! (`embed_tokens`, and `lm_head` if it is not tied), as in PEFT after `resize_token_embeddings`.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::folder::read_json;
+use crate::json::{pretty, read_json};
 use crate::{KgAgentInfo, ModelError, Tensor, Tokenizer, Weights};
 use common::fs::StagedFolder;
 
-/// The projections an adapter may correct, as PEFT names them.
+/// The projections that an adapter can correct, by their PEFT names.
 pub const TARGETS: [&str; 7] = [
     "q_proj",
     "k_proj",
@@ -22,14 +23,16 @@ pub const TARGETS: [&str; 7] = [
     "up_proj",
     "down_proj",
 ];
-/// What PEFT puts before the names of a model's tensors.
+/// PEFT's prefix of tensor names.
 const PREFIX: &str = "base_model.model.";
-/// Matrices an adapter may bring whole.
-const WHOLE: [&str; 2] = ["model.embed_tokens.weight", "lm_head.weight"];
-/// The configuration's file, by which an adapter folder is known.
+/// Matrices that an adapter can replace.
+const REPLACED: [&str; 2] = ["model.embed_tokens.weight", "lm_head.weight"];
+/// The ends of factor names: in memory and in the file.
+const FACTORS: [(&str, &str); 2] = [(".lora_a", ".lora_A.weight"), (".lora_b", ".lora_B.weight")];
+/// The configuration file, which identifies an adapter folder.
 pub(crate) const CONFIG: &str = "adapter_config.json";
 
-/// What an adapter is, beside its tensors.
+/// The constants of an adapter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AdapterConfig {
     /// The folder or repository of the base model.
@@ -40,14 +43,14 @@ pub struct AdapterConfig {
     pub alpha: f32,
     /// Rank-stabilised scaling (Kalajdzievski, 2023).
     pub rslora: bool,
-    /// Dropout of the corrections' input while training.
+    /// Dropout of the corrections' input during training.
     pub dropout: f32,
-    /// The projections corrected, some of [`TARGETS`].
+    /// The corrected projections, from [`TARGETS`].
     pub targets: Vec<String>,
 }
 
 impl AdapterConfig {
-    /// What the product of the factors is multiplied by.
+    /// Scale of the corrections.
     #[must_use]
     pub fn scale(&self) -> f32 {
         let rank = self.rank as f32;
@@ -64,7 +67,7 @@ impl AdapterConfig {
                 "`peft_type` is `{kind}`; this version applies `LORA`"
             ));
         }
-        let on = |key: &str| match value.get(key) {
+        let is_set = |key: &str| match value.get(key) {
             None | Some(Value::Null | Value::Bool(false)) => false,
             Some(Value::Object(map)) => !map.is_empty(),
             Some(Value::Array(list)) => !list.is_empty(),
@@ -78,7 +81,7 @@ impl AdapterConfig {
             "layers_to_transform",
             "trainable_token_indices",
         ] {
-            if on(key) {
+            if is_set(key) {
                 return Err(format!("`{key}` is set; this version applies plain LoRA"));
             }
         }
@@ -108,9 +111,9 @@ impl AdapterConfig {
                 .and_then(Value::as_str)
                 .unwrap_or_default()
                 .to_owned(),
-            rank: rank.ok_or("`r` is no rank")?,
-            alpha: number("lora_alpha").ok_or("`lora_alpha` is no number")? as f32,
-            rslora: on("use_rslora"),
+            rank: rank.ok_or("`r` is not a rank")?,
+            alpha: number("lora_alpha").ok_or("`lora_alpha` is not a number")? as f32,
+            rslora: is_set("use_rslora"),
             dropout: number("lora_dropout").unwrap_or(0.0) as f32,
             targets: match value.get("target_modules") {
                 Some(Value::Array(all)) => all
@@ -130,7 +133,7 @@ impl AdapterConfig {
 pub struct Adapter {
     /// Its configuration.
     pub config: AdapterConfig,
-    /// Factors by our names, and matrices that replace the base's.
+    /// Factors by their names in memory, and matrices that replace those of the base.
     pub weights: Weights,
 }
 
@@ -138,36 +141,27 @@ impl Adapter {
     /// Reads an adapter folder.
     ///
     /// # Errors
-    /// Names the file and what in it is no plain LoRA.
+    /// Names the file and what in it is not plain LoRA.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let path = dir.join(CONFIG);
-        let config =
-            AdapterConfig::from_json(&read_json(&path)?).map_err(|message| ModelError::Json {
-                path: path.clone(),
-                message,
-            })?;
+        let config = AdapterConfig::from_json(&read_json(&path)?)
+            .map_err(|message| ModelError::json(&path, message))?;
         let file = dir.join("adapter_model.safetensors");
         let mut weights = Weights::default();
         for (name, tensor) in Weights::read(&file)?.iter() {
             let stem = name.strip_prefix(PREFIX).unwrap_or(name);
-            let ours = [(".lora_A.weight", ".lora_a"), (".lora_B.weight", ".lora_b")]
+            let ours = FACTORS
                 .iter()
-                .find_map(|(theirs, ours)| Some(format!("{}{ours}", stem.strip_suffix(theirs)?)))
-                .or_else(|| WHOLE.contains(&stem).then(|| stem.to_owned()));
+                .find_map(|(ours, theirs)| Some(format!("{}{ours}", stem.strip_suffix(theirs)?)))
+                .or_else(|| REPLACED.contains(&stem).then(|| stem.to_owned()));
             let Some(ours) = ours else {
-                let message = format!("`{name}` is no factor of a LoRA");
-                return Err(ModelError::Weights {
-                    path: file,
-                    message,
-                });
+                let message = format!("`{name}` is not a LoRA factor");
+                return Err(ModelError::weights(&file, message));
             };
             weights.insert(ours, tensor.clone());
         }
         if weights.is_empty() {
-            return Err(ModelError::Weights {
-                path: file,
-                message: "holds no factors".to_owned(),
-            });
+            return Err(ModelError::weights(&file, "contains no factors"));
         }
         Ok(Self { config, weights })
     }
@@ -175,9 +169,9 @@ impl Adapter {
     /// Adds the corrections to the base's tensors.
     ///
     /// # Errors
-    /// When a factor has no matrix in the base, no partner, or does not fit it.
+    /// When a factor has no matrix in the base, is unpaired or has the wrong shape.
     pub fn apply(&self, base: &mut Weights) -> Result<(), ModelError> {
-        for name in WHOLE {
+        for name in REPLACED {
             if let Some(tensor) = self.weights.find(name) {
                 base.insert(name, tensor.clone());
             }
@@ -186,10 +180,10 @@ impl Adapter {
     }
 }
 
-/// Multiplies every pair of factors out, times `scale`, and adds it to its matrix.
+/// Adds the product of every pair of factors, times `scale`, to its matrix.
 ///
 /// # Errors
-/// When a factor has no matrix, no partner, or another shape than they ask for.
+/// When a factor has no matrix, is unpaired or has the wrong shape.
 pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), ModelError> {
     for (name, a) in factors.iter() {
         let Some(stem) = name
@@ -198,28 +192,24 @@ pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), Mo
         else {
             continue;
         };
-        let (at_b, target) = (format!("{stem}.lora_b"), format!("{stem}.weight"));
-        if name == at_b {
-            let partner = format!("{stem}.lora_a");
-            factors.find(&partner).ok_or(ModelError::Tensor {
-                name: partner,
-                message: "is missing".to_owned(),
-            })?;
+        let (b_name, target) = (format!("{stem}.lora_b"), format!("{stem}.weight"));
+        if name == b_name {
+            let a_name = format!("{stem}.lora_a");
+            factors
+                .find(&a_name)
+                .ok_or_else(|| ModelError::tensor(&a_name, "is missing"))?;
             continue;
         }
-        let mut matrix = base.take(&target).ok_or_else(|| ModelError::Tensor {
-            name: target.clone(),
-            message: "is not in the base; the adapter is for another model".to_owned(),
-        })?;
+        let missing = "is not in the base; the adapter belongs to another model";
+        let mut matrix = base
+            .take(&target)
+            .ok_or_else(|| ModelError::tensor(&target, missing))?;
         let [out, input] = matrix.shape[..] else {
-            return Err(ModelError::Tensor {
-                name: target,
-                message: "is no matrix".to_owned(),
-            });
+            return Err(ModelError::tensor(&target, "is not a matrix"));
         };
         let rank = a.shape.first().copied().unwrap_or(0);
         let a = factors.get(name, &[rank, input])?;
-        let b = factors.get(&at_b, &[out, rank])?;
+        let b = factors.get(&b_name, &[out, rank])?;
         for (row, b) in matrix
             .data
             .chunks_exact_mut(input)
@@ -234,10 +224,11 @@ pub fn merge(base: &mut Weights, factors: &Weights, scale: f32) -> Result<(), Mo
     Ok(())
 }
 
-/// Gives `name` the number of rows asked for; those from `from` on are the mean of the ones before, a common start that favours no token.
+/// Resizes the matrix `name` to `rows` rows. Initialises rows from `from` on with the mean of the
+/// rows before, which favours no token.
 ///
 /// # Errors
-/// Never for a matrix of at least `from` rows.
+/// When the matrix has fewer than `from` rows.
 pub fn grow_rows(
     weights: &mut Weights,
     name: &str,
@@ -264,24 +255,29 @@ pub fn grow_rows(
     Ok(())
 }
 
-/// The base model's folder: as the adapter names it, beside the adapter, or in the hub's cache.
+/// The folder of the base model: the path in the adapter, relative to the adapter, or in the hub's
+/// cache.
 pub(crate) fn base_folder(adapter: &Path, base: &str) -> Result<PathBuf, ModelError> {
-    let beside = adapter.parent().map(|parent| parent.join(base));
-    let candidates = [Some(PathBuf::from(base)), beside, crate::hub::cached(base)];
+    let relative = adapter.parent().map(|parent| parent.join(base));
+    let candidates = [
+        Some(PathBuf::from(base)),
+        relative,
+        crate::hub::cached(base),
+    ];
     let found = candidates
         .into_iter()
         .flatten()
         .find(|path| !base.is_empty() && path.join("config.json").is_file());
     found.ok_or_else(|| {
         ModelError::Config(format!(
-            "{} corrects `{base}`, which is no model folder here",
+            "{} is an adapter for `{base}`, which is not a model folder",
             adapter.display()
         ))
     })
 }
 
-/// Write the files of an adapter into a folder that is being staged. `weights` holds the factors and, where they must go along, whole
-/// matrices; other tensors are left out.
+/// Writes the files of an adapter into a staged folder: the factors in `weights` and the embedding,
+/// if it is there. Skips other tensors.
 ///
 /// # Errors
 /// When a file cannot be written.
@@ -294,12 +290,12 @@ pub fn write_adapter_into(
 ) -> Result<(), ModelError> {
     let mut out = Weights::default();
     for (name, tensor) in weights.iter() {
-        for (ours, theirs) in [(".lora_a", ".lora_A.weight"), (".lora_b", ".lora_B.weight")] {
+        for (ours, theirs) in FACTORS {
             if let Some(stem) = name.strip_suffix(ours) {
                 out.insert(format!("{PREFIX}{stem}{theirs}"), tensor.clone());
             }
         }
-        if WHOLE.contains(&name) {
+        if REPLACED.contains(&name) {
             out.insert(format!("{PREFIX}{name}"), tensor.clone());
         }
     }
@@ -308,10 +304,10 @@ pub fn write_adapter_into(
         "lora_alpha": adapter.alpha, "lora_dropout": adapter.dropout, "use_rslora": adapter.rslora, "bias": "none",
         "target_modules": adapter.targets, "fan_in_fan_out": false, "inference_mode": true, "init_lora_weights": true, "modules_to_save": null,
     });
-    staged.file(CONFIG, format!("{config:#}\n").as_bytes())?;
+    staged.file(CONFIG, &pretty(&config))?;
     staged.file("tokenizer.json", &tokenizer.to_bytes()?)?;
     let notes = serde_json::to_value(info).unwrap_or_default();
-    staged.file("kgagent.json", format!("{notes:#}\n").as_bytes())?;
+    staged.file("kgagent.json", &pretty(&notes))?;
     out.write_into(staged, "adapter_model.safetensors")
 }
 
@@ -358,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn adapters_of_other_kinds_are_refused_by_name() {
+    fn other_kinds_of_adapters_are_rejected_by_name() {
         let good = json!({"peft_type": "LORA", "r": 4, "lora_alpha": 8, "target_modules": ["q_proj"], "use_rslora": true});
         let config = AdapterConfig::from_json(&good).unwrap();
         assert_eq!((config.rank, config.scale()), (4, 4.0));

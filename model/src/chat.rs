@@ -1,7 +1,8 @@
-//! The chat format: turns to tokens, and which tokens the loss is taken on.
+//! The chat format: turns to tokens and the loss mask.
 //!
-//! A turn is `[role] text [<|end|>]`. The encoding of a conversation is the concatenation of its turns' encodings, so an unfinished
-//! conversation is always a prefix of the finished one and key/value caches stay valid from turn to turn.
+//! A turn is `[role] text [<|end|>]`. A conversation is encoded as the concatenation of its turns,
+//! so that an unfinished conversation is always a prefix of the finished one and key/value caches
+//! stay valid from turn to turn.
 
 use common::transcript::{Role, Turn};
 
@@ -13,19 +14,11 @@ use crate::{ModelError, Tokenizer};
 pub struct Encoded {
     /// Token ids.
     pub ids: Vec<u32>,
-    /// For each token, whether predicting it is trained: the text and the end token of trained turns, never a role token.
+    /// The loss mask: true for the text and the end token of trained turns, false for role tokens.
     pub trained: Vec<bool>,
 }
 
-impl Encoded {
-    /// Number of tokens the loss is taken on.
-    #[must_use]
-    pub fn trained_tokens(&self) -> usize {
-        self.trained.iter().filter(|trained| **trained).count()
-    }
-}
-
-/// Turns to tokens.
+/// Encodes turns as tokens.
 #[derive(Clone, Debug)]
 pub struct ChatFormat {
     tokenizer: Tokenizer,
@@ -33,7 +26,7 @@ pub struct ChatFormat {
 }
 
 impl ChatFormat {
-    /// The format over `tokenizer`.
+    /// The chat format with `tokenizer`.
     ///
     /// # Errors
     /// When the tokenizer lacks the control tokens.
@@ -48,7 +41,7 @@ impl ChatFormat {
         &self.tokenizer
     }
 
-    /// The token that opens a turn, after which the model writes it.
+    /// The token that opens a turn.
     #[must_use]
     pub fn open_turn(&self, role: Role) -> u32 {
         self.control.role(role)
@@ -60,22 +53,6 @@ impl ChatFormat {
         self.control.end
     }
 
-    /// The padding token.
-    #[must_use]
-    pub fn pad(&self) -> u32 {
-        self.control.pad
-    }
-
-    /// Tokens of one turn.
-    ///
-    /// # Errors
-    /// When the tokenizer fails.
-    pub fn encode_turn(&self, turn: &Turn) -> Result<Vec<u32>, ModelError> {
-        let mut out = Encoded::default();
-        self.push(turn, &mut out)?;
-        Ok(out.ids)
-    }
-
     /// Tokens and loss mask of a conversation.
     ///
     /// # Errors
@@ -83,20 +60,15 @@ impl ChatFormat {
     pub fn encode(&self, turns: &[Turn]) -> Result<Encoded, ModelError> {
         let mut out = Encoded::default();
         for turn in turns {
-            self.push(turn, &mut out)?;
+            let text = self.tokenizer.encode(&turn.text())?;
+            out.ids.push(self.control.role(turn.role));
+            out.trained.push(false);
+            out.trained
+                .extend(std::iter::repeat_n(turn.trained, text.len() + 1));
+            out.ids.extend(text);
+            out.ids.push(self.control.end);
         }
         Ok(out)
-    }
-
-    fn push(&self, turn: &Turn, out: &mut Encoded) -> Result<(), ModelError> {
-        let text = self.tokenizer.encode(&turn.text())?;
-        out.ids.push(self.control.role(turn.role));
-        out.trained.push(false);
-        out.trained
-            .extend(std::iter::repeat_n(turn.trained, text.len() + 1));
-        out.ids.extend(text);
-        out.ids.push(self.control.end);
-        Ok(())
     }
 }
 
@@ -172,8 +144,8 @@ mod tests {
             assert_eq!(prefix.trained, whole.trained[..prefix.ids.len()]);
         }
         let parts: Vec<u32> = turns
-            .iter()
-            .flat_map(|turn| format.encode_turn(turn).unwrap())
+            .chunks(1)
+            .flat_map(|turn| format.encode(turn).unwrap().ids)
             .collect();
         assert_eq!(parts, whole.ids);
     }

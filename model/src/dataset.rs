@@ -1,4 +1,4 @@
-//! Datasets as datagen writes them: `train.jsonl` and `valid.jsonl`, one conversation a line.
+//! Datasets from datagen: `train.jsonl` and `valid.jsonl`, one conversation per line.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,39 +8,40 @@ use std::path::Path;
 use common::transcript::{Part, Role, Turn};
 use serde::Deserialize;
 
+use crate::json::read_json;
 use crate::{ModelError, limits};
 
 /// One example.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Conversation {
-    /// Where it came from; empty where the line has none.
+pub struct TrainingConversation {
+    /// Its id; empty if the line has none.
     pub id: String,
     /// Its turns.
     pub turns: Vec<Turn>,
 }
 
-/// The training and validation parts of a dataset, and what its lines agree on.
+/// The training and validation parts of a dataset, and facts about its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dataset {
     /// `train.jsonl`.
-    pub train: Vec<Conversation>,
-    /// `valid.jsonl`; empty where there is none.
-    pub valid: Vec<Conversation>,
-    /// Hashes of the templates that rendered the lines, by agent; empty where lines carry none.
+    pub train: Vec<TrainingConversation>,
+    /// `valid.jsonl`; empty if there is no such file.
+    pub valid: Vec<TrainingConversation>,
+    /// Hashes of the templates that rendered the lines, by agent; empty if the lines have none.
     pub templates: BTreeMap<String, String>,
-    /// Layouts that occur, sorted.
+    /// The layouts, sorted.
     pub layouts: Vec<String>,
-    /// Agents that occur, sorted.
+    /// The agents, sorted.
     pub agents: Vec<String>,
-    /// Hashes of the graphs the lines were made from, sorted.
+    /// Hashes of the source graphs, sorted.
     pub kg_hashes: Vec<String>,
-    /// What ranked the relation lists, as `run.json` says; empty where there is none.
+    /// The ranker of the relation lists, from `run.json`; empty if unknown.
     pub ranker: String,
 }
 
 #[derive(Deserialize)]
-struct Line {
-    messages: Vec<Message>,
+struct DatasetLine {
+    messages: Vec<LineMessage>,
     #[serde(default)]
     id: serde_json::Value,
     layout: Option<String>,
@@ -50,17 +51,18 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct LineMessage {
     role: Role,
     content: String,
     train: Option<bool>,
 }
 
 impl Dataset {
-    /// Read the dataset in folder `dir`: `train.jsonl` and, where present, `valid.jsonl`.
+    /// Reads the dataset in the folder `dir`: `train.jsonl` and, if present, `valid.jsonl`.
     ///
     /// # Errors
-    /// Names file and line of the first line that is no conversation, or whose template differs from that of an earlier line of the same agent.
+    /// Names file and line of the first invalid conversation, and of the first template that
+    /// differs from an earlier line of the same agent.
     pub fn read(dir: &Path) -> Result<Self, ModelError> {
         let mut data = Self::default();
         data.train = data.read_file(&dir.join("train.jsonl"))?;
@@ -70,7 +72,7 @@ impl Dataset {
         }
         let run = dir.join("run.json");
         if run.exists() {
-            let run = crate::folder::read_json(&run)?;
+            let run = read_json(&run)?;
             data.ranker = run
                 .pointer("/options/ranker")
                 .and_then(serde_json::Value::as_str)
@@ -83,7 +85,7 @@ impl Dataset {
         Ok(data)
     }
 
-    fn read_file(&mut self, path: &Path) -> Result<Vec<Conversation>, ModelError> {
+    fn read_file(&mut self, path: &Path) -> Result<Vec<TrainingConversation>, ModelError> {
         let mut reader = BufReader::new(File::open(path).map_err(ModelError::io(path))?);
         let mut out = Vec::new();
         let mut text = String::new();
@@ -100,61 +102,70 @@ impl Dataset {
             if read == 0 {
                 break;
             }
-            if read > limits::LINE_BYTES {
+            let most = limits::LINE_BYTES;
+            if read > most {
                 return Err(wrong(format!(
-                    "{read} bytes in one line, the most is {}",
-                    limits::LINE_BYTES
+                    "{read} bytes in one line, the limit is {most}"
                 )));
             }
             if text.trim().is_empty() {
                 continue;
             }
-            let parsed: Line =
+            let parsed: DatasetLine =
                 serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
             if parsed.messages.is_empty() {
                 return Err(wrong("`messages` is empty".to_owned()));
             }
-            if let Some(hash) = parsed.template_hash {
-                let expected = self
-                    .templates
-                    .entry(parsed.agent.clone().unwrap_or_default())
-                    .or_insert_with(|| hash.clone());
-                if *expected != hash {
-                    let place = format!("{}:{line}", path.display());
-                    return Err(ModelError::Template {
-                        expected: expected.clone(),
-                        found: hash,
-                        place,
-                    });
-                }
-            }
-            for (list, item) in [
-                (&mut self.layouts, parsed.layout),
-                (&mut self.agents, parsed.agent),
-                (&mut self.kg_hashes, parsed.kg_hash),
-            ] {
-                if let Some(item) = item.filter(|item| !list.contains(item)) {
-                    list.push(item);
-                }
-            }
-            let turns = parsed.messages.into_iter().map(|message| {
-                let trained = message.role == Role::Assistant && message.train != Some(false);
-                Turn {
-                    role: message.role,
-                    parts: vec![Part::kg(message.content)],
-                    trained,
-                }
-            });
-            let id = parsed
-                .id
-                .as_str()
-                .map_or_else(|| parsed.id.to_string(), str::to_owned);
-            out.push(Conversation {
-                id,
-                turns: turns.collect(),
-            });
+            self.note_origin(&parsed, || format!("{}:{line}", path.display()))?;
+            out.push(parsed.into());
         }
         Ok(out)
+    }
+
+    /// Adds template, layout, agent and graph of a line to those of the dataset.
+    fn note_origin(
+        &mut self,
+        line: &DatasetLine,
+        place: impl Fn() -> String,
+    ) -> Result<(), ModelError> {
+        if let Some(hash) = &line.template_hash {
+            let agent = line.agent.clone().unwrap_or_default();
+            let expected = self.templates.entry(agent).or_insert_with(|| hash.clone());
+            if expected != hash {
+                return Err(ModelError::Template {
+                    expected: expected.clone(),
+                    found: hash.clone(),
+                    place: place(),
+                });
+            }
+        }
+        for (list, item) in [
+            (&mut self.layouts, &line.layout),
+            (&mut self.agents, &line.agent),
+            (&mut self.kg_hashes, &line.kg_hash),
+        ] {
+            if let Some(item) = item.as_ref().filter(|item| !list.contains(item)) {
+                list.push(item.clone());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl From<DatasetLine> for TrainingConversation {
+    fn from(line: DatasetLine) -> Self {
+        let turns = line.messages.into_iter().map(|message| Turn {
+            role: message.role,
+            trained: message.role == Role::Assistant && message.train != Some(false),
+            parts: vec![Part::kg(message.content)],
+        });
+        Self {
+            id: line
+                .id
+                .as_str()
+                .map_or_else(|| line.id.to_string(), str::to_owned),
+            turns: turns.collect(),
+        }
     }
 }
 
@@ -172,7 +183,7 @@ mod tests {
     const GOOD: &str = r#"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"no","train":false},{"role":"assistant","content":"end(e0)"}],"id":"x","layout":"dialogue","agent":"kg-agent","template_hash":"aa"}"#;
 
     #[test]
-    fn assistant_turns_are_trained_unless_they_say_otherwise() {
+    fn assistant_turns_are_trained_by_default() {
         let data = read(&format!("{GOOD}\n\n{GOOD}\n")).unwrap();
         assert_eq!(data.train.len(), 2);
         assert_eq!(

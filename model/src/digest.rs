@@ -1,4 +1,4 @@
-//! SHA-256 as hexadecimal text: what says that two files, datasets or templates are the same.
+//! SHA-256 digests, which identify files, datasets and templates.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::ModelError;
 
-/// Digest of the concatenation of `parts`.
+/// Digest of the concatenation of `parts`, in hexadecimal.
 #[must_use]
 pub fn sha256_hex<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     hex(&sha256(parts))
@@ -24,10 +24,10 @@ pub fn sha256<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// Digest of a file, which is read a block at a time.
+/// Digest of a file in hexadecimal. Reads one block at a time.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the file cannot be read.
 pub fn sha256_file(path: &Path) -> Result<String, ModelError> {
     let mut file = File::open(path).map_err(ModelError::io(path))?;
     let (mut hash, mut block) = (Sha256::new(), vec![0; 1 << 20]);

@@ -1,14 +1,15 @@
-//! Folders of sentence encoders: BERT-family models with absolute positions and a pooling, as sentence-transformers lays them out.
+//! Folders of sentence encoders: BERT-family models with absolute positions and a pooling, in the
+//! layout of sentence-transformers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::folder::read_json;
+use crate::json::read_json;
 use crate::{ModelError, Tokenizer, Weights, digest};
 
-/// How token vectors become the vector of a text.
+/// How to combine token vectors into the vector of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
     /// The mean over all tokens.
@@ -43,9 +44,9 @@ pub struct EncoderConfig {
     pub heads: usize,
     /// Rows of the position embedding.
     pub positions: usize,
-    /// Position of the first token: 0 in BERT, behind the padding id in RoBERTa.
+    /// Position of the first token: 0 in BERT, the padding id plus one in RoBERTa.
     pub first_position: usize,
-    /// Rows of the token type embedding; row 0 is used.
+    /// Rows of the token type embedding; only row 0 is used.
     pub token_types: usize,
     /// Added to variances.
     pub layer_norm_eps: f32,
@@ -53,41 +54,42 @@ pub struct EncoderConfig {
     pub activation: Activation,
     /// The pooling.
     pub pooling: Pooling,
-    /// Tokens of a text, the marks at both ends included; longer texts are cut.
+    /// Limit of the tokens of a text, including the special tokens at both ends; longer texts are
+    /// truncated.
     pub max_tokens: usize,
-    /// What stands before every tensor name (`bert.`, `roberta.`, or nothing).
+    /// Prefix of the tensor names (`bert.`, `roberta.`, or empty).
     pub prefix: String,
 }
 
-/// Model types that this program runs: all are BERT with absolute positions.
+/// The supported model types; all are BERT with absolute positions.
 const TYPES: [&str; 4] = ["bert", "roberta", "xlm-roberta", "camembert"];
 
-/// An encoder folder, weights aside.
+/// An encoder folder, without its weights.
 #[derive(Clone, Debug)]
 pub struct EncoderFolder {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Its shape; the prefix is known once the weights are read.
+    /// Its configuration; the prefix is unknown until the weights are read.
     pub config: EncoderConfig,
-    /// Its tokenizer, without the cutting and padding that the file may ask for.
+    /// Its tokenizer, without truncation and padding.
     pub tokenizer: Tokenizer,
-    /// SHA-256 over everything that decides what a text's vector is.
+    /// SHA-256 of everything that affects the vector of a text.
     pub digest: String,
 }
 
 impl EncoderFolder {
-    /// Opens a folder: configuration, pooling and tokenizer are read and checked, and all files are hashed.
+    /// Opens a folder: reads and checks configuration, pooling and tokenizer, and hashes all files.
     ///
     /// # Errors
-    /// Names the file that is missing or wrong, or the part of the configuration that this program cannot run.
+    /// Names the missing or invalid file, or the unsupported part of the configuration.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let config = config(path)?;
-        let tokenizer = Tokenizer::from_file_whole(&path.join("tokenizer.json"))?;
-        let marks = tokenizer.encode_with_marks("")?.len();
-        if config.max_tokens < marks + 1 {
+        let tokenizer = Tokenizer::from_file(&path.join("tokenizer.json"))?;
+        let special = tokenizer.encode_with_special("")?.len();
+        if config.max_tokens < special + 1 {
+            let most = config.max_tokens;
             return Err(ModelError::Config(format!(
-                "{} tokens a text leave no room beside {marks} marks",
-                config.max_tokens
+                "the limit of {most} tokens leaves no room for text next to {special} special tokens"
             )));
         }
         let mut parts = vec![format!("{config:?}").into_bytes()];
@@ -104,7 +106,8 @@ impl EncoderFolder {
         })
     }
 
-    /// Reads the weights; every tensor is there with its shape. Sets the prefix of the configuration.
+    /// Reads the weights and checks that every tensor is present with its shape. Sets the prefix of
+    /// the configuration.
     ///
     /// # Errors
     /// Names the damaged file or the missing tensor.
@@ -125,13 +128,13 @@ impl EncoderFolder {
 }
 
 impl EncoderConfig {
-    /// Names and shapes of all tensors that are used.
+    /// Names and shapes of the tensors used.
     #[must_use]
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let (hidden, inner) = (self.hidden_size, self.intermediate_size);
         let mut all = Vec::new();
         let mut add = |name: String, shape: &[usize]| {
-            all.push((format!("{}{name}", self.prefix), shape.to_vec()))
+            all.push((format!("{}{name}", self.prefix), shape.to_vec()));
         };
         add(
             "embeddings.word_embeddings.weight".to_owned(),
@@ -178,27 +181,19 @@ impl EncoderConfig {
 fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
     let path = dir.join("config.json");
     let json = read_json(&path)?;
-    let wrong = |message: String| ModelError::Json {
-        path: path.clone(),
-        message,
-    };
-    let kind = json
-        .get("model_type")
-        .and_then(Value::as_str)
-        .unwrap_or("(none)");
+    let wrong = |message: String| ModelError::json(&path, message);
+    let text = |key: &str, default| json.get(key).and_then(Value::as_str).unwrap_or(default);
+    let kind = text("model_type", "(none)");
     if !TYPES.contains(&kind) {
         return Err(wrong(format!(
-            "`model_type` is `{kind}`; a sentence encoder is one of {}",
+            "`model_type` is `{kind}`; supported are {}",
             TYPES.join(", ")
         )));
     }
-    let positions = json
-        .get("position_embedding_type")
-        .and_then(Value::as_str)
-        .unwrap_or("absolute");
+    let positions = text("position_embedding_type", "absolute");
     if positions != "absolute" {
         return Err(wrong(format!(
-            "`position_embedding_type` is `{positions}`; only absolute positions can be run"
+            "`position_embedding_type` is `{positions}`; only absolute positions are supported"
         )));
     }
     let size = |name: &str| {
@@ -210,17 +205,13 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
             .filter(|value| (1..=MOST).contains(value))
             .ok_or_else(|| wrong(format!("`{name}` must be a number from 1 to {MOST}")))
     };
-    let activation = match json
-        .get("hidden_act")
-        .and_then(Value::as_str)
-        .unwrap_or("gelu")
-    {
+    let activation = match text("hidden_act", "gelu") {
         "gelu" => Activation::Gelu,
         "gelu_new" | "gelu_pytorch_tanh" | "gelu_fast" => Activation::GeluTanh,
         "relu" => Activation::Relu,
         other => {
             return Err(wrong(format!(
-                "`hidden_act` is `{other}`; gelu, gelu_new and relu can be run"
+                "`hidden_act` is `{other}`; supported are gelu, gelu_new and relu"
             )));
         }
     };
@@ -237,7 +228,7 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
     );
     if hidden_size % heads != 0 || first_position >= rows {
         return Err(wrong(format!(
-            "{hidden_size} values do not divide into {heads} heads, or {rows} positions are too few"
+            "{heads} heads cannot share {hidden_size} values evenly, or {rows} positions are too few"
         )));
     }
     let mut config = EncoderConfig {
@@ -262,10 +253,10 @@ fn config(dir: &Path) -> Result<EncoderConfig, ModelError> {
     Ok(config)
 }
 
-/// Largest size believed: the largest vocabulary published has 250,002 rows.
+/// Upper limit of sizes: the largest published vocabulary has 250,002 rows.
 const MOST: usize = 1 << 20;
 
-/// What sentence-transformers says beside the model: parts, pooling, length.
+/// Applies the files of sentence-transformers: modules, pooling and length.
 fn sentence_parts(dir: &Path, config: &mut EncoderConfig) -> Result<(), ModelError> {
     let modules = dir.join("modules.json");
     if modules.exists() {
@@ -276,18 +267,15 @@ fn sentence_parts(dir: &Path, config: &mut EncoderConfig) -> Result<(), ModelErr
             .flatten()
             .filter_map(|module| module.get("type")?.as_str());
         for kind in types {
-            // The result is normalised in any case; a further layer would change it.
+            // The vector is normalised in any case; another layer would change it.
             if !["Transformer", "Pooling", "Normalize"]
                 .iter()
                 .any(|known| kind.ends_with(known))
             {
                 let message = format!(
-                    "a part of type `{kind}` cannot be run; Transformer, Pooling and Normalize can"
+                    "a module of type `{kind}` is not supported; Transformer, Pooling and Normalize are"
                 );
-                return Err(ModelError::Json {
-                    path: modules,
-                    message,
-                });
+                return Err(ModelError::json(&modules, message));
             }
         }
     }
@@ -306,14 +294,10 @@ fn sentence_parts(dir: &Path, config: &mut EncoderConfig) -> Result<(), ModelErr
             ["mean" | "pooling_mode_mean_tokens"] => Pooling::Mean,
             ["cls" | "pooling_mode_cls_token"] => Pooling::Cls,
             _ => {
-                let message = format!(
-                    "pooling by [{}]; exactly one of mean and cls can be run",
-                    all.join(", ")
-                );
-                return Err(ModelError::Json {
-                    path: pooling,
-                    message,
-                });
+                let all = all.join(", ");
+                let message =
+                    format!("pooling by [{all}]; exactly one of mean and cls is supported");
+                return Err(ModelError::json(&pooling, message));
             }
         };
     }

@@ -1,8 +1,8 @@
-//! The one error type of this crate.
+//! The error type of this crate.
 
 use std::path::{Path, PathBuf};
 
-/// What can be wrong with a model folder, a dataset or a tokenizer.
+/// An error in a model folder, a dataset or a tokenizer.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// A file could not be read or written.
@@ -10,10 +10,10 @@ pub enum ModelError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A JSON file that does not say what it should.
+    /// A JSON file with missing or invalid content.
     #[error("{path}: {message}")]
     Json {
         /// The file.
@@ -21,10 +21,10 @@ pub enum ModelError {
         /// What is wrong, and where.
         message: String,
     },
-    /// A `config.json` this program cannot run.
+    /// A model configuration that is invalid or not supported.
     #[error("model configuration: {0}")]
     Config(String),
-    /// A weight file that is damaged or declares impossible sizes.
+    /// A weight file that is damaged or declares invalid sizes.
     #[error("{path}: {message}")]
     Weights {
         /// The weight file.
@@ -32,15 +32,15 @@ pub enum ModelError {
         /// What is wrong with it.
         message: String,
     },
-    /// A tensor that is missing or has another shape than the configuration asks for.
+    /// A tensor that is missing or does not have the configured shape.
     #[error("tensor `{name}`: {message}")]
     Tensor {
         /// The tensor's name.
         name: String,
-        /// What was expected and what was found.
+        /// What is wrong with it.
         message: String,
     },
-    /// A line of a dataset.
+    /// An invalid line of a dataset.
     #[error("{path}:{line}: {message}")]
     Line {
         /// The file.
@@ -50,14 +50,14 @@ pub enum ModelError {
         /// What is wrong with it.
         message: String,
     },
-    /// The dataset and the model, or two parts of a dataset, were rendered with different templates.
+    /// The dataset and the model, or two parts of a dataset, use different templates.
     #[error(
-        "template hash `{found}` ({place}) does not match `{expected}`: the data was rendered by another version of the template; make it again"
+        "template hash `{found}` ({place}) does not match `{expected}`: another version of the template rendered the data; generate it again"
     )]
     Template {
-        /// The hash that was expected.
+        /// The expected hash.
         expected: String,
-        /// The hash that was found.
+        /// The hash found.
         found: String,
         /// Where it was found.
         place: String,
@@ -67,14 +67,14 @@ pub enum ModelError {
         "{place} was trained for {known}, not for {agent}; train it on data made with `--agent {agent}` or use another agent"
     )]
     Agent {
-        /// The agent asked for.
+        /// The requested agent.
         agent: String,
-        /// The agents it was trained for.
+        /// The agents that the model was trained for.
         known: String,
         /// The model.
         place: String,
     },
-    /// The tokenizer cannot do what is asked of it.
+    /// The tokenizer failed or is invalid.
     #[error("tokenizer: {0}")]
     Tokenizer(String),
     /// Fetching from the hub failed.
@@ -88,10 +88,40 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// An I/O error with its place.
-    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
+    /// An I/O error at `path`.
+    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + use<> {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
+    }
+
+    /// An error in the JSON file `path`.
+    pub fn json(path: &Path, message: impl Into<String>) -> Self {
+        Self::Json {
+            path: path.to_path_buf(),
+            message: message.into(),
+        }
+    }
+
+    /// An error in the weight file `path`.
+    pub fn weights(path: &Path, message: impl Into<String>) -> Self {
+        Self::Weights {
+            path: path.to_path_buf(),
+            message: message.into(),
+        }
+    }
+
+    /// An error in the tensor `name`.
+    pub(crate) fn tensor(name: &str, message: impl Into<String>) -> Self {
+        Self::Tensor {
+            name: name.to_owned(),
+            message: message.into(),
+        }
+    }
+
+    /// The tensor `name` has shape `found` instead of `expected`.
+    pub(crate) fn shape(name: &str, found: &[usize], expected: &[usize]) -> Self {
+        let message = format!("has shape {found:?}, but the configuration requires {expected:?}");
+        Self::tensor(name, message)
     }
 }
 

@@ -1,83 +1,36 @@
 //! Model folders in Hugging Face layout: everything needed to run a model, in one directory.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use common::fs::StagedFolder;
+use serde_json::json;
 
 use crate::adapter::{self, Adapter};
-use crate::{ModelConfig, ModelError, Tokenizer, Weights, limits};
-use common::fs::StagedFolder;
+use crate::json::{pretty, read_json};
+use crate::{KgAgentInfo, ModelConfig, ModelError, Tokenizer, Weights};
 
-/// `kgagent.json`: what this program needs to know about a model beside what transformers does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct KgAgentInfo {
-    /// Hashes of the templates that rendered the training data, by agent.
-    pub templates: BTreeMap<String, String>,
-    /// Agents the model was trained for.
-    pub agents: Vec<String>,
-    /// Layouts of the training data.
-    pub layouts: Vec<String>,
-    /// What ranked the relation lists of the training data; empty where the data does not say.
-    pub ranker: String,
-    /// How much doubt it may be left where it is held to what is there, from 0 to 1, by its held-out examples; `None` where it has not been measured.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<f64>,
-    /// How it was trained: configuration and final figures.
-    pub training: Value,
-}
-
-impl KgAgentInfo {
-    /// Check that prompts rendered with `hash` are what this model was trained on for `agent`.
-    ///
-    /// # Errors
-    /// When the model was trained for other agents only, or on other templates. A model that says nothing about its training is taken as it is.
-    pub fn check_template(&self, agent: &str, hash: &str, place: &str) -> Result<(), ModelError> {
-        match self.templates.get(agent) {
-            Some(expected) if expected != hash => Err(ModelError::Template {
-                expected: expected.clone(),
-                found: hash.to_owned(),
-                place: place.to_owned(),
-            }),
-            None if !self.templates.is_empty() => Err(ModelError::Agent {
-                agent: agent.to_owned(),
-                known: self
-                    .templates
-                    .keys()
-                    .cloned()
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                place: place.to_owned(),
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// A model folder in memory, weights aside: they are read with [`ModelFolder::weights`] when they are needed.
+/// A model folder in memory, without its weights; [`ModelFolder::weights`] reads them on demand.
 #[derive(Clone, Debug)]
 pub struct ModelFolder {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Its shape.
+    /// Its configuration.
     pub config: ModelConfig,
     /// Its tokenizer.
     pub tokenizer: Tokenizer,
-    /// What we know about it; empty for a model that is not ours.
+    /// How it was trained; empty for a model that this program did not train.
     pub info: KgAgentInfo,
-    /// The LoRA adapter that this folder is, and the folder of its base.
+    /// If this folder is a LoRA adapter: the adapter and the folder of its base.
     adapter: Option<(Adapter, PathBuf)>,
 }
 
 impl ModelFolder {
-    /// Open a folder: configuration, tokenizer and our own notes are read and checked, weights are not read yet. An adapter's folder in PEFT
-    /// layout opens as its base with the adapter applied.
+    /// Opens a folder: reads and checks the configuration, the tokenizer and `kgagent.json`, but
+    /// not the weights. An adapter folder in PEFT layout opens as its base with the adapter
+    /// applied.
     ///
     /// # Errors
-    /// Names the file that is missing or wrong.
+    /// Names the missing or invalid file.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let adapter = if path.join(adapter::CONFIG).is_file() && !path.join("config.json").exists()
         {
@@ -108,17 +61,15 @@ impl ModelFolder {
         })?;
         let notes = path.join("kgagent.json");
         let info = if notes.exists() {
-            serde_json::from_value(read_json(&notes)?).map_err(|error| ModelError::Json {
-                path: notes.clone(),
-                message: error.to_string(),
-            })?
+            serde_json::from_value(read_json(&notes)?)
+                .map_err(|error| ModelError::json(&notes, error.to_string()))?
         } else {
             KgAgentInfo::default()
         };
         if tokenizer.control().is_ok() && tokenizer.vocab_size() > config.vocab_size {
             let (has, rows) = (tokenizer.vocab_size(), config.vocab_size);
             return Err(ModelError::Config(format!(
-                "the tokenizer has {has} ids, the embedding {rows} rows"
+                "the tokenizer has {has} ids, but the embedding has {rows} rows"
             )));
         }
         Ok(Self {
@@ -130,7 +81,7 @@ impl ModelFolder {
         })
     }
 
-    /// Read the weights; every tensor the configuration asks for is there with its shape.
+    /// Reads the weights and checks that every configured tensor is present with its shape.
     ///
     /// # Errors
     /// Names the damaged file or the missing tensor.
@@ -146,7 +97,7 @@ impl ModelFolder {
         Ok(weights)
     }
 
-    /// Write a whole model folder to `path`, or nothing.
+    /// Writes a complete model folder to `path`, or nothing.
     ///
     /// # Errors
     /// When the folder cannot be written, or a tensor is missing.
@@ -162,7 +113,7 @@ impl ModelFolder {
         Ok(staged.commit()?)
     }
 
-    /// Write the files of a model folder into a folder that is being staged.
+    /// Writes the files of a model folder into a staged folder.
     ///
     /// # Errors
     /// When a file cannot be written, or a tensor is missing.
@@ -195,30 +146,7 @@ impl ModelFolder {
     }
 }
 
-fn pretty(value: &Value) -> Vec<u8> {
-    format!("{value:#}\n").into_bytes()
-}
-
-/// Read a JSON file of bounded size.
-///
-/// # Errors
-/// When it cannot be read, is too large or is no JSON.
-pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
-    let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
-    let wrong = |message: String| ModelError::Json {
-        path: path.to_path_buf(),
-        message,
-    };
-    if size > limits::JSON_BYTES {
-        return Err(wrong(format!(
-            "{size} bytes, the most is {}",
-            limits::JSON_BYTES
-        )));
-    }
-    let text = fs::read(path).map_err(ModelError::io(path))?;
-    serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))
-}
-
+/// The model card, `README.md`.
 fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
     let millions = config.parameters() as f64 / 1e6;
     format!(
@@ -227,7 +155,7 @@ fn card(config: &ModelConfig, info: &KgAgentInfo) -> String {
         A LLaMA-style model of {millions:.2} million parameters ({} layers, width {}), trained by `kgagent train` to answer questions over a \
         knowledge graph by calling tools: it writes the calls, the program runs them.\n\n\
         - agents: {}\n- layouts: {}\n- templates: {}\n\n\
-        `kgagent ask --kg GRAPH --model THIS_FOLDER \"question\"` runs it. It knows no facts of its own and is of no use without a graph.\n\n\
+        `kgagent ask --kg GRAPH --model THIS_FOLDER \"question\"` runs it. It stores no facts and needs a graph.\n\n\
         ## Training\n\n```json\n{:#}\n```\n",
         config.num_hidden_layers,
         config.hidden_size,
@@ -273,7 +201,7 @@ mod tests {
         let folder = ModelFolder::open(&target).unwrap();
         assert_eq!((&folder.config, &folder.info), (&config, &info));
         assert_eq!(folder.weights().unwrap(), weights);
-        // Whoever may read one file of a folder may read them all.
+        // All files of a folder have the same permissions.
         common::fs::write_file(&target.join("report.html"), b"").unwrap();
         let ordinary = std::fs::File::create(dir.path().join("ordinary"))
             .unwrap()

@@ -1,4 +1,5 @@
-//! Fetching a model from the Hugging Face hub into its standard cache: the only module of this crate that opens a connection.
+//! Fetching a model from the Hugging Face hub into its standard cache. The only module of this
+//! crate that opens a connection.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -10,8 +11,9 @@ use serde_json::Value;
 
 use crate::ModelError;
 use crate::digest::sha256_file;
+use crate::json::read_json;
 
-/// Files besides the weights that this program reads, and whether it can do without them.
+/// Files other than the weights that this program reads, and whether they are required.
 const FILES: [(&str, bool); 6] = [
     ("config.json", true),
     ("tokenizer.json", true),
@@ -21,26 +23,28 @@ const FILES: [(&str, bool); 6] = [
     ("kgagent.json", false),
 ];
 
-/// Times that a file whose connection breaks is gone on with before the fetch fails.
-const TRIES: usize = 5;
+/// Attempts to download a file over a failing connection. Each continues where the last one
+/// stopped.
+const ATTEMPTS: usize = 5;
 
-/// How far a file is.
+/// Progress of a download.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fetching<'a> {
-    /// Its name in the repository.
+    /// Name of the file in the repository.
     pub file: &'a str,
-    /// Bytes that are there, those of an earlier, interrupted fetch included.
+    /// Bytes downloaded, including those of an earlier, interrupted fetch.
     pub done: u64,
     /// Bytes of the whole file.
     pub size: u64,
 }
 
-/// Fetch the files of `repo` (`ORG/NAME`) this program reads into the cache (`HF_HOME`), from the hub (`HF_ENDPOINT`); returns their folder
-/// there. Files that are in the cache are not fetched again, and one that was interrupted is gone on with. `progress` hears of every block.
+/// Fetches from the hub (`HF_ENDPOINT`) the files of `repo` (`ORG/NAME`) that this program reads.
+/// Stores them in the cache (`HF_HOME`) and returns their folder. Skips cached files and continues
+/// interrupted downloads. Calls `progress` after every block.
 ///
 /// # Errors
-/// When the name is no repository name, the repository lacks a file, the hub does not deliver, or what it delivers has another digest than it
-/// says.
+/// When the name is not a repository name, the repository lacks a file, the download fails, or a
+/// file does not match its digest.
 pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathBuf, ModelError> {
     let failed = |message: String| ModelError::Hub {
         repo: repo.to_owned(),
@@ -75,7 +79,7 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
     }
     let index = "model.safetensors.index.json";
     if has(index) {
-        let value = crate::folder::read_json(&get(index)?)?;
+        let value = read_json(&get(index)?)?;
         let shards = value
             .get("weight_map")
             .and_then(Value::as_object)
@@ -85,10 +89,10 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
         let mut names: Vec<&str> = shards.collect();
         names.sort_unstable();
         names.dedup();
-        // A name becomes a path in the cache.
+        // The name becomes a path in the cache.
         if let Some(name) = names.iter().find(|name| !is_plain(name)) {
             return Err(failed(format!(
-                "{index} names the file `{name}`, which is no file of a model"
+                "{index} names the file `{name}`, which cannot belong to a model"
             )));
         }
         for name in names {
@@ -101,10 +105,10 @@ pub fn fetch(repo: &str, progress: &mut dyn FnMut(Fetching<'_>)) -> Result<PathB
     folder.ok_or_else(|| failed("the cache gave a file without a folder".to_owned()))
 }
 
-/// Whether a text can be the name of a repository.
+/// Checks the name of a repository.
 ///
 /// # Errors
-/// [`ModelError::Hub`] where it is not of the form ORG/NAME.
+/// [`ModelError::Hub`] if it is not of the form ORG/NAME.
 pub fn check_name(repo: &str) -> Result<(), ModelError> {
     match repo.split_once('/') {
         Some((org, name)) if is_plain(org) && is_plain(name) => Ok(()),
@@ -115,7 +119,7 @@ pub fn check_name(repo: &str) -> Result<(), ModelError> {
     }
 }
 
-/// Letters, digits and `-_.`, and no way up.
+/// Whether `part` consists of letters, digits and `-_.`, without `..`.
 fn is_plain(part: &str) -> bool {
     !part.is_empty()
         && !part.contains("..")
@@ -124,7 +128,7 @@ fn is_plain(part: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
 }
 
-/// One file, from the cache or from the hub.
+/// Returns one file from the cache or the hub.
 fn get(
     api: &ApiRepo,
     repo: &str,
@@ -136,22 +140,23 @@ fn get(
         return Ok(path);
     }
     let blobs = cache.blob_path("");
-    let (mut size, mut tries) = (None, 0);
+    let (mut size, mut attempts) = (None, 0);
     let path = loop {
-        tries += 1;
-        let watch = Watch {
+        attempts += 1;
+        let reporter = DownloadProgress {
             file,
             done: 0,
             size: &mut size,
             progress,
         };
-        match api.download_with_progress(file, watch) {
+        match api.download_with_progress(file, reporter) {
             Ok(path) => break path,
-            // A connection that broke: what has come stays, and hf-hub asks for the rest.
-            Err(ApiError::IoError(_)) if tries < TRIES => {}
-            // All has come and its end was not noted: there is no rest to ask for. A part that is too long is not of this file.
+            // The connection failed: hf-hub keeps the downloaded part and requests the rest.
+            Err(ApiError::IoError(_)) if attempts < ATTEMPTS => {}
+            // The part is complete but not renamed, so that there is no rest to request; or it is
+            // too long and belongs to another file.
             Err(error) => match size.map(|size| drop_full_parts(&blobs, size)) {
-                Some(Ok(true)) if tries < TRIES => {}
+                Some(Ok(true)) if attempts < ATTEMPTS => {}
                 Some(Err(error)) => return Err(error.to_string()),
                 _ => return Err(error.to_string()),
             },
@@ -161,7 +166,7 @@ fn get(
     Ok(path)
 }
 
-/// Removes parts of files that are not shorter than `size`; whether there were any.
+/// Removes downloaded parts of at least `size` bytes and returns whether there were any.
 fn drop_full_parts(blobs: &Path, size: u64) -> io::Result<bool> {
     let mut any = false;
     for entry in fs::read_dir(blobs)? {
@@ -174,7 +179,7 @@ fn drop_full_parts(blobs: &Path, size: u64) -> io::Result<bool> {
     Ok(any)
 }
 
-/// Large files are kept under their SHA-256: what has another one was cut or mixed up on its way and is removed.
+/// Large files are cached under their SHA-256. Removes a file with another digest.
 fn check(path: &Path) -> Result<(), String> {
     let blob = fs::canonicalize(path).map_err(|error| error.to_string())?;
     let name = blob
@@ -192,19 +197,19 @@ fn check(path: &Path) -> Result<(), String> {
         .and_then(|()| fs::remove_file(&blob))
         .map_err(|error| error.to_string())?;
     Err(format!(
-        "what came has the digest {found}, and the hub says {name}; it is removed, fetch it again"
+        "the downloaded file has the digest {found} instead of {name}; it was removed, fetch it again"
     ))
 }
 
-/// hf-hub's progress as ours.
-struct Watch<'a> {
+/// Converts hf-hub's progress to [`Fetching`].
+struct DownloadProgress<'a> {
     file: &'a str,
     done: u64,
     size: &'a mut Option<u64>,
     progress: &'a mut dyn FnMut(Fetching<'_>),
 }
 
-impl Progress for Watch<'_> {
+impl Progress for DownloadProgress<'_> {
     fn init(&mut self, size: usize, _: &str) {
         (self.done, *self.size) = (0, Some(size as u64));
     }
@@ -219,7 +224,8 @@ impl Progress for Watch<'_> {
     fn finish(&mut self) {}
 }
 
-/// The folder of `repo` (`ORG/NAME`) in the standard cache (`HF_HOME`), if it has been fetched. Opens no connection.
+/// The folder of `repo` (`ORG/NAME`) in the standard cache (`HF_HOME`), if it is there. Does not
+/// open a connection.
 #[must_use]
 pub fn cached(repo: &str) -> Option<PathBuf> {
     let named = repo
@@ -233,7 +239,7 @@ pub fn cached(repo: &str) -> Option<PathBuf> {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     #[test]
-    fn names_that_are_no_repository_are_refused_before_any_connection() {
+    fn invalid_repository_names_are_rejected_without_a_connection() {
         for name in ["", "a", "a/", "../x", "a/b/c", "a/..", "a b/c"] {
             assert!(
                 super::fetch(name, &mut |_| ())

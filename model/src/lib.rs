@@ -1,14 +1,17 @@
-//! What training and inference share: model folders in Hugging Face layout, the tokenizer, the chat format and the loss mask.
+//! Shared by training and inference: model folders in Hugging Face layout, the tokenizer, the chat
+//! format and the loss mask.
 //!
 //! ```text
-//! dataset ──▶ chat ◀── tokenizer          turns → token ids + which of them are trained on
-//! folder  ──▶ config, weights, tokenizer  one directory, read with every size checked, written whole or not at all
+//! dataset ──▶ chat ◀── tokenizer          turns → token ids and the loss mask
+//! folder  ──▶ config, weights, tokenizer  one directory; every size is checked; written atomically
 //! hub     ──▶ folder                      the only module that opens a connection
 //! ```
 //!
-//! Invariants: the only crate that opens weight files; no network outside [`hub`]; no text ever becomes a control token.
+//! Invariants: the only crate that opens weight files; no network outside [`hub`]; text never
+//! becomes a control token.
 
 pub mod adapter;
+pub mod blocks;
 pub mod chat;
 pub mod config;
 pub mod dataset;
@@ -18,7 +21,10 @@ pub mod error;
 pub mod folder;
 pub mod gguf;
 pub mod hub;
+pub mod info;
+mod json;
 pub mod limits;
+pub mod preset;
 pub mod rope;
 pub mod source;
 pub mod tokenizer;
@@ -26,12 +32,14 @@ pub mod weights;
 
 pub use chat::{ChatFormat, Encoded};
 pub use common::transcript::{Part, Role, Trust, Turn};
-pub use config::{Family, ModelConfig, Preset};
-pub use dataset::{Conversation, Dataset};
+pub use config::{Family, ModelConfig};
+pub use dataset::{Dataset, TrainingConversation};
 pub use encoder::{EncoderConfig, EncoderFolder};
 pub use error::ModelError;
-pub use folder::{KgAgentInfo, ModelFolder};
+pub use folder::ModelFolder;
 pub use gguf::GgufModel;
+pub use info::KgAgentInfo;
+pub use preset::Preset;
 pub use source::{Stored, WeightSource};
 pub use tokenizer::Tokenizer;
 pub use weights::{Tensor, Weights};

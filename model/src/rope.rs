@@ -1,6 +1,8 @@
-//! Rotary position embedding of the LLaMA family: its frequencies, and the ways in which they are stretched for longer contexts.
+//! Rotary position embedding of the LLaMA family: its frequencies, and how they are scaled for
+//! longer contexts.
 //!
-//! Read from both spellings of the keys: transformers 5 writes `rope_parameters`, older files have `rope_theta` beside `rope_scaling`.
+//! Reads both forms of the keys: `rope_parameters` of transformers 5, and `rope_theta` with
+//! `rope_scaling` of older versions.
 
 use std::f64::consts::{PI, TAU};
 
@@ -8,14 +10,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::ModelError;
-use crate::config::{bad, needed, number, size};
+use crate::json::{invalid, optional_number, optional_size, size};
 
 /// Rotary position embedding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rope {
     /// Base of the geometric sequence of wavelengths.
     pub theta: f64,
-    /// How the frequencies are changed for contexts longer than those of pre-training.
+    /// The scaling of the frequencies for contexts longer than in pre-training.
     pub scaling: RopeScaling,
 }
 
@@ -30,11 +32,11 @@ impl Rope {
     }
 }
 
-/// A way to stretch the frequencies.
+/// A scaling of the frequencies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RopeScaling {
-    /// None.
+    /// Unscaled.
     None,
     /// Every frequency divided by the same factor.
     Linear {
@@ -43,7 +45,8 @@ pub enum RopeScaling {
     },
     /// Llama 3.1 and later: low frequencies divided, high ones kept, a ramp between.
     Llama3(Llama3Scaling),
-    /// YaRN (Peng and others, 2023): a ramp over dimensions, and cosines and sines multiplied by a constant.
+    /// YaRN (Peng and others, 2023): a ramp over dimensions, and cosines and sines multiplied by a
+    /// constant.
     Yarn(Yarn),
 }
 
@@ -54,7 +57,7 @@ pub struct Llama3Scaling {
     pub factor: f64,
     /// Wavelengths longer than `original / low_freq_factor` are scaled in full.
     pub low_freq_factor: f64,
-    /// Wavelengths shorter than `original / high_freq_factor` stay.
+    /// Wavelengths shorter than `original / high_freq_factor` are not scaled.
     pub high_freq_factor: f64,
     /// Context length of pre-training.
     pub original_max_position_embeddings: usize,
@@ -67,11 +70,11 @@ pub struct Yarn {
     pub factor: f64,
     /// Context length of pre-training.
     pub original_max_position_embeddings: usize,
-    /// Turns over that length above which a dimension stays as it is.
+    /// Rotations over that length above which a dimension is not scaled.
     pub beta_fast: f64,
-    /// Turns below which it is divided by `factor`.
+    /// Rotations below which its frequency is divided by `factor`.
     pub beta_slow: f64,
-    /// What cosines and sines are multiplied by; by default it follows from `factor`.
+    /// Factor of cosines and sines; by default it follows from `factor`.
     pub attention_factor: Option<f64>,
     /// Whether the ends of the ramp are rounded to whole dimensions.
     pub truncate: bool,
@@ -79,7 +82,7 @@ pub struct Yarn {
 
 impl Yarn {
     /// Share of the unscaled frequency in pair `i` of `pairs`.
-    fn kept(&self, theta: f64, i: usize, pairs: usize) -> f64 {
+    fn unscaled_share(&self, theta: f64, i: usize, pairs: usize) -> f64 {
         let width = 2.0 * pairs as f64;
         let original = self.original_max_position_embeddings as f64;
         let dimension = |turns: f64| width * (original / (turns * TAU)).ln() / (2.0 * theta.ln());
@@ -96,31 +99,34 @@ impl Yarn {
 }
 
 impl Rope {
-    /// Reads the rotary constants of a `config.json`; where both spellings stand they must agree.
+    /// Reads the rotary constants of a `config.json`. If both forms are present they must agree.
     pub(crate) fn from_json(map: &Map<String, Value>) -> Result<Self, ModelError> {
         let object = |key: &str| map.get(key).and_then(Value::as_object);
         let new = object("rope_parameters");
-        let theta_new = new.map(|m| number(m, "rope_theta")).transpose()?.flatten();
-        let theta_old = number(map, "rope_theta")?;
+        let theta_new = new
+            .map(|m| optional_number(m, "rope_theta"))
+            .transpose()?
+            .flatten();
+        let theta_old = optional_number(map, "rope_theta")?;
         let theta = match (theta_new, theta_old) {
             (Some(a), Some(b)) if (a - b).abs() > 1e-9 * a => {
-                return Err(bad(format!(
+                return Err(invalid(format!(
                     "`rope_parameters.rope_theta` is {a} and `rope_theta` is {b}"
                 )));
             }
             (a, b) => a.or(b).unwrap_or(10_000.0),
         };
         if theta <= 1.0 {
-            return Err(bad(format!("`rope_theta` is {theta}; it must be above 1")));
+            return Err(invalid(format!("`rope_theta` is {theta}, not above 1")));
         }
-        let partial = |m: &Map<String, Value>| number(m, "partial_rotary_factor");
+        let partial = |m: &Map<String, Value>| optional_number(m, "partial_rotary_factor");
         for share in [partial(map)?, new.map(partial).transpose()?.flatten()]
             .into_iter()
             .flatten()
         {
             if (share - 1.0).abs() > 1e-9 {
-                return Err(bad(format!(
-                    "`partial_rotary_factor` is {share}; this version rotates whole heads"
+                return Err(invalid(format!(
+                    "`partial_rotary_factor` is {share}; only whole heads can be rotated"
                 )));
             }
         }
@@ -133,8 +139,8 @@ impl Rope {
             .and_then(Value::as_str)
             .unwrap_or("default");
         let get = |key: &str| {
-            number(scaling, key)?
-                .ok_or_else(|| bad(format!("rope scaling `{kind}` without `{key}`")))
+            optional_number(scaling, key)?
+                .ok_or_else(|| invalid(format!("rope scaling `{kind}` without `{key}`")))
         };
         let scaling = match kind {
             "default" => RopeScaling::None,
@@ -145,27 +151,27 @@ impl Rope {
                 factor: get("factor")?,
                 low_freq_factor: get("low_freq_factor")?,
                 high_freq_factor: get("high_freq_factor")?,
-                original_max_position_embeddings: needed(
+                original_max_position_embeddings: size(
                     scaling,
                     "original_max_position_embeddings",
                 )?,
             }),
             "yarn" => {
                 if scaling.contains_key("mscale") || scaling.contains_key("mscale_all_dim") {
-                    return Err(bad(
-                        "rope scaling `yarn` with `mscale`; this version runs it with `attention_factor` or none",
+                    return Err(invalid(
+                        "rope scaling `yarn` with `mscale` is not supported; use `attention_factor`",
                     ));
                 }
-                let original = size(scaling, "original_max_position_embeddings")?;
+                let original = optional_size(scaling, "original_max_position_embeddings")?;
                 Self::yarn(
                     scaling,
                     get("factor")?,
-                    original.map_or_else(|| needed(map, "max_position_embeddings"), Ok)?,
+                    original.map_or_else(|| size(map, "max_position_embeddings"), Ok)?,
                 )?
             }
             other => {
-                return Err(bad(format!(
-                    "rope scaling `{other}`; this version runs `default`, `linear`, `llama3` and `yarn`"
+                return Err(invalid(format!(
+                    "rope scaling `{other}`; supported are `default`, `linear`, `llama3` and `yarn`"
                 )));
             }
         };
@@ -180,14 +186,14 @@ impl Rope {
         Ok(RopeScaling::Yarn(Yarn {
             factor,
             original_max_position_embeddings: original,
-            beta_fast: number(map, "beta_fast")?.unwrap_or(32.0),
-            beta_slow: number(map, "beta_slow")?.unwrap_or(1.0),
-            attention_factor: number(map, "attention_factor")?,
+            beta_fast: optional_number(map, "beta_fast")?.unwrap_or(32.0),
+            beta_slow: optional_number(map, "beta_slow")?.unwrap_or(1.0),
+            attention_factor: optional_number(map, "attention_factor")?,
             truncate: map.get("truncate").and_then(Value::as_bool).unwrap_or(true),
         }))
     }
 
-    /// `rope_scaling` (null where there is none) and `rope_parameters`, for readers of either.
+    /// `rope_scaling` (null if unscaled) and `rope_parameters`.
     pub(crate) fn to_json(&self) -> (Value, Value) {
         let scaling = match &self.scaling {
             RopeScaling::None => Value::Null,
@@ -239,25 +245,25 @@ impl Rope {
                     }
                 }
                 RopeScaling::Yarn(s) => {
-                    let kept = s.kept(self.theta, i, pairs);
-                    frequency / s.factor * (1.0 - kept) + frequency * kept
+                    let unscaled = s.unscaled_share(self.theta, i, pairs);
+                    frequency / s.factor * (1.0 - unscaled) + frequency * unscaled
                 }
             }
         };
         (0..pairs).map(|i| scaled(i) as f32).collect()
     }
 
-    /// What cosines and sines are multiplied by; 1 but for YaRN.
+    /// Factor of cosines and sines; 1 except for YaRN.
     #[must_use]
     pub fn amplitude(&self) -> f32 {
         match &self.scaling {
             RopeScaling::Yarn(s) => {
-                let usual = if s.factor <= 1.0 {
+                let default = if s.factor <= 1.0 {
                     1.0
                 } else {
                     0.1 * s.factor.ln() + 1.0
                 };
-                s.attention_factor.unwrap_or(usual) as f32
+                s.attention_factor.unwrap_or(default) as f32
             }
             _ => 1.0,
         }

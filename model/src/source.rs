@@ -1,25 +1,25 @@
-//! Where weights come from, whatever the file: a tensor's format and shape, and its rows as bytes, read when asked for.
+//! Access to weights independent of the file type: a tensor's format, shape and rows of bytes, read
+//! on demand.
 
-use crate::gguf::Format;
-use crate::gguf::blocks;
+use crate::blocks::{self, BlockFormat};
 use crate::{ModelError, Weights};
 
-/// What reads rows: first row, number of rows, and where their bytes are appended.
+/// Reads rows: takes the first row, the number of rows and the buffer to append their bytes to.
 pub type ReadRows<'a> = Box<dyn Fn(usize, usize, &mut Vec<u8>) -> Result<(), ModelError> + 'a>;
 
 /// A tensor that can be read row by row.
 pub struct Stored<'a> {
-    /// How its numbers are stored.
-    pub format: Format,
+    /// Number format.
+    pub format: BlockFormat,
     /// Lengths of the dimensions, outermost first.
     pub shape: Vec<usize>,
     read: ReadRows<'a>,
 }
 
 impl<'a> Stored<'a> {
-    /// A tensor whose rows `read` gives.
+    /// A tensor whose rows come from `read`.
     #[must_use]
-    pub fn new(format: Format, shape: Vec<usize>, read: ReadRows<'a>) -> Self {
+    pub fn new(format: BlockFormat, shape: Vec<usize>, read: ReadRows<'a>) -> Self {
         Self {
             format,
             shape,
@@ -30,12 +30,12 @@ impl<'a> Stored<'a> {
     /// Appends the bytes of `count` rows from row `first`.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When the rows cannot be read.
     pub fn rows(&self, first: usize, count: usize, out: &mut Vec<u8>) -> Result<(), ModelError> {
         (self.read)(first, count, out)
     }
 
-    /// The whole tensor as numbers.
+    /// All values of the tensor.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -49,52 +49,40 @@ impl<'a> Stored<'a> {
     }
 }
 
-/// A place with named tensors, under the names that Hugging Face gives them.
+/// A source of tensors by their Hugging Face names.
 pub trait WeightSource {
     /// The tensor `name`.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// When it does not exist.
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError>;
 }
 
 impl WeightSource for Weights {
-    /// Numbers that sixteen bits hold exactly are given as sixteen bits: what was trained in half precision costs half the memory.
+    /// Returns a matrix in 16 bits if they hold its values exactly, so that a model trained in half
+    /// precision needs half the memory.
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
-        let missing = || ModelError::Tensor {
-            name: name.to_owned(),
-            message: "is missing".to_owned(),
-        };
-        let tensor = self.find(name).ok_or_else(missing)?;
-        let fits = |back: &dyn Fn(f32) -> f32| {
-            tensor.shape.len() > 1
-                && tensor
-                    .data
-                    .iter()
-                    .all(|&v| back(v).to_bits() == v.to_bits())
+        let tensor = self
+            .find(name)
+            .ok_or_else(|| ModelError::tensor(name, "is missing"))?;
+        let fits = |rounded: &dyn Fn(f32) -> f32| {
+            let exact = |v: &f32| rounded(*v).to_bits() == v.to_bits();
+            tensor.shape.len() > 1 && tensor.data.iter().all(exact)
         };
         let format = if fits(&|v| half::bf16::from_f32(v).to_f32()) {
-            Format::Bf16
+            BlockFormat::Bf16
         } else if fits(&|v| half::f16::from_f32(v).to_f32()) {
-            Format::F16
+            BlockFormat::F16
         } else {
-            Format::F32
+            BlockFormat::F32
         };
         let width = tensor.shape.last().copied().unwrap_or(1);
         let name = name.to_owned();
         let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
-            let short = || ModelError::Tensor {
-                name: name.clone(),
-                message: format!("has no rows {first} to {}", first + count),
-            };
-            blocks::quantise(
-                format,
-                tensor
-                    .data
-                    .get(first * width..(first + count) * width)
-                    .ok_or_else(short)?,
-                out,
-            );
+            let end = first + count;
+            let values = tensor.data.get(first * width..end * width);
+            let missing = || ModelError::tensor(&name, format!("has no rows {first} to {end}"));
+            blocks::quantise(format, values.ok_or_else(missing)?, out);
             Ok(())
         };
         Ok(Stored::new(format, tensor.shape.clone(), Box::new(read)))

@@ -1,4 +1,5 @@
-//! The tokenizer: a checked wrapper over `tokenizers`, and byte-level BPE trained on the data for models made from scratch.
+//! The tokenizer: a checked wrapper over `tokenizers`, and byte-level BPE training for models made
+//! from scratch.
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,7 +22,7 @@ use crate::{ModelError, limits};
 pub const END: &str = "<|end|>";
 /// The padding token.
 pub const PAD: &str = "<|pad|>";
-/// Every control token, in the order of their ids in a fresh tokenizer.
+/// Every control token, in the order of their ids in a new tokenizer.
 pub const SPECIAL: [&str; 6] = [
     "<|system|>",
     "<|user|>",
@@ -31,10 +32,11 @@ pub const SPECIAL: [&str; 6] = [
     PAD,
 ];
 
-/// What pieces never cross the border of: contractions, handles, dotted names, single digits, runs of other signs, white space.
+/// Words: contractions, handles, dotted names, single digits, sequences of other symbols, white
+/// space. No token crosses a word boundary.
 const WORDS: &str = r"'(?:s|t|re|ve|m|ll|d)| ?\b[cemrvx]\p{N}{1,2}\b| ?[\p{L}_]+(?:\.[\p{L}_]+)*| ?\p{N}| ?[^\s\p{L}\p{N}_]+|\s+(?!\S)|\s+";
 
-/// Our conversation format as a template for transformers' `apply_chat_template`.
+/// The chat format as a template for `apply_chat_template` of transformers.
 pub const CHAT_TEMPLATE: &str = "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}\
 {% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}";
 
@@ -93,7 +95,7 @@ fn special_tokens() -> Vec<AddedToken> {
 impl Tokenizer {
     fn wrap(mut inner: tokenizers::Tokenizer) -> Self {
         inner.set_encode_special_tokens(true);
-        // Truncation or padding set in the file would silently change what is trained on.
+        // Truncation or padding set in the file would silently change the training data.
         let _ = inner.with_truncation(None);
         inner.with_padding(None);
         let special = inner
@@ -103,19 +105,15 @@ impl Tokenizer {
             .map(|(id, _)| *id)
             .collect();
         let id = |text: &str| inner.token_to_id(text);
-        let control = (|| {
-            let roles = [
-                id(SPECIAL[0])?,
-                id(SPECIAL[1])?,
-                id(SPECIAL[2])?,
-                id(SPECIAL[3])?,
-            ];
+        let control = || {
+            let [system, user, assistant, tool, end, pad] = SPECIAL.map(id);
             Some(ControlIds {
-                roles,
-                end: id(END)?,
-                pad: id(PAD)?,
+                roles: [system?, user?, assistant?, tool?],
+                end: end?,
+                pad: pad?,
             })
-        })();
+        };
+        let control = control();
         Self {
             inner,
             control,
@@ -123,8 +121,9 @@ impl Tokenizer {
         }
     }
 
-    /// Train byte-level BPE on `texts`. Digits stand alone, so that numbers and handles (`r12`) share pieces; a dotted name such as
-    /// `film.film.directed_by` is one word, so that relations seen often become one token. The result is the same for any number of threads.
+    /// Trains byte-level BPE on `texts`. Every digit is a word, so that numbers and handles (`r12`)
+    /// share tokens. A dotted name such as `film.film.directed_by` is one word, so that frequent
+    /// relations become one token. The result does not depend on the number of threads.
     ///
     /// # Errors
     /// When `vocab_size` is below the 262 that bytes and control tokens need.
@@ -174,38 +173,28 @@ impl Tokenizer {
         Self::from_bytes(json.as_bytes())
     }
 
-    /// Read `tokenizer.json`.
+    /// Reads a `tokenizer.json` file. Ignores its truncation and padding.
     ///
     /// # Errors
-    /// When the file cannot be read, is too large or is no tokenizer.
+    /// When the file cannot be read, is too large or is not a tokenizer.
     pub fn from_file(path: &Path) -> Result<Self, ModelError> {
         let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
         if size > limits::TOKENIZER_BYTES {
             return Err(failed(format!(
-                "{} has {size} bytes, more than any tokenizer",
-                path.display()
+                "{} has {size} bytes, the limit is {}",
+                path.display(),
+                limits::TOKENIZER_BYTES
             )));
         }
         Self::from_bytes(&fs::read(path).map_err(ModelError::io(path))?)
             .map_err(|error| failed(format!("{}: {error}", path.display())))
     }
 
-    /// Read the `tokenizer.json` of an encoder without the cutting and padding that it may ask for: texts come out as long as they are.
-    ///
-    /// # Errors
-    /// As [`Tokenizer::from_file`].
-    pub fn from_file_whole(path: &Path) -> Result<Self, ModelError> {
-        let mut tokenizer = Self::from_file(path)?;
-        tokenizer.inner.with_padding(None);
-        tokenizer.inner.with_truncation(None).map_err(failed)?;
-        Ok(tokenizer)
-    }
-
-    /// Ids of `text` between the marks that the tokenizer puts around every text (`[CLS]` … `[SEP]`), as encoders read it.
+    /// Ids of `text` with the special tokens that an encoder expects around it (`[CLS]` … `[SEP]`).
     ///
     /// # Errors
     /// When the tokenizer fails.
-    pub fn encode_with_marks(&self, text: &str) -> Result<Vec<u32>, ModelError> {
+    pub fn encode_with_special(&self, text: &str) -> Result<Vec<u32>, ModelError> {
         Ok(self
             .inner
             .encode_fast(text, true)
@@ -214,20 +203,21 @@ impl Tokenizer {
             .to_vec())
     }
 
-    /// Read the bytes of a `tokenizer.json`.
+    /// Parses the content of a `tokenizer.json`.
     ///
     /// # Errors
-    /// When they are no tokenizer.
+    /// When it is not a tokenizer.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         Ok(Self::wrap(
             tokenizers::Tokenizer::from_bytes(bytes).map_err(failed)?,
         ))
     }
 
-    /// Add the control tokens a foreign tokenizer lacks; returns the smallest id that is new. The model's embedding must grow with them.
+    /// Adds the control tokens that a foreign tokenizer lacks and returns the smallest new id. The
+    /// model's embedding must grow accordingly.
     ///
     /// # Errors
-    /// When the tokenizer refuses them.
+    /// When the tokenizer rejects them.
     pub fn ensure_control_tokens(&mut self) -> Result<Option<u32>, ModelError> {
         let missing: Vec<&str> = SPECIAL
             .into_iter()
@@ -246,7 +236,7 @@ impl Tokenizer {
     /// Ids of the control tokens.
     ///
     /// # Errors
-    /// When this tokenizer has none (a foreign model that was not trained by us).
+    /// When the tokenizer lacks them, as in a foreign model.
     pub fn control(&self) -> Result<ControlIds, ModelError> {
         self.control
             .ok_or_else(|| failed(format!("it lacks the control tokens {}", SPECIAL.join(" "))))
@@ -255,7 +245,7 @@ impl Tokenizer {
     /// Number of ids, control tokens included.
     #[must_use]
     pub fn vocab_size(&self) -> usize {
-        // The largest id counts, not the number of tokens: foreign vocabularies have gaps.
+        // The largest id, not the number of tokens: foreign vocabularies have gaps.
         self.inner
             .get_vocab(true)
             .values()
@@ -263,10 +253,10 @@ impl Tokenizer {
             .map_or(0, |id| *id as usize + 1)
     }
 
-    /// Ids of `text`. Text that looks like a control token is encoded as the characters it is made of.
+    /// Ids of `text`. Encodes text that looks like a control token as ordinary characters.
     ///
     /// # Errors
-    /// When the tokenizer fails, or would produce a control token.
+    /// When the tokenizer fails or produces a control token.
     pub fn encode(&self, text: &str) -> Result<Vec<u32>, ModelError> {
         let ids = self
             .inner
@@ -283,15 +273,15 @@ impl Tokenizer {
         Ok(ids)
     }
 
-    /// The text of `ids`, control tokens left out.
+    /// The text of `ids` without control tokens.
     ///
     /// # Errors
-    /// When an id is unknown to the decoder.
+    /// When the decoder does not know an id.
     pub fn decode(&self, ids: &[u32]) -> Result<String, ModelError> {
         self.inner.decode(ids, true).map_err(failed)
     }
 
-    /// The text of one id as it stands in the vocabulary (byte-level alphabet), or `None` outside it.
+    /// The vocabulary entry of `id` (in the byte-level alphabet); `None` outside the vocabulary.
     #[must_use]
     pub fn token(&self, id: u32) -> Option<String> {
         self.inner.id_to_token(id)
@@ -303,16 +293,15 @@ impl Tokenizer {
         self.special.contains(&id)
     }
 
-    /// The underlying tokenizer, read only.
-    #[must_use]
-    pub fn inner(&self) -> &tokenizers::Tokenizer {
+    /// The underlying tokenizer.
+    pub(crate) fn inner(&self) -> &tokenizers::Tokenizer {
         &self.inner
     }
 
-    /// Bytes of `tokenizer.json`.
+    /// The content of `tokenizer.json`.
     ///
     /// # Errors
-    /// When it cannot be written as JSON.
+    /// When the tokenizer cannot be serialised.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ModelError> {
         let value: Value =
             serde_json::from_str(&self.inner.to_string(false).map_err(failed)?).map_err(failed)?;
@@ -340,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn training_is_the_same_for_any_number_of_threads_and_round_trips() {
+    fn training_is_deterministic_and_round_trips() {
         let one = Tokenizer::train_bpe(texts().iter(), 400)
             .unwrap()
             .to_bytes()

@@ -1,10 +1,10 @@
-//! GGUF files: what is written is read back, and no damaged file does harm.
+//! GGUF files: models round-trip, and damaged files are rejected.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::Path;
 
-use model::gguf::{Format, GgufFile, Recipe, Value, blocks, write};
+use model::gguf::{BlockFormat, GgufFile, GgufValue, Recipe, blocks, write};
 use model::rope::{Llama3Scaling, Rope, RopeScaling};
 use model::{
     Family, GgufModel, KgAgentInfo, ModelConfig, Preset, Tensor, Tokenizer, WeightSource, Weights,
@@ -68,7 +68,7 @@ fn written(
 }
 
 #[test]
-fn every_recipe_of_every_family_is_read_back() {
+fn every_recipe_of_every_family_round_trips() {
     let dir = tempfile::tempdir().unwrap();
     let base = base();
     let llama3 = Llama3Scaling {
@@ -103,7 +103,7 @@ fn every_recipe_of_every_family_is_read_back() {
             qk_norm: true,
             ..base.clone()
         },
-        // Rows that are no whole number of blocks of 256: 8 bits instead of 4.
+        // Rows that are not a whole number of blocks of 256: 8 bits instead of 4.
         Preset::Tiny.config(300),
     ] {
         let weights = weights(&config);
@@ -132,7 +132,7 @@ fn every_recipe_of_every_family_is_read_back() {
 }
 
 #[test]
-fn the_rows_of_q_and_k_stand_as_llama_cpp_wants_them() {
+fn the_rows_of_q_and_k_are_in_llama_cpp_order() {
     let dir = tempfile::tempdir().unwrap();
     let config = base();
     let weights = weights(&config);
@@ -143,11 +143,12 @@ fn the_rows_of_q_and_k_stand_as_llama_cpp_wants_them() {
         let (mut bytes, mut out) = (Vec::new(), vec![0.0; 256]);
         file.read_rows("blk.1.attn_q.weight", row, 1, &mut bytes)
             .unwrap();
-        blocks::dequantise(Format::F32, &bytes, &mut out);
+        blocks::dequantise(BlockFormat::F32, &bytes, &mut out);
         out
     };
     let file = GgufFile::open(&written(dir.path(), &config, &weights, Recipe::F32)).unwrap();
-    // In head 2 of width 32 row 5 goes to place 10, and row 16 + 5, its partner in the rotation, to place 11.
+    // In head 2 of width 32, row 5 moves to row 10, and row 16 + 5, its partner in the rotation, to
+    // row 11.
     assert_eq!(row(&file, 64 + 10), q.data[(64 + 5) * 256..][..256]);
     assert_eq!(row(&file, 64 + 11), q.data[(64 + 21) * 256..][..256]);
     let qwen = ModelConfig {
@@ -159,7 +160,7 @@ fn the_rows_of_q_and_k_stand_as_llama_cpp_wants_them() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_described_by_its_metadata() {
+fn a_foreign_file_is_described_by_its_metadata() {
     let dir = tempfile::tempdir().unwrap();
     let llama3 = Llama3Scaling {
         factor: 32.0,
@@ -183,7 +184,7 @@ fn a_file_of_somebody_else_is_described_by_its_metadata() {
         },
     ] {
         let path = written(dir.path(), &config, &weights(&config), Recipe::F16);
-        // Our keys under other names: nobody else has them.
+        // Rename this program's keys, which foreign files lack.
         let bytes = fs::read(&path).unwrap();
         let text = [
             (&b"kgagent.config"[..], &b"another.config"[..]),
@@ -194,7 +195,7 @@ fn a_file_of_somebody_else_is_described_by_its_metadata() {
             .fold(bytes, |bytes, (from, to)| replaced(&bytes, from, to));
         let other = dir.path().join("other.gguf");
         fs::write(&other, bytes).unwrap();
-        // llama.cpp's own keys describe the tokenizer; one beside the file goes before.
+        // llama.cpp's keys describe the tokenizer; a tokenizer.json in the folder has precedence.
         let described = GgufModel::open(&other).unwrap().tokenizer;
         let text = "get_relation(e0) film.directed_by 1987";
         assert_eq!(
@@ -244,7 +245,7 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn damaged_files_are_refused() {
+fn damaged_files_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let config = base();
     let good = fs::read(written(
@@ -262,20 +263,60 @@ fn damaged_files_are_refused() {
             .map_err(|error| error.to_string())
     };
     open(&good).unwrap();
-    let find = |what: &[u8]| {
-        good.windows(what.len())
-            .position(|window| window == what)
-            .unwrap()
-    };
-    // Bytes put at a place, and what the message must say.
-    let table = find(b"token_embd.weight") + 17;
-    let u64s = |n: u64| n.to_le_bytes().to_vec();
-    let u32s = |n: u32| n.to_le_bytes().to_vec();
+    let cases = [damaged_metadata(&good), damaged_tensors(&good)].concat();
+    assert!(cases.len() >= 40);
+    let mut wrong = Vec::new();
+    for (what, at, bytes, says) in cases {
+        let mut damaged = good.clone();
+        damaged[at..at + bytes.len()].copy_from_slice(&bytes);
+        match open(&damaged) {
+            Ok(()) => wrong.push(format!("{what}: not rejected")),
+            Err(error) if error.contains(says) && error.len() < 400 => {}
+            Err(error) => wrong.push(format!("{what}: {error}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // Truncated anywhere in the header or the weights.
+    let data = good.len() / 40;
+    for cut in (0..good.len())
+        .step_by(data.max(1))
+        .chain(0..64)
+        .chain([good.len() - 1])
+    {
+        assert!(
+            open(&good[..cut]).is_err(),
+            "cut at {cut} of {}",
+            good.len()
+        );
+    }
+    assert!(
+        matches!(GgufFile::open(&written(dir.path(), &config, &weights(&config), Recipe::F16)).unwrap().metadata["general.architecture"], GgufValue::Text(ref a) if a == "llama")
+    );
+}
+
+/// Name of the case, position and bytes of the damage, and a part of the expected error.
+type DamagedCase = (&'static str, usize, Vec<u8>, &'static str);
+
+fn u32s(n: u32) -> Vec<u8> {
+    n.to_le_bytes().to_vec()
+}
+
+fn u64s(n: u64) -> Vec<u8> {
+    n.to_le_bytes().to_vec()
+}
+
+fn find(bytes: &[u8], what: &[u8]) -> usize {
+    let mut windows = bytes.windows(what.len());
+    windows.position(|window| window == what).unwrap()
+}
+
+fn damaged_metadata(good: &[u8]) -> Vec<DamagedCase> {
+    let find = |what| find(good, what);
     let list = find(b"tokenizer.ggml.token_type") + 25;
     let texts = find(b"tokenizer.ggml.tokens") + 21;
     let alignment = find(b"general.alignment") + 17;
     let name = find(b"general.name") + 12;
-    let cases: Vec<(&str, usize, Vec<u8>, &str)> = vec![
+    vec![
         ("magic", 0, b"GGML".to_vec(), "not a GGUF"),
         ("version 1", 4, u32s(1), "version 1"),
         ("big endian", 4, u32s(3u32.swap_bytes()), "version"),
@@ -325,6 +366,13 @@ fn damaged_files_are_refused() {
         ("alignment 0", alignment + 4, u32s(0), "alignment"),
         ("alignment 24", alignment + 4, u32s(24), "alignment"),
         ("alignment as float", alignment, u32s(6), "alignment"),
+    ]
+}
+
+fn damaged_tensors(good: &[u8]) -> Vec<DamagedCase> {
+    let find = |what| find(good, what);
+    let table = find(b"token_embd.weight") + 17;
+    vec![
         ("rank 0", table, u32s(0), "0 dimensions"),
         ("rank 5", table, u32s(5), "5 dimensions"),
         ("rank 1", table, u32s(1), ""),
@@ -336,12 +384,12 @@ fn damaged_files_are_refused() {
             u64s(1 << 39),
             "beyond the file",
         ),
-        ("a row of 250", table + 4, u64s(250), "no whole number"),
+        ("a row of 250", table + 4, u64s(250), "not a whole number"),
         ("twice the rows", table + 12, u64s(600), "overlap"),
         ("half the rows", table + 12, u64s(150), "shape"),
         ("unknown type", table + 20, u32s(99), "number 99"),
         (
-            "a type of ggml's that we lack",
+            "an unsupported type of ggml",
             table + 20,
             u32s(2),
             "number 2",
@@ -381,33 +429,5 @@ fn damaged_files_are_refused() {
             b"general.alignment".to_vec(),
             "twice",
         ),
-    ];
-    assert!(cases.len() >= 40);
-    let mut wrong = Vec::new();
-    for (what, at, bytes, says) in cases {
-        let mut damaged = good.clone();
-        damaged[at..at + bytes.len()].copy_from_slice(&bytes);
-        match open(&damaged) {
-            Ok(()) => wrong.push(format!("{what}: not refused")),
-            Err(error) if error.contains(says) && error.len() < 400 => {}
-            Err(error) => wrong.push(format!("{what}: {error}")),
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
-    // Cut anywhere in the header or the weights.
-    let data = good.len() / 40;
-    for cut in (0..good.len())
-        .step_by(data.max(1))
-        .chain(0..64)
-        .chain([good.len() - 1])
-    {
-        assert!(
-            open(&good[..cut]).is_err(),
-            "cut at {cut} of {}",
-            good.len()
-        );
-    }
-    assert!(
-        matches!(GgufFile::open(&written(dir.path(), &config, &weights(&config), Recipe::F16)).unwrap().metadata["general.architecture"], Value::Text(ref a) if a == "llama")
-    );
+    ]
 }

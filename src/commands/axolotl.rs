@@ -53,7 +53,7 @@ pub(crate) fn files(data: &Dataset, base: &str) -> Result<Vec<(&'static str, Str
         agents: data.agents.clone(),
         layouts: data.layouts.clone(),
         ranker: data.ranker.clone(),
-        doubt: None,
+        abstention_threshold: None,
         training: json!({ "base": base, "kg_hashes": data.kg_hashes }),
     };
     Ok(vec![

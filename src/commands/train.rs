@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
 use serde_json::json;
 use train::{
-    Algorithm, Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig,
+    Algorithm, Base, Estimate, TrainEvent, Method, Precision, Processor, TrainProgress, Summary, TrainConfig,
     TrainError,
 };
 
@@ -249,7 +249,7 @@ fn print(summary: &Summary, out: &Path, ui: &Ui) -> Result<()> {
         for (tool, score) in &validation.tools {
             rows.push(vec![format!("  {tool}"), format!("{:.4}", score.share())]);
         }
-        if let Some(doubt) = validation.doubt {
+        if let Some(doubt) = validation.abstention_threshold {
             rows.push(vec!["doubt it can bear".to_owned(), format!("{doubt:.4}")]);
         }
     }
@@ -265,11 +265,11 @@ struct TrainBar<'u> {
     ui: &'u Ui,
 }
 
-impl Progress for TrainBar<'_> {
-    fn event(&mut self, event: &Event) {
+impl TrainProgress for TrainBar<'_> {
+    fn event(&mut self, event: &TrainEvent) {
         match event {
-            Event::Note(text) => self.ui.say(text),
-            Event::Plan(plan) => {
+            TrainEvent::Note(text) => self.ui.say(text),
+            TrainEvent::Plan(plan) => {
                 let trained = if plan.trained_parameters < plan.parameters {
                     format!(", {} of them trained", plan.trained_parameters)
                 } else {
@@ -288,14 +288,14 @@ impl Progress for TrainBar<'_> {
                 self.bar.finish_and_clear();
                 self.bar = self.ui.bar(Some(plan.steps as u64), "train");
             }
-            Event::Step(step) => {
+            TrainEvent::Step(step) => {
                 self.bar.set_position(step.step as u64);
                 self.bar.set_message(format!(
                     "loss {:.3}, {:.0} tokens/s,",
                     step.loss, step.tokens_per_second
                 ));
             }
-            Event::Validation(_) | Event::Saved(_) => {}
+            TrainEvent::Validation(_) | TrainEvent::Saved(_) => {}
         }
     }
 }

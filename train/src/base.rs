@@ -1,4 +1,4 @@
-//! What training starts from.
+//! The base of a training run.
 
 use std::path::{Path, PathBuf};
 
@@ -9,40 +9,40 @@ use crate::TrainError;
 use crate::config::TrainConfig;
 use crate::llama::fresh_weights;
 
-/// What training starts from.
+/// The base of a training run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// Fresh weights and a tokenizer trained on the data.
+    /// Initial weights, and a tokenizer trained on the data.
     Scratch(Preset),
     /// A model folder in Hugging Face layout.
     Folder(PathBuf),
 }
 
-/// A base whose configuration and tokenizer have been read, and whose weights have not.
-pub(crate) struct Start {
+/// A base with its configuration and tokenizer, but without its weights.
+pub(crate) struct OpenedBase {
     pub(crate) config: ModelConfig,
     pub(crate) tokenizer: Tokenizer,
-    /// How files name it.
-    pub(crate) base: String,
-    /// Rows of the embedding that the base brought.
+    /// Its name in reports.
+    pub(crate) name: String,
+    /// Rows of the embedding that come from the base.
     pub(crate) base_rows: usize,
     folder: Option<ModelFolder>,
 }
 
-impl Start {
+impl OpenedBase {
     pub(crate) fn new(
         base: &Base,
         config: &TrainConfig,
         data: &Dataset,
     ) -> Result<Self, TrainError> {
-        let mut start = match base {
+        let mut opened = match base {
             Base::Scratch(preset) => Self::scratch(*preset, config, data)?,
             Base::Folder(path) => Self::folder(path)?,
         };
-        let control = start.tokenizer.control()?;
-        start.config.eos_token_ids = vec![control.end];
-        start.config.pad_token_id = Some(control.pad);
-        Ok(start)
+        let control = opened.tokenizer.control()?;
+        opened.config.eos_token_ids = vec![control.end];
+        opened.config.pad_token_id = Some(control.pad);
+        Ok(opened)
     }
 
     fn scratch(preset: Preset, config: &TrainConfig, data: &Dataset) -> Result<Self, TrainError> {
@@ -58,7 +58,7 @@ impl Start {
         Ok(Self {
             config: shape,
             tokenizer,
-            base: format!("scratch:{preset:?}").to_lowercase(),
+            name: format!("scratch:{preset:?}").to_lowercase(),
             base_rows,
             folder: None,
         })
@@ -69,20 +69,21 @@ impl Start {
         let (mut tokenizer, mut config) = (folder.tokenizer.clone(), folder.config.clone());
         let mut base_rows = config.vocab_size;
         if let Some(first) = tokenizer.ensure_control_tokens()? {
-            // Where the base's table is longer than its vocabulary, the new tokens take rows that were never trained.
+            // If the base's embedding is longer than its vocabulary, the new tokens use rows that
+            // were never trained.
             base_rows = base_rows.min(first as usize);
             config.vocab_size = config.vocab_size.max(tokenizer.vocab_size());
         }
         Ok(Self {
             config,
             tokenizer,
-            base: path.display().to_string(),
+            name: path.display().to_string(),
             base_rows,
             folder: Some(folder),
         })
     }
 
-    /// The weights, with rows for the tokens that the base lacks.
+    /// Reads or generates the weights, with rows for tokens that the base lacks.
     pub(crate) fn weights(&self, seed: u64) -> Result<Weights, TrainError> {
         let Some(folder) = &self.folder else {
             return fresh_weights(&self.config, seed);

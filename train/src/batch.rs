@@ -1,8 +1,9 @@
-//! The data side: conversations to token sequences, shuffled by seed and epoch, packed into flat batches.
+//! Training data: conversations as token sequences, shuffled by seed and epoch, packed into
+//! batches.
 
 use std::sync::Arc;
 
-use model::{ChatFormat, Conversation};
+use model::{ChatFormat, TrainingConversation};
 use rayon::prelude::*;
 
 use crate::TrainError;
@@ -10,33 +11,34 @@ use crate::config::{TooLong, TrainConfig};
 use crate::llama::Packed;
 use common::rng::Rng;
 
-/// A tokenised example, cut after its last trained token: what follows would be computed and never used.
+/// A tokenised example, truncated after its last trained token, because the rest would have no
+/// effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Example {
-    /// Ids, the last trained one included.
+    /// Ids, including the last trained one.
     ids: Vec<u32>,
     /// Positions whose next token is trained.
     rows: Vec<u32>,
-    /// The trained turns: the tool each calls, and how many of `rows` are its.
+    /// The trained turns: called tool and number of `rows`.
     calls: Vec<(String, usize)>,
 }
 
 impl Example {
-    /// Tokens the model reads: the last one is only ever predicted.
+    /// Tokens that the model reads: all but the last, which is only predicted.
     pub(crate) fn len(&self) -> usize {
         self.ids.len() - 1
     }
-    /// Predictions trained.
+    /// Number of trained predictions.
     pub(crate) fn trained(&self) -> usize {
         self.rows.len()
     }
-    /// The trained turns: the tool each calls, and how many predictions are its.
+    /// The trained turns: called tool and number of predictions.
     pub(crate) fn calls(&self) -> &[(String, usize)] {
         &self.calls
     }
 }
 
-/// Tokenised examples and what was left out.
+/// Tokenised examples and the number of skipped ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Examples {
     pub(crate) examples: Vec<Example>,
@@ -46,9 +48,12 @@ pub(crate) struct Examples {
     pub(crate) untrained: usize,
 }
 
-/// Tokenise in parallel, in order.
+/// Tokenises conversations in parallel and keeps their order.
+///
+/// # Errors
+/// When the tokenizer fails, or when an example is too long and the configuration refuses it.
 pub(crate) fn tokenise(
-    data: &[Conversation],
+    data: &[TrainingConversation],
     format: &ChatFormat,
     config: &TrainConfig,
 ) -> Result<Examples, TrainError> {
@@ -68,26 +73,26 @@ pub(crate) fn tokenise(
             if config.too_long == TooLong::Refuse {
                 let (id, len, most) = (&conversation.id, ids.len(), config.max_length);
                 return Err(TrainError::Data(format!(
-                    "example `{id}` has {len} tokens, `max_length` is {most}"
+                    "example `{id}` has {len} tokens, but `max_length` is {most}"
                 )));
             }
             out.too_long += 1;
             continue;
         }
-        // A role token comes first and is never trained, so every trained token has one before it.
+        // Role tokens are not trained, so every trained token has a predecessor.
         let rows = (1..=last)
             .filter(|i| trained[*i])
             .map(|i| i as u32 - 1)
             .collect();
-        // For the same reason a run of trained tokens is one turn.
+        // For the same reason a sequence of trained tokens is one turn.
         let turns = conversation
             .turns
             .iter()
             .filter(|turn| turn.trained)
-            .map(|turn| tool(&turn.text()).to_owned());
+            .map(|turn| tool_name(&turn.text()).to_owned());
         let lengths = trained[..=last]
             .chunk_by(|a, b| a == b)
-            .filter(|run| run[0])
+            .filter(|chunk| chunk[0])
             .map(<[bool]>::len);
         let calls = turns.zip(lengths).collect();
         out.examples.push(Example { ids, rows, calls });
@@ -95,8 +100,8 @@ pub(crate) fn tokenise(
     Ok(out)
 }
 
-/// The tool that a turn calls: what stands before the first bracket, without the variable it is assigned to.
-fn tool(text: &str) -> &str {
+/// The tool that a turn calls: the text before the first parenthesis, without the assignment.
+fn tool_name(text: &str) -> &str {
     let Some((head, _)) = text.split_once('(') else {
         return "other";
     };
@@ -104,16 +109,13 @@ fn tool(text: &str) -> &str {
     if name.is_empty() { "other" } else { name }
 }
 
-/// The forward passes of one device in one optimizer step, as indices of examples.
-pub(crate) type Part = Vec<Vec<usize>>;
+/// One optimizer step: for every device, the examples of each forward pass, as indices.
+pub(crate) type StepPlan = Vec<Vec<Vec<usize>>>;
 
-/// One optimizer step: a part for every device, in the order of the examples.
-pub(crate) type Step = Vec<Part>;
-
-/// The steps of one epoch: the same for the same seed, epoch and configuration.
-pub(crate) fn plan(examples: &[Example], epoch: usize, config: &TrainConfig) -> Vec<Step> {
+/// The steps of one epoch. Depends only on examples, seed, epoch and configuration.
+pub(crate) fn plan(examples: &[Example], epoch: usize, config: &TrainConfig) -> Vec<StepPlan> {
     let mut order: Vec<usize> = (0..examples.len()).collect();
-    // Fixed odd constant: seeds 1, 2, 3… must not give overlapping sequences of epochs.
+    // The odd constant prevents overlapping sequences of epochs for seeds 1, 2, 3, …
     Rng::new(
         config
             .seed
@@ -122,39 +124,41 @@ pub(crate) fn plan(examples: &[Example], epoch: usize, config: &TrainConfig) -> 
     .shuffle(&mut order);
     let steps = match config.batch_examples {
         Some(most) => order.chunks(most.max(1)).map(<[usize]>::to_vec).collect(),
-        None => greedy(examples, &order, config.batch_tokens),
+        None => group(examples, &order, config.batch_tokens),
     };
-    let parts = |step: &Vec<usize>| {
-        parts(examples, step, config.devices())
+    let plan = |step: &Vec<usize>| {
+        split(examples, step, config.devices())
             .iter()
-            .map(|part| greedy(examples, part, config.micro_tokens))
+            .map(|part| group(examples, part, config.micro_tokens))
             .collect()
     };
-    steps.iter().map(parts).collect()
+    steps.iter().map(plan).collect()
 }
 
-/// Runs of at most `most` tokens; an example that is longer is a run of its own.
-fn greedy(examples: &[Example], order: &[usize], most: usize) -> Vec<Vec<usize>> {
-    let mut runs: Vec<Vec<usize>> = Vec::new();
+/// Groups examples in order into groups of at most `most` tokens; a longer example is a group by
+/// itself.
+fn group(examples: &[Example], order: &[usize], most: usize) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut tokens = 0;
     for i in order {
         let len = examples[*i].len();
-        match runs.last_mut().filter(|_| tokens + len <= most) {
-            Some(run) => {
-                run.push(*i);
+        match groups.last_mut().filter(|_| tokens + len <= most) {
+            Some(group) => {
+                group.push(*i);
                 tokens += len;
             }
             None => {
-                runs.push(vec![*i]);
+                groups.push(vec![*i]);
                 tokens = len;
             }
         }
     }
-    runs
+    groups
 }
 
-/// A step's examples split over devices, in their order and with about as many tokens each; fewer parts where there are fewer examples.
-fn parts(examples: &[Example], step: &[usize], devices: usize) -> Vec<Vec<usize>> {
+/// Splits a step's examples, in order, into parts with about the same number of tokens, one for
+/// each device. There are fewer parts if there are fewer examples.
+fn split(examples: &[Example], step: &[usize], devices: usize) -> Vec<Vec<usize>> {
     let devices = devices.clamp(1, step.len().max(1));
     let total: usize = step.iter().map(|i| examples[*i].len()).sum();
     let mut parts = vec![Vec::new()];
@@ -171,11 +175,14 @@ fn parts(examples: &[Example], step: &[usize], devices: usize) -> Vec<Vec<usize>
     parts
 }
 
-/// Every device that was asked for must have something to do: only what is left over at the end of an epoch may be too little for all of them.
+/// Checks that every configured device has work in every step, except the last step of an epoch.
 ///
 /// # Errors
 /// Names the first step with fewer examples than devices.
-pub(crate) fn check_parts(epochs: &[Vec<Step>], config: &TrainConfig) -> Result<(), TrainError> {
+pub(crate) fn check_parts(
+    epochs: &[Vec<StepPlan>],
+    config: &TrainConfig,
+) -> Result<(), TrainError> {
     let Some(devices) = config.devices else {
         return Ok(());
     };
@@ -185,14 +192,14 @@ pub(crate) fn check_parts(epochs: &[Vec<Step>], config: &TrainConfig) -> Result<
             .enumerate()
             .map(|(i, step)| (i > 0 && i + 1 == steps.len(), step))
     });
-    for (index, (left_over, step)) in steps
+    for (index, (is_last, step)) in steps
         .enumerate()
         .take(config.max_steps.unwrap_or(usize::MAX))
     {
-        if step.len() < devices && !left_over {
+        if step.len() < devices && !is_last {
             let (step, has) = (index + 1, step.len());
             return Err(TrainError::Config(format!(
-                "`devices` is {devices}, and the batch of step {step} has {has} example{} to split: fewer devices or more `batch_tokens`",
+                "`devices` is {devices}, but the batch of step {step} has {has} example{}: use fewer devices or more `batch_tokens`",
                 if has == 1 { "" } else { "s" }
             )));
         }
@@ -200,14 +207,14 @@ pub(crate) fn check_parts(epochs: &[Vec<Step>], config: &TrainConfig) -> Result<
     Ok(())
 }
 
-/// The batches of a step: those of every device.
-pub(crate) fn lay_out(examples: &[Example], step: &Step) -> Vec<Vec<Packed>> {
+/// The batches of a step by device.
+pub(crate) fn batches(examples: &[Example], step: &StepPlan) -> Vec<Vec<Packed>> {
     step.iter()
         .map(|part| part.iter().map(|micro| pack(examples, micro)).collect())
         .collect()
 }
 
-/// Pack examples one after another.
+/// Concatenates examples.
 pub(crate) fn pack(examples: &[Example], indices: &[usize]) -> Packed {
     let mut out = Packed::default();
     let mut targets = Vec::new();
@@ -228,7 +235,7 @@ pub(crate) fn pack(examples: &[Example], indices: &[usize]) -> Packed {
     out
 }
 
-/// Digest of the tokens and masks: a checkpoint continues only on the data it was made with.
+/// Digest of tokens and masks, to check that a checkpoint belongs to the data.
 pub(crate) fn digest(examples: &[Example]) -> String {
     let bytes: Vec<u8> = examples
         .iter()
@@ -262,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_seen_once_an_epoch_and_limits_hold() {
+    fn every_example_occurs_once_per_epoch_and_limits_hold() {
         let lengths: Vec<usize> = (0..300).map(|i| 5 + i * 7 % 120).collect();
         let examples = examples(&lengths);
         let config = TrainConfig {
@@ -300,7 +307,7 @@ mod tests {
                 );
                 assert_eq!(split.len(), steps.len());
                 for (split, step) in split.iter().zip(&steps) {
-                    let flat = |step: &Step| {
+                    let flat = |step: &StepPlan| {
                         step.iter()
                             .flatten()
                             .flatten()
@@ -324,7 +331,7 @@ mod tests {
                         .map(|part| part.iter().map(tokens).sum())
                         .collect();
                     assert!(sizes.iter().all(|size| *size > 0), "{sizes:?}");
-                    // No further from even than one example at either end.
+                    // The deviation is at most one example at each end.
                     let mean = sizes.iter().sum::<usize>() / sizes.len();
                     assert!(
                         sizes.iter().all(|size| size.abs_diff(mean) <= 2 * 124),
@@ -353,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_told_by_the_tool_they_call() {
+    fn turns_are_classified_by_their_tool() {
         for (text, name) in [
             (
                 "v0 = get_tail_entity(e0, film.directed_by)",
@@ -364,7 +371,7 @@ mod tests {
             ("no call at all", "other"),
             ("", "other"),
         ] {
-            assert_eq!(tool(text), name);
+            assert_eq!(tool_name(text), name);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Checkpoints: whole or absent, and checked by digest before they are believed.
+//! Checkpoints: written atomically, and verified by digest before use.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use model::digest::sha256_file;
 use model::{ModelError, Weights};
 use serde::{Deserialize, Serialize};
 
-use crate::TrainError;
+use crate::{TrainError, tensorboard};
 
-/// `state.json` of a checkpoint.
+/// The content of `state.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct State {
-    /// Format of this folder.
+pub(crate) struct CheckpointState {
+    /// Format version of the folder.
     pub(crate) version: u32,
-    /// Optimizer steps done. With the seed it is the whole data cursor: the plan of every epoch follows from both.
+    /// Completed optimizer steps. Together with the seed this determines the position in the data.
     pub(crate) step: usize,
     /// Seconds trained so far.
     pub(crate) seconds: f64,
-    /// The run's configuration, without what may change between runs.
+    /// The run's configuration, without options that may change on resuming.
     pub(crate) config: serde_json::Value,
     /// Digest of the tokenised data.
     pub(crate) data: String,
@@ -27,20 +27,20 @@ pub(crate) struct State {
     pub(crate) metrics: String,
 }
 
-/// Format written by this version.
+/// Format version of this program.
 pub(crate) const VERSION: u32 = 3;
 
 const WEIGHTS: &str = "weights.safetensors";
 const OPTIMIZER: &str = "optimizer.safetensors";
 const STATE: &str = "state.json";
-/// Digests of the other files, as `sha256sum` writes and checks them.
+/// Digests of the other files, in the format of `sha256sum`.
 const SUMS: &str = "SHA256SUMS";
 
-/// Write `dir/checkpoint-STEP` and remove all but the newest `keep`. `optimizer` is asked for when the weights are on disk, so that only one of
-/// both is held twice at a time.
+/// Writes `dir/checkpoint-STEP` and removes all but the newest `keep`. Calls `optimizer` after
+/// writing the weights, so that only one of them is copied at a time.
 pub(crate) fn save(
     dir: &Path,
-    state: &State,
+    state: &CheckpointState,
     weights: impl FnOnce() -> Weights,
     optimizer: impl FnOnce() -> Weights,
     keep: usize,
@@ -57,25 +57,25 @@ pub(crate) fn save(
     staged.file(SUMS, sums.as_bytes())?;
     staged.commit()?;
     for (_, old) in list(dir).into_iter().skip(keep) {
-        // A checkpoint that cannot be removed costs space, not correctness.
+        // A failure only wastes disk space.
         let _ = fs::remove_dir_all(old);
     }
     Ok(path)
 }
 
-/// Held by the run that works in a folder of checkpoints for as long as it lives.
+/// The lock of a folder of checkpoints, held by the process of the run.
 const LOCK: &str = "lock";
 
-/// What runs leave in a folder of checkpoints: whole ones, damaged ones that were passed over, what processes killed while writing left, TensorBoard's
-/// events, and the lock.
+/// Whether a run creates this name in a folder of checkpoints: checkpoints, damaged checkpoints,
+/// leftovers of killed processes, TensorBoard events or the lock.
 fn is_ours(name: &str) -> bool {
     ["checkpoint-", "damaged-", ".partial-", ".replaced-"]
         .iter()
         .any(|prefix| name.starts_with(prefix))
-        || [crate::trainer::EVENTS, LOCK].contains(&name)
+        || [tensorboard::FOLDER, LOCK].contains(&name)
 }
 
-/// Names in `dir`, sorted; none where there is no such folder.
+/// Names in `dir`, sorted; empty if there is no such folder.
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names: Vec<String> = entries
@@ -85,20 +85,16 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Takes the folder of a run's checkpoints for this process, and makes it where there is none.
+/// Locks the folder of a run's checkpoints for this process, and creates it if necessary.
 ///
 /// # Errors
-/// When another run works in it, or when it holds what no run wrote: a run removes the folder in the end.
+/// When another run uses the folder, or when it contains foreign files: a run removes the folder at
+/// its end.
 pub(crate) fn claim(dir: &Path) -> Result<File, TrainError> {
-    let io = |source| {
-        TrainError::Model(ModelError::Io {
-            path: dir.to_owned(),
-            source,
-        })
-    };
+    let io = |source| TrainError::Model(ModelError::io(dir)(source));
     if let Some(name) = names(dir).iter().find(|name| !is_ours(name)) {
         let message = format!(
-            "{} holds `{name}`, which no training run wrote; move it away, or name another output",
+            "{} contains `{name}`, which is not from a training run; move it away, or name another output",
             dir.display()
         );
         return Err(TrainError::Config(message));
@@ -120,62 +116,56 @@ pub(crate) fn claim(dir: &Path) -> Result<File, TrainError> {
     }
 }
 
-/// Removes what earlier runs left in a folder that this process has claimed; whether there was a checkpoint.
+/// Empties a claimed folder and returns whether it contained a checkpoint.
 ///
 /// # Errors
-/// Those of the disk.
+/// When a file cannot be removed.
 pub(crate) fn clear(dir: &Path) -> Result<bool, TrainError> {
     let had = !list(dir).is_empty();
     for name in names(dir).iter().filter(|name| *name != LOCK) {
         let path = dir.join(name);
-        fs::remove_dir_all(&path).map_err(|source| ModelError::Io { path, source })?;
+        fs::remove_dir_all(&path).map_err(ModelError::io(&path))?;
     }
     Ok(had)
 }
 
-/// Removes the folder of a finished run, unless somebody has put something into it meanwhile.
+/// Removes the folder of a finished run, unless it contains foreign files.
 pub(crate) fn remove(dir: &Path, lock: File) {
     drop(lock);
     if names(dir).iter().all(|name| is_ours(name)) {
-        // The model is in its place; what is left of the run only costs space.
+        // The model is complete; a failure only wastes disk space.
         let _ = fs::remove_dir_all(dir);
     }
 }
 
 /// Checkpoints in `dir`, newest first.
 pub(crate) fn list(dir: &Path) -> Vec<(usize, PathBuf)> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    let mut all: Vec<(usize, PathBuf)> = entries
-        .filter_map(|entry| {
-            let name = entry.file_name();
-            let step = name.to_str()?.strip_prefix("checkpoint-")?.parse().ok()?;
-            Some((step, entry.path()))
-        })
-        .collect();
+    let checkpoint = |name: &String| {
+        let step = name.strip_prefix("checkpoint-")?.parse().ok()?;
+        Some((step, dir.join(name)))
+    };
+    let mut all: Vec<(usize, PathBuf)> = names(dir).iter().filter_map(checkpoint).collect();
     all.sort_unstable_by(|a, b| b.cmp(a));
     all
 }
 
-/// Removes what processes that were killed while saving left in `dir`.
+/// Removes the leftovers of processes killed during a save.
 pub(crate) fn sweep(dir: &Path) {
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| name.starts_with(".partial-"))
-        {
-            let _ = fs::remove_dir_all(entry.path());
-        }
+    for name in names(dir)
+        .iter()
+        .filter(|name| name.starts_with(".partial-"))
+    {
+        let _ = fs::remove_dir_all(dir.join(name));
     }
 }
 
-/// Read one checkpoint.
-pub(crate) fn load(path: &Path) -> Result<(State, Weights, Weights), TrainError> {
+/// Reads and verifies a checkpoint.
+///
+/// # Errors
+/// When a file is missing, damaged or from another version.
+pub(crate) fn load(path: &Path) -> Result<(CheckpointState, Weights, Weights), TrainError> {
     let sums = path.join(SUMS);
-    let text = fs::read_to_string(&sums).map_err(|source| ModelError::Io {
-        path: sums.clone(),
-        source,
-    })?;
+    let text = fs::read_to_string(&sums).map_err(ModelError::io(&sums))?;
     for name in [WEIGHTS, OPTIMIZER, STATE] {
         let file = path.join(name);
         let found = sha256_file(&file)?;
@@ -183,28 +173,18 @@ pub(crate) fn load(path: &Path) -> Result<(State, Weights, Weights), TrainError>
             .lines()
             .any(|line| line.split_once("  ") == Some((found.as_str(), name)))
         {
-            return Err(ModelError::Weights {
-                path: file,
-                message: format!("its digest is not the one in {SUMS}"),
-            }
-            .into());
+            let message = format!("its digest does not match {SUMS}");
+            return Err(ModelError::weights(&file, message).into());
         }
     }
     let file = path.join(STATE);
-    let wrong = |message: String| {
-        TrainError::Model(ModelError::Json {
-            path: file.clone(),
-            message,
-        })
-    };
-    let text = fs::read(&file).map_err(|source| ModelError::Io {
-        path: file.clone(),
-        source,
-    })?;
-    let state: State = serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+    let wrong = |message: String| TrainError::Model(ModelError::json(&file, message));
+    let text = fs::read(&file).map_err(ModelError::io(&file))?;
+    let state: CheckpointState =
+        serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
     if state.version != VERSION {
         return Err(wrong(format!(
-            "version {}, this program writes {VERSION}",
+            "version {}, but this program supports {VERSION}",
             state.version
         )));
     }
@@ -221,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_has_one_run_and_nothing_of_anybody_else() {
+    fn a_folder_has_one_run_and_no_foreign_files() {
         let dir = tempfile::tempdir().unwrap();
         let place = dir.path().join("m.partial");
         let lock = claim(&place).unwrap();

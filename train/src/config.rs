@@ -1,29 +1,29 @@
-//! What a training run is asked to do.
+//! The configuration of a training run.
 
 use model::adapter::{AdapterConfig, TARGETS};
 use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
-use crate::device::{self, Precision, Processor};
-use crate::ops::Compute;
+use crate::device::{Compute, Precision, Processor};
 
-/// Which weights are trained.
+/// The trained weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
-    /// All of them.
+    /// All weights.
     Full,
     /// Low-rank corrections of the seven projections of every layer.
     Lora,
 }
 
-/// What turns gradients into steps.
+/// The optimizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Algorithm {
     /// AdamW for every weight.
     Adamw,
-    /// Muon (Jordan et al. 2024) for the matrices of the layers, AdamW for embeddings, output, norms, biases and LoRA's factors.
+    /// Muon (Jordan et al. 2024) for the matrices of the layers, AdamW for embeddings, output,
+    /// norms, biases and LoRA's factors.
     Muon,
 }
 
@@ -37,11 +37,11 @@ pub struct LoraConfig {
     pub alpha: f32,
     /// Rank-stabilised scaling.
     pub rslora: bool,
-    /// Share of the corrections' input that is dropped while training.
+    /// Dropout of the corrections' input.
     pub dropout: f32,
-    /// The projections corrected, some of [`model::adapter::TARGETS`].
+    /// The corrected projections, from [`model::adapter::TARGETS`].
     pub targets: Vec<String>,
-    /// Write a whole model with the corrections added; otherwise an adapter in PEFT layout.
+    /// Write a complete model that includes the corrections; otherwise an adapter in PEFT layout.
     pub merge: bool,
 }
 
@@ -59,7 +59,7 @@ impl Default for LoraConfig {
 }
 
 impl LoraConfig {
-    /// What an adapter folder says of these constants.
+    /// The constants for an adapter folder.
     #[must_use]
     pub fn adapter(&self, base: &str) -> AdapterConfig {
         let (rank, alpha, rslora, dropout) = (self.rank, self.alpha, self.rslora, self.dropout);
@@ -81,7 +81,7 @@ impl LoraConfig {
             .find(|target| !TARGETS.contains(&target.as_str()))
         {
             return bad(format!(
-                "`lora.targets` has `{wrong}`; there are {}",
+                "`lora.targets` contains `{wrong}`; supported are {}",
                 TARGETS.join(", ")
             ));
         }
@@ -101,17 +101,17 @@ impl LoraConfig {
     }
 }
 
-/// What to do with an example that is longer than `max_length`.
+/// The treatment of examples longer than `max_length`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TooLong {
-    /// Leave it out and count it.
+    /// Skip and count them.
     Drop,
-    /// Stop with an error.
+    /// Return an error.
     Refuse,
 }
 
-/// A training run.
+/// The configuration of a training run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TrainConfig {
@@ -119,29 +119,30 @@ pub struct TrainConfig {
     pub method: Method,
     /// LoRA's constants.
     pub lora: LoraConfig,
-    /// What turns gradients into steps.
+    /// The optimizer.
     pub optimizer: Algorithm,
     /// Passes over the data.
     pub epochs: usize,
-    /// Steps after which training ends whatever the epochs say; the schedule then ends there too.
+    /// Limit of the number of steps. The learning rate schedule ends there, too.
     pub max_steps: Option<usize>,
-    /// Tokens of one optimizer step.
+    /// Tokens per optimizer step.
     pub batch_tokens: usize,
-    /// Examples of one optimizer step; where set it rules instead of `batch_tokens`.
+    /// Examples per optimizer step; replaces `batch_tokens` if set.
     pub batch_examples: Option<usize>,
-    /// Tokens of one forward pass; a step is as many of them as it needs. Bounds memory, hardly changes speed.
+    /// Tokens per forward pass; a step has as many passes as it needs. Limits memory with little
+    /// effect on speed.
     pub micro_tokens: usize,
     /// Longest example in tokens.
     pub max_length: usize,
-    /// What happens to longer ones.
+    /// The treatment of longer examples.
     pub too_long: TooLong,
     /// Highest learning rate.
     pub learning_rate: f64,
-    /// Share of the steps in which the rate rises to its highest.
+    /// Share of the steps for warm-up.
     pub warmup: f64,
-    /// Share of the highest rate at the end of the cosine.
+    /// Final learning rate as a share of the highest.
     pub final_rate: f64,
-    /// Decoupled weight decay of matrices; norms and embeddings have none.
+    /// Decoupled weight decay of matrices; norms and embeddings are not decayed.
     pub weight_decay: f64,
     /// AdamW's first beta.
     pub beta1: f64,
@@ -149,42 +150,44 @@ pub struct TrainConfig {
     pub beta2: f64,
     /// AdamW's epsilon.
     pub epsilon: f64,
-    /// Global gradient norm above which gradients are scaled down; 0 for never.
+    /// Upper limit of the global gradient norm; 0 for no limit.
     pub clip: f64,
-    /// Seed of fresh weights and shuffles.
+    /// Seed of initial weights and shuffles.
     pub seed: u64,
-    /// Vocabulary of a fresh model; by default the preset's.
+    /// Vocabulary size of a model made from scratch; by default the preset's.
     pub vocab_size: Option<usize>,
-    /// Save a checkpoint every so many steps.
+    /// Steps between checkpoints.
     pub save_steps: Option<usize>,
-    /// Save a checkpoint every so many seconds.
+    /// Seconds between checkpoints.
     pub save_seconds: Option<f64>,
-    /// Checkpoints kept: one to fall back past a damaged one.
+    /// Number of checkpoints to keep. More than one, in case the newest is damaged.
     pub keep_checkpoints: usize,
-    /// Continue from the newest whole checkpoint, where there is one.
+    /// Continue from the newest valid checkpoint, if there is one.
     pub resume: bool,
     /// Validate after every epoch, not only at the end.
     pub validate_epochs: bool,
-    /// Bytes that the run may need; one that would need more is refused before its first step.
+    /// Limit of memory in bytes; a run with a higher estimate is rejected before its first step.
     pub memory_limit: Option<u64>,
-    /// What computes.
+    /// The kind of device.
     pub processor: Processor,
-    /// Devices that every batch is split over: replicas on threads of the CPU, or GPUs 0 to `devices` - 1. Without it one, and for small models on
-    /// the CPU four, whatever the number of threads, so that the same run gives the same weights everywhere.
+    /// Number of devices that share every batch: replicas on threads of the CPU, or GPUs 0 to
+    /// `devices` - 1. By default one; for small models on the CPU four, regardless of the number of
+    /// threads, so that the weights do not depend on the machine.
     pub devices: Option<usize>,
-    /// Numbers of matrix products; by default f32 on the CPU and bf16 on a GPU.
+    /// Number format of matrix products; by default f32 on the CPU and bf16 on a GPU.
     pub precision: Option<Precision>,
-    /// Keep only the layers' inputs for the backward pass and compute the rest again there: less memory, a third more arithmetic.
+    /// Keep only the inputs of layers for the backward pass and recompute the rest: less memory, a
+    /// third more arithmetic.
     pub gradient_checkpointing: bool,
-    /// Use burn's stock operations on the CPU too, instead of our kernels.
+    /// Use burn's operations on the CPU instead of the kernels.
     pub stock_ops: bool,
 }
 
-/// Replicas of a small model on the CPU. Its operations are too small to spread over threads: each thread gets through a part of the batch by
-/// itself faster than all of them through the whole.
+/// Replicas of a small model on the CPU. Its operations are too small to parallelise: one part of
+/// the batch per thread is faster.
 const CPU_REPLICAS: usize = 4;
 
-/// Parameters up to which a model is small: every replica has gradients of its own.
+/// Upper limit of the parameters of a small model: every replica holds its own gradients.
 const SMALL: usize = 32_000_000;
 
 impl Default for TrainConfig {
@@ -226,8 +229,9 @@ impl Default for TrainConfig {
 }
 
 impl TrainConfig {
-    /// A named recipe. `default` suits models made from scratch on a CPU; `finetune` a pretrained base; `paper` is KG-Agent's (spec A.4:
-    /// 2e-5, cosine to zero, decay 0.1, batches of 256 samples, 3 epochs, 1500 tokens).
+    /// A named recipe. `default` is for models made from scratch on a CPU, `finetune` for a
+    /// pretrained base, and `paper` is KG-Agent's (rules A.4: 2e-5, cosine to zero, decay 0.1,
+    /// batches of 256 samples, 3 epochs, 1500 tokens).
     #[must_use]
     pub fn recipe(name: &str) -> Option<Self> {
         let base = Self::default();
@@ -256,14 +260,23 @@ impl TrainConfig {
         }
     }
 
-    /// The number of devices, where it is settled.
+    /// The implementation of the operations.
+    pub(crate) fn compute(&self) -> Compute {
+        match self.processor {
+            Processor::Cpu if !self.stock_ops => Compute::Fused,
+            Processor::Cpu => Compute::Stock(self.precision.unwrap_or(Precision::F32)),
+            Processor::Cuda => Compute::Stock(self.precision.unwrap_or(Precision::Bf16)),
+        }
+    }
+
+    /// The number of devices; one if it is not set.
     pub(crate) fn devices(&self) -> usize {
         self.devices.unwrap_or(1)
     }
 
-    /// The configuration with the number of devices for a model of so many parameters.
-    pub(crate) fn settled(&self, parameters: usize) -> Self {
-        let small = parameters <= SMALL && device::compute(self) == Compute::Fused;
+    /// The configuration with the number of devices set, for a model with `parameters` parameters.
+    pub(crate) fn with_devices(&self, parameters: usize) -> Self {
+        let small = parameters <= SMALL && self.compute() == Compute::Fused;
         let devices = self.devices.unwrap_or(if small { CPU_REPLICAS } else { 1 });
         Self {
             devices: Some(devices),
@@ -271,10 +284,10 @@ impl TrainConfig {
         }
     }
 
-    /// Check the values against each other.
+    /// Checks the values.
     ///
     /// # Errors
-    /// Names the option that cannot be.
+    /// Names the invalid option.
     pub fn check(&self) -> Result<(), TrainError> {
         let bad = |message: String| Err(TrainError::Config(message));
         for (name, value) in [
@@ -299,7 +312,7 @@ impl TrainConfig {
             && !self.stock_ops
         {
             return bad(
-                "`precision` bf16 is for GPUs (`--device cuda`); the CPU's kernels compute in f32"
+                "`precision` bf16 is for GPUs (`--device cuda`); the CPU kernels use f32"
                     .to_owned(),
             );
         }
@@ -325,7 +338,8 @@ impl TrainConfig {
         Ok(())
     }
 
-    /// The learning rate of step `step` (from 0) of `total`: linear warm-up, then a cosine to `final_rate` of the highest.
+    /// The learning rate of step `step` (from 0) of `total`: linear warm-up, then a cosine to
+    /// `final_rate` times the highest rate.
     #[must_use]
     pub fn rate(&self, step: usize, total: usize) -> f64 {
         let warm = (self.warmup * total as f64).ceil().max(1.0);

@@ -1,25 +1,23 @@
-//! Where a run computes, and in which numbers.
+//! The devices of a run, its number format and its implementation of the operations.
 
 use burn::tensor::{Device, FloatDType};
 use serde::{Deserialize, Serialize};
 
 use crate::TrainError;
-use crate::config::TrainConfig;
-use crate::ops::Compute;
 
-/// What computes.
+/// The kind of device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Processor {
-    /// The CPU, with kernels of our own.
+    /// The CPU, with the kernels of this crate.
     #[default]
     Cpu,
-    /// The NVIDIA GPUs that the driver shows first, with burn's operations; in builds with the feature `cuda`.
+    /// NVIDIA GPUs in the driver's order, with burn's operations. Needs the feature `cuda`.
     Cuda,
 }
 
-/// Numbers that matrix products and what lies between them are computed in. Trained weights, the optimizer, norms, softmax and the loss are f32
-/// in both.
+/// Number format of matrix products and of the values between them. Trained weights, the optimizer,
+/// norms, softmax and the loss always use f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
@@ -30,14 +28,14 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// burn's name for it.
+    /// The same in burn.
     pub(crate) fn dtype(self) -> FloatDType {
         match self {
             Self::F32 => FloatDType::F32,
             Self::Bf16 => FloatDType::BF16,
         }
     }
-    /// Bytes of a number.
+    /// Bytes per number.
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Self::F32 => 4,
@@ -46,41 +44,47 @@ impl Precision {
     }
 }
 
-/// The operations that a run of `config` is made of, whether or not its device is there.
-pub(crate) fn compute(config: &TrainConfig) -> Compute {
-    match config.processor {
-        Processor::Cpu if !config.stock_ops => Compute::Fused,
-        Processor::Cpu => Compute::Stock(config.precision.unwrap_or(Precision::F32)),
-        Processor::Cuda => Compute::Stock(config.precision.unwrap_or(Precision::Bf16)),
-    }
+/// The implementation of the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compute {
+    /// The fused kernels: CPU only, f32.
+    Fused,
+    /// burn's operations, with products in this precision: any device.
+    Stock(Precision),
 }
 
-/// The devices of a run, with automatic differentiation.
+/// Opens `count` devices with automatic differentiation.
 ///
 /// # Errors
-/// When one of them is not there or does not compute in the run's precision.
-pub(crate) fn open(config: &TrainConfig) -> Result<Vec<Device>, TrainError> {
-    let devices = match config.processor {
-        // Replicas on the CPU are threads: there are as many as are asked for.
-        Processor::Cpu => vec![Device::flex(); config.devices()],
-        Processor::Cuda => cuda::open(config.devices())?,
+/// When a device is missing or does not support the precision.
+pub(crate) fn open(
+    processor: Processor,
+    count: usize,
+    compute: Compute,
+) -> Result<Vec<Device>, TrainError> {
+    let devices = match processor {
+        // Replicas on the CPU are threads, of which there can be any number.
+        Processor::Cpu => vec![Device::flex(); count],
+        Processor::Cuda => cuda::open(count)?,
     };
-    if compute(config) == Compute::Stock(Precision::Bf16)
+    if compute == Compute::Stock(Precision::Bf16)
         && !devices
             .iter()
             .all(|device| device.supports_dtype(FloatDType::BF16))
     {
         return Err(TrainError::Device(
-            "this GPU does not compute in bf16 (cards since Ampere do); `--precision f32` trains on it in f32".to_owned(),
+            "this GPU does not support bf16 (GPUs since Ampere do); use `--precision f32`"
+                .to_owned(),
         ));
     }
     Ok(devices.into_iter().map(Device::autodiff).collect())
 }
 
-/// Bytes that a run may have in the own memory of each of its devices; `None` for the CPU, whose memory is the machine's.
+/// Bytes of device memory that a run can use on each of its devices; `None` for the CPU, which uses
+/// main memory.
 ///
 /// # Errors
-/// When a device is not there.
+/// When a device is missing.
 pub fn memory(processor: Processor, devices: usize) -> Result<Option<u64>, TrainError> {
     match processor {
         Processor::Cpu => Ok(None),
@@ -94,7 +98,7 @@ mod cuda {
 
     fn missing() -> TrainError {
         TrainError::Device(
-            "this build trains on the CPU only; `cargo build --release --features cuda` makes one that trains on NVIDIA GPUs".to_owned(),
+            "this build trains on the CPU only; for NVIDIA GPUs use `cargo build --release --features cuda`".to_owned(),
         )
     }
     pub(super) fn open(_: usize) -> Result<Vec<Device>, TrainError> {
@@ -114,39 +118,41 @@ mod cuda {
 
     use super::*;
 
-    /// Share of the card's memory that a run may plan with: the driver, kernels and gaps between blocks have the rest.
+    /// Share of the GPU's memory available to a run; the rest is for the driver, kernels and
+    /// fragmentation.
     const SHARE: f64 = 0.92;
 
-    /// The first `count` devices, tried out: cubecl panics where something that it needs is missing, so it is asked before and watched once.
+    /// Opens the first `count` devices and tests each. cubecl panics if a dependency is missing,
+    /// hence the checks before the first use and the caught panic.
     pub(super) fn open(count: usize) -> Result<Vec<Device>, TrainError> {
         let missing = |what: &str| TrainError::Device(what.to_owned());
         let mut devices = Device::enumerate(DeviceType::Cuda).into_vec();
         if devices.is_empty() {
             return Err(missing(
-                "no NVIDIA GPU was found: the driver is not installed or shows none (`nvidia-smi` lists what it shows)",
+                "no NVIDIA GPU found: the driver is not installed or lists no GPU (see `nvidia-smi`)",
             ));
         }
         if devices.len() < count {
-            let there = devices.len();
+            let found = devices.len();
             return Err(TrainError::Device(format!(
-                "`devices` is {count}, and the driver shows {there} (`nvidia-smi` lists them)"
+                "`devices` is {count}, but the driver lists {found} GPUs (see `nvidia-smi`)"
             )));
         }
         devices.truncate(count);
         if install::cuda_path().is_none() {
             return Err(missing(
-                "kernels are compiled for the GPU while it trains, which takes the CUDA toolkit (headers and NVRTC): install it or set CUDA_PATH to it",
+                "training compiles kernels with the CUDA toolkit (headers and NVRTC): install it or set CUDA_PATH",
             ));
         }
         for (index, device) in devices.iter().enumerate() {
-            let trial = || -> Option<Vec<f32>> {
+            let test = || -> Option<Vec<f32>> {
                 let ones = Tensor::<2>::ones([16, 16], device);
                 ones.clone().matmul(ones).try_into_vec_as::<f32>().ok()
             };
-            if !matches!(catch_unwind(AssertUnwindSafe(trial)), Ok(Some(product)) if product.iter().all(|x| (x - 16.0).abs() < 0.1))
+            if !matches!(catch_unwind(AssertUnwindSafe(test)), Ok(Some(product)) if product.iter().all(|x| (x - 16.0).abs() < 0.1))
             {
                 return Err(TrainError::Device(format!(
-                    "GPU {index} does not compute: a product of two small matrices failed on it; is the CUDA toolkit (libnvrtc) as old as the driver?"
+                    "GPU {index} failed to multiply two small matrices; check that the CUDA toolkit (libnvrtc) matches the driver"
                 )));
             }
         }
@@ -170,6 +176,7 @@ mod cuda {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::TrainConfig;
 
     #[test]
     fn the_processor_decides_operations_and_precision() {
@@ -180,7 +187,7 @@ mod tests {
                 stock_ops,
                 ..TrainConfig::default()
             };
-            (compute(&config), config.check().is_ok())
+            (config.compute(), config.check().is_ok())
         };
         assert_eq!(with(Processor::Cpu, None, false), (Compute::Fused, true));
         assert_eq!(
@@ -201,16 +208,13 @@ mod tests {
         );
     }
 
-    /// A machine without a GPU says so, in a build with the feature and in one without.
+    /// With and without the feature.
     #[test]
-    fn a_gpu_that_is_not_there_is_an_error_that_says_what_to_do() {
-        let config = TrainConfig {
-            processor: Processor::Cuda,
-            ..TrainConfig::default()
-        };
-        match open(&config) {
+    fn a_missing_gpu_is_an_error_with_a_remedy() {
+        let open = |count| super::open(Processor::Cuda, count, Compute::Stock(Precision::Bf16));
+        match open(1) {
             Ok(devices) => {
-                assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff())
+                assert!(cfg!(feature = "cuda") && devices.len() == 1 && devices[0].is_autodiff());
             }
             Err(error) => {
                 let says = if cfg!(feature = "cuda") {
@@ -227,10 +231,6 @@ mod tests {
         }
         assert_eq!(memory(Processor::Cpu, 1).unwrap(), None);
         // More than any machine has.
-        let many = TrainConfig {
-            devices: Some(1000),
-            ..config
-        };
-        assert!(open(&many).is_err() && memory(Processor::Cuda, 1000).is_err());
+        assert!(open(1000).is_err() && memory(Processor::Cuda, 1000).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The one error type of this crate.
+//! The error type of this crate.
 
 use std::path::PathBuf;
 
@@ -10,45 +10,45 @@ fn gb(bytes: u64) -> f64 {
     bytes as f64 / 1e9
 }
 
-/// What can stop a training run.
+/// An error of a training run.
 #[derive(Debug, thiserror::Error)]
 pub enum TrainError {
-    /// The configuration asks for something impossible.
+    /// The configuration is invalid.
     #[error("training configuration: {0}")]
     Config(String),
-    /// The device that was asked for is not there or cannot do what the run needs.
+    /// The device is missing or does not support the run.
     #[error("{0}")]
     Device(String),
-    /// A model folder, dataset or checkpoint could not be read or written.
+    /// A model folder, dataset or checkpoint cannot be read or written.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The run to be continued is another one.
-    #[error("{checkpoint} was made with {other}; continue it with what it was made with, or start over", checkpoint = checkpoint.display())]
+    /// The checkpoint belongs to another run.
+    #[error("{checkpoint} was made with {other}; continue with the original, or start over", checkpoint = checkpoint.display())]
     Another {
         /// The checkpoint.
         checkpoint: PathBuf,
-        /// What differs: "other data", "another `key`".
+        /// The difference: "other data", "another `key`".
         other: String,
     },
-    /// The data leaves nothing to train on.
+    /// The data is not usable for training.
     #[error("training data: {0}")]
     Data(String),
-    /// The operating system gives no more threads.
-    #[error("no worker threads: {0}")]
+    /// The operating system cannot start threads.
+    #[error("worker threads cannot be started: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),
-    /// The estimate of what the run needs is above what it may have.
+    /// The estimated memory is above the limit.
     #[error(
-        "the run needs about {:.2} GB of memory and {:.2} GB are to be had: weights {:.2}, gradients {:.2}, optimizer {:.2}, activations {:.2}; \
-         fewer `micro_tokens` or `gradient_checkpointing` need fewer activations, LoRA needs next to no gradients and optimizer",
+        "the run needs about {:.2} GB of memory, but {:.2} GB are available: weights {:.2}, gradients {:.2}, optimizer {:.2}, activations {:.2}; \
+         reduce activations with fewer `micro_tokens` or `gradient_checkpointing`, gradients and optimizer with LoRA",
         gb(needs.peak()), gb(*limit), gb(needs.weights), gb(needs.gradients), gb(needs.optimizer), gb(needs.activations)
     )]
     Memory {
-        /// What it needs.
+        /// The estimate.
         needs: Memory,
-        /// What it may have.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// The loss is no longer a number.
+    /// The loss is not finite.
     #[error("step {step}: the loss is {loss}; try a lower learning rate or more warm-up")]
     Diverged {
         /// The step.
@@ -56,12 +56,12 @@ pub enum TrainError {
         /// The loss.
         loss: f64,
     },
-    /// The run was asked to stop; its state is saved.
-    #[error("interrupted after step {step}; what was done is in {checkpoint}", checkpoint = checkpoint.display())]
+    /// The run was stopped on request; its state is saved.
+    #[error("interrupted after step {step}; the state is saved in {checkpoint}", checkpoint = checkpoint.display())]
     Interrupted {
-        /// Steps done.
+        /// Completed steps.
         step: usize,
-        /// The checkpoint that holds them.
+        /// The checkpoint.
         checkpoint: PathBuf,
     },
 }

@@ -1,20 +1,22 @@
-//! What is computed with the tensors of [`crate::llama`]: logits, loss, gradients.
+//! The computation of [`crate::llama`]: logits, loss, gradients.
 //!
-//! Hidden states are flat, `[tokens, hidden]`: a batch is sequences packed one after another, and only attention knows where they end.
+//! Hidden states have shape `[tokens, hidden]`: a batch is a concatenation of sequences, and only
+//! attention needs their lengths.
 
 use std::sync::Arc;
 
 use burn::module::Module;
 use burn::tensor::{Device, FloatDType, Int, Tensor, TensorData};
 
+use crate::device::Compute;
 use crate::kernels::attention::AttentionShape;
 use crate::llama::{Attention, Linear, Llama, Norm, Packed};
-use crate::ops::{self, Attend, Compute};
+use crate::ops::{self, PackedAttention};
 use crate::optim::{self, NamedGrads};
 use common::rng::Rng;
 
-/// Dropout of one forward pass: masks follow from the seed and the place in the model, so a resumed run draws the same ones, and so does a
-/// layer that is computed again.
+/// Dropout of one forward pass. Masks depend only on the seed and the position in the model, so
+/// that a resumed run and a recomputed layer use the same ones.
 #[derive(Clone, Copy, Debug)]
 struct Dropout {
     share: f32,
@@ -22,7 +24,7 @@ struct Dropout {
 }
 
 impl Dropout {
-    /// `x` with a share of its elements zero and the others scaled up to keep the mean.
+    /// Sets a share of the elements to zero and scales the others to preserve the mean.
     fn apply(self, x: &Tensor<2>, place: usize) -> Tensor<2> {
         let shape = x.dims();
         let mut rng = Rng::new(self.seed ^ (place as u64 + 1).wrapping_mul(0x9e6c_63d0_876a_46ad));
@@ -41,16 +43,17 @@ impl Dropout {
     }
 }
 
-/// What the layers of one forward pass share.
-struct Pass {
-    attend: Attend,
-    /// The rows whose next token is predicted.
+/// The state that the layers of one forward pass share.
+struct ForwardContext {
+    attention: PackedAttention,
+    /// Rows whose next token is predicted.
     rows: Tensor<1, Int>,
     dropout: Option<Dropout>,
 }
 
 impl Llama {
-    /// The product with matrices that lie on top of each other. `dropout` is that of the corrections' input, with its place in the model.
+    /// The product with the vertically concatenated matrices `parts`. `dropout` applies to the
+    /// input of LoRA corrections, at a position in the model.
     fn project(
         &self,
         x: &Tensor<2>,
@@ -60,7 +63,8 @@ impl Llama {
         let product = |weight: Tensor<2>| ops::linear(self.compute, x.clone(), weight);
         let mut y = match (parts, self.compute) {
             ([one], _) => product(one.weight.val()),
-            // The kernels gain from one large product; elsewhere a joined copy of the matrices would be kept for the backward pass.
+            // One large product is faster with the kernels; burn's operations would keep the
+            // concatenated copy for the backward pass.
             (_, Compute::Fused) => product(Tensor::cat(
                 parts.iter().map(|linear| linear.weight.val()).collect(),
                 0,
@@ -74,7 +78,7 @@ impl Llama {
             ),
         };
         let kind = y.dtype();
-        // The projections that go together have biases together.
+        // Either all parts have a bias or none has.
         let biases: Vec<Tensor<1>> = parts
             .iter()
             .filter_map(|linear| Some(linear.bias.as_ref()?.val()))
@@ -108,7 +112,7 @@ impl Llama {
         )
     }
 
-    /// RMS norms of the single heads of q and k, where the family has them.
+    /// RMS norms of the heads of q and k, if the family has them.
     fn norm_heads(&self, qkv: Tensor<2>, attention: &Attention) -> Tensor<2> {
         let (Some(q_norm), Some(k_norm)) = (&attention.q_norm, &attention.k_norm) else {
             return qkv;
@@ -136,7 +140,7 @@ impl Llama {
         )
     }
 
-    fn pass(&self, batch: &Packed, seed: Option<u64>, device: &Device) -> Pass {
+    fn context(&self, batch: &Packed, seed: Option<u64>, device: &Device) -> ForwardContext {
         let shape = Arc::new(AttentionShape {
             heads: self.config.num_attention_heads,
             kv_heads: self.config.num_key_value_heads,
@@ -152,28 +156,28 @@ impl Llama {
                 share: self.lora_dropout,
                 seed,
             });
-        Pass {
-            attend: Attend::new(self.compute, shape, device),
+        ForwardContext {
+            attention: PackedAttention::new(self.compute, shape, device),
             rows: Tensor::from_data(TensorData::new(rows, [count]), device),
             dropout,
         }
     }
 
-    /// One layer, from the residual stream to the residual stream; the last one gives the rows of the predictions only.
-    fn layer(&self, index: usize, mut x: Tensor<2>, pass: &Pass) -> Tensor<2> {
+    /// Applies a layer to the residual stream. The last layer returns only the rows of predictions.
+    fn layer(&self, index: usize, mut x: Tensor<2>, context: &ForwardContext) -> Tensor<2> {
         let layer = &self.net.model.layers[index];
         let (attn, mlp) = (&layer.self_attn, &layer.mlp);
-        let at = |part: usize| pass.dropout.map(|dropout| (dropout, index * 4 + part));
+        let at = |part: usize| context.dropout.map(|dropout| (dropout, index * 4 + part));
         let y = self.norm(x.clone(), &layer.input_layernorm);
         let y = self.norm_heads(
             self.project(&y, &[&attn.q_proj, &attn.k_proj, &attn.v_proj], at(0)),
             attn,
         );
-        let mut y = pass.attend.apply(y);
+        let mut y = context.attention.apply(y);
         if index + 1 == self.net.model.layers.len() {
-            // Beyond the last attention a row feeds nothing but its own prediction.
-            x = x.select(0, pass.rows.clone());
-            y = y.select(0, pass.rows.clone());
+            // After the last attention a row affects only its own prediction.
+            x = x.select(0, context.rows.clone());
+            y = y.select(0, context.rows.clone());
         }
         x = x + self
             .project(&y, &[&attn.o_proj], at(1))
@@ -211,7 +215,7 @@ impl Llama {
         old * is_new.clone().neg().add_scalar(1.0) + new * is_new
     }
 
-    /// From the residual stream behind the last layer to logits.
+    /// Logits from the residual stream after the last layer.
     fn head(&self, x: Tensor<2>) -> Tensor<2> {
         let hidden = self.norm(x, &self.net.model.norm);
         let (weight, extra) = match &self.net.lm_head {
@@ -232,23 +236,21 @@ impl Llama {
     }
 
     fn logits_with(&self, batch: &Packed, seed: Option<u64>, device: &Device) -> Tensor<2> {
-        let pass = self.pass(batch, seed, device);
+        let context = self.context(batch, seed, device);
         let x = (0..self.net.model.layers.len())
             .fold(self.embed(&batch.ids, device), |x, index| {
-                self.layer(index, x, &pass)
+                self.layer(index, x, &context)
             });
         self.head(x)
     }
 
     /// Logits of the batch's rows: `[rows, vocab]`.
-    #[must_use]
-    pub fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
+    pub(crate) fn logits(&self, batch: &Packed, device: &Device) -> Tensor<2> {
         self.logits_with(batch, None, device).cast(FloatDType::F32)
     }
 
-    /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. `seed` is that of the dropout, where the model has one.
-    #[must_use]
-    pub fn loss(&self, batch: &Packed, scale: f32, seed: u64, device: &Device) -> Tensor<1> {
+    /// `scale` times the summed cross-entropy of the batch's rows, as `[1]`. `seed` is for dropout.
+    pub(crate) fn loss(&self, batch: &Packed, scale: f32, seed: u64, device: &Device) -> Tensor<1> {
         ops::cross_entropy_loss(
             self.compute,
             self.logits_with(batch, Some(seed), device),
@@ -257,7 +259,7 @@ impl Llama {
         )
     }
 
-    /// [`Llama::loss`], its gradients added to those in `into`.
+    /// Returns [`Llama::loss`] and adds its gradients to `into`.
     pub(crate) fn gradients(
         &self,
         batch: &Packed,
@@ -271,8 +273,9 @@ impl Llama {
         loss.inner()
     }
 
-    /// The same with only the layers' inputs kept: a layer is computed again when its backward pass begins. One more forward pass buys the
-    /// memory of all layers but one.
+    /// As [`Llama::gradients`], but keeps only the inputs of layers and recomputes a layer before
+    /// its backward pass. Costs one more forward pass and saves the activations of all layers but
+    /// one.
     pub(crate) fn gradients_by_layer(
         &self,
         batch: &Packed,
@@ -284,16 +287,16 @@ impl Llama {
         let inputs = self
             .without_gradients()
             .inputs(batch, seed, &device.clone().inner());
-        let pass = self.pass(batch, Some(seed), device);
-        let again = |x: Tensor<2>| Tensor::from_inner(x).require_grad();
-        // The gradient of a sum of products with what comes from above is what goes below.
+        let context = self.context(batch, Some(seed), device);
+        let leaf = |x: Tensor<2>| Tensor::from_inner(x).require_grad();
+        // The gradient of the sum of products with `above` is the gradient of the layer's input.
         let below = |x: &Tensor<2>, y: Tensor<2>, above: Tensor<2>, into: &mut NamedGrads| {
             let grads = (y * Tensor::from_inner(above)).sum().backward();
             optim::collect(&self.net, &grads, into);
             x.grad(&grads)
         };
         let mut inputs = inputs.into_iter().rev();
-        let Some(x) = inputs.next().map(again) else {
+        let Some(x) = inputs.next().map(leaf) else {
             return self.gradients(batch, scale, seed, device, into);
         };
         let loss =
@@ -303,10 +306,10 @@ impl Llama {
         let mut above = x.grad(&grads);
         for (index, x) in inputs
             .enumerate()
-            .map(|(i, x)| (self.net.model.layers.len() - 1 - i, again(x)))
+            .map(|(i, x)| (self.net.model.layers.len() - 1 - i, leaf(x)))
         {
-            above =
-                above.and_then(|above| below(&x, self.layer(index, x.clone(), &pass), above, into));
+            above = above
+                .and_then(|above| below(&x, self.layer(index, x.clone(), &context), above, into));
         }
         let x = self.embed(&batch.ids, device);
         if let Some(above) = above.filter(|_| x.is_tracked()) {
@@ -315,18 +318,17 @@ impl Llama {
         loss.inner()
     }
 
-    /// The inputs of all layers and of the head.
+    /// The inputs of all layers and of the output layer.
     fn inputs(&self, batch: &Packed, seed: u64, device: &Device) -> Vec<Tensor<2>> {
-        let pass = self.pass(batch, Some(seed), device);
+        let context = self.context(batch, Some(seed), device);
         let mut out = vec![self.embed(&batch.ids, device)];
         for index in 0..self.net.model.layers.len() {
-            out.extend(out.last().cloned().map(|x| self.layer(index, x, &pass)));
+            out.extend(out.last().cloned().map(|x| self.layer(index, x, &context)));
         }
         out
     }
 
-    /// The same model outside automatic differentiation.
-    #[must_use]
+    /// The same model without automatic differentiation.
     pub(crate) fn without_gradients(&self) -> Self {
         Self {
             net: self.net.valid(),

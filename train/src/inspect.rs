@@ -1,27 +1,28 @@
-//! What training sees of an example: its tokens, and which of them the loss is taken on.
+//! The tokens and the loss mask of an example, for people.
 
-use model::{ChatFormat, Conversation, ModelError};
+use model::{ChatFormat, ModelError, TrainingConversation};
 
-/// A run of tokens of one kind.
+/// A token of an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspected {
-    /// The text of one token.
+    /// Its text.
     pub text: String,
     /// Its id.
     pub id: u32,
-    /// Whether it is trained on.
+    /// Whether it is trained.
     pub trained: bool,
     /// Whether it is a control token.
     pub control: bool,
 }
 
-/// The tokens of a conversation in order. Bytes that are no character by themselves show as the replacement character.
+/// The tokens of a conversation in order. A token that is not valid UTF-8 is shown as the
+/// replacement character.
 ///
 /// # Errors
 /// When the tokenizer fails.
 pub fn inspect(
     format: &ChatFormat,
-    conversation: &Conversation,
+    conversation: &TrainingConversation,
 ) -> Result<Vec<Inspected>, ModelError> {
     let encoded = format.encode(&conversation.turns)?;
     let tokenizer = format.tokenizer();

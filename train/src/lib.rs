@@ -1,12 +1,14 @@
-//! LLaMA-family training in burn: from scratch, full fine-tuning, LoRA; on packed sequences, with checkpoints that continue to the same bytes.
+//! LLaMA-family training in burn: from scratch, full fine-tuning or LoRA, on packed sequences, with
+//! checkpoints. A resumed run produces the same bytes as an uninterrupted one.
 //!
 //! ```text
-//! model::Dataset ──▶ batch (ahead) ──▶ llama, forward (ops: kernels | stock) ──▶ optim ──▶ checkpoint, model::ModelFolder
-//!                                   └───────── trainer: the loop ─────────┘
+//! model::Dataset ─▶ batch (prefetch) ─▶ llama, forward ─▶ optim ─▶ checkpoint, model::ModelFolder
+//!                                       ops: kernels | reference_ops
+//!                  └────────────── trainer: the loop ──────────────┘
 //! ```
 //!
-//! Invariants: knows no graph; prints nothing ([`Progress`] is told instead); the same inputs, seed and version give the same weights, whatever
-//! the number of threads.
+//! Invariants: does not depend on a graph; prints nothing, but reports to a [`TrainProgress`]; the
+//! same inputs, seed and version give the same weights, regardless of the number of threads.
 
 mod base;
 mod batch;
@@ -15,10 +17,11 @@ pub mod config;
 pub mod device;
 pub mod error;
 pub mod estimate;
+mod estimator;
 mod forward;
 pub mod inspect;
 mod kernels;
-pub mod llama;
+mod llama;
 mod ops;
 mod optim;
 mod prefetch;
@@ -37,10 +40,9 @@ pub use device::{Precision, Processor};
 pub use error::TrainError;
 pub use estimate::{Estimate, Memory};
 pub use inspect::{Inspected, inspect};
-pub use llama::{Llama, Packed, fresh_weights};
-pub use ops::Compute;
-pub use progress::{Event, Progress, Silent, StepReport, ToolScore, Validation};
-pub use trainer::{Summary, dry_run, partial_folder, train};
+pub use llama::fresh_weights;
+pub use progress::{Silent, StepReport, Summary, ToolScore, TrainEvent, TrainProgress, Validation};
+pub use trainer::{dry_run, partial_folder, train};
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,6 @@
-//! The operations of the model: [`crate::kernels`] as burn operations with their own backward passes on the CPU backend, and the same
-//! mathematics in burn's stock operations ([`crate::reference_ops`]) for every other device.
+//! The operations of the model: on the CPU backend the kernels of [`crate::kernels`] as burn
+//! operations with hand-written backward passes, on other devices the same mathematics in burn's
+//! operations ([`crate::reference_ops`]).
 
 use std::sync::Arc;
 
@@ -12,25 +13,16 @@ use burn::backend::tensor::FloatTensor;
 use burn::backend::{Autodiff, Backend, Dispatch, Flex, backend_extension};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::device::Precision;
+use crate::device::{Compute, Precision};
 use crate::kernels::attention::AttentionShape;
 use crate::kernels::{attention, cross_entropy, norm, swiglu};
 use crate::reference_ops::{self, Padded};
 
-/// Which implementation a forward pass uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compute {
-    /// The fused kernels: CPU only, f32.
-    Fused,
-    /// burn's own operations, products in this precision: any device.
-    Stock(Precision),
-}
-
 /// Attention over one packed batch.
-pub(crate) enum Attend {
-    /// By the fused kernel.
+pub(crate) enum PackedAttention {
+    /// With the fused kernel.
     Fused(Arc<AttentionShape>),
-    /// By products over padded blocks.
+    /// With products over padded blocks.
     Stock(Precision, Box<Padded>),
 }
 
@@ -55,12 +47,14 @@ pub(crate) trait FusedOps: Backend {
     ) -> FloatTensor<Self>;
 }
 
-/// The elements of a contiguous tensor. The models of this crate are f32 throughout, so the type always fits.
+/// The elements of a contiguous tensor. With the kernels all tensors are f32, so the type always
+/// matches.
 fn slice(tensor: &Plain) -> &[f32] {
     tensor.as_slice::<f32>().unwrap_or_default()
 }
 
-fn flat(tensor: Plain) -> Plain {
+/// The tensor in contiguous memory.
+fn contiguous(tensor: Plain) -> Plain {
     if tensor.is_contiguous() {
         tensor
     } else {
@@ -73,7 +67,7 @@ fn rows_of(tensor: &Plain) -> [usize; 2] {
     [shape[0], shape[1]]
 }
 
-fn make(data: Vec<f32>, shape: &[usize]) -> Plain {
+fn tensor_of(data: Vec<f32>, shape: &[usize]) -> Plain {
     Flex::float_from_data(
         TensorData::new(data, shape.to_vec()),
         &<Flex as burn::backend::BackendTypes>::Device::default(),
@@ -82,25 +76,26 @@ fn make(data: Vec<f32>, shape: &[usize]) -> Plain {
 
 fn norm_forward(x: &Plain, w: &Plain, eps: f32) -> (Plain, Vec<f32>) {
     let (y, inverse) = norm::forward(slice(x), slice(w), eps);
-    (make(y, &rows_of(x)), inverse)
+    (tensor_of(y, &rows_of(x)), inverse)
 }
 
 fn attention_forward(x: &Plain, shape: &AttentionShape) -> (Plain, Vec<f32>) {
     let (out, lse) = attention::forward(slice(x), shape);
-    (make(out, &[rows_of(x)[0], shape.out_width()]), lse)
+    (tensor_of(out, &[rows_of(x)[0], shape.out_width()]), lse)
 }
 
 fn swiglu_forward(x: &Plain) -> Plain {
     let [rows, width] = rows_of(x);
-    make(swiglu::forward(slice(x), width / 2), &[rows, width / 2])
+    tensor_of(swiglu::forward(slice(x), width / 2), &[rows, width / 2])
 }
 
-/// The loss and the gradient with respect to the logits, which replaces the logits in memory where nobody else holds them.
+/// The loss and the gradient with respect to the logits. The gradient reuses the memory of the
+/// logits unless it is shared.
 fn cross_entropy_forward(logits: Plain, targets: &[u32], scale: f32) -> (Plain, Plain) {
     let vocab = rows_of(&logits)[1];
-    let mut logits = flat(logits);
+    let mut logits = contiguous(logits);
     let loss = cross_entropy::loss_and_grad(logits.storage_mut::<f32>(), targets, vocab, scale);
-    (make(vec![loss], &[1]), logits)
+    (tensor_of(vec![loss], &[1]), logits)
 }
 
 impl FusedOps for Flex {
@@ -108,13 +103,13 @@ impl FusedOps for Flex {
         Flex::float_matmul(x, Flex::float_transpose(w))
     }
     fn fused_norm(x: Plain, w: Plain, eps: f32) -> Plain {
-        norm_forward(&flat(x), &flat(w), eps).0
+        norm_forward(&contiguous(x), &contiguous(w), eps).0
     }
     fn fused_attention(x: Plain, shape: Arc<AttentionShape>) -> Plain {
-        attention_forward(&flat(x), &shape).0
+        attention_forward(&contiguous(x), &shape).0
     }
     fn fused_swiglu(x: Plain) -> Plain {
-        swiglu_forward(&flat(x))
+        swiglu_forward(&contiguous(x))
     }
     fn fused_cross_entropy(logits: Plain, targets: Arc<Vec<u32>>, scale: f32) -> Plain {
         cross_entropy_forward(logits, &targets, scale).0
@@ -145,16 +140,16 @@ struct NormBackward;
 impl Backward<Flex, 2> for NormBackward {
     type State = (Plain, Plain, Arc<Vec<f32>>);
     fn backward(self, ops: Ops<Self::State, 2>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let grad = flat(grads.consume::<Flex>(&ops.node));
+        let grad = contiguous(grads.consume::<Flex>(&ops.node));
         let (x, w, inverse) = ops.state;
         let (dx, dw) = norm::backward(slice(&x), slice(&w), &inverse, slice(&grad));
         let [x_node, w_node] = ops.parents;
         if let Some(node) = x_node {
-            grads.register::<Flex>(node.id, make(dx, &rows_of(&x)));
+            grads.register::<Flex>(node.id, tensor_of(dx, &rows_of(&x)));
         }
         if let Some(node) = w_node {
             let width = dw.len();
-            grads.register::<Flex>(node.id, make(dw, &[width]));
+            grads.register::<Flex>(node.id, tensor_of(dw, &[width]));
         }
     }
 }
@@ -165,12 +160,12 @@ struct AttentionBackward;
 impl Backward<Flex, 1> for AttentionBackward {
     type State = (Plain, Plain, Arc<Vec<f32>>, Arc<AttentionShape>);
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let grad = flat(grads.consume::<Flex>(&ops.node));
+        let grad = contiguous(grads.consume::<Flex>(&ops.node));
         let (x, out, lse, shape) = ops.state;
         let [node] = ops.parents;
         if let Some(node) = node {
             let dx = attention::backward(slice(&x), &shape, slice(&out), &lse, slice(&grad));
-            grads.register::<Flex>(node.id, make(dx, &rows_of(&x)));
+            grads.register::<Flex>(node.id, tensor_of(dx, &rows_of(&x)));
         }
     }
 }
@@ -181,14 +176,14 @@ struct SwigluBackward;
 impl Backward<Flex, 1> for SwigluBackward {
     type State = Plain;
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let grad = flat(grads.consume::<Flex>(&ops.node));
+        let grad = contiguous(grads.consume::<Flex>(&ops.node));
         let x = ops.state;
         let [node] = ops.parents;
         if let Some(node) = node {
             let shape = rows_of(&x);
             grads.register::<Flex>(
                 node.id,
-                make(
+                tensor_of(
                     swiglu::backward(slice(&x), shape[1] / 2, slice(&grad)),
                     &shape,
                 ),
@@ -203,7 +198,7 @@ struct CrossEntropyBackward;
 impl Backward<Flex, 1> for CrossEntropyBackward {
     type State = Plain;
     fn backward(self, ops: Ops<Self::State, 1>, grads: &mut Gradients, _: &mut Checkpointer) {
-        let outer = flat(grads.consume::<Flex>(&ops.node));
+        let outer = contiguous(grads.consume::<Flex>(&ops.node));
         let [node] = ops.parents;
         if let Some(node) = node {
             let factor = slice(&outer).first().copied().unwrap_or(1.0);
@@ -238,7 +233,10 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
 
     fn fused_norm(x: FloatTensor<Self>, w: FloatTensor<Self>, eps: f32) -> FloatTensor<Self> {
         let nodes = [x.node(), w.node()];
-        let (x, w) = (flat(x.into_primitive()), flat(w.into_primitive()));
+        let (x, w) = (
+            contiguous(x.into_primitive()),
+            contiguous(w.into_primitive()),
+        );
         let (y, inverse) = norm_forward(&x, &w, eps);
         match NormBackward.prepare::<C>(nodes).compute_bound().stateful() {
             OpsKind::Tracked(prep) => prep.finish((x, w, Arc::new(inverse)), y),
@@ -248,7 +246,7 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
 
     fn fused_attention(x: FloatTensor<Self>, shape: Arc<AttentionShape>) -> FloatTensor<Self> {
         let nodes = [x.node()];
-        let x = flat(x.into_primitive());
+        let x = contiguous(x.into_primitive());
         let (out, lse) = attention_forward(&x, &shape);
         match AttentionBackward
             .prepare::<C>(nodes)
@@ -262,7 +260,7 @@ impl<C: CheckpointStrategy> FusedOps for Autodiff<Flex, C> {
 
     fn fused_swiglu(x: FloatTensor<Self>) -> FloatTensor<Self> {
         let nodes = [x.node()];
-        let x = flat(x.into_primitive());
+        let x = contiguous(x.into_primitive());
         let y = swiglu_forward(&x);
         match SwigluBackward
             .prepare::<C>(nodes)
@@ -339,8 +337,8 @@ pub(crate) fn cross_entropy_loss(
     }
 }
 
-impl Attend {
-    /// What the layers of one forward pass share.
+impl PackedAttention {
+    /// Prepares the attention of all layers of one forward pass.
     pub(crate) fn new(compute: Compute, shape: Arc<AttentionShape>, device: &Device) -> Self {
         match compute {
             Compute::Fused => Self::Fused(shape),

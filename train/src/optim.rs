@@ -1,4 +1,5 @@
-//! The optimizer over named parameters (AdamW, or Muon for the matrices of the layers), the global gradient norm, and the optimizer's state as tensors.
+//! The optimizer (AdamW, or Muon for the matrices of layers), its state as tensors, and the global
+//! gradient norm.
 
 use std::collections::BTreeMap;
 
@@ -15,23 +16,24 @@ use rayon::prelude::*;
 
 use crate::TrainError;
 use crate::config::{Algorithm, Method, TrainConfig};
-use crate::device;
+use crate::device::Compute;
 use crate::kernels::cross_entropy::square_sum;
-use crate::llama::{Net, keep_path, name_of};
-use crate::ops::Compute;
+use crate::llama::{Net, name_of, track_path};
 
-/// Gradients by parameter name, flat.
+/// Flat gradients by parameter name.
 pub(crate) type NamedGrads = BTreeMap<String, Tensor<1>>;
 
 /// Momentum of Muon's velocity (Jordan et al. 2024).
 const MUON_MOMENTUM: f64 = 0.95;
 
-/// Whether a parameter is a matrix of a layer: those are decayed, and those are Muon's.
+/// Whether a parameter is a matrix of a layer. Only these have weight decay, and only these use
+/// Muon.
 pub(crate) fn is_matrix(name: &str, dims: usize) -> bool {
     dims == 2 && !name.contains("embed_tokens") && !name.starts_with("lm_head")
 }
 
-/// Whether a run's layers are Muon's. LoRA's factors never are: their product is what should be well spread, not each of them.
+/// Whether a run uses Muon. Never with LoRA: its update should be orthogonal for the product of the
+/// factors, not for each factor.
 pub(crate) fn by_muon(config: &TrainConfig) -> bool {
     config.optimizer == Algorithm::Muon && config.method == Method::Full
 }
@@ -40,16 +42,17 @@ pub(crate) fn by_muon(config: &TrainConfig) -> bool {
 pub(crate) struct Optimizer {
     decayed: AdamW,
     plain: AdamW,
-    /// Where it is there, the layers' matrices are its own. It has no memory: their velocities stand below.
+    /// Used for the matrices of layers, without momentum, which is in `velocities`.
     muon: Option<Muon>,
     state: BTreeMap<String, AdamWState<1>>,
     velocities: BTreeMap<String, Tensor<1>>,
-    /// Whether Muon's matrices are stepped on all threads: each is too small to keep more than one busy. A GPU gets them one after the other.
-    spread: bool,
+    /// Whether Muon's matrices are updated in parallel: on the CPU each is too small for more than
+    /// one thread.
+    parallel: bool,
 }
 
-/// A matrix of Muon's before its step.
-struct Matrix {
+/// A matrix before its Muon step.
+struct MuonInput {
     name: String,
     /// `[rows, columns]`.
     old: Tensor<2>,
@@ -57,29 +60,29 @@ struct Matrix {
     velocity: Option<Tensor<1>>,
 }
 
-/// A matrix of Muon's after its step.
-struct Stepped {
+/// A matrix after its Muon step.
+struct MuonOutput {
     new: Tensor<2>,
     velocity: Tensor<1>,
 }
 
-impl Matrix {
-    fn step(self, muon: &Muon, rate: f64) -> (String, Stepped) {
+impl MuonInput {
+    fn step(self, muon: &Muon, rate: f64) -> (String, MuonOutput) {
         let velocity = match self.velocity {
             Some(before) => before.mul_scalar(MUON_MOMENTUM) + self.grad.clone(),
             None => self.grad.clone(),
         };
-        // Nesterov's look ahead.
+        // Nesterov momentum.
         let update = velocity.clone().mul_scalar(MUON_MOMENTUM) + self.grad;
         let shape = self.old.dims();
         let (new, _) = muon.step(rate, self.old, update.reshape(shape), None);
-        (self.name, Stepped { new, velocity })
+        (self.name, MuonOutput { new, velocity })
     }
 }
 
 impl Optimizer {
     pub(crate) fn new(config: &TrainConfig) -> Self {
-        // burn's own defaults (epsilon 1e-5, decay 1e-4) are not the usual ones: every constant is set.
+        // burn's defaults (epsilon 1e-5, decay 1e-4) are unusual, so set every constant.
         let build = |decay: f64| {
             AdamWConfig::new()
                 .with_beta_1(config.beta1 as f32)
@@ -88,7 +91,8 @@ impl Optimizer {
                 .with_weight_decay(decay as f32)
                 .build()
         };
-        // Scaled to AdamW's typical update, so that one learning rate does for both (Liu et al. 2025, "Muon is scalable for LLM training").
+        // Scaled to the typical update of AdamW, so that both use the same learning rate (Liu et
+        // al. 2025, "Muon is scalable for LLM training").
         let muon = || {
             MuonConfig::new()
                 .with_momentum(MomentumConfig {
@@ -106,11 +110,11 @@ impl Optimizer {
             muon: by_muon(config).then(muon),
             state: BTreeMap::new(),
             velocities: BTreeMap::new(),
-            spread: device::compute(config) == Compute::Fused,
+            parallel: config.compute() == Compute::Fused,
         }
     }
 
-    /// One step with `rate`, gradients scaled by `factor`.
+    /// Applies one step with the learning rate `rate` and gradients scaled by `factor`.
     pub(crate) fn step(&mut self, net: Net, mut grads: NamedGrads, rate: f64, factor: f64) -> Net {
         if factor < 1.0 {
             grads = grads
@@ -119,7 +123,7 @@ impl Optimizer {
                 .collect();
         }
         let matrices = self.step_matrices(&net, &mut grads, rate);
-        let mut stepper = Stepper {
+        let mut stepper = StepMapper {
             path: Vec::new(),
             optimizer: self,
             matrices,
@@ -129,7 +133,8 @@ impl Optimizer {
         net.map(&mut stepper)
     }
 
-    /// Muon's part of a step: takes the gradients of its matrices and gives their new values by name.
+    /// Muon's part of a step: removes the gradients of its matrices and returns the new matrices by
+    /// name.
     fn step_matrices(
         &mut self,
         net: &Net,
@@ -139,7 +144,7 @@ impl Optimizer {
         let Some(muon) = &self.muon else {
             return BTreeMap::new();
         };
-        let mut finder = Finder {
+        let mut finder = MatrixFinder {
             path: Vec::new(),
             grads,
             velocities: &mut self.velocities,
@@ -147,20 +152,20 @@ impl Optimizer {
         };
         net.visit(&mut finder);
         let found = finder.found;
-        let step = |matrix: Matrix| matrix.step(muon, rate);
-        let stepped: Vec<_> = if self.spread {
+        let step = |matrix: MuonInput| matrix.step(muon, rate);
+        let stepped: Vec<_> = if self.parallel {
             found.into_par_iter().map(step).collect()
         } else {
             found.into_iter().map(step).collect()
         };
-        let keep = |(name, stepped): (String, Stepped)| {
+        let keep = |(name, stepped): (String, MuonOutput)| {
             self.velocities.insert(name.clone(), stepped.velocity);
             (name, stepped.new)
         };
         stepped.into_iter().map(keep).collect()
     }
 
-    /// First and second moments as `NAME.m` and `NAME.v`, velocities as `NAME.velocity`.
+    /// The state: moments as `NAME.m` and `NAME.v`, velocities as `NAME.velocity`.
     pub(crate) fn tensors(&self) -> Weights {
         let moments = self.state.iter().flat_map(|(name, state)| {
             [
@@ -186,7 +191,7 @@ impl Optimizer {
         out
     }
 
-    /// The inverse of [`Optimizer::tensors`] after `time` steps.
+    /// Restores the state from [`Optimizer::tensors`] after `time` steps.
     pub(crate) fn load(
         &mut self,
         weights: &Weights,
@@ -219,21 +224,16 @@ impl Optimizer {
     }
 }
 
-/// Collects Muon's matrices.
-struct Finder<'a> {
+/// Finds Muon's matrices and removes their gradients and velocities.
+struct MatrixFinder<'a> {
     path: Vec<String>,
     grads: &'a mut NamedGrads,
     velocities: &'a mut BTreeMap<String, Tensor<1>>,
-    found: Vec<Matrix>,
+    found: Vec<MuonInput>,
 }
 
-impl ModuleVisitor for Finder<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+impl ModuleVisitor for MatrixFinder<'_> {
+    track_path!();
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let name = name_of(&self.path);
         let shape = param.dims();
@@ -244,7 +244,7 @@ impl ModuleVisitor for Finder<'_> {
             return;
         };
         let velocity = self.velocities.remove(&name);
-        self.found.push(Matrix {
+        self.found.push(MuonInput {
             name,
             old: param.val().inner().reshape([*rows, *columns]),
             grad,
@@ -253,7 +253,8 @@ impl ModuleVisitor for Finder<'_> {
     }
 }
 
-struct Stepper<'a> {
+/// Updates all parameters.
+struct StepMapper<'a> {
     path: Vec<String>,
     optimizer: &'a mut Optimizer,
     matrices: BTreeMap<String, Tensor<2>>,
@@ -261,8 +262,8 @@ struct Stepper<'a> {
     rate: f64,
 }
 
-impl ModuleMapper for Stepper<'_> {
-    keep_path!();
+impl ModuleMapper for StepMapper<'_> {
+    track_path!();
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let name = name_of(&self.path);
         if let Some(new) = self.matrices.remove(&name) {
@@ -290,9 +291,9 @@ impl ModuleMapper for Stepper<'_> {
     }
 }
 
-/// Gradients of every trained parameter, added to those in `into`.
+/// Adds the gradients of all trained parameters to `into`.
 pub(crate) fn collect(net: &Net, grads: &Gradients, into: &mut NamedGrads) {
-    let mut collector = Collector {
+    let mut collector = GradCollector {
         path: Vec::new(),
         grads,
         into,
@@ -300,14 +301,14 @@ pub(crate) fn collect(net: &Net, grads: &Gradients, into: &mut NamedGrads) {
     net.visit(&mut collector);
 }
 
-struct Collector<'a> {
+struct GradCollector<'a> {
     path: Vec<String>,
     grads: &'a Gradients,
     into: &'a mut NamedGrads,
 }
 
-impl ModuleVisitor for Collector<'_> {
-    keep_path!();
+impl ModuleVisitor for GradCollector<'_> {
+    track_path!();
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let Some(grad) = param.val().grad(self.grads) else {
             return;
@@ -323,14 +324,14 @@ impl ModuleVisitor for Collector<'_> {
     }
 }
 
-/// Square root of the sum of all squared gradients, summed in the order of the names.
+/// The norm of all gradients, summed in the order of names.
 pub(crate) fn global_norm(grads: &NamedGrads, compute: Compute) -> f64 {
     let squares: Vec<f64> = match compute {
         Compute::Fused => grads
             .values()
             .map(|grad| square_sum(&grad.to_data().try_to_vec::<f32>().unwrap_or_default()))
             .collect(),
-        // One number a gradient leaves the device, and all of them at once.
+        // Transfer one number per gradient, all at once.
         Compute::Stock(_) if grads.is_empty() => Vec::new(),
         Compute::Stock(_) => {
             let all = Tensor::cat(

@@ -1,4 +1,4 @@
-//! What a run tells whoever watches it.
+//! Reports of a run: steps, validations, events and the summary.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -24,22 +24,22 @@ pub struct StepReport {
     pub norm: f64,
     /// Tokens read in this step.
     pub tokens: usize,
-    /// Tokens trained on in this step.
+    /// Tokens in the loss of this step.
     pub trained: usize,
-    /// Tokens read a second, over the last steps.
+    /// Tokens read per second, averaged over the last steps.
     pub tokens_per_second: f64,
-    /// Seconds since the run began, earlier parts of a resumed run included.
+    /// Seconds since the start, including earlier parts of a resumed run.
     pub seconds: f64,
-    /// Seconds left at the present speed.
+    /// Remaining seconds at the current speed.
     pub seconds_left: f64,
 }
 
-/// Calls of one tool in the held-out examples.
+/// Score of the calls of one tool in the held-out examples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolScore {
     /// Calls.
     pub calls: usize,
-    /// Calls of which every token, the end of the turn included, is the one predicted first.
+    /// Calls of which every token, including the end of the turn, is the model's first choice.
     pub exact: usize,
 }
 
@@ -51,28 +51,29 @@ impl ToolScore {
     }
 }
 
-/// How well held-out examples are predicted, every token behind the right ones before it.
+/// Score of the held-out examples, with teacher forcing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Validation {
     /// Steps done.
     pub step: usize,
     /// Mean cross-entropy of trained tokens.
     pub loss: f64,
-    /// Share of trained tokens predicted first.
+    /// Share of trained tokens that are the model's first choice.
     pub accuracy: f64,
     /// Trained tokens.
     pub tokens: usize,
-    /// Trained turns by the tool they call.
+    /// Scores of trained turns by the called tool.
     #[serde(default)]
     pub tools: BTreeMap<String, ToolScore>,
-    /// The doubt that the model may be left when it is asked: all but one in fifty of these turns have no token to which it gives less than what this
-    /// leaves of one. `None` where there are too few turns to say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<f64>,
+    /// The abstention threshold for inference: in all but one of fifty held-out turns the model
+    /// gives every token at least a probability of one minus this threshold. `None` if there are
+    /// too few turns.
+    #[serde(rename = "doubt", default, skip_serializing_if = "Option::is_none")]
+    pub abstention_threshold: Option<f64>,
 }
 
 impl Validation {
-    /// Share of exact calls over all tools; `None` without any.
+    /// Share of exact calls over all tools; `None` without calls.
     #[must_use]
     pub fn exact(&self) -> Option<f64> {
         let all = self
@@ -86,31 +87,54 @@ impl Validation {
     }
 }
 
-/// What happens during a run.
+/// The result of a finished run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Steps.
+    pub steps: usize,
+    /// Parameters of the model, including corrections.
+    pub parameters: usize,
+    /// Trained parameters.
+    pub trained_parameters: usize,
+    /// Training examples.
+    pub examples: usize,
+    /// Tokens read in total.
+    pub tokens: usize,
+    /// Mean loss of the last tenth of the steps.
+    pub loss: f64,
+    /// Score of the held-out examples, if there are any.
+    pub validation: Option<Validation>,
+    /// Seconds of training.
+    pub seconds: f64,
+    /// Tokens per second over the whole run.
+    pub tokens_per_second: f64,
+}
+
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// Something the user should know.
+pub enum TrainEvent {
+    /// A message for the user.
     Note(String),
-    /// The data is ready, and this is what the run will need.
+    /// The data is ready; an estimate of the run.
     Plan(Estimate),
-    /// A step was done.
+    /// A step is complete.
     Step(StepReport),
-    /// Held-out examples were scored.
+    /// The held-out examples are scored.
     Validation(Validation),
-    /// A checkpoint was written.
+    /// A checkpoint is written.
     Saved(PathBuf),
 }
 
-/// Whoever watches.
-pub trait Progress {
+/// Receives the events of a run.
+pub trait TrainProgress {
     /// Called for every event, on the training thread.
-    fn event(&mut self, event: &Event);
+    fn event(&mut self, event: &TrainEvent);
 }
 
-/// Watches nothing.
+/// Ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 
-impl Progress for Silent {
-    fn event(&mut self, _: &Event) {}
+impl TrainProgress for Silent {
+    fn event(&mut self, _: &TrainEvent) {}
 }

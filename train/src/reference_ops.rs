@@ -1,6 +1,8 @@
-//! The model's operations in burn's own, for devices without our kernels, and what the kernels are tested against.
+//! The model's operations in burn, for devices without kernels and as the reference for testing the
+//! kernels.
 //!
-//! Products and what lies between them are in the run's precision; norms, rotary embedding, softmax, the residual stream and the loss in f32.
+//! Products and the values between them are in the run's precision; norms, rotary embedding,
+//! softmax, the residual stream and the loss in f32.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +12,9 @@ use burn::tensor::{Bool, Device, FloatDType, Int, Tensor, TensorData, activation
 use crate::device::Precision;
 use crate::kernels::attention::AttentionShape;
 
-/// Added to the score of a key that a query may not see. Finite, so that no backend's exponential meets an infinity.
-const HIDDEN: f32 = -1e30;
+/// Added to the score of a masked key. Finite, because not every backend handles infinity in
+/// exponentials.
+const MASKED: f32 = -1e30;
 
 /// `x * w^T` of `[rows, in]` and `[out, in]`.
 pub(crate) fn linear(precision: Precision, x: Tensor<2>, w: Tensor<2>) -> Tensor<2> {
@@ -50,8 +53,9 @@ pub(crate) fn cross_entropy_loss(logits: Tensor<2>, targets: &[u32], scale: f32)
         .mul_scalar(-scale)
 }
 
-/// Segments that attention computes as one block: their length there, and which they are. Lengths within a factor of two go together, so that
-/// padding at most quadruples a segment's square and there are few blocks.
+/// Groups segments into blocks for attention: padded length and indices of the segments. Lengths in
+/// a block differ by less than a factor of two, so that padding at most quadruples the cost of a
+/// segment and there are few blocks.
 pub(crate) fn blocks(segments: &[usize]) -> Vec<(usize, Vec<usize>)> {
     let mut groups: BTreeMap<usize, (usize, Vec<usize>)> = BTreeMap::new();
     for (i, len) in segments.iter().enumerate().filter(|(_, len)| **len > 0) {
@@ -62,23 +66,24 @@ pub(crate) fn blocks(segments: &[usize]) -> Vec<(usize, Vec<usize>)> {
     groups.into_values().collect()
 }
 
-/// One block of segments padded to one length.
-struct Block {
+/// A block of segments padded to the same length.
+struct PaddedBlock {
     count: usize,
     len: usize,
-    /// The token in every place of the block; padding repeats the first token, and nothing reads what comes of it.
+    /// The token at every position of the block. Padding repeats the first token; its results are
+    /// not used.
     tokens: Tensor<1, Int>,
     cos: Tensor<4>,
     sin: Tensor<4>,
-    /// Zero where a query sees a key.
+    /// Zero if a query sees a key.
     mask: Tensor<4>,
 }
 
-/// A packed batch laid out for attention on a device; the same for every layer.
+/// The layout of a packed batch for attention on a device; the same for every layer.
 pub(crate) struct Padded {
     shape: Arc<AttentionShape>,
-    blocks: Vec<Block>,
-    /// Where in the blocks, one after another, every token lies.
+    blocks: Vec<PaddedBlock>,
+    /// The position of every token in the concatenated blocks.
     places: Tensor<1, Int>,
 }
 
@@ -119,10 +124,10 @@ impl Padded {
             };
             let mask = Tensor::<2, Bool>::tril_mask([len, len], 0, device)
                 .float()
-                .mul_scalar(HIDDEN)
+                .mul_scalar(MASKED)
                 .reshape([1, 1, len, len]);
             let (cos, sin) = (table(&shape.rope.cos), table(&shape.rope.sin));
-            out.push(Block {
+            out.push(PaddedBlock {
                 count: members.len(),
                 len,
                 tokens: indices(tokens),
@@ -147,10 +152,10 @@ impl Padded {
         Tensor::cat(outputs.collect(), 0).select(0, self.places.clone())
     }
 
-    fn block(&self, precision: Precision, x: &Tensor<2>, block: &Block) -> Tensor<2> {
+    fn block(&self, precision: Precision, x: &Tensor<2>, block: &PaddedBlock) -> Tensor<2> {
         let (d, heads, kv_heads) = (self.shape.head_dim, self.shape.heads, self.shape.kv_heads);
         let (half, group, kind) = (d / 2, heads / kv_heads, precision.dtype());
-        let Block { count, len, .. } = *block;
+        let PaddedBlock { count, len, .. } = *block;
         let part = |from: usize, n: usize| {
             x.clone()
                 .narrow(1, from * d, n * d)
@@ -165,7 +170,8 @@ impl Padded {
                 3,
             )
         };
-        // [sequences * kv, group * len, d] against [sequences * kv, len, d]: keys and values are shared without being repeated.
+        // [sequences * kv, group * len, d] times [sequences * kv, len, d]: query heads share keys
+        // and values without copies.
         let q = rotate(part(0, heads))
             .mul_scalar(1.0 / (d as f32).sqrt())
             .cast(kind);

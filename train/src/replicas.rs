@@ -1,8 +1,10 @@
-//! Data-parallel training: every device holds the model and computes the gradients of its part of a step; they are added on the first device in
-//! the order of the devices, which takes the one optimizer step, and the others get its weights.
+//! Data-parallel training. Every device holds the model and computes the gradients of its part of a
+//! step. The first device adds them in the order of devices and takes the optimizer step. The
+//! others copy its weights.
 //!
-//! burn's own collective operation is not used: on the CPU backend it is not implemented, and on GPUs NCCL chooses the order of the additions,
-//! so that a run would not be the same twice. Here tensors are moved and added.
+//! This module moves and adds tensors instead of using burn's collective operations: the CPU
+//! backend does not implement them, and on GPUs NCCL chooses the order of additions, so that runs
+//! would not be reproducible.
 
 use std::sync::Arc;
 use std::thread;
@@ -13,22 +15,23 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::TrainError;
 use crate::config::TrainConfig;
-use crate::llama::{Llama, Packed, keep_path, name_of};
+use crate::llama::{Llama, Packed, name_of, track_path};
 use crate::optim::NamedGrads;
 
-/// A model on one of a run's devices.
+/// The model on one device of a run.
 pub(crate) struct Replica {
     pub(crate) model: Llama,
     pub(crate) device: Device,
-    /// Its share of the threads. Work that is begun and done on the same few threads need not be handed over at every operation, and on a single one not at all.
+    /// Its share of the threads. Few threads reduce the cost of handing over work; a single thread
+    /// avoids it.
     pool: Arc<ThreadPool>,
 }
 
-/// `model`, which is on the first of these devices, and its copies on the others. On the CPU the numbers stay where they are; only their place
-/// in automatic differentiation is another.
+/// `model`, which is on the first device, and its copies on the others. On the CPU the copies share
+/// memory but have separate autodiff graphs.
 ///
 /// # Errors
-/// When there are no threads to be had.
+/// When threads cannot be started.
 pub(crate) fn replicate(model: Llama, devices: &[Device]) -> Result<Vec<Replica>, TrainError> {
     let copy = |device: &Device| Llama {
         net: model.net.clone().fork(device),
@@ -49,7 +52,8 @@ pub(crate) fn replicate(model: Llama, devices: &[Device]) -> Result<Vec<Replica>
         .collect())
 }
 
-/// The threads there are, divided among so many devices; where there are fewer threads, devices take turns.
+/// Thread pools that divide all threads among the devices. If there are fewer threads than devices,
+/// devices share pools.
 pub(crate) fn pools(devices: usize) -> Result<Vec<Arc<ThreadPool>>, TrainError> {
     let threads = rayon::current_num_threads();
     let count = devices.clamp(1, threads);
@@ -62,31 +66,32 @@ pub(crate) fn pools(devices: usize) -> Result<Vec<Arc<ThreadPool>>, TrainError> 
 }
 
 impl Replica {
-    /// Take the trained weights of `model`; frozen ones are as they were.
-    pub(crate) fn follow(&mut self, model: &Llama) {
-        let mut trained = Trained::default();
+    /// Copies the trained weights of `model`.
+    pub(crate) fn copy_weights(&mut self, model: &Llama) {
+        let mut trained = TrainedWeights::default();
         model.net.visit(&mut trained);
-        let mut follow = Follow {
+        let mut copier = WeightCopier {
             path: Vec::new(),
             trained: trained.weights,
             device: self.device.clone().inner(),
         };
-        self.model.net = self.model.net.clone().map(&mut follow);
+        self.model.net = self.model.net.clone().map(&mut copier);
     }
 
-    /// The losses of these forward passes, of which `before` of the step come before, and their gradients.
-    fn part(
+    /// Losses and gradients of the forward passes of this device; `before` is the number of the
+    /// step's passes on earlier devices.
+    fn gradients(
         &self,
         batches: &[Packed],
         before: usize,
-        pass: &Pass<'_>,
+        step: &StepContext<'_>,
     ) -> (Vec<Tensor<1>>, NamedGrads) {
         let Self {
             model,
             device,
             pool,
         } = self;
-        let gradients = if pass.config.gradient_checkpointing {
+        let gradients = if step.config.gradient_checkpointing {
             Llama::gradients_by_layer
         } else {
             Llama::gradients
@@ -94,8 +99,8 @@ impl Replica {
         pool.install(|| {
             let mut grads = NamedGrads::new();
             let one = |(micro, batch): (usize, &Packed)| {
-                let seed = pass.config.seed ^ ((pass.step as u64) << 16 | (before + micro) as u64);
-                gradients(model, batch, pass.scale, seed, device, &mut grads)
+                let seed = step.config.seed ^ ((step.step as u64) << 16 | (before + micro) as u64);
+                gradients(model, batch, step.scale, seed, device, &mut grads)
             };
             let losses = batches.iter().enumerate().map(one).collect();
             (losses, grads)
@@ -103,21 +108,21 @@ impl Replica {
     }
 }
 
-/// What the forward passes of one step have in common.
-pub(crate) struct Pass<'a> {
+/// Constants of the forward passes of one step.
+pub(crate) struct StepContext<'a> {
     pub(crate) config: &'a TrainConfig,
-    /// Steps done before.
+    /// Number of completed steps.
     pub(crate) step: usize,
-    /// Of the summed cross-entropy.
+    /// Factor of the summed cross-entropy.
     pub(crate) scale: f32,
 }
 
-/// The losses of a step's forward passes in their order, and the sum of their gradients on the first device. Part `i` is computed by replica
-/// `i`; where there are fewer parts, the last devices wait.
+/// The losses of a step's forward passes in order, and the sum of their gradients on the first
+/// device. Replica `i` computes part `i`; if there are fewer parts, the last devices wait.
 pub(crate) fn gradients(
     replicas: &[Replica],
     parts: &[Vec<Packed>],
-    pass: &Pass<'_>,
+    step: &StepContext<'_>,
 ) -> (Vec<Tensor<1>>, NamedGrads) {
     let mut before = 0;
     let mut work = Vec::new();
@@ -125,14 +130,17 @@ pub(crate) fn gradients(
         work.push((replica, part, before));
         before += part.len();
     }
-    // Each in its own pool: a thread that waits begins other work of its pool, which must not be another replica's while it holds a lock of the autodiff graph.
+    // Every replica has its own pool: a waiting thread takes other work of its pool. If that were
+    // another replica's, it could deadlock on a lock of the autodiff graph.
     let done: Vec<(Vec<Tensor<1>>, NamedGrads)> = thread::scope(|scope| {
         let mut work = work.into_iter();
         let first = work.next();
         let others: Vec<_> = work
-            .map(|(replica, part, before)| scope.spawn(move || replica.part(part, before, pass)))
+            .map(|(replica, part, before)| {
+                scope.spawn(move || replica.gradients(part, before, step))
+            })
             .collect();
-        let first = first.map(|(replica, part, before)| replica.part(part, before, pass));
+        let first = first.map(|(replica, part, before)| replica.gradients(part, before, step));
         let others = others.into_iter().map(|thread| {
             thread
                 .join()
@@ -158,15 +166,15 @@ pub(crate) fn gradients(
     (losses, sum)
 }
 
-/// The trained weights of a model by name, flat.
+/// Flat trained weights by name.
 #[derive(Default)]
-struct Trained {
+struct TrainedWeights {
     path: Vec<String>,
     weights: NamedGrads,
 }
 
-impl ModuleVisitor for Trained {
-    keep_path!();
+impl ModuleVisitor for TrainedWeights {
+    track_path!();
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         let tensor = param.val();
         if tensor.is_require_grad() {
@@ -177,14 +185,15 @@ impl ModuleVisitor for Trained {
     }
 }
 
-struct Follow {
+/// Replaces the trained weights of a model.
+struct WeightCopier {
     path: Vec<String>,
     trained: NamedGrads,
     device: Device,
 }
 
-impl ModuleMapper for Follow {
-    keep_path!();
+impl ModuleMapper for WeightCopier {
+    track_path!();
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let Some(new) = self.trained.remove(&name_of(&self.path)) else {
             return param;

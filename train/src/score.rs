@@ -1,4 +1,4 @@
-//! Held-out examples: loss, tokens predicted first, and calls that are right from their first token to their end.
+//! Scoring held-out examples: loss, accuracy, exact calls and the abstention threshold.
 
 use burn::tensor::Device;
 
@@ -7,24 +7,26 @@ use crate::kernels::cross_entropy::{hits, loss_and_grad};
 use crate::llama::Llama;
 use crate::progress::Validation;
 
-/// One held-out turn of so many may be doubted: with more right answers are lost, with fewer those decide that the model gets wrong.
-const FAILING: usize = 50;
-/// Turns below which a share of them says nothing.
-const ENOUGH: usize = 100;
-/// A model that is always sure is still asked whether it would rather write something else.
-const LEAST: f64 = 0.1;
+/// One in this many held-out turns may be above the threshold. More would lose right answers; with
+/// fewer, turns that the model gets wrong would set the threshold.
+const TURNS_PER_FAILURE: usize = 50;
+/// Fewest turns for a reliable threshold.
+const MIN_TURNS: usize = 100;
+/// Lowest threshold, for models that are always certain.
+const MIN_THRESHOLD: f64 = 0.1;
 
-/// The doubt that all but a few turns stay below, of the worst token of each; to be read as [`Validation::doubt`].
-fn passing(mut worst: Vec<f32>) -> Option<f64> {
-    worst.sort_by(|a, b| b.total_cmp(a));
-    let doubt = worst
-        .get(worst.len() / FAILING)
-        .filter(|_| worst.len() >= ENOUGH)?;
-    // Up to the next of ten thousand parts, so that nearly one is one.
-    Some(((f64::from(*doubt) * 1e4).ceil() / 1e4).clamp(LEAST, 1.0))
+/// The abstention threshold ([`Validation::abstention_threshold`]) from the highest missing
+/// probability (one minus the probability of the right token) in each turn.
+fn abstention_threshold(mut missing: Vec<f32>) -> Option<f64> {
+    missing.sort_by(|a, b| b.total_cmp(a));
+    let threshold = missing
+        .get(missing.len() / TURNS_PER_FAILURE)
+        .filter(|_| missing.len() >= MIN_TURNS)?;
+    // Rounded up to four decimals, so that a value close to one becomes one.
+    Some(((f64::from(*threshold) * 1e4).ceil() / 1e4).clamp(MIN_THRESHOLD, 1.0))
 }
 
-/// Score examples in their order, about `micro_tokens` tokens at a time.
+/// Scores examples in order, about `micro_tokens` tokens at a time.
 pub(crate) fn score(
     model: &Llama,
     examples: &[Example],
@@ -33,16 +35,16 @@ pub(crate) fn score(
     device: &Device,
 ) -> Validation {
     let (model, device) = (&model.without_gradients(), &device.clone().inner());
-    let vocab = model.config().vocab_size;
+    let vocab = model.config.vocab_size;
     let mut out = Validation {
         step,
         loss: 0.0,
         accuracy: 0.0,
         tokens: 0,
         tools: Default::default(),
-        doubt: None,
+        abstention_threshold: None,
     };
-    let (mut right, mut worst) = (0, Vec::new());
+    let (mut right, mut missing) = (0, Vec::new());
     let mut from = 0;
     while from < examples.len() {
         let (mut to, mut size) = (from, 0);
@@ -60,8 +62,8 @@ pub(crate) fn score(
         right += first.iter().filter(|hit| **hit).count();
         out.tokens += first.len();
         out.loss += f64::from(loss_and_grad(&mut logits, &batch.targets, vocab, 1.0));
-        // What the loss's slope at the target is: its probability less one.
-        let doubts: Vec<f32> = logits
+        // The gradient at the target is its probability minus one.
+        let missing_by_token: Vec<f32> = logits
             .chunks_exact(vocab)
             .zip(batch.targets.iter())
             .map(|(row, target)| -row[*target as usize])
@@ -71,7 +73,7 @@ pub(crate) fn score(
             let turn = begin..(begin + length).min(first.len());
             begin = turn.end;
             let call = &first[turn.clone()];
-            worst.push(doubts[turn].iter().copied().fold(0.0, f32::max));
+            missing.push(missing_by_token[turn].iter().copied().fold(0.0, f32::max));
             let score = out.tools.entry(tool.clone()).or_default();
             score.calls += 1;
             score.exact += usize::from(call.iter().all(|hit| *hit));
@@ -80,26 +82,28 @@ pub(crate) fn score(
     }
     out.loss /= out.tokens as f64;
     out.accuracy = right as f64 / out.tokens as f64;
-    out.doubt = passing(worst);
+    out.abstention_threshold = abstention_threshold(missing);
     out
 }
 
 #[cfg(test)]
 mod tests {
-    use super::passing;
+    use super::abstention_threshold;
 
     #[test]
-    fn doubt_lets_all_but_one_in_fifty_pass() {
-        assert_eq!(passing(vec![1.0; 99]), None, "too few to say");
-        assert_eq!(passing(vec![0.0; 100]), Some(0.1));
-        // Two of a hundred are wrong: the third decides.
-        let third = |doubt: f32| passing([vec![0.1; 97], vec![1.0, doubt, 0.9999]].concat());
+    fn all_but_one_in_fifty_turns_are_below_the_threshold() {
+        assert_eq!(abstention_threshold(vec![1.0; 99]), None, "too few turns");
+        assert_eq!(abstention_threshold(vec![0.0; 100]), Some(0.1));
+        // Two of a hundred are wrong: the third sets the threshold.
+        let third = |missing: f32| {
+            abstention_threshold([vec![0.1; 97], vec![1.0, missing, 0.9999]].concat())
+        };
         assert_eq!(third(0.75), Some(0.75));
         assert_eq!(third(0.25), Some(0.25));
         assert_eq!(
-            passing(vec![0.999_99; 200]),
+            abstention_threshold(vec![0.999_99; 200]),
             Some(1.0),
-            "a model that knows nothing is not asked"
+            "a model that knows nothing never abstains"
         );
     }
 }

@@ -8,7 +8,7 @@ const LEFT: f64 = 60.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 45.0;
-/// Points drawn: more cannot be told apart at this width.
+/// Limit of points: more are not distinguishable at this width.
 const POINTS: usize = 600;
 
 /// The vertical axis.
@@ -20,7 +20,73 @@ pub(crate) enum Axis {
     Logarithmic,
 }
 
-/// Draw `(step, value)` points (averaged where there are many) as a line, and `dots` as circles.
+/// The range of the vertical axis and the distance of its grid lines, in axis units (values or
+/// their logarithms).
+struct Scale {
+    axis: Axis,
+    low: f64,
+    high: f64,
+    step: f64,
+}
+
+impl Scale {
+    fn new(axis: Axis, values: impl Iterator<Item = f64> + Clone) -> Self {
+        let top = values.clone().fold(least(axis), f64::max);
+        let (low, high, step) = match axis {
+            Axis::Logarithmic => {
+                let bottom = values.fold(f64::INFINITY, f64::min).min(1e6);
+                let low = bottom.log10().floor();
+                (low, top.max(1e-9).log10().ceil().max(low + 1.0), 1.0)
+            }
+            Axis::Linear => {
+                let step = round_up(top.max(1e-12) / 5.0);
+                (0.0, step * (top.max(1e-12) / step).ceil(), step)
+            }
+        };
+        Self {
+            axis,
+            low,
+            high,
+            step,
+        }
+    }
+
+    /// Vertical coordinate of a position on the axis.
+    fn y(&self, at: f64) -> f64 {
+        HEIGHT - BOTTOM - (at - self.low) / (self.high - self.low) * (HEIGHT - TOP - BOTTOM)
+    }
+
+    /// Vertical coordinate of a value.
+    fn y_of(&self, value: f64) -> f64 {
+        self.y(match self.axis {
+            Axis::Logarithmic => value.log10(),
+            Axis::Linear => value,
+        })
+    }
+
+    /// Coordinates and labels of the grid lines.
+    fn grid(&self) -> impl Iterator<Item = (f64, String)> {
+        let count = ((self.high - self.low) / self.step).round() as usize;
+        (0..=count).map(|i| {
+            let at = self.low + self.step * i as f64;
+            let value = match self.axis {
+                Axis::Logarithmic => 10_f64.powf(at),
+                Axis::Linear => at,
+            };
+            (self.y(at), label(value))
+        })
+    }
+}
+
+/// Lower limit of the values on an axis.
+fn least(axis: Axis) -> f64 {
+    match axis {
+        Axis::Logarithmic => 1e-9,
+        Axis::Linear => 0.0,
+    }
+}
+
+/// Draws `(step, value)` points as a line, averaged if there are many, and `dots` as circles.
 #[must_use]
 pub(crate) fn curve(
     title: &str,
@@ -28,75 +94,32 @@ pub(crate) fn curve(
     line: &[(usize, f64)],
     dots: &[(usize, f64)],
 ) -> String {
-    let per = line.len().div_ceil(POINTS).max(1);
-    let least = if axis == Axis::Logarithmic { 1e-9 } else { 0.0 };
     let mean = |chunk: &[(usize, f64)]| {
         let n = chunk.len() as f64;
-        (
-            chunk.iter().map(|p| p.0 as f64).sum::<f64>() / n,
-            (chunk.iter().map(|p| p.1).sum::<f64>() / n).max(least),
-        )
+        let step = chunk.iter().map(|p| p.0 as f64).sum::<f64>() / n;
+        let value = chunk.iter().map(|p| p.1).sum::<f64>() / n;
+        (step, value.max(least(axis)))
     };
-    let line: Vec<(f64, f64)> = line
-        .chunks(per)
-        .map(mean)
-        .filter(|p| p.1.is_finite())
-        .collect();
-    let dots: Vec<(f64, f64)> = dots
-        .iter()
-        .map(|(step, value)| (*step as f64, value.max(least)))
-        .filter(|p| p.1.is_finite())
-        .collect();
-    let all = || line.iter().chain(&dots);
-    let last = all().map(|p| p.0).fold(1.0, f64::max);
-    let top = all().map(|p| p.1).fold(least, f64::max);
-    // Where the axis begins and ends, what a value is on it, and the lines across.
-    let (low, high, step) = match axis {
-        Axis::Logarithmic => {
-            let low = all()
-                .map(|p| p.1)
-                .fold(f64::INFINITY, f64::min)
-                .min(1e6)
-                .log10()
-                .floor();
-            (low, top.max(1e-9).log10().ceil().max(low + 1.0), 1.0)
-        }
-        Axis::Linear => {
-            let step = nice(top.max(1e-12) / 5.0);
-            (0.0, step * (top.max(1e-12) / step).ceil(), step)
-        }
-    };
-    let place = |value: f64| {
-        if axis == Axis::Logarithmic {
-            value.log10()
-        } else {
-            value
-        }
-    };
+    let finite = |p: &(f64, f64)| p.1.is_finite();
+    let chunk = line.len().div_ceil(POINTS).max(1);
+    let line: Vec<(f64, f64)> = line.chunks(chunk).map(mean).filter(finite).collect();
+    let dots: Vec<(f64, f64)> = dots.chunks(1).map(mean).filter(finite).collect();
+    let all = line.iter().chain(&dots);
+    let scale = Scale::new(axis, all.clone().map(|p| p.1));
+    let last = all.map(|p| p.0).fold(1.0, f64::max);
     let x = |step: f64| LEFT + step / last * (WIDTH - LEFT - RIGHT);
-    let y = |value: f64| HEIGHT - BOTTOM - (value - low) / (high - low) * (HEIGHT - TOP - BOTTOM);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" font-size=\"12\">\n\
          <rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n<text x=\"{LEFT}\" y=\"18\">{title}</text>\n"
     );
-    for i in 0..=((high - low) / step).round() as usize {
-        let value = low + step * i as f64;
-        let label = if axis == Axis::Logarithmic {
-            number(10_f64.powf(value))
-        } else {
-            number(value)
-        };
-        let at = y(value);
+    for (y, label) in scale.grid() {
         let _ = writeln!(
             out,
-            "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"#ddd\"/>",
-            WIDTH - RIGHT
-        );
-        let _ = writeln!(
-            out,
-            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+            "<line x1=\"{LEFT}\" x2=\"{}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#ddd\"/>\n\
+             <text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>",
+            WIDTH - RIGHT,
             LEFT - 6.0,
-            at + 4.0
+            y + 4.0
         );
     }
     for i in 0..=4 {
@@ -110,7 +133,7 @@ pub(crate) fn curve(
     }
     let points: Vec<String> = line
         .iter()
-        .map(|(step, value)| format!("{:.1},{:.1}", x(*step), y(place(*value))))
+        .map(|(step, value)| format!("{:.1},{:.1}", x(*step), scale.y_of(*value)))
         .collect();
     let _ = writeln!(
         out,
@@ -122,15 +145,15 @@ pub(crate) fn curve(
             out,
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"#c0392b\"><title>held out: {value:.4}</title></circle>",
             x(*step),
-            y(place(*value))
+            scale.y_of(*value)
         );
     }
     out.push_str("</svg>\n");
     out
 }
 
-/// One, two or five times a power of ten, at least `x`.
-fn nice(x: f64) -> f64 {
+/// `x` rounded up to one, two or five times a power of ten.
+fn round_up(x: f64) -> f64 {
     let power = 10_f64.powf(x.log10().floor());
     [1.0, 2.0, 5.0, 10.0]
         .into_iter()
@@ -139,8 +162,8 @@ fn nice(x: f64) -> f64 {
         .unwrap_or(10.0 * power)
 }
 
-/// A label: plain where that is short.
-fn number(x: f64) -> String {
+/// A label: scientific only for very small or large numbers.
+fn label(x: f64) -> String {
     if x == 0.0 || (1e-3..1e6).contains(&x) {
         format!("{}", (x * 1e6).round() / 1e6)
     } else {
@@ -153,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_figure_is_finite_even_without_points() {
+    fn every_number_is_finite_even_without_points() {
         for axis in [Axis::Linear, Axis::Logarithmic] {
             for svg in [
                 curve("a", axis, &[], &[]),
@@ -172,10 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_round() {
-        assert_eq!([0.03, 0.2, 7.0, 412.0].map(nice), [0.05, 0.2, 10.0, 500.0]);
+    fn grid_lines_and_labels_are_round() {
         assert_eq!(
-            [0.0, 0.1 + 0.2, 1500.0, 2e-5].map(number),
+            [0.03, 0.2, 7.0, 412.0].map(round_up),
+            [0.05, 0.2, 10.0, 500.0]
+        );
+        assert_eq!(
+            [0.0, 0.1 + 0.2, 1500.0, 2e-5].map(label),
             ["0", "0.3", "1500", "2e-5"]
         );
     }

@@ -1,4 +1,5 @@
-//! TensorBoard event files: records of `length, crc, bytes, crc`, each an `Event` in protobuf's wire format, of which a scalar needs five fields.
+//! TensorBoard event files: records of `length, crc, bytes, crc`. Each contains an `Event` in
+//! protobuf's wire format; a scalar needs five of its fields.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,28 +7,21 @@ use std::path::Path;
 
 use crate::progress::{StepReport, Validation};
 
-/// An event file that is being written.
+/// Folder of event files in a run's folder.
+pub(crate) const FOLDER: &str = "runs";
+
+/// Writes an event file.
 pub(crate) struct EventFile<W> {
     out: W,
-    /// Unix time at which step 0 began.
+    /// Unix time of the start of step 0.
     start: f64,
 }
 
 impl EventFile<File> {
-    /// A new file in `dir`, named so that TensorBoard finds it.
+    /// Creates a file in `dir` with a name that TensorBoard recognises.
     pub(crate) fn create(dir: &Path, start: f64) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
-        EventFile::new(File::create(dir.join(file_name(start)))?, start)
-    }
-}
-
-/// The name of an event file begun at `start`.
-pub(crate) fn file_name(start: f64) -> String {
-    format!("events.out.tfevents.{start:.0}.kgagent")
-}
-
-impl<W: Write> EventFile<W> {
-    pub(crate) fn new(out: W, start: f64) -> io::Result<Self> {
+        let out = File::create(dir.join(format!("events.out.tfevents.{start:.0}.kgagent")))?;
         let mut file = Self { out, start };
         let mut event = Vec::new();
         double(&mut event, 1, start);
@@ -35,8 +29,10 @@ impl<W: Write> EventFile<W> {
         file.record(&event)?;
         Ok(file)
     }
+}
 
-    /// The scalars of a step.
+impl<W: Write> EventFile<W> {
+    /// Writes the scalars of a step.
     pub(crate) fn step(&mut self, report: &StepReport) -> io::Result<()> {
         for (tag, value) in [
             ("train/loss", report.loss),
@@ -49,7 +45,7 @@ impl<W: Write> EventFile<W> {
         self.out.flush()
     }
 
-    /// The scalars of a validation, `seconds` after step 0 began.
+    /// Writes the scalars of a validation `seconds` after the start of step 0.
     pub(crate) fn validation(&mut self, validation: &Validation, seconds: f64) -> io::Result<()> {
         let mut all = vec![
             ("valid/loss".to_owned(), validation.loss),
@@ -94,7 +90,7 @@ impl<W: Write> EventFile<W> {
     }
 }
 
-/// The checksum as the format wants it: rotated and shifted, so that a checksum of data that holds checksums stays useful.
+/// TensorBoard's masked checksum, for data that contains checksums itself.
 fn masked(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes)
         .rotate_right(15)
@@ -131,8 +127,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_what_tensorboard_itself_writes() {
-        // tensorboard.summary.writer.record_writer.RecordWriter's bytes for the same event: step 300, tag a/b, value 0.5, time 1.5.
+    fn a_record_has_the_bytes_that_tensorboard_writes() {
+        // The output of tensorboard.summary.writer.record_writer.RecordWriter for the same event:
+        // step 300, tag a/b, value 0.5, time 1.5.
         let mut file = EventFile {
             out: Vec::new(),
             start: 1.0,

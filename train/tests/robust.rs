@@ -1,6 +1,8 @@
-//! Training that is killed, whose checkpoints are cut short, or whose disk is full: it goes on to the weights of the run that nothing happened to.
+//! Runs that are killed, have truncated checkpoints or a full disk resume to the same weights as an
+//! undisturbed run.
 //!
-//! A run that must die is this test binary started again with [`PLACE`] set, where [`a_run_to_be_killed`] trains instead of doing nothing.
+//! A run to kill is this test binary with [`PLACE`] set, so that [`a_run_to_be_killed`] trains
+//! instead of doing nothing.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
 
 use std::fs::{self, File};
@@ -11,17 +13,17 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::{
-    Conversation, Dataset, KgAgentInfo, ModelConfig, ModelFolder, Part, Preset, Role, Tokenizer,
-    Turn,
+    Dataset, KgAgentInfo, ModelConfig, ModelFolder, Part, Preset, Role, Tokenizer,
+    TrainingConversation, Turn,
 };
 use train::{
-    Algorithm, Base, Event, Progress, Silent, TrainConfig, TrainError, fresh_weights,
+    Algorithm, Base, Silent, TrainConfig, TrainError, TrainEvent, TrainProgress, fresh_weights,
     partial_folder, train,
 };
 
-/// Names the folder that a child trains in.
+/// The variable with the folder in which a child trains.
 const PLACE: &str = "KGAGENT_TEST_PLACE";
-/// Passes of the runs that are killed: enough for a few dozen checkpoints.
+/// Epochs of killed runs: enough for a few dozen checkpoints.
 const EPOCHS: usize = 6;
 
 fn dataset() -> Dataset {
@@ -33,7 +35,7 @@ fn dataset() -> Dataset {
             Turn::shown(Role::User, vec![Part::user(word.clone())]),
             Turn::call(format!("end({word})")),
         ];
-        Conversation {
+        TrainingConversation {
             id: i.to_string(),
             turns,
         }
@@ -45,7 +47,7 @@ fn dataset() -> Dataset {
     }
 }
 
-/// A model so small that a step takes a millisecond.
+/// A very small model: a step takes a millisecond.
 fn base(place: &Path) -> Base {
     let folder = place.join("base");
     if !folder.exists() {
@@ -86,19 +88,19 @@ fn config(epochs: usize) -> TrainConfig {
     }
 }
 
-/// Keeps what a run says, and stops it one step before its end where asked to.
+/// Keeps the notes and the last step of a run, and can stop it one step before its end.
 #[derive(Default)]
-struct Watch<'a> {
+struct Recorder<'a> {
     notes: Vec<String>,
     step: usize,
     stop: Option<&'a AtomicBool>,
 }
 
-impl Progress for Watch<'_> {
-    fn event(&mut self, event: &Event) {
+impl TrainProgress for Recorder<'_> {
+    fn event(&mut self, event: &TrainEvent) {
         match event {
-            Event::Note(note) => self.notes.push(note.clone()),
-            Event::Step(step) => {
+            TrainEvent::Note(note) => self.notes.push(note.clone()),
+            TrainEvent::Step(step) => {
                 self.step = step.step;
                 if let Some(stop) = self.stop.filter(|_| step.step + 1 >= step.total) {
                     stop.store(true, Ordering::Relaxed);
@@ -109,11 +111,11 @@ impl Progress for Watch<'_> {
     }
 }
 
-fn go(
+fn train_in(
     place: &Path,
     out: &str,
     config: &TrainConfig,
-    progress: &mut dyn Progress,
+    progress: &mut dyn TrainProgress,
 ) -> Result<(), TrainError> {
     train(
         config,
@@ -130,7 +132,8 @@ fn weights(place: &Path, out: &str) -> Vec<u8> {
     fs::read(place.join(out).join("model.safetensors")).unwrap()
 }
 
-/// This test binary, to run nothing but [`a_run_to_be_killed`] in `place`; `shell` is run before it.
+/// This test binary, which runs only [`a_run_to_be_killed`] in `place`, after the commands in
+/// `shell`.
 fn child(place: &Path, shell: &str) -> Command {
     let mut command = Command::new("sh");
     command
@@ -157,17 +160,17 @@ fn a_run_to_be_killed() {
     let Ok(place) = std::env::var(PLACE) else {
         return;
     };
-    if let Err(error) = go(Path::new(&place), "out", &config(EPOCHS), &mut Silent) {
+    if let Err(error) = train_in(Path::new(&place), "out", &config(EPOCHS), &mut Silent) {
         panic!("{error}");
     }
 }
 
-/// Kills runs at random moments, `times` in all, and continues what is left, every other time by a run that is killed too. Returns how many were
-/// killed before their end.
+/// Kills `times` runs at various moments and resumes them. Every other resuming run is killed, too.
+/// Returns how many were killed before their end.
 fn kill(times: usize) -> usize {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path();
-    go(place, "whole", &config(EPOCHS), &mut Silent).unwrap();
+    train_in(place, "whole", &config(EPOCHS), &mut Silent).unwrap();
     let whole = weights(place, "whole");
     let begin = Instant::now();
     assert!(child(place, "").output().unwrap().status.success());
@@ -179,12 +182,13 @@ fn kill(times: usize) -> usize {
         let hit = loop {
             let _ = fs::remove_dir_all(place.join("out"));
             let mut run = child(place, "").spawn().unwrap();
-            // An odd multiplier walks over the whole length of a run without repeating itself.
+            // The odd multiplier covers the whole length of a run without repetition.
             sleep(length.mul_f64((5 + i * 37 % 95) as f64 / 100.0));
             let hit = run.try_wait().unwrap().is_none();
             let _ = run.kill();
             run.wait().unwrap();
-            // What goes on from a killed run is shorter than a whole one; a whole one that has ended tells that the machine does less else now.
+            // A resumed run is shorter than a complete one. If a complete run ended, the machine is
+            // less busy now.
             if hit || again {
                 break hit;
             }
@@ -211,32 +215,32 @@ fn kill(times: usize) -> usize {
 }
 
 #[test]
-fn a_killed_run_goes_on_to_the_same_bytes() {
+fn a_killed_run_resumes_to_the_same_bytes() {
     kill(3);
 }
 
 /// `cargo test -p train --test robust -- --ignored --nocapture`
 #[test]
 #[ignore = "takes minutes"]
-fn fifty_killed_runs_go_on_to_the_same_bytes() {
+fn fifty_killed_runs_resume_to_the_same_bytes() {
     let killed = kill(50);
     println!(
-        "50 kills, {killed} before the end of the run: always the bytes of the run that was left alone"
+        "50 kills, {killed} before the end of the run: always the bytes of the undisturbed run"
     );
     assert!(killed >= 30, "{killed}");
 }
 
 #[test]
-fn a_truncated_checkpoint_is_passed_over_by_name_and_reason() {
+fn a_truncated_checkpoint_is_skipped_with_name_and_reason() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path();
-    go(place, "whole", &config(1), &mut Silent).unwrap();
+    train_in(place, "whole", &config(1), &mut Silent).unwrap();
     let whole = weights(place, "whole");
     // Stopped one step before the end, with two checkpoints.
     let stop = AtomicBool::new(false);
-    let mut watch = Watch {
+    let mut recorder = Recorder {
         stop: Some(&stop),
-        ..Watch::default()
+        ..Recorder::default()
     };
     let out = place.join("out");
     let error = train(
@@ -244,12 +248,12 @@ fn a_truncated_checkpoint_is_passed_over_by_name_and_reason() {
         &base(place),
         &dataset(),
         &out,
-        &mut watch,
+        &mut recorder,
         &stop,
     )
     .unwrap_err();
     assert!(matches!(error, TrainError::Interrupted { .. }), "{error}");
-    let newest = watch.step;
+    let newest = recorder.step;
     let partial = partial_folder(&out);
     let kept = place.join("kept");
     copy(&partial, &kept);
@@ -270,9 +274,9 @@ fn a_truncated_checkpoint_is_passed_over_by_name_and_reason() {
             .unwrap()
             .set_len(size * i / 50)
             .unwrap();
-        let mut watch = Watch::default();
-        go(place, "out", &config(1), &mut watch).unwrap();
-        let text = watch.notes.join("\n");
+        let mut recorder = Recorder::default();
+        train_in(place, "out", &config(1), &mut recorder).unwrap();
+        let text = recorder.notes.join("\n");
         for says in [
             &format!("checkpoint-{newest}"),
             "damaged",
@@ -301,13 +305,13 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// No file may grow beyond a few blocks: what a full disk does to a save, without filling one.
+/// Limits file sizes to a few blocks, which has the effect of a full disk.
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_old_checkpoint() {
     let dir = tempfile::tempdir().unwrap();
     let place = dir.path();
-    go(place, "whole", &config(EPOCHS), &mut Silent).unwrap();
+    train_in(place, "whole", &config(EPOCHS), &mut Silent).unwrap();
     let mut run = child(place, "").spawn().unwrap();
     let partial = partial_folder(&place.join("out"));
     while !partial.join("checkpoint-3").exists() && run.try_wait().unwrap().is_none() {
@@ -327,11 +331,11 @@ fn a_full_disk_leaves_the_old_checkpoint() {
     assert_eq!(
         checkpoints(&partial),
         before,
-        "the old checkpoints are as they were"
+        "the old checkpoints did not change"
     );
     assert!(!place.join("out").exists());
 
-    go(place, "out", &config(EPOCHS), &mut Silent).unwrap();
+    train_in(place, "out", &config(EPOCHS), &mut Silent).unwrap();
     assert!(weights(place, "out") == weights(place, "whole"));
 }
 

@@ -164,7 +164,7 @@ impl Encoder {
     }
 
     fn tokens(&self, text: &str) -> Result<Vec<u32>, EncoderError> {
-        let mut ids = self.folder.tokenizer.encode_with_marks(text)?;
+        let mut ids = self.folder.tokenizer.encode_with_special(text)?;
         let most = self.folder.config.max_tokens;
         if ids.len() > most {
             // The closing mark stays.

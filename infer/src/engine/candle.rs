@@ -1,6 +1,6 @@
 //! Weights that come as candle's tensors.
 use candle_core::{DType, Device, Tensor};
-use model::gguf::{Format, blocks};
+use model::gguf::{BlockFormat, blocks};
 use model::{ModelError, Stored, WeightSource};
 
 /// Named tensors of any float type from a function; half precision stays half precision.
@@ -16,9 +16,9 @@ impl<F: Fn(&str) -> candle_core::Result<Tensor>> WeightSource for Tensors<F> {
             .and_then(|tensor| tensor.to_device(&Device::Cpu))
             .map_err(|error| fail(error.to_string()))?;
         let format = match tensor.dtype() {
-            DType::F16 => Format::F16,
-            DType::BF16 => Format::Bf16,
-            dtype if dtype.is_float() => Format::F32,
+            DType::F16 => BlockFormat::F16,
+            DType::BF16 => BlockFormat::Bf16,
+            dtype if dtype.is_float() => BlockFormat::F32,
             dtype => return Err(fail(format!("{dtype:?} is no float type"))),
         };
         let shape = tensor.dims().to_vec();

@@ -1,6 +1,6 @@
 //! A linear layer packed for [`kernels`](super::kernels) or [`packed`](super::packed): sixteen outputs side by side, so that neither one row
 //! nor many need a horizontal sum. Matrices that stand on top of each other (q, k and v; gate and up) may have formats of their own.
-use model::gguf::{Format, blocks};
+use model::gguf::{BlockFormat, blocks};
 use model::source::Stored;
 use rayon::prelude::*;
 
@@ -107,10 +107,10 @@ impl Linear {
             .iter()
             .take(last)
             .all(|(_, s)| rows(s).is_multiple_of(PANEL));
-        let groups: Vec<(Format, &[(String, Stored<'_>)])> = match stored.first() {
+        let groups: Vec<(BlockFormat, &[(String, Stored<'_>)])> = match stored.first() {
             Some((_, first)) if alike => vec![(first.format, stored)],
             _ if whole => stored.chunks(1).map(|one| (one[0].1.format, one)).collect(),
-            _ => vec![(Format::F32, stored)],
+            _ => vec![(BlockFormat::F32, stored)],
         };
         let parts = groups
             .into_iter()
@@ -242,9 +242,9 @@ impl Linear {
         self.add_bias(rows, out);
     }
 
-    fn formats(&self) -> impl Iterator<Item = Format> + Clone {
+    fn formats(&self) -> impl Iterator<Item = BlockFormat> + Clone {
         self.parts.iter().map(|part| match &part.data {
-            Data::Plain(_) => Format::F32,
+            Data::Plain(_) => BlockFormat::F32,
             Data::Packed(packed) => packed.format(),
         })
     }
@@ -334,7 +334,7 @@ fn set_plain(data: &mut [f32], inputs: usize, o: usize, row: &[f32]) {
 
 impl Part {
     fn load(
-        format: Format,
+        format: BlockFormat,
         group: &[(String, Stored<'_>)],
         inputs: usize,
         arena: &mut Arena,

@@ -10,7 +10,7 @@ use super::cache::KvCache;
 use super::kernels;
 use super::linear::{Linear, Spare};
 use super::memory::Arena;
-use model::gguf::{Format, blocks};
+use model::gguf::{BlockFormat, blocks};
 use model::{ModelConfig, Stored, WeightSource};
 use rayon::prelude::*;
 
@@ -49,7 +49,7 @@ pub struct Llama {
 
 /// Rows of the embedding as they were stored.
 struct Table {
-    format: Format,
+    format: BlockFormat,
     bytes: Vec<u8>,
 }
 

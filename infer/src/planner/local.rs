@@ -103,7 +103,7 @@ impl LocalModel {
     /// How much doubt agents leave the model where nobody says: what its held-out examples showed, or [`DOUBT`].
     #[must_use]
     pub fn doubt(&self) -> f64 {
-        self.info.doubt.unwrap_or(DOUBT)
+        self.info.abstention_threshold.unwrap_or(DOUBT)
     }
 
     /// The template that the model was trained on for an agent.

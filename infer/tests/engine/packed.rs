@@ -2,13 +2,13 @@
 //! multiplied.
 
 use infer::engine::{Batch, Engine, Session, Tensors};
-use model::gguf::{Format, blocks};
+use model::gguf::{BlockFormat, blocks};
 use model::{ModelConfig, ModelError, Stored, Tensor, WeightSource, Weights};
 
 use crate::support::{Rng, config, naive, random_ids, random_weights, worst};
 
 /// Weights with every matrix in a format that a function of its name chooses.
-struct Quantised<'a>(&'a Weights, &'a dyn Fn(&str) -> Format);
+struct Quantised<'a>(&'a Weights, &'a dyn Fn(&str) -> BlockFormat);
 
 impl WeightSource for Quantised<'_> {
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
@@ -16,7 +16,7 @@ impl WeightSource for Quantised<'_> {
         let format = if tensor.shape.len() == 2 {
             (self.1)(name)
         } else {
-            Format::F32
+            BlockFormat::F32
         };
         let width = *tensor.shape.last().unwrap();
         let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
@@ -32,7 +32,7 @@ impl WeightSource for Quantised<'_> {
 }
 
 /// The numbers that the blocks stand for.
-fn back(weights: &Weights, format: &dyn Fn(&str) -> Format) -> Weights {
+fn back(weights: &Weights, format: &dyn Fn(&str) -> BlockFormat) -> Weights {
     let mut out = Weights::default();
     for (name, tensor) in weights.iter() {
         let mut data = tensor.data.clone();
@@ -76,22 +76,22 @@ fn relative(logits: &[f32], want: &[f64]) -> f64 {
     (difference / want.iter().map(|v| v * v).sum::<f64>()).sqrt()
 }
 
-type Choice = fn(&str) -> Format;
+type Choice = fn(&str) -> BlockFormat;
 
 const CASES: [(&str, Choice, f64); 7] = [
-    ("f16", |_| Format::F16, 1e-5),
-    ("bf16", |_| Format::Bf16, 1e-5),
-    ("q8_0", |_| Format::Q8_0, 3e-4),
+    ("f16", |_| BlockFormat::F16, 1e-5),
+    ("bf16", |_| BlockFormat::Bf16, 1e-5),
+    ("q8_0", |_| BlockFormat::Q8_0, 3e-4),
     // Activations of 8 bits beside these, as in llama.cpp: the difference is theirs.
-    ("q4_k", |_| Format::Q4K, 0.1),
-    ("q6_k", |_| Format::Q6K, 0.1),
+    ("q4_k", |_| BlockFormat::Q4K, 0.1),
+    ("q6_k", |_| BlockFormat::Q6K, 0.1),
     (
         "a mixture",
         |name| {
             if name.contains("v_proj") || name.contains("embed") {
-                Format::Q6K
+                BlockFormat::Q6K
             } else {
-                Format::Q4K
+                BlockFormat::Q4K
             }
         },
         0.1,
@@ -100,11 +100,11 @@ const CASES: [(&str, Choice, f64); 7] = [
         "all kinds",
         |name| {
             if name.contains("k_proj") {
-                Format::F32
+                BlockFormat::F32
             } else if name.contains("up_proj") {
-                Format::Q8_0
+                BlockFormat::Q8_0
             } else {
-                Format::F16
+                BlockFormat::F16
             }
         },
         3e-4,
@@ -173,9 +173,9 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
     let plain = Engine::new(c.clone(), &weights).unwrap();
     let halves = back(&weights, &|name| {
         if name.contains("proj") {
-            Format::F16
+            BlockFormat::F16
         } else {
-            Format::Bf16
+            BlockFormat::Bf16
         }
     });
     let engine = Engine::new(c.clone(), &halves).unwrap();
@@ -214,7 +214,7 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
     let mut table = weights.take("model.layers.1.mlp.down_proj.weight").unwrap();
     table.data[70_000] = f32::INFINITY;
     weights.insert("model.layers.1.mlp.down_proj.weight", table);
-    for format in [Format::F16, Format::Bf16, Format::Q8_0] {
+    for format in [BlockFormat::F16, BlockFormat::Bf16, BlockFormat::Q8_0] {
         let choice = |_: &str| format;
         let error = Engine::new(c.clone(), &Quantised(&weights, &choice))
             .err()
@@ -231,7 +231,7 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
 fn a_batch_gives_every_session_what_it_gets_alone() {
     let c = blocky();
     let weights = random_weights(&c, 8);
-    for format in [Format::F32, Format::F16, Format::Q8_0, Format::Q4K] {
+    for format in [BlockFormat::F32, BlockFormat::F16, BlockFormat::Q8_0, BlockFormat::Q4K] {
         let choice = |_: &str| format;
         let engine = Engine::new(c.clone(), &Quantised(&weights, &choice)).unwrap();
         // Conversations of different lengths: a prompt, then some tokens one by one, then a shorter prefix with another end.

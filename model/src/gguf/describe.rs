@@ -1,25 +1,28 @@
-//! What the metadata says as a [`ModelConfig`], and where a tensor of Hugging Face's names stands in the file.
+//! Metadata as a [`ModelConfig`], and tensors by their Hugging Face names.
 
 use std::path::Path;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::read::{GgufFile, Value};
+use super::metadata::GgufValue;
+use super::read::GgufFile;
 use super::vocabulary;
+use crate::blocks;
 use crate::rope::{Llama3Scaling, Rope, RopeScaling};
 use crate::source::{Stored, WeightSource};
 use crate::{Family, KgAgentInfo, ModelConfig, ModelError, Tokenizer};
 
-/// Our own key: the configuration as `config.json` has it. Metadata alone cannot say everything (which scaling made a table of factors).
+/// A key of this program: the content of `config.json`. Other metadata is not sufficient (it omits
+/// which scaling produced a table of factors).
 pub(super) const CONFIG: &str = "kgagent.config";
-/// Our own key: what `kgagent.json` holds.
+/// A key of this program: the content of `kgagent.json`.
 pub(super) const INFO: &str = "kgagent.info";
-/// The key that GGUF reserves for a whole `tokenizer.json`.
+/// GGUF's key for the content of `tokenizer.json`.
 pub(super) const TOKENIZER: &str = "tokenizer.huggingface.json";
-/// The tensor with the factors by which frequencies are divided.
+/// The tensor of divisors of the rotary frequencies.
 pub(super) const FACTORS: &str = "rope_freqs.weight";
 
-/// The parts of a layer: our name, the file's.
+/// The parts of a layer: Hugging Face name, GGUF name.
 const PARTS: [(&str, &str); 11] = [
     ("input_layernorm", "attn_norm"),
     ("post_attention_layernorm", "ffn_norm"),
@@ -34,7 +37,7 @@ const PARTS: [(&str, &str); 11] = [
     ("mlp.down_proj", "ffn_down"),
 ];
 
-/// The name in the file of a tensor that Hugging Face calls `name`.
+/// The GGUF name of the tensor with the Hugging Face name `name`.
 pub(super) fn file_name(name: &str) -> Option<String> {
     match name {
         "model.embed_tokens.weight" => return Some("token_embd.weight".to_owned()),
@@ -48,7 +51,7 @@ pub(super) fn file_name(name: &str) -> Option<String> {
     Some(format!("blk.{layer}.{own}.{kind}"))
 }
 
-/// `general.architecture` of a family. llama.cpp runs Mistral's models as `llama`.
+/// `general.architecture` of a family. llama.cpp treats Mistral models as `llama`.
 pub(super) fn architecture(family: Family) -> &'static str {
     match family {
         Family::Llama | Family::Mistral => "llama",
@@ -57,55 +60,47 @@ pub(super) fn architecture(family: Family) -> &'static str {
     }
 }
 
-/// Heads whose rows are interleaved in the file: llama.cpp rotates neighbouring pairs in its `llama` architecture and halves in all others.
-pub(super) fn interleaved_heads(config: &ModelConfig, name: &str) -> Option<usize> {
-    if architecture(config.family) != "llama" {
-        return None;
-    }
-    if name.contains(".self_attn.q_proj.") {
-        Some(config.num_attention_heads)
-    } else if name.contains(".self_attn.k_proj.") {
-        Some(config.num_key_value_heads)
-    } else {
-        None
-    }
+/// Whether the rows of each head are interleaved in the file: llama.cpp rotates neighbouring rows
+/// in its `llama` architecture, and halves in all others.
+pub(super) fn is_interleaved(config: &ModelConfig, name: &str) -> bool {
+    let rotated = [".self_attn.q_proj.", ".self_attn.k_proj."];
+    architecture(config.family) == "llama" && rotated.iter().any(|part| name.contains(part))
 }
 
-/// Where row `row` of a half-split matrix stands in an interleaved one with heads of `dim` rows.
+/// The row of an interleaved matrix with heads of `dim` rows that corresponds to `row` of a
+/// half-split one.
 pub(super) fn interleaved(row: usize, dim: usize) -> usize {
     let (head, within) = (row / dim, row % dim);
     head * dim + 2 * (within % (dim / 2)) + within / (dim / 2)
 }
 
-/// A GGUF file as a model: everything that a model folder has.
+/// A GGUF file as a model, with everything that a model folder contains.
 #[derive(Debug)]
 pub struct GgufModel {
     file: GgufFile,
-    /// Its shape.
+    /// Its configuration.
     pub config: ModelConfig,
     /// Its tokenizer.
     pub tokenizer: Tokenizer,
-    /// What we know about it; empty for a model that is not ours.
+    /// How it was trained; empty for a model that this program did not train.
     pub info: KgAgentInfo,
 }
 
 impl GgufModel {
-    /// Opens a file: header, configuration and tokenizer are read and checked, weights are not read yet. The tokenizer is the
-    /// `tokenizer.json` inside, as our exports have it, the one beside the file, or what llama.cpp's own keys describe.
+    /// Opens a file: reads and checks header, configuration and tokenizer, but not the weights. The
+    /// tokenizer is the `tokenizer.json` in the file (this program's exports have one), the one in
+    /// the same folder, or the one that llama.cpp's keys describe, in this order.
     ///
     /// # Errors
-    /// Names what is missing, damaged or of a kind that this version does not run.
+    /// Names the missing, damaged or unsupported part.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = GgufFile::open(path)?;
-        let wrong = |message: String| ModelError::Weights {
-            path: path.to_path_buf(),
-            message,
-        };
+        let wrong = |message: String| ModelError::weights(path, message);
         let json = |key: &str| match file.metadata.get(key) {
-            Some(Value::Text(text)) => serde_json::from_str::<Json>(text)
+            Some(GgufValue::Text(text)) => serde_json::from_str::<Json>(text)
                 .map(Some)
                 .map_err(|error| wrong(format!("metadata `{key}`: {error}"))),
-            Some(_) => Err(wrong(format!("metadata `{key}` is no text"))),
+            Some(_) => Err(wrong(format!("metadata `{key}` is not a text"))),
             None => Ok(None),
         };
         let config = match json(CONFIG)? {
@@ -116,15 +111,15 @@ impl GgufModel {
             .map(serde_json::from_value)
             .transpose()
             .map_err(|error| wrong(format!("metadata `{INFO}`: {error}")))?;
-        let beside = path
-            .parent()
-            .unwrap_or(Path::new("."))
-            .join("tokenizer.json");
+        let sibling = path.with_file_name("tokenizer.json");
         let tokenizer = match file.metadata.get(TOKENIZER) {
-            Some(Value::Text(text)) => Tokenizer::from_bytes(text.as_bytes())?,
-            _ if beside.is_file() => Tokenizer::from_file(&beside)?,
-            _ => vocabulary::read(&file.metadata)
-                .map_err(|message| wrong(format!("{message}; put the tokenizer.json of the model it was made from beside the file")))?,
+            Some(GgufValue::Text(text)) => Tokenizer::from_bytes(text.as_bytes())?,
+            _ if sibling.is_file() => Tokenizer::from_file(&sibling)?,
+            _ => vocabulary::read(&file.metadata).map_err(|message| {
+                wrong(format!(
+                    "{message}; copy the original model's tokenizer.json into the folder of the file"
+                ))
+            })?,
         };
         let model = Self {
             file,
@@ -133,70 +128,59 @@ impl GgufModel {
             info: info.unwrap_or_default(),
         };
         for (name, shape) in model.config.tensors() {
-            let found = model.open_named(&name)?.shape;
+            let found = model.open(&name)?.shape;
             if found != shape {
-                let message = format!("has shape {found:?}, the configuration asks for {shape:?}");
-                return Err(ModelError::Tensor { name, message });
+                return Err(ModelError::shape(&name, &found, &shape));
             }
         }
         Ok(model)
-    }
-
-    /// The container.
-    #[must_use]
-    pub fn file(&self) -> &GgufFile {
-        &self.file
-    }
-
-    fn open_named(&self, name: &str) -> Result<Stored<'_>, ModelError> {
-        let missing = || ModelError::Tensor {
-            name: name.to_owned(),
-            message: format!("is missing in {}", self.file.path().display()),
-        };
-        let own = file_name(name).ok_or_else(missing)?;
-        let info = self.file.tensors.get(&own).ok_or_else(missing)?;
-        let vector = info.shape.len() == 1;
-        let turned = interleaved_heads(&self.config, name).map(|_| self.config.head_dim);
-        let read = move |first: usize, count: usize, out: &mut Vec<u8>| match turned {
-            None => self.file.read_rows(&own, first, count, out),
-            Some(dim) if vector => {
-                let (begin, size) = (out.len(), info.format.block_bytes());
-                self.file.read_rows(&own, first, count, out)?;
-                let stored = out[begin..].to_vec();
-                for (i, place) in out[begin..].chunks_exact_mut(size).enumerate() {
-                    place.copy_from_slice(&stored[interleaved(i, dim) * size..][..size]);
-                }
-                Ok(())
-            }
-            Some(dim) => (first..first + count)
-                .try_for_each(|row| self.file.read_rows(&own, interleaved(row, dim), 1, out)),
-        };
-        Ok(Stored::new(info.format, info.shape.clone(), Box::new(read)))
     }
 }
 
 impl WeightSource for GgufModel {
     fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
-        self.open_named(name)
+        let path = self.file.path().display();
+        let missing = || ModelError::tensor(name, format!("is missing in {path}"));
+        let stored_name = file_name(name).ok_or_else(missing)?;
+        let info = self.file.tensors.get(&stored_name).ok_or_else(missing)?;
+        let vector = info.shape.len() == 1;
+        let dim = is_interleaved(&self.config, name).then_some(self.config.head_dim);
+        let read = move |first: usize, count: usize, out: &mut Vec<u8>| match dim {
+            None => self.file.read_rows(&stored_name, first, count, out),
+            Some(dim) if vector => {
+                let (begin, size) = (out.len(), info.format.block_bytes());
+                self.file.read_rows(&stored_name, first, count, out)?;
+                let stored = out[begin..].to_vec();
+                for (i, value) in out[begin..].chunks_exact_mut(size).enumerate() {
+                    value.copy_from_slice(&stored[interleaved(i, dim) * size..][..size]);
+                }
+                Ok(())
+            }
+            Some(dim) => (first..first + count).try_for_each(|row| {
+                let row = interleaved(row, dim);
+                self.file.read_rows(&stored_name, row, 1, out)
+            }),
+        };
+        Ok(Stored::new(info.format, info.shape.clone(), Box::new(read)))
     }
 }
 
-/// The configuration that the metadata of somebody else's file describes.
+/// The configuration that the metadata describes.
 fn config_of(file: &GgufFile) -> Result<ModelConfig, ModelError> {
-    let wrong = |message: String| ModelError::Weights {
-        path: file.path().to_path_buf(),
-        message,
-    };
+    let wrong = |message: String| ModelError::weights(file.path(), message);
     let arch = match file.metadata.get("general.architecture") {
-        Some(Value::Text(arch)) => arch.as_str(),
+        Some(GgufValue::Text(arch)) => arch.as_str(),
         _ => return Err(wrong("`general.architecture` is missing".to_owned())),
     };
     if !matches!(arch, "llama" | "qwen2" | "qwen3") {
         return Err(wrong(format!(
-            "its architecture is `{arch}`; this version runs llama, qwen2 and qwen3"
+            "its architecture is `{arch}`; supported are llama, qwen2 and qwen3"
         )));
     }
     let get = |key: &str| file.metadata.get(&format!("{arch}.{key}"));
+    if get("expert_count").is_some_and(|n| *n != GgufValue::Unsigned(0)) {
+        return Err(wrong("mixtures of experts are not supported".to_owned()));
+    }
     let mut map = Map::new();
     map.insert("model_type".to_owned(), json!(arch));
     for (ours, key) in [
@@ -210,47 +194,33 @@ fn config_of(file: &GgufFile) -> Result<ModelConfig, ModelError> {
         ("rms_norm_eps", "attention.layer_norm_rms_epsilon"),
         ("rope_theta", "rope.freq_base"),
     ] {
-        match get(key) {
-            Some(Value::Unsigned(n)) => map.insert(ours.to_owned(), json!(n)),
-            Some(Value::Float(x)) => map.insert(ours.to_owned(), json!(x)),
-            None => None,
-            Some(_) => {
-                return Err(wrong(format!(
-                    "`{arch}.{key}` is no single number; this version runs models whose layers are alike"
-                )));
-            }
-        };
-    }
-    if get("expert_count").is_some_and(|n| *n != Value::Unsigned(0)) {
-        return Err(wrong(
-            "it is a mixture of experts, which this version does not run".to_owned(),
-        ));
+        let Some(value) = get(key) else { continue };
+        let number = number(value).ok_or_else(|| {
+            wrong(format!(
+                "`{arch}.{key}` is not a single number; all layers must have the same shape"
+            ))
+        })?;
+        map.insert(ours.to_owned(), number);
     }
     let table = file
         .tensors
         .get("token_embd.weight")
         .ok_or_else(|| wrong("there is no tensor `token_embd.weight`".to_owned()))?;
-    map.insert("vocab_size".to_owned(), json!(table.rows()));
-    map.insert(
-        "tie_word_embeddings".to_owned(),
-        json!(!file.tensors.contains_key("output.weight")),
-    );
-    map.insert(
-        "attention_bias".to_owned(),
-        json!(file.tensors.contains_key("blk.0.attn_q.bias")),
-    );
-    map.insert(
-        "mlp_bias".to_owned(),
-        json!(file.tensors.contains_key("blk.0.ffn_gate.bias")),
-    );
-    if let Some(Value::Unsigned(id)) = file.metadata.get("tokenizer.ggml.eos_token_id") {
+    let has = |name: &str| file.tensors.contains_key(name);
+    for (key, value) in [
+        ("vocab_size", json!(table.rows())),
+        ("tie_word_embeddings", json!(!has("output.weight"))),
+        ("attention_bias", json!(has("blk.0.attn_q.bias"))),
+        ("mlp_bias", json!(has("blk.0.ffn_gate.bias"))),
+    ] {
+        map.insert(key.to_owned(), value);
+    }
+    if let Some(GgufValue::Unsigned(id)) = file.metadata.get("tokenizer.ggml.eos_token_id") {
         map.insert("eos_token_id".to_owned(), json!(id));
     }
-    let kind = match get("rope.scaling.type") {
-        Some(Value::Text(kind)) if kind != "none" => Some(kind.as_str()),
-        _ => None,
-    };
-    if let Some(kind) = kind {
+    if let Some(GgufValue::Text(kind)) = get("rope.scaling.type")
+        && kind != "none"
+    {
         let mut scaling = json!({ "rope_type": kind });
         for (ours, key) in [
             ("factor", "factor"),
@@ -259,28 +229,35 @@ fn config_of(file: &GgufFile) -> Result<ModelConfig, ModelError> {
                 "original_context_length",
             ),
         ] {
-            match get(&format!("rope.scaling.{key}")) {
-                Some(Value::Float(x)) => scaling[ours] = json!(x),
-                Some(Value::Unsigned(n)) => scaling[ours] = json!(n),
-                _ => {}
+            if let Some(number) = get(&format!("rope.scaling.{key}")).and_then(number) {
+                scaling[ours] = number;
             }
         }
         map.insert("rope_scaling".to_owned(), scaling);
     }
     let mut config = ModelConfig::from_json(&Json::Object(map))?;
-    if file.tensors.contains_key(FACTORS) {
+    if has(FACTORS) {
         config.rope = rope_of_factors(file, &config)?;
     }
     Ok(config)
 }
 
-/// Llama 3's scaling, recovered from the table of factors that stands for it in a file.
+/// A single positive number as JSON.
+fn number(value: &GgufValue) -> Option<Json> {
+    match value {
+        GgufValue::Unsigned(n) => Some(json!(n)),
+        GgufValue::Float(x) => Some(json!(x)),
+        _ => None,
+    }
+}
+
+/// Llama 3's scaling, recovered from the table of divisors in the file.
 fn rope_of_factors(file: &GgufFile, config: &ModelConfig) -> Result<Rope, ModelError> {
     let info = &file.tensors[FACTORS];
     let mut bytes = Vec::new();
     file.read_rows(FACTORS, 0, info.rows(), &mut bytes)?;
     let mut factors = vec![0.0f32; info.width()];
-    super::blocks::dequantise(info.format, &bytes, &mut factors);
+    blocks::dequantise(info.format, &bytes, &mut factors);
     let largest = factors.iter().fold(1.0f32, |m, &f| m.max(f));
     let scaling = Llama3Scaling {
         factor: f64::from(largest),
@@ -292,24 +269,16 @@ fn rope_of_factors(file: &GgufFile, config: &ModelConfig) -> Result<Rope, ModelE
         theta: config.rope.theta,
         scaling: RopeScaling::Llama3(scaling),
     };
-    let ours = factors_of(&rope, config.head_dim / 2);
-    if ours.len() == factors.len()
-        && ours
-            .iter()
-            .zip(&factors)
-            .all(|(a, b)| (a - b).abs() <= 1e-3 * b.abs())
-    {
+    let expected = factors_of(&rope, config.head_dim / 2);
+    let mut pairs = expected.iter().zip(&factors);
+    if expected.len() == factors.len() && pairs.all(|(a, b)| (a - b).abs() <= 1e-3 * b.abs()) {
         return Ok(rope);
     }
-    let message =
-        "are not those of Llama 3's scaling, the only ones that this version knows".to_owned();
-    Err(ModelError::Tensor {
-        name: FACTORS.to_owned(),
-        message,
-    })
+    let message = "does not match Llama 3's scaling, the only supported one";
+    Err(ModelError::tensor(FACTORS, message))
 }
 
-/// What each frequency is divided by.
+/// The divisor of each frequency.
 pub(super) fn factors_of(rope: &Rope, pairs: usize) -> Vec<f32> {
     Rope::plain(rope.theta)
         .frequencies(pairs)

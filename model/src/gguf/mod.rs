@@ -1,22 +1,22 @@
-//! GGUF, the one-file format of llama.cpp: metadata, tokenizer and weights, plain or quantised.
+//! GGUF, the single-file format of llama.cpp: metadata, tokenizer and weights, plain or quantised.
 //!
 //! ```text
-//! read ── blocks          header and tensor table, every declared size checked before it is believed; rows of weights on demand
-//!   ▲
-//! describe                metadata ↔ ModelConfig, tensor names ↔ Hugging Face names, the order of q and k rows
-//!   ▼
-//! write                   a file from a model
-//! vocabulary              the tokenizer in llama.cpp's own keys, there and back
+//! read           header and tensor table, with every declared size checked; rows of weights on demand
+//! describe       metadata ↔ ModelConfig, tensor names ↔ Hugging Face names, the order of q and k rows
+//! vocabulary     the tokenizer in llama.cpp's keys
+//! write          a file from a model
 //! ```
 //!
-//! Weights are never held whole: whoever packs them asks for rows.
-pub mod blocks;
+//! Weights are never in memory as a whole: readers and writers process rows.
+
 mod describe;
+mod metadata;
 mod read;
 mod vocabulary;
 mod write;
 
-pub use blocks::Format;
+pub use crate::blocks::{self, BlockFormat};
 pub use describe::GgufModel;
-pub use read::{GgufFile, TensorInfo, Value};
+pub use metadata::GgufValue;
+pub use read::{GgufFile, TensorInfo};
 pub use write::{Recipe, write};

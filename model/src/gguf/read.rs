@@ -1,4 +1,4 @@
-//! The container: magic, version, metadata, the table of tensors, and their bytes.
+//! Reading the container: magic, version, metadata, the table of tensors, and rows of tensors.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,41 +6,23 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::Format;
+use super::metadata::{GgufValue, LIST, TEXT};
+use crate::blocks::BlockFormat;
 use crate::{ModelError, limits};
 
-/// What a metadata key holds.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Any integer type without sign, or one with sign that is not negative.
-    Unsigned(u64),
-    /// A negative integer.
-    Signed(i64),
-    /// `float32` or `float64`.
-    Float(f64),
-    /// A truth value.
-    Bool(bool),
-    /// A text.
-    Text(String),
-    /// A list of texts.
-    Texts(Vec<String>),
-    /// A list of numbers or truth values.
-    Numbers(Vec<f64>),
-}
-
-/// A tensor as the table describes it.
+/// An entry of the table of tensors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorInfo {
-    /// How its numbers are stored.
-    pub format: Format,
+    /// Number format.
+    pub format: BlockFormat,
     /// Lengths of the dimensions, outermost first (the file lists them innermost first).
     pub shape: Vec<usize>,
-    /// Where its bytes begin in the file.
+    /// Position of its first byte in the file.
     offset: u64,
 }
 
 impl TensorInfo {
-    /// Values in a row: the innermost dimension.
+    /// Values per row: the innermost dimension.
     #[must_use]
     pub fn width(&self) -> usize {
         self.shape.last().copied().unwrap_or(0)
@@ -57,32 +39,33 @@ impl TensorInfo {
     }
 }
 
-/// An open file whose header has been checked.
+/// An open file with a checked header.
 #[derive(Debug)]
 pub struct GgufFile {
     path: PathBuf,
     file: Mutex<File>,
     /// Metadata by key.
-    pub metadata: BTreeMap<String, Value>,
+    pub metadata: BTreeMap<String, GgufValue>,
     /// Tensors by their names in the file.
     pub tensors: BTreeMap<String, TensorInfo>,
 }
 
-/// Reads little-endian values and knows how many bytes are left, so that no length is believed that the file cannot hold.
-struct Cursor<R> {
+/// Reads little-endian values and counts the remaining bytes, so that no declared length can exceed
+/// the file.
+struct HeaderReader<R> {
     from: R,
     at: u64,
     end: u64,
 }
 
-type Told<T> = Result<T, String>;
+type ParseResult<T> = Result<T, String>;
 
-impl<R: Read> Cursor<R> {
+impl<R: Read> HeaderReader<R> {
     fn left(&self) -> u64 {
         self.end - self.at
     }
 
-    fn bytes<const N: usize>(&mut self) -> Told<[u8; N]> {
+    fn bytes<const N: usize>(&mut self) -> ParseResult<[u8; N]> {
         if self.left() < N as u64 {
             return Err(format!(
                 "the file ends at byte {} in the middle of its header",
@@ -97,30 +80,30 @@ impl<R: Read> Cursor<R> {
         Ok(out)
     }
 
-    fn u32(&mut self) -> Told<u32> {
+    fn u32(&mut self) -> ParseResult<u32> {
         Ok(u32::from_le_bytes(self.bytes()?))
     }
 
-    fn u64(&mut self) -> Told<u64> {
+    fn u64(&mut self) -> ParseResult<u64> {
         Ok(u64::from_le_bytes(self.bytes()?))
     }
 
-    /// A count of things that take at least `least` bytes each.
-    fn count(&mut self, least: u64, of: &str) -> Told<usize> {
+    /// A count of items of at least `least` bytes each.
+    fn count(&mut self, least: u64, of: &str) -> ParseResult<usize> {
         let n = self.u64()?;
         match n.checked_mul(least) {
             Some(bytes) if bytes <= self.left() => {
                 usize::try_from(n).map_err(|_| format!("{n} {of}"))
             }
             _ => Err(format!(
-                "byte {}: {n} {of} are declared and {} bytes are left",
+                "byte {}: {n} {of} are declared, but {} bytes remain",
                 self.at,
                 self.left()
             )),
         }
     }
 
-    fn text(&mut self) -> Told<String> {
+    fn text(&mut self) -> ParseResult<String> {
         let n = self.count(1, "bytes of text")?;
         let mut out = vec![0; n];
         self.from
@@ -131,37 +114,35 @@ impl<R: Read> Cursor<R> {
     }
 
     /// A number or truth value of the type `kind`.
-    fn number(&mut self, kind: u32) -> Told<Value> {
-        let signed = |n: i64| u64::try_from(n).map_or(Value::Signed(n), Value::Unsigned);
+    fn number(&mut self, kind: u32) -> ParseResult<GgufValue> {
+        let signed = |n: i64| u64::try_from(n).map_or(GgufValue::Signed(n), GgufValue::Unsigned);
         Ok(match kind {
-            0 => Value::Unsigned(u64::from(u8::from_le_bytes(self.bytes()?))),
+            0 => GgufValue::Unsigned(u64::from(u8::from_le_bytes(self.bytes()?))),
             1 => signed(i64::from(i8::from_le_bytes(self.bytes()?))),
-            2 => Value::Unsigned(u64::from(u16::from_le_bytes(self.bytes()?))),
+            2 => GgufValue::Unsigned(u64::from(u16::from_le_bytes(self.bytes()?))),
             3 => signed(i64::from(i16::from_le_bytes(self.bytes()?))),
-            4 => Value::Unsigned(u64::from(self.u32()?)),
+            4 => GgufValue::Unsigned(u64::from(self.u32()?)),
             5 => signed(i64::from(i32::from_le_bytes(self.bytes()?))),
-            6 => Value::Float(f64::from(f32::from_le_bytes(self.bytes()?))),
+            6 => GgufValue::Float(f64::from(f32::from_le_bytes(self.bytes()?))),
             7 => match u8::from_le_bytes(self.bytes()?) {
-                n @ (0 | 1) => Value::Bool(n == 1),
+                n @ (0 | 1) => GgufValue::Bool(n == 1),
                 n => return Err(format!("byte {}: a truth value is {n}", self.at)),
             },
-            10 => Value::Unsigned(self.u64()?),
+            10 => GgufValue::Unsigned(self.u64()?),
             11 => signed(i64::from_le_bytes(self.bytes()?)),
-            12 => Value::Float(f64::from_le_bytes(self.bytes()?)),
+            12 => GgufValue::Float(f64::from_le_bytes(self.bytes()?)),
             _ => return Err(format!("byte {}: no value has the type {kind}", self.at)),
         })
     }
 
-    fn value(&mut self, kind: u32) -> Told<Value> {
-        const TEXT: u32 = 8;
-        const LIST: u32 = 9;
+    fn value(&mut self, kind: u32) -> ParseResult<GgufValue> {
         match kind {
-            TEXT => Ok(Value::Text(self.text()?)),
+            TEXT => Ok(GgufValue::Text(self.text()?)),
             LIST => match self.u32()? {
                 TEXT => {
                     let n = self.count(8, "texts")?;
-                    Ok(Value::Texts(
-                        (0..n).map(|_| self.text()).collect::<Told<_>>()?,
+                    Ok(GgufValue::Texts(
+                        (0..n).map(|_| self.text()).collect::<ParseResult<_>>()?,
                     ))
                 }
                 LIST => Err(format!("byte {}: a list of lists", self.at)),
@@ -173,22 +154,24 @@ impl<R: Read> Cursor<R> {
                     let n = self.count(least, "numbers")?;
                     if n > limits::GGUF_LIST {
                         return Err(format!(
-                            "byte {}: a list of {n} numbers, the most is {}",
+                            "byte {}: a list of {n} numbers, the limit is {}",
                             self.at,
                             limits::GGUF_LIST
                         ));
                     }
                     let number = |value| match value {
-                        Value::Unsigned(n) => n as f64,
-                        Value::Signed(n) => n as f64,
-                        Value::Float(x) => x,
-                        Value::Bool(b) => f64::from(u8::from(b)),
-                        Value::Text(_) | Value::Texts(_) | Value::Numbers(_) => f64::NAN,
+                        GgufValue::Unsigned(n) => n as f64,
+                        GgufValue::Signed(n) => n as f64,
+                        GgufValue::Float(x) => x,
+                        GgufValue::Bool(b) => f64::from(u8::from(b)),
+                        GgufValue::Text(_) | GgufValue::Texts(_) | GgufValue::Numbers(_) => {
+                            f64::NAN
+                        }
                     };
-                    Ok(Value::Numbers(
+                    Ok(GgufValue::Numbers(
                         (0..n)
                             .map(|_| self.number(inner).map(number))
-                            .collect::<Told<_>>()?,
+                            .collect::<ParseResult<_>>()?,
                     ))
                 }
             },
@@ -198,18 +181,16 @@ impl<R: Read> Cursor<R> {
 }
 
 impl GgufFile {
-    /// Opens a file and checks its header against its length. The weights are not read.
+    /// Opens a file and checks its header against its length. Does not read the weights.
     ///
     /// # Errors
-    /// Says what the file declares that cannot be, and where.
+    /// Names the invalid declaration and its position.
     pub fn open(path: &Path) -> Result<Self, ModelError> {
         let file = File::open(path).map_err(ModelError::io(path))?;
         let length = file.metadata().map_err(ModelError::io(path))?.len();
         let reader = BufReader::new(file.try_clone().map_err(ModelError::io(path))?);
-        let (metadata, tensors) = parse(reader, length).map_err(|message| ModelError::Weights {
-            path: path.to_path_buf(),
-            message,
-        })?;
+        let (metadata, tensors) =
+            parse(reader, length).map_err(|message| ModelError::weights(path, message))?;
         Ok(Self {
             path: path.to_path_buf(),
             file: Mutex::new(file),
@@ -218,13 +199,13 @@ impl GgufFile {
         })
     }
 
-    /// Where the file is.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The bytes of `count` rows of a tensor from row `first`, appended to `out`.
+    /// Appends the bytes of `count` rows of a tensor from row `first` to `out`.
     ///
     /// # Errors
     /// When the rows do not exist or cannot be read.
@@ -235,19 +216,12 @@ impl GgufFile {
         count: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), ModelError> {
-        let wrong = |message: String| ModelError::Tensor {
-            name: name.to_owned(),
-            message,
-        };
-        let info = self
-            .tensors
-            .get(name)
-            .ok_or_else(|| wrong(format!("is not in {}", self.path.display())))?;
+        let missing = || ModelError::tensor(name, format!("is not in {}", self.path.display()));
+        let info = self.tensors.get(name).ok_or_else(missing)?;
         if first.checked_add(count).is_none_or(|end| end > info.rows()) {
-            return Err(wrong(format!(
-                "has {} rows; row {first} and {count} more were asked for",
-                info.rows()
-            )));
+            let rows = info.rows();
+            let message = format!("has {rows} rows; {count} rows from row {first} were requested");
+            return Err(ModelError::tensor(name, message));
         }
         let (begin, each) = (out.len(), info.row_bytes());
         out.resize(begin + count * each, 0);
@@ -262,49 +236,50 @@ impl GgufFile {
     }
 }
 
-type Header = (BTreeMap<String, Value>, BTreeMap<String, TensorInfo>);
+type Header = (BTreeMap<String, GgufValue>, BTreeMap<String, TensorInfo>);
 
-fn parse(from: impl Read, length: u64) -> Told<Header> {
-    let mut cursor = Cursor {
+fn parse(from: impl Read, length: u64) -> ParseResult<Header> {
+    let mut reader = HeaderReader {
         from,
         at: 0,
         end: length,
     };
-    if &cursor.bytes::<4>()? != b"GGUF" {
-        return Err("not a GGUF file: it does not begin with `GGUF`".to_owned());
+    if &reader.bytes::<4>()? != b"GGUF" {
+        return Err("not a GGUF file: it does not start with `GGUF`".to_owned());
     }
-    match cursor.u32()? {
+    match reader.u32()? {
         2 | 3 => {}
         version => {
             return Err(format!(
-                "GGUF version {version}; this version reads 2 and 3 (little-endian)"
+                "GGUF version {version}; versions 2 and 3 are supported (little-endian)"
             ));
         }
     }
-    // A table entry has a name, a count of dimensions, a type and an offset; a metadata entry a key, a type and a value.
-    let tensor_count = cursor.count(24, "tensors")?;
-    let value_count = cursor.count(13, "metadata entries")?;
+    // Smallest sizes: a tensor has a name, dimensions, a type and an offset; a metadata entry has a
+    // key, a type and a value.
+    let tensor_count = reader.count(24, "tensors")?;
+    let value_count = reader.count(13, "metadata entries")?;
     if tensor_count > limits::TENSORS {
         return Err(format!(
-            "{tensor_count} tensors, the most is {}",
+            "{tensor_count} tensors, the limit is {}",
             limits::TENSORS
         ));
     }
-    cursor.end = length.min(limits::GGUF_HEADER_BYTES);
+    reader.end = length.min(limits::GGUF_HEADER_BYTES);
     let mut metadata = BTreeMap::new();
     for _ in 0..value_count {
-        let key = cursor.text()?;
-        let kind = cursor.u32()?;
-        let value = cursor
+        let key = reader.text()?;
+        let kind = reader.u32()?;
+        let value = reader
             .value(kind)
             .map_err(|message| format!("metadata `{}`: {message}", shown(&key)))?;
         if metadata.insert(key.clone(), value).is_some() {
-            return Err(format!("metadata `{}` stands twice", shown(&key)));
+            return Err(format!("metadata `{}` occurs twice", shown(&key)));
         }
     }
     let alignment = match metadata.get("general.alignment") {
         None => 32,
-        Some(Value::Unsigned(n)) if n.is_power_of_two() && *n <= 1 << 20 => *n,
+        Some(GgufValue::Unsigned(n)) if n.is_power_of_two() && *n <= 1 << 20 => *n,
         Some(other) => {
             return Err(format!(
                 "`general.alignment` is {other:?}, not a power of two"
@@ -313,37 +288,38 @@ fn parse(from: impl Read, length: u64) -> Told<Header> {
     };
     let mut tensors = BTreeMap::new();
     for _ in 0..tensor_count {
-        let name = cursor.text()?;
-        let info = tensor(&mut cursor)
+        let name = reader.text()?;
+        let info = tensor_info(&mut reader)
             .map_err(|message| format!("tensor `{}`: {message}", shown(&name)))?;
         if !info.offset.is_multiple_of(alignment) {
             return Err(format!(
-                "tensor `{}` begins at {}, no multiple of {alignment}",
+                "tensor `{}` starts at {}, not a multiple of {alignment}",
                 shown(&name),
                 info.offset
             ));
         }
         if tensors.insert(name.clone(), info).is_some() {
-            return Err(format!("tensor `{}` stands twice", shown(&name)));
+            return Err(format!("tensor `{}` occurs twice", shown(&name)));
         }
     }
-    let data = cursor.at.next_multiple_of(alignment);
-    place(&mut tensors, data, length)?;
+    let data = reader.at.next_multiple_of(alignment);
+    locate(&mut tensors, data, length)?;
     Ok((metadata, tensors))
 }
 
+/// A name that is safe to print.
 fn shown(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(80).collect()
 }
 
-fn tensor<R: Read>(cursor: &mut Cursor<R>) -> Told<TensorInfo> {
-    let rank = cursor.u32()?;
+fn tensor_info<R: Read>(reader: &mut HeaderReader<R>) -> ParseResult<TensorInfo> {
+    let rank = reader.u32()?;
     if !(1..=4).contains(&rank) {
-        return Err(format!("{rank} dimensions; there are 1 to 4"));
+        return Err(format!("{rank} dimensions, outside 1 to 4"));
     }
     let mut shape = Vec::new();
     for _ in 0..rank {
-        let n = cursor.u64()?;
+        let n = reader.u64()?;
         shape.push(
             usize::try_from(n)
                 .ok()
@@ -352,17 +328,17 @@ fn tensor<R: Read>(cursor: &mut Cursor<R>) -> Told<TensorInfo> {
         );
     }
     shape.reverse();
-    let id = cursor.u32()?;
-    let known = || Format::ALL.map(Format::name).join(", ");
-    let format = Format::ALL
+    let id = reader.u32()?;
+    let known = || BlockFormat::ALL.map(BlockFormat::name).join(", ");
+    let format = BlockFormat::ALL
         .into_iter()
         .find(|format| format.id() == id)
-        .ok_or_else(|| format!("its type is number {id}; this version runs {}", known()))?;
-    let offset = cursor.u64()?;
+        .ok_or_else(|| format!("its type has number {id}; supported are {}", known()))?;
+    let offset = reader.u64()?;
     let width = shape.last().copied().unwrap_or(0);
     if format.row_bytes(width).is_none() {
         return Err(format!(
-            "a row of {width} values is no whole number of {} blocks",
+            "a row of {width} values is not a whole number of {} blocks",
             format.name()
         ));
     }
@@ -373,8 +349,9 @@ fn tensor<R: Read>(cursor: &mut Cursor<R>) -> Told<TensorInfo> {
     })
 }
 
-/// Moves offsets to where the data begins and checks that every tensor lies inside the file and in no other.
-fn place(tensors: &mut BTreeMap<String, TensorInfo>, data: u64, length: u64) -> Told<()> {
+/// Makes offsets relative to the file instead of the data. Checks that tensors are inside the file
+/// and do not overlap.
+fn locate(tensors: &mut BTreeMap<String, TensorInfo>, data: u64, length: u64) -> ParseResult<()> {
     let mut spans = Vec::with_capacity(tensors.len());
     for (name, info) in tensors.iter_mut() {
         let size = (info.shape.iter().rev().skip(1))
@@ -388,7 +365,7 @@ fn place(tensors: &mut BTreeMap<String, TensorInfo>, data: u64, length: u64) -> 
             .and_then(|(begin, size)| begin.checked_add(size));
         let (Some(begin), Some(end)) = (begin, end.filter(|end| *end <= length)) else {
             return Err(format!(
-                "tensor `{}` with shape {:?} reaches beyond the file of {length} bytes",
+                "tensor `{}` with shape {:?} extends beyond the file of {length} bytes",
                 shown(name),
                 info.shape
             ));

@@ -1,40 +1,41 @@
-//! Writing a file: metadata, tokenizer and chat template as llama.cpp reads them, weights in the formats of a recipe.
+//! Writing a file: metadata, tokenizer and chat template for llama.cpp, weights in the formats of a
+//! recipe.
 
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use super::Format;
-use super::blocks;
 use super::describe::{
     CONFIG, FACTORS, INFO, TOKENIZER, architecture, factors_of, file_name, interleaved,
-    interleaved_heads,
+    is_interleaved,
 };
+use super::metadata::{WrittenValue, write_text};
 use super::vocabulary;
+use crate::blocks::{self, BlockFormat};
 use crate::rope::RopeScaling;
 use crate::tokenizer::CHAT_TEMPLATE;
 use crate::{KgAgentInfo, ModelConfig, ModelError, Tokenizer, WeightSource};
 
-/// Where tensors begin: multiples of this.
+/// Tensors start at multiples of this.
 const ALIGNMENT: usize = 32;
 
-/// Which tensor gets which format.
+/// The choice of a format for every tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recipe {
-    /// All numbers as they are.
+    /// Everything in single precision.
     F32,
     /// Matrices in half precision.
     F16,
     /// Matrices in 8 bits.
     Q8_0,
-    /// llama.cpp's mixture of 4 and 6 bits: the output layer, and value and down projections of the first and last eighth of the layers and
-    /// of every third one between, in 6 bits.
+    /// llama.cpp's mixture of 4 and 6 bits. 6 bits for the output layer, and for the value and down
+    /// projections of the first and last eighth of the layers and of every third layer between.
     Q4KM,
 }
 
 impl Recipe {
-    /// Its name as GGUF users write it.
+    /// The usual GGUF name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -55,16 +56,17 @@ impl Recipe {
         }
     }
 
-    /// The format of a tensor. Rows that are no whole number of blocks get the next better format that fits.
+    /// The format of a tensor. A row that is not a whole number of blocks gets the next better
+    /// format.
     #[must_use]
-    pub fn format(self, config: &ModelConfig, name: &str, shape: &[usize]) -> Format {
+    pub fn format(self, config: &ModelConfig, name: &str, shape: &[usize]) -> BlockFormat {
         if shape.len() < 2 || name.ends_with("norm.weight") {
-            return Format::F32;
+            return BlockFormat::F32;
         }
         let wanted = match self {
-            Self::F32 => Format::F32,
-            Self::F16 => Format::F16,
-            Self::Q8_0 => Format::Q8_0,
+            Self::F32 => BlockFormat::F32,
+            Self::F16 => BlockFormat::F16,
+            Self::Q8_0 => BlockFormat::Q8_0,
             Self::Q4KM => {
                 let layers = config.num_hidden_layers;
                 let layer = name
@@ -76,86 +78,24 @@ impl Recipe {
                     || (name == "model.embed_tokens.weight" && config.tie_word_embeddings);
                 let sensitive = name.contains(".v_proj.") || name.contains(".down_proj.");
                 if output || (sensitive && layer.is_some_and(better)) {
-                    Format::Q6K
+                    BlockFormat::Q6K
                 } else {
-                    Format::Q4K
+                    BlockFormat::Q4K
                 }
             }
         };
         let width = shape.last().copied().unwrap_or(0);
-        [wanted, Format::Q8_0, Format::F16]
+        [wanted, BlockFormat::Q8_0, BlockFormat::F16]
             .into_iter()
             .find(|format| format.row_bytes(width).is_some())
-            .unwrap_or(Format::F16)
+            .unwrap_or(BlockFormat::F16)
     }
 }
 
-/// A metadata value to be written.
-pub(super) enum Meta {
-    U32(u32),
-    F32(f32),
-    Bool(bool),
-    Text(String),
-    Texts(Vec<String>),
-    I32s(Vec<i32>),
-    F32s(Vec<f32>),
-}
-
-fn text(out: &mut Vec<u8>, text: &str) {
-    out.extend((text.len() as u64).to_le_bytes());
-    out.extend(text.as_bytes());
-}
-
-impl Meta {
-    fn write(&self, out: &mut Vec<u8>) {
-        let kind = |out: &mut Vec<u8>, n: u32| out.extend(n.to_le_bytes());
-        match self {
-            Self::U32(n) => {
-                kind(out, 4);
-                out.extend(n.to_le_bytes());
-            }
-            Self::F32(x) => {
-                kind(out, 6);
-                out.extend(x.to_le_bytes());
-            }
-            Self::Bool(b) => {
-                kind(out, 7);
-                out.push(u8::from(*b));
-            }
-            Self::Text(value) => {
-                kind(out, 8);
-                text(out, value);
-            }
-            Self::Texts(values) => {
-                kind(out, 9);
-                kind(out, 8);
-                out.extend((values.len() as u64).to_le_bytes());
-                values.iter().for_each(|value| text(out, value));
-            }
-            Self::I32s(values) => {
-                kind(out, 9);
-                kind(out, 5);
-                out.extend((values.len() as u64).to_le_bytes());
-                values
-                    .iter()
-                    .for_each(|value| out.extend(value.to_le_bytes()));
-            }
-            Self::F32s(values) => {
-                kind(out, 9);
-                kind(out, 6);
-                out.extend((values.len() as u64).to_le_bytes());
-                values
-                    .iter()
-                    .for_each(|value| out.extend(value.to_le_bytes()));
-            }
-        }
-    }
-}
-
-/// Writes a model as one file. Weights are read and written a slice of rows at a time.
+/// Writes a model as one file. Reads and writes a slice of rows at a time.
 ///
 /// # Errors
-/// When a tensor is missing, the tokenizer cannot be said in GGUF, or the file cannot be written.
+/// When a tensor is missing, GGUF does not support the tokenizer, or the file cannot be written.
 pub fn write(
     path: &Path,
     name: &str,
@@ -170,12 +110,12 @@ pub fn write(
         RopeScaling::Llama3(_) => Some(factors_of(&config.rope, config.head_dim / 2)),
         RopeScaling::None | RopeScaling::Linear { .. } | RopeScaling::Yarn(_) => None,
     };
-    // Name, shape and format of every tensor, in the order in which their bytes follow.
-    let mut table: Vec<(String, Vec<usize>, Format)> = Vec::new();
+    // Name, shape and format of every tensor, in file order.
+    let mut table: Vec<(String, Vec<usize>, BlockFormat)> = Vec::new();
     table.extend(
         factors
             .iter()
-            .map(|f| (FACTORS.to_owned(), vec![f.len()], Format::F32)),
+            .map(|f| (FACTORS.to_owned(), vec![f.len()], BlockFormat::F32)),
     );
     for (name, shape) in config.tensors() {
         let format = recipe.format(config, &name, &shape);
@@ -186,12 +126,12 @@ pub fn write(
     head.extend((table.len() as u64).to_le_bytes());
     head.extend((metadata.len() as u64).to_le_bytes());
     for (key, value) in &metadata {
-        text(&mut head, key);
+        write_text(&mut head, key);
         value.write(&mut head);
     }
     let mut offset = 0usize;
     for (name, shape, format) in &table {
-        text(&mut head, &file_name(name).unwrap_or_else(|| name.clone()));
+        write_text(&mut head, &file_name(name).unwrap_or_else(|| name.clone()));
         head.extend((shape.len() as u32).to_le_bytes());
         shape
             .iter()
@@ -211,7 +151,7 @@ pub fn write(
                 blocks::quantise(*format, factors, &mut bytes);
                 out.write_all(&bytes).map_err(ModelError::io(path))?;
             }
-            _ => tensor(&mut out, path, config, source, (name, shape, *format))?,
+            _ => write_tensor(&mut out, path, config, source, (name, shape, *format))?,
         }
         let filled = size(shape, *format);
         out.write_all(&[0; ALIGNMENT][..filled.next_multiple_of(ALIGNMENT) - filled])
@@ -221,42 +161,35 @@ pub fn write(
     out.get_ref().sync_all().map_err(ModelError::io(path))
 }
 
-fn size(shape: &[usize], format: Format) -> usize {
+fn size(shape: &[usize], format: BlockFormat) -> usize {
     let rows: usize = shape.iter().rev().skip(1).product();
     rows * format
         .row_bytes(shape.last().copied().unwrap_or(0))
         .unwrap_or(0)
 }
 
-/// Rows converted at once.
+/// Rows converted at a time.
 const SLICE: usize = 1024;
 
-fn tensor(
+fn write_tensor(
     out: &mut impl Write,
     path: &Path,
     config: &ModelConfig,
     source: &dyn WeightSource,
-    (name, shape, format): (&str, &[usize], Format),
+    (name, shape, format): (&str, &[usize], BlockFormat),
 ) -> Result<(), ModelError> {
     let stored = source.open(name)?;
     if stored.shape != shape {
-        let message = format!(
-            "has shape {:?}, the configuration asks for {shape:?}",
-            stored.shape
-        );
-        return Err(ModelError::Tensor {
-            name: name.to_owned(),
-            message,
-        });
+        return Err(ModelError::shape(name, &stored.shape, shape));
     }
-    let heads = interleaved_heads(config, name).map(|_| config.head_dim);
-    // A vector is one row here; where it has to be reordered, its values are.
+    let head_dim = is_interleaved(config, name).then_some(config.head_dim);
+    // A vector is one row, whose values are reordered instead of rows.
     let (rows, width) = if shape.len() == 1 {
         (1, shape[0])
     } else {
         (shape[0], shape[1])
     };
-    let each = heads.map_or(SLICE, |dim| SLICE.next_multiple_of(dim));
+    let each = head_dim.map_or(SLICE, |dim| SLICE.next_multiple_of(dim));
     let mut bytes = Vec::new();
     for first in (0..rows).step_by(each) {
         let count = each.min(rows - first);
@@ -264,13 +197,13 @@ fn tensor(
         stored.rows(first, count, &mut bytes)?;
         let mut values = vec![0.0; count * width];
         blocks::dequantise(stored.format, &bytes, &mut values);
-        if let Some(dim) = heads {
+        if let Some(dim) = head_dim {
             let unit = if shape.len() == 1 { 1 } else { width };
-            let mut turned = vec![0.0; values.len()];
+            let mut reordered = vec![0.0; values.len()];
             for (row, line) in values.chunks_exact(unit).enumerate() {
-                turned[interleaved(row, dim) * unit..][..unit].copy_from_slice(line);
+                reordered[interleaved(row, dim) * unit..][..unit].copy_from_slice(line);
             }
-            values = turned;
+            values = reordered;
         }
         bytes.clear();
         blocks::quantise(format, &values, &mut bytes);
@@ -285,21 +218,21 @@ fn metadata(
     tokenizer: &Tokenizer,
     info: &KgAgentInfo,
     recipe: Recipe,
-) -> Result<BTreeMap<String, Meta>, ModelError> {
+) -> Result<BTreeMap<String, WrittenValue>, ModelError> {
     let arch = architecture(config.family);
-    let n = |n: usize| Meta::U32(u32::try_from(n).unwrap_or(u32::MAX));
-    let mut all: BTreeMap<String, Meta> = BTreeMap::new();
-    let mut put = |key: &str, value: Meta| {
+    let n = |n: usize| WrittenValue::U32(u32::try_from(n).unwrap_or(u32::MAX));
+    let mut all: BTreeMap<String, WrittenValue> = BTreeMap::new();
+    let mut put = |key: &str, value: WrittenValue| {
         let key = key
             .strip_prefix('.')
             .map_or_else(|| key.to_owned(), |key| format!("{arch}.{key}"));
         all.insert(key, value);
     };
-    put("general.architecture", Meta::Text(arch.to_owned()));
-    put("general.name", Meta::Text(name.to_owned()));
+    put("general.architecture", WrittenValue::Text(arch.to_owned()));
+    put("general.name", WrittenValue::Text(name.to_owned()));
     put("general.alignment", n(ALIGNMENT));
-    put("general.file_type", Meta::U32(recipe.file_type()));
-    put("general.quantization_version", Meta::U32(2));
+    put("general.file_type", WrittenValue::U32(recipe.file_type()));
+    put("general.quantization_version", WrittenValue::U32(2));
     put(".vocab_size", n(config.vocab_size));
     put(".context_length", n(config.context()));
     put(".embedding_length", n(config.hidden_size));
@@ -312,40 +245,49 @@ fn metadata(
     put(".rope.dimension_count", n(config.head_dim));
     put(
         ".attention.layer_norm_rms_epsilon",
-        Meta::F32(config.rms_norm_eps as f32),
+        WrittenValue::F32(config.rms_norm_eps as f32),
     );
-    put(".rope.freq_base", Meta::F32(config.rope.theta as f32));
+    put(
+        ".rope.freq_base",
+        WrittenValue::F32(config.rope.theta as f32),
+    );
     match &config.rope.scaling {
         RopeScaling::None | RopeScaling::Llama3(_) => {}
         RopeScaling::Linear { factor } => {
-            put(".rope.scaling.type", Meta::Text("linear".to_owned()));
-            put(".rope.scaling.factor", Meta::F32(*factor as f32));
+            put(
+                ".rope.scaling.type",
+                WrittenValue::Text("linear".to_owned()),
+            );
+            put(".rope.scaling.factor", WrittenValue::F32(*factor as f32));
         }
         RopeScaling::Yarn(yarn) => {
-            put(".rope.scaling.type", Meta::Text("yarn".to_owned()));
-            put(".rope.scaling.factor", Meta::F32(yarn.factor as f32));
+            put(".rope.scaling.type", WrittenValue::Text("yarn".to_owned()));
+            put(
+                ".rope.scaling.factor",
+                WrittenValue::F32(yarn.factor as f32),
+            );
             put(
                 ".rope.scaling.original_context_length",
                 n(yarn.original_max_position_embeddings),
             );
         }
     }
-    put(CONFIG, Meta::Text(config.to_json().to_string()));
+    put(CONFIG, WrittenValue::Text(config.to_json().to_string()));
     put(
         INFO,
-        Meta::Text(serde_json::to_string(info).unwrap_or_default()),
+        WrittenValue::Text(serde_json::to_string(info).unwrap_or_default()),
     );
     let tokenizer_json = tokenizer.to_bytes()?;
     put(
         TOKENIZER,
-        Meta::Text(String::from_utf8_lossy(&tokenizer_json).into_owned()),
+        WrittenValue::Text(String::from_utf8_lossy(&tokenizer_json).into_owned()),
     );
     put(
         "tokenizer.chat_template",
-        Meta::Text(CHAT_TEMPLATE.to_owned()),
+        WrittenValue::Text(CHAT_TEMPLATE.to_owned()),
     );
-    put("tokenizer.ggml.add_bos_token", Meta::Bool(false));
-    put("tokenizer.ggml.add_space_prefix", Meta::Bool(false));
+    put("tokenizer.ggml.add_bos_token", WrittenValue::Bool(false));
+    put("tokenizer.ggml.add_space_prefix", WrittenValue::Bool(false));
     for (key, value) in vocabulary::keys(config, tokenizer, &tokenizer_json)? {
         put(key, value);
     }

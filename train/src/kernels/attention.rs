@@ -1,18 +1,19 @@
 //! Causal grouped-query attention over packed segments, rotary embedding included.
 //!
-//! The input holds, per token, the queries of all heads, then keys, then values. A segment attends to itself only, so the cost is the sum
-//! of squared segment lengths and no mask exists. Probabilities are not kept: the backward pass makes them again from the log-sum-exp.
+//! A row of the input contains the queries of all heads, then keys, then values. A segment attends
+//! only to itself, so that the cost is the sum of squared segment lengths and there is no mask.
+//! Probabilities are not stored: the backward pass recomputes them from the log-sum-exp.
 
 use rayon::prelude::*;
 
 use super::lanes::{Lanes, dot, exp, exp_sum, map, max, simd};
 
-/// Query rows handled together: four rows of accumulators fill the vector registers.
+/// Query rows per step: four rows of accumulators fill the vector registers.
 const ROWS: usize = 4;
 /// Columns of one register tile.
 const TILE: usize = 16;
 
-/// What attention needs to know beside its input.
+/// Shape and constants of attention.
 #[derive(Clone, Debug)]
 pub(crate) struct AttentionShape {
     /// Query heads.
@@ -60,15 +61,15 @@ impl AttentionShape {
     }
 }
 
-/// One tile of a row.
+/// Loads one tile of a row.
 #[inline(always)]
 fn tile<L: Lanes>(l: L, b: &[f32], at: usize) -> [L::V; 2] {
     let (b, _) = b[at..at + TILE].as_chunks::<8>();
     [l.load(&b[0]), l.load(&b[1])]
 }
 
-/// `out[r][..n] = a[r][..k] * b[k][..n]` for four rows. `b` and `out` have rows of `ldb` and `ldo`; `n` is rounded up to whole tiles,
-/// which both must have room for.
+/// `out[r][..n] = a[r][..k] * b[k][..n]` for four rows. `b` and `out` have rows of `ldb` and `ldo`,
+/// which must have room for `n` rounded up to whole tiles.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn multiply<L: Lanes>(
@@ -107,7 +108,8 @@ fn multiply<L: Lanes>(
     }
 }
 
-/// `out[j][..] += sum over r of a[r][j] * b[r][..]` for `j < n`: four rows' share of a transposed product.
+/// `out[j][..] += sum over r of a[r][j] * b[r][..]` for `j < n`: the contribution of four rows to a
+/// transposed product.
 #[inline(always)]
 fn add_transposed<L: Lanes>(
     l: L,
@@ -150,7 +152,7 @@ fn round_up(n: usize, to: usize) -> usize {
     n.div_ceil(to) * to
 }
 
-/// Copy one head's rows into rows of `ld`, rotated by their positions and multiplied by `factor`.
+/// Copies one head's rows into rows of `ld`, rotated by their positions and multiplied by `factor`.
 #[inline(always)]
 fn rotated(
     shape: &AttentionShape,
@@ -179,7 +181,7 @@ fn rotated(
     }
 }
 
-/// The inverse of [`rotated`], written into the head's place in rows of the input's width.
+/// The inverse of [`rotated`], written to the head in rows of the input's width.
 #[inline(always)]
 fn rotated_back(
     shape: &AttentionShape,
@@ -224,7 +226,7 @@ fn transpose(x: &[f32], rows: usize, ld: usize, cols: usize, out: &mut [f32], ld
     }
 }
 
-/// Split `data`, rows of `width`, at the segments.
+/// Splits `data`, rows of `width`, into segments.
 fn split<'a>(mut data: &'a mut [f32], segments: &[usize], width: usize) -> Vec<&'a mut [f32]> {
     let mut out = Vec::with_capacity(segments.len());
     for len in segments {
@@ -423,7 +425,8 @@ fn backward_segment<L: Lanes>(
                 add_transposed(l, &ds, lp, n, &q[block.clone()], dp, &mut dk);
                 add_transposed(l, &p, lp, n, &g[block], dp, &mut dv);
             }
-            // The queries carry the scale, so the keys' gradient has it already and the queries' gets it here.
+            // The queries include the scale, so the keys' gradient does, too; the queries' gradient
+            // gets it here.
             rotated_back(shape, &dq, dp, shape.scale(), dx, head * d);
         }
         rotated_back(shape, &dk, dp, 1.0, dx, (heads + kv) * d);

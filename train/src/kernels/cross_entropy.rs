@@ -4,10 +4,10 @@ use rayon::prelude::*;
 
 use super::lanes::{Lanes as _, dot, exp_sum, map, max, simd};
 
-/// Rows one task works on: a row is a whole vocabulary.
+/// Rows per task: a row is a whole vocabulary.
 const ROWS: usize = 16;
 
-/// Whether the target is on top, for every row.
+/// Whether the target has the highest logit, for every row.
 pub(crate) fn hits(logits: &[f32], targets: &[u32], vocab: usize) -> Vec<bool> {
     logits
         .par_chunks(vocab)
@@ -16,7 +16,7 @@ pub(crate) fn hits(logits: &[f32], targets: &[u32], vocab: usize) -> Vec<bool> {
         .collect()
 }
 
-/// Turn `logits` into the gradient of `scale * sum(-ln p(target))` in place; returns that sum (scaled).
+/// Replaces `logits` with the gradient of `scale * sum(-ln p(target))` and returns this scaled sum.
 pub(crate) fn loss_and_grad(logits: &mut [f32], targets: &[u32], vocab: usize, scale: f32) -> f32 {
     let blocks: Vec<f64> = logits
         .par_chunks_mut(ROWS * vocab)

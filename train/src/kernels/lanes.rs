@@ -1,6 +1,8 @@
-//! Eight numbers at a time: AVX2 with FMA where the machine has it, plain arrays elsewhere, with the same results on both.
+//! Vectors of eight numbers: AVX2 with FMA if available, otherwise plain arrays, with identical
+//! results.
 //!
-//! The compiler does not reliably turn loops with running sums into vector code, and a training step is made of them.
+//! Compilers do not reliably vectorise loops with running sums, which take most of the time of a
+//! training step.
 
 /// Eight-lane arithmetic.
 pub(crate) trait Lanes: Copy {
@@ -17,7 +19,7 @@ pub(crate) trait Lanes: Copy {
     fn min(self, a: Self::V, b: Self::V) -> Self::V;
     /// `a * b + c`, rounded once.
     fn fma(self, a: Self::V, b: Self::V, c: Self::V) -> Self::V;
-    /// `y` times two to the power of the integer that the lowest bits of `t` hold.
+    /// `y` times two to the power of the integer in the lowest bits of `t`.
     fn scale_by_bits(self, y: Self::V, t: Self::V) -> Self::V;
 }
 
@@ -133,11 +135,12 @@ impl Lanes for pulp::x86::V3 {
     }
 }
 
-/// Moved into the closures of [`simd`]: a closure that could be called twice is called through a shim, and the shim is not inlined into the
-/// function with vector instructions, which leaves every one of them a call.
+/// Moved into the closures of [`simd`] to make them `FnOnce`. Otherwise they would be called
+/// through a shim, which is not inlined into the function with vector instructions, so that every
+/// instruction would become a call.
 pub(crate) struct Once;
 
-/// Run `$body` with `$l` the widest lanes of this machine.
+/// Runs `$body` with `$l` as the best lanes of this machine.
 macro_rules! simd {
     ($l:ident => $body:expr) => {{
         #[cfg(target_arch = "x86_64")]
@@ -163,7 +166,7 @@ macro_rules! simd {
 }
 pub(crate) use simd;
 
-/// `e^x` to about one unit in the seventh digit; below -87 it stays at the smallest normal number.
+/// `e^x` to about seven digits; constant below -87.
 #[inline(always)]
 pub(crate) fn exp<L: Lanes>(l: L, x: L::V) -> L::V {
     const ROUND: f32 = 12_582_912.0;
@@ -181,7 +184,7 @@ pub(crate) fn exp<L: Lanes>(l: L, x: L::V) -> L::V {
     l.scale_by_bits(y, t)
 }
 
-/// Fill the rest of a chunk of eight with `pad`.
+/// Pads to eight numbers with `pad`.
 #[inline(always)]
 fn padded(rest: &[f32], pad: f32) -> [f32; 8] {
     let mut out = [pad; 8];
@@ -191,7 +194,7 @@ fn padded(rest: &[f32], pad: f32) -> [f32; 8] {
     out
 }
 
-/// Sum of eight lanes, always in the same order.
+/// Sum of the eight lanes in fixed order.
 #[inline(always)]
 pub(crate) fn total<L: Lanes>(l: L, v: L::V) -> f32 {
     let mut a = [0.0; 8];
@@ -231,7 +234,7 @@ pub(crate) fn max<L: Lanes>(l: L, a: &[f32]) -> f32 {
         .fold(f32::NEG_INFINITY, f32::max)
 }
 
-/// Replace each `x` by `e^(x - shift)` and return the sum.
+/// Replaces each `x` by `e^(x - shift)` and returns the sum.
 #[inline(always)]
 pub(crate) fn exp_sum<L: Lanes>(l: L, a: &mut [f32], shift: f32) -> f32 {
     let shift = l.splat(shift);
@@ -254,7 +257,7 @@ pub(crate) fn exp_sum<L: Lanes>(l: L, a: &mut [f32], shift: f32) -> f32 {
     out
 }
 
-/// `out[i] = f(inputs[0][i], inputs[1][i], …)`, where `f` also sees what `out` held.
+/// `out[i] = f(out[i], [inputs[0][i], inputs[1][i], …])`.
 #[inline(always)]
 pub(crate) fn map<L: Lanes, const N: usize>(
     l: L,
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn exp_is_close_everywhere_and_the_same_on_every_machine() {
+    fn exp_is_accurate_and_the_same_on_every_machine() {
         let x: Vec<f32> = (-87_000..88_000)
             .map(|i| i as f32 / 1000.0)
             .chain([-1e9, -200.0, 0.0])
@@ -316,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_and_maxima_agree_with_plain_loops_for_any_length() {
+    fn sums_and_maxima_match_plain_loops_for_any_length() {
         for n in 0..40_usize {
             let a: Vec<f32> = (0..n).map(|i| (i as f32 * 7.3).sin()).collect();
             let expected: f64 = a.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 use super::BLOCK_ROWS;
 use super::lanes::{Lanes as _, dot, map, simd};
 
-/// `y = x / rms(x) * w` per row; also returns `1 / rms(x)` of every row for [`backward`].
+/// `y = x / rms(x) * w` per row, and `1 / rms(x)` of every row for [`backward`].
 pub(crate) fn forward(x: &[f32], w: &[f32], eps: f32) -> (Vec<f32>, Vec<f32>) {
     let width = w.len();
     let mut y = vec![0.0; x.len()];

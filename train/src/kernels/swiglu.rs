@@ -1,11 +1,11 @@
-//! `silu(gate) * up` on rows that hold gate and up side by side.
+//! `silu(gate) * up` on rows that contain gate and up.
 
 use rayon::prelude::*;
 
 use super::BLOCK_ROWS;
 use super::lanes::{Lanes as _, exp, map, simd};
 
-/// Rows of `2 * inner` to rows of `inner`.
+/// Maps rows of `2 * inner` to rows of `inner`.
 pub(crate) fn forward(x: &[f32], inner: usize) -> Vec<f32> {
     let mut y = vec![0.0; x.len() / 2];
     y.par_chunks_mut(BLOCK_ROWS * inner).zip(x.par_chunks(BLOCK_ROWS * 2 * inner)).for_each(|(y, x)| {
@@ -31,7 +31,7 @@ pub(crate) fn backward(x: &[f32], inner: usize, grad: &[f32]) -> Vec<f32> {
                 for ((dx, x), grad) in rows {
                     let (gate, up) = x.split_at(inner);
                     let (dgate, dup) = dx.split_at_mut(inner);
-                    // The sigmoid stands in `dgate` until its gradient replaces it.
+                    // `dgate` first contains the sigmoid, then the gradient.
                     map(l, dgate, [gate], #[inline(always)] |_, [g]| l.div(one, l.add(one, exp(l, l.sub(zero, g)))));
                     map(l, dup, [grad, gate, dgate], #[inline(always)] |_, [d, g, s]| l.mul(d, l.mul(g, s)));
                     map(l, dgate, [grad, gate, up], #[inline(always)] |s, [d, g, u]| {

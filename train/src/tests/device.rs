@@ -1,6 +1,16 @@
-//! The operations for other devices, run on the CPU: the same results as the kernels, in f32; close ones in bf16; and layers computed again.
+//! The operations for other devices, run on the CPU: equal to the kernels in f32, close in bf16,
+//! also with recomputed layers.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::fs;
+
+use model::{ModelConfig, ModelFolder};
+
+use super::support::*;
+use crate::device::Compute;
+use crate::llama::{Llama, Packed};
+use crate::optim::NamedGrads;
+use crate::*;
 
 fn model(config: &ModelConfig, compute: Compute) -> Llama {
     Llama::from_weights(config, weights(config), compute, 64, &device()).unwrap()
@@ -22,7 +32,7 @@ fn logits(model: &Llama, batch: &Packed) -> Vec<f32> {
         .unwrap()
 }
 
-/// Gradients by name, with or without computing layers again.
+/// Gradients by name, with or without recomputing layers.
 fn by_layer(model: &Llama, batch: &Packed, recompute: bool) -> (f32, BTreeMap<String, Vec<f32>>) {
     let mut grads = NamedGrads::new();
     let gradients = if recompute {
@@ -39,7 +49,7 @@ fn by_layer(model: &Llama, batch: &Packed, recompute: bool) -> (f32, BTreeMap<St
 }
 
 #[test]
-fn bf16_is_f32_but_for_its_rounding() {
+fn bf16_differs_from_f32_only_by_rounding() {
     for config in shapes() {
         for segments in [vec![1, 7, 33, 20, 2], vec![64]] {
             let batch = batch(&segments, 50, 2);
@@ -64,8 +74,8 @@ fn bf16_is_f32_but_for_its_rounding() {
 }
 
 #[test]
-fn layers_computed_again_give_the_same_gradients() {
-    // Outside automatic differentiation burn takes some operations in one step, which rounds differently.
+fn recomputed_layers_have_the_same_gradients() {
+    // Without automatic differentiation burn fuses some operations, which rounds differently.
     for (compute, most) in [
         (Compute::Fused, 1e-6),
         (Compute::Stock(Precision::F32), 1e-5),
@@ -103,43 +113,13 @@ fn layers_computed_again_give_the_same_gradients() {
     }
 }
 
-fn losses(out: &Path) -> Vec<f64> {
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    lines
-        .filter_map(|line| line.get("norm").and(line["loss"].as_f64()))
-        .collect()
-}
-
-/// A base with control tokens of its own, so that LoRA has rows to train.
-fn foreign_base(at: &Path, data: &Dataset) -> Base {
-    run(
-        &TrainConfig {
-            max_steps: Some(2),
-            ..quick()
-        },
-        data,
-        at,
-    )
-    .unwrap();
-    let path = at.join("tokenizer.json");
-    fs::write(
-        &path,
-        fs::read_to_string(&path).unwrap().replace("<|", "<~"),
-    )
-    .unwrap();
-    Base::Folder(at.to_owned())
-}
-
 #[test]
-fn a_run_on_other_operations_has_the_losses_of_a_run_on_the_kernels() {
+fn a_run_without_kernels_has_the_same_losses() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = foreign_base(&dir.path().join("base"), &data);
     for method in [Method::Full, Method::Lora] {
-        // Replicas draw other dropouts.
+        // Replicas have other dropout masks.
         let kernels = TrainConfig {
             method,
             lora: lora(),
@@ -148,36 +128,19 @@ fn a_run_on_other_operations_has_the_losses_of_a_run_on_the_kernels() {
             devices: Some(1),
             ..quick()
         };
-        let stock = TrainConfig {
-            stock_ops: true,
-            ..kernels.clone()
-        };
-        let bf16 = TrainConfig {
-            precision: Some(Precision::Bf16),
-            ..stock.clone()
-        };
+        let stock = with(kernels.clone(), |c| c.stock_ops = true);
+        let bf16 = with(stock.clone(), |c| c.precision = Some(Precision::Bf16));
         let all: Vec<Vec<f64>> = [
             &kernels,
             &stock,
-            &TrainConfig {
-                gradient_checkpointing: true,
-                ..stock.clone()
-            },
+            &with(stock.clone(), |c| c.gradient_checkpointing = true),
             &bf16,
         ]
         .into_iter()
         .enumerate()
         .map(|(i, config)| {
             let out = dir.path().join(format!("{method:?}{i}"));
-            train(
-                config,
-                &base,
-                &data,
-                &out,
-                &mut Silent,
-                &AtomicBool::new(false),
-            )
-            .unwrap();
+            run_from(config, &base, &data, &out).unwrap();
             losses(&out)
         })
         .collect();
@@ -194,8 +157,7 @@ fn a_run_on_other_operations_has_the_losses_of_a_run_on_the_kernels() {
 }
 
 #[test]
-fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_resumes_to_the_same_bytes()
- {
+fn a_frozen_base_in_bf16_is_written_exactly_and_a_run_resumes_to_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = foreign_base(&dir.path().join("base"), &data);
@@ -216,15 +178,7 @@ fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_res
         ..quick()
     };
     let (whole, parts) = (dir.path().join("whole"), dir.path().join("parts"));
-    train(
-        &config,
-        &base,
-        &data,
-        &whole,
-        &mut Silent,
-        &AtomicBool::new(false),
-    )
-    .unwrap();
+    run_from(&config, &base, &data, &whole).unwrap();
     let after = ModelFolder::open(&whole).unwrap().weights().unwrap();
     for name in [
         "model.norm.weight",
@@ -241,38 +195,14 @@ fn a_frozen_base_held_in_bf16_is_written_as_exactly_as_it_was_read_and_a_run_res
     let q = "model.layers.0.self_attn.q_proj.weight";
     assert_ne!(after.find(q), before.find(q));
 
-    let stop = AtomicBool::new(false);
-    let error = train(
-        &config,
-        &base,
-        &data,
-        &parts,
-        &mut StopAt(2, &stop, vec![]),
-        &stop,
-    )
-    .unwrap_err();
-    assert!(
-        matches!(error, TrainError::Interrupted { step: 2, .. }),
-        "{error}"
-    );
-    let resumed = TrainConfig {
-        resume: true,
-        ..config
-    };
-    train(
-        &resumed,
-        &base,
-        &data,
-        &parts,
-        &mut Silent,
-        &AtomicBool::new(false),
-    )
-    .unwrap();
+    interrupt(&config, &base, &data, &parts, 2);
+    let resumed = with(config, |c| c.resume = true);
+    run_from(&resumed, &base, &data, &parts).unwrap();
     assert_eq!(bytes(&whole), bytes(&parts));
 }
 
 #[test]
-fn a_gpu_that_is_not_there_stops_a_run_before_it_writes() {
+fn a_missing_gpu_stops_a_run_before_it_writes() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("m");
     let config = TrainConfig {

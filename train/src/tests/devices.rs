@@ -1,8 +1,14 @@
-//! One batch on several devices: what one device gives with the same batch, but for the order of additions.
+//! A batch on several devices gives the same result as on one, except for the order of additions.
 
-use super::*;
+use std::fs;
+use std::path::Path;
 
-/// Losses by step and all weights of a run on so many devices.
+use model::{Dataset, ModelFolder, Preset, Weights};
+
+use super::support::*;
+use crate::*;
+
+/// Losses by step and all weights of a run on several devices.
 fn on(
     devices: usize,
     config: &TrainConfig,
@@ -10,50 +16,28 @@ fn on(
     data: &Dataset,
     out: &Path,
 ) -> (Vec<f64>, Weights) {
-    let config = TrainConfig {
-        devices: Some(devices),
-        ..config.clone()
-    };
-    train(
-        &config,
-        base,
-        data,
-        out,
-        &mut Silent,
-        &AtomicBool::new(false),
+    let config = with(config.clone(), |c| c.devices = Some(devices));
+    run_from(&config, base, data, out).unwrap();
+    (
+        losses(out),
+        ModelFolder::open(out).unwrap().weights().unwrap(),
     )
-    .unwrap();
-    let text = fs::read_to_string(out.join("metrics.jsonl")).unwrap();
-    let lines = text
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
-    let losses = lines
-        .filter_map(|line| line.get("norm").and(line["loss"].as_f64()))
-        .collect();
-    (losses, ModelFolder::open(out).unwrap().weights().unwrap())
 }
 
 #[test]
-fn two_devices_do_what_one_does_with_the_same_batches() {
+fn several_devices_match_one_with_the_same_batches() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(120);
     let base = dir.path().join("base");
-    run(
-        &TrainConfig {
-            max_steps: Some(2),
-            ..quick()
-        },
-        &data,
-        &base,
-    )
-    .unwrap();
+    run(&with(quick(), |c| c.max_steps = Some(2)), &data, &base).unwrap();
     let lora = LoraConfig {
         rank: 4,
         merge: false,
         ..LoraConfig::default()
     };
-    // AdamW steps by the whole rate where a gradient is next to nothing and its sign is rounding: the rate bounds how far weights come apart.
-    // One forward pass a device in the first, several in the second.
+    // If a gradient is almost zero, rounding sets its sign, but AdamW takes a full step: the
+    // learning rate limits the difference of weights. `full` has one forward pass per device,
+    // `several` has several.
     let full = TrainConfig {
         learning_rate: 2e-4,
         batch_tokens: 200,
@@ -111,13 +95,10 @@ fn two_devices_do_what_one_does_with_the_same_batches() {
 }
 
 #[test]
-fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_them() {
+fn a_run_on_two_devices_resumes_to_the_same_bytes_only_on_two() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(150);
-    let config = TrainConfig {
-        devices: Some(2),
-        ..quick()
-    };
+    let config = with(quick(), |c| c.devices = Some(2));
     let (whole, again, parts) = (
         dir.path().join("whole"),
         dir.path().join("again"),
@@ -126,30 +107,11 @@ fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_t
     run(&config, &data, &whole).unwrap();
     run(&config, &data, &again).unwrap();
     assert!(bytes(&whole) == bytes(&again), "the same run twice");
-    let (stop, base) = (AtomicBool::new(false), Base::Scratch(Preset::Tiny));
-    let error = train(
-        &config,
-        &base,
-        &data,
-        &parts,
-        &mut StopAt(2, &stop, vec![]),
-        &stop,
-    )
-    .unwrap_err();
-    assert!(
-        matches!(error, TrainError::Interrupted { step: 2, .. }),
-        "{error}"
-    );
-    stop.store(false, Ordering::Relaxed);
-    let resumed = TrainConfig {
-        resume: true,
-        ..config
-    };
+    let base = Base::Scratch(Preset::Tiny);
+    interrupt(&config, &base, &data, &parts, 2);
+    let resumed = with(config, |c| c.resume = true);
     let error = run(
-        &TrainConfig {
-            devices: Some(1),
-            ..resumed.clone()
-        },
+        &with(resumed.clone(), |c| c.devices = Some(1)),
         &data,
         &parts,
     )
@@ -161,17 +123,11 @@ fn a_run_on_two_devices_resumes_to_the_same_bytes_and_not_on_another_number_of_t
 }
 
 #[test]
-fn devices_that_would_have_nothing_to_do_are_refused_before_anything_is_written() {
+fn devices_without_work_are_rejected_before_anything_is_written() {
     let dir = tempfile::tempdir().unwrap();
     let data = copy_task(40);
     for (config, says) in [
-        (
-            TrainConfig {
-                devices: Some(0),
-                ..quick()
-            },
-            "`devices` is 0",
-        ),
+        (with(quick(), |c| c.devices = Some(0)), "`devices` is 0"),
         (
             TrainConfig {
                 devices: Some(3),
@@ -215,7 +171,7 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
         batch_tokens: 200,
         ..quick()
     };
-    let (base, stop) = (Base::Scratch(Preset::Tiny), AtomicBool::new(false));
+    let base = Base::Scratch(Preset::Tiny);
     let mut outs = Vec::new();
     for (threads, devices) in [(1, None), (3, None), (6, None), (2, Some(4)), (2, Some(1))] {
         let out = dir.path().join(format!("m{}", outs.len()));
@@ -224,16 +180,11 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
             .build()
             .unwrap();
         pool.install(|| {
-            train(
-                &TrainConfig {
-                    devices,
-                    ..config.clone()
-                },
+            run_from(
+                &with(config.clone(), |c| c.devices = devices),
                 &base,
                 &data,
                 &out,
-                &mut Silent,
-                &stop,
             )
         })
         .unwrap();
@@ -241,27 +192,15 @@ fn a_small_model_is_trained_in_four_replicas_on_any_number_of_threads() {
     }
     assert!(outs[..4].iter().all(|out| *out == outs[0]));
     assert!(outs[4] != outs[0], "one replica adds in another order");
-    let settled = |config: &TrainConfig, parameters| config.settled(parameters).devices;
-    assert_eq!(settled(&config, 1_500_000), Some(4));
-    assert_eq!(settled(&config, 100_000_000), Some(1));
+    let devices = |config: &TrainConfig, parameters| config.with_devices(parameters).devices;
+    assert_eq!(devices(&config, 1_500_000), Some(4));
+    assert_eq!(devices(&config, 100_000_000), Some(1));
     assert_eq!(
-        settled(
-            &TrainConfig {
-                stock_ops: true,
-                ..config.clone()
-            },
-            1_500_000
-        ),
+        devices(&with(config.clone(), |c| c.stock_ops = true), 1_500_000),
         Some(1)
     );
     assert_eq!(
-        settled(
-            &TrainConfig {
-                devices: Some(2),
-                ..config
-            },
-            1_500_000
-        ),
+        devices(&with(config, |c| c.devices = Some(2)), 1_500_000),
         Some(2)
     );
 }

@@ -1,4 +1,5 @@
-//! Parity with transformers and PyTorch, on checkpoints made by `benches/peers/checkpoints.py`; its head says how to run this.
+//! Parity with transformers and PyTorch, on checkpoints from `benches/peers/checkpoints.py`, which
+//! explains how to run this test.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 use std::fs;
@@ -8,8 +9,10 @@ use std::sync::Arc;
 use burn::tensor::Device;
 use model::{ModelConfig, Weights};
 
+use crate::device::Compute;
+use crate::llama::{Llama, Packed};
 use crate::optim::{NamedGrads, Optimizer, collect};
-use crate::{Algorithm, Compute, Llama, Packed, TrainConfig};
+use crate::{Algorithm, TrainConfig};
 
 #[test]
 #[ignore = "needs checkpoints made by benches/peers/checkpoints.py in KGAGENT_PARITY"]

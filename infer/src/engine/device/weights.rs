@@ -3,7 +3,7 @@ use super::super::EngineError;
 use super::super::llama::{stored, vector};
 use super::failed;
 use candle_core::{DType, Device, Tensor};
-use model::gguf::Format;
+use model::gguf::BlockFormat;
 use model::{ModelConfig, WeightSource};
 
 /// A model ready to run; see [`super::super::Llama`] for what it computes.
@@ -59,7 +59,7 @@ impl Llama {
             c.num_key_value_heads * c.head_dim,
         );
         let table = "model.embed_tokens.weight";
-        let dtype = if stored(source, table, &[c.vocab_size, hidden])?.format == Format::F32 {
+        let dtype = if stored(source, table, &[c.vocab_size, hidden])?.format == BlockFormat::F32 {
             DType::F32
         } else {
             DType::BF16

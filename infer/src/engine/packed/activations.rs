@@ -1,5 +1,5 @@
 //! The rows that weights are multiplied with, in the form that the weights' format asks for.
-use model::gguf::Format;
+use model::gguf::BlockFormat;
 use model::gguf::blocks::K_BLOCK;
 
 use super::super::kernels::dispatch;
@@ -111,15 +111,15 @@ impl Activations {
     /// Takes `rows` rows of `width` values for products with weights in these formats.
     pub(crate) fn fill(
         &mut self,
-        formats: &(impl Iterator<Item = Format> + Clone),
+        formats: &(impl Iterator<Item = BlockFormat> + Clone),
         x: &[f32],
         rows: usize,
         width: usize,
     ) {
         let x = &x[..rows * width];
         self.width = width;
-        let has = |wanted: &[Format]| formats.clone().any(|format| wanted.contains(&format));
-        if has(&[Format::F16, Format::Bf16]) {
+        let has = |wanted: &[BlockFormat]| formats.clone().any(|format| wanted.contains(&format));
+        if has(&[BlockFormat::F16, BlockFormat::Bf16]) {
             self.plain.resize(x.len(), 0.0);
             for (first, height) in float_tiles(self.isa, rows) {
                 let tile = first * width..(first + height) * width;
@@ -133,14 +133,14 @@ impl Activations {
                 }
             }
         }
-        if has(&[Format::Q4K, Format::Q6K]) {
+        if has(&[BlockFormat::Q4K, BlockFormat::Q6K]) {
             self.bytes.resize(x.len() / 4, [0; 4]);
             self.byte_scales.resize(x.len() / K_BLOCK, 0.0);
             self.sums16.resize(x.len() / 32, [0; 2]);
             self.sums32.resize(x.len() / 64, [0; 2]);
             self.fill_bytes(x, rows);
         }
-        if has(&[Format::Q8_0]) {
+        if has(&[BlockFormat::Q8_0]) {
             self.shorts.resize(x.len() / 2, [0; 2]);
             self.short_scales.resize(x.len() / SMALL, 0.0);
             self.short_begins.resize(x.len() / SMALL, 0);

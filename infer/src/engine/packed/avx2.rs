@@ -5,7 +5,7 @@
 //! product needs a horizontal sum.
 use std::arch::x86_64::*;
 
-use model::gguf::Format;
+use model::gguf::BlockFormat;
 use model::gguf::blocks::K_BLOCK;
 
 use super::super::kernels::PANEL;
@@ -58,12 +58,12 @@ macro_rules! all_tiles {
 pub(super) fn product(packed: &Packed, mut job: Job<'_>) {
     let job = &mut job;
     match packed.format {
-        Format::F32 => {}
-        Format::F16 | Format::Bf16 => floats::product(packed, job),
-        Format::Q8_0 if job.rows == 1 => one_row(packed, job),
-        Format::Q8_0 => all_tiles!(packed, job, q8_0),
-        Format::Q4K => all_tiles!(packed, job, q4k),
-        Format::Q6K => all_tiles!(packed, job, q6k),
+        BlockFormat::F32 => {}
+        BlockFormat::F16 | BlockFormat::Bf16 => floats::product(packed, job),
+        BlockFormat::Q8_0 if job.rows == 1 => one_row(packed, job),
+        BlockFormat::Q8_0 => all_tiles!(packed, job, q8_0),
+        BlockFormat::Q4K => all_tiles!(packed, job, q4k),
+        BlockFormat::Q6K => all_tiles!(packed, job, q6k),
     }
 }
 

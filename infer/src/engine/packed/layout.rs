@@ -14,7 +14,7 @@
 //! | | 9 + t | the low four bits, as in Q4_K |
 //! | | 73 + 2(t/4) + o/8 | the high two bits: byte `4(o % 8) + p`, bits `2(t % 4)` |
 use half::{bf16, f16};
-use model::gguf::Format;
+use model::gguf::BlockFormat;
 use model::gguf::blocks::{K_BLOCK, q4k_group, q4k_value, q6k_value};
 
 use super::Chunk;
@@ -36,13 +36,13 @@ pub(super) const Q4_CHUNKS: usize = 74;
 pub(super) const Q6_CHUNKS: usize = 105;
 
 /// Chunks that a block of sixteen outputs takes.
-pub(super) fn chunks(format: Format) -> usize {
+pub(super) fn chunks(format: BlockFormat) -> usize {
     match format {
-        Format::F32 => 2,
-        Format::F16 | Format::Bf16 => 1,
-        Format::Q8_0 => Q8_CHUNKS,
-        Format::Q4K => Q4_CHUNKS,
-        Format::Q6K => Q6_CHUNKS,
+        BlockFormat::F32 => 2,
+        BlockFormat::F16 | BlockFormat::Bf16 => 1,
+        BlockFormat::Q8_0 => Q8_CHUNKS,
+        BlockFormat::Q4K => Q4_CHUNKS,
+        BlockFormat::Q6K => Q6_CHUNKS,
     }
 }
 
@@ -63,20 +63,20 @@ fn nibble(chunk: &Chunk, o: usize, p: usize) -> u8 {
 }
 
 /// Writes a row of a file's blocks to output `o` of a panel; what was there must be zero.
-pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
+pub(super) fn set(format: BlockFormat, panel: &mut [Chunk], o: usize, row: &[u8]) {
     let blocks = row.chunks_exact(format.block_bytes());
     for (chunks, block) in panel.chunks_exact_mut(chunks(format)).zip(blocks) {
         match format {
             // Never packed: f32 has panels of its own.
-            Format::F32 => {}
-            Format::F16 | Format::Bf16 => put16(&mut chunks[0], o, block),
-            Format::Q8_0 => {
+            BlockFormat::F32 => {}
+            BlockFormat::F16 | BlockFormat::Bf16 => put16(&mut chunks[0], o, block),
+            BlockFormat::Q8_0 => {
                 put16(&mut chunks[0], o, &block[..2]);
                 for (k, &q) in block[2..].iter().enumerate() {
                     chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] = q ^ RAISED;
                 }
             }
-            Format::Q4K => {
+            BlockFormat::Q4K => {
                 put16(&mut chunks[0], o, &block[..2]);
                 put16(&mut chunks[1], o, &block[2..4]);
                 for s in 0..8 {
@@ -88,7 +88,7 @@ pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
                     put_nibble(&mut chunks[Q4_BITS + k / 4], o, k % 4, q4k_value(block, k));
                 }
             }
-            Format::Q6K => {
+            BlockFormat::Q6K => {
                 put16(&mut chunks[0], o, &block[208..210]);
                 for s in 0..16 {
                     chunks[Q6_SCALES + s / 2].0[s % 2 * 16 + o] = block[192 + s];
@@ -105,16 +105,16 @@ pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
 }
 
 /// The numbers of a block as integers, as the file has them.
-pub(super) fn integers(format: Format, chunks: &[Chunk], o: usize, out: &mut [i32]) {
+pub(super) fn integers(format: BlockFormat, chunks: &[Chunk], o: usize, out: &mut [i32]) {
     for (k, q) in out.iter_mut().enumerate() {
         *q = match format {
-            Format::F32 | Format::F16 | Format::Bf16 => 0,
-            Format::Q8_0 => i32::from(
+            BlockFormat::F32 | BlockFormat::F16 | BlockFormat::Bf16 => 0,
+            BlockFormat::Q8_0 => i32::from(
                 (chunks[1 + k / 4 * 2 + o / 8].0[4 * (o % 8) + PAIRED[k % 4]] ^ RAISED)
                     .cast_signed(),
             ),
-            Format::Q4K => i32::from(nibble(&chunks[Q4_BITS + k / 4], o, k % 4)),
-            Format::Q6K => {
+            BlockFormat::Q4K => i32::from(nibble(&chunks[Q4_BITS + k / 4], o, k % 4)),
+            BlockFormat::Q6K => {
                 let high = chunks[Q6_HIGH + k / 16 * 2 + o / 8].0[4 * (o % 8) + k % 4]
                     >> (k / 4 % 4 * 2)
                     & 3;
@@ -125,11 +125,11 @@ pub(super) fn integers(format: Format, chunks: &[Chunk], o: usize, out: &mut [i3
 }
 
 /// The scale of group `s` of a K block.
-pub(super) fn group_scale(format: Format, chunks: &[Chunk], s: usize, o: usize) -> i32 {
+pub(super) fn group_scale(format: BlockFormat, chunks: &[Chunk], s: usize, o: usize) -> i32 {
     match format {
-        Format::Q4K => i32::from(chunks[Q4_SCALES + s / 2].0[s % 2 * 16 + o]),
-        Format::Q6K => i32::from(chunks[Q6_SCALES + s / 2].0[s % 2 * 16 + o].cast_signed()),
-        Format::F32 | Format::F16 | Format::Bf16 | Format::Q8_0 => 1,
+        BlockFormat::Q4K => i32::from(chunks[Q4_SCALES + s / 2].0[s % 2 * 16 + o]),
+        BlockFormat::Q6K => i32::from(chunks[Q6_SCALES + s / 2].0[s % 2 * 16 + o].cast_signed()),
+        BlockFormat::F32 | BlockFormat::F16 | BlockFormat::Bf16 | BlockFormat::Q8_0 => 1,
     }
 }
 
@@ -144,7 +144,7 @@ pub(super) fn half_of(chunk: &Chunk, o: usize) -> f32 {
 }
 
 /// Output `o` of a panel as numbers.
-pub(super) fn get(format: Format, panel: &[Chunk], o: usize, out: &mut [f32]) {
+pub(super) fn get(format: BlockFormat, panel: &[Chunk], o: usize, out: &mut [f32]) {
     let mut integers_ = [0; K_BLOCK];
     let block = format.block();
     for (chunks, out) in panel
@@ -155,18 +155,18 @@ pub(super) fn get(format: Format, panel: &[Chunk], o: usize, out: &mut [f32]) {
         integers(format, chunks, o, q);
         let d = half_of(&chunks[0], o);
         match format {
-            Format::F32 => {}
-            Format::F16 => out[0] = d,
-            Format::Bf16 => out[0] = bf16::from_bits(bits16(&chunks[0], o)).to_f32(),
-            Format::Q8_0 => out.iter_mut().zip(q).for_each(|(v, q)| *v = d * *q as f32),
-            Format::Q4K => {
+            BlockFormat::F32 => {}
+            BlockFormat::F16 => out[0] = d,
+            BlockFormat::Bf16 => out[0] = bf16::from_bits(bits16(&chunks[0], o)).to_f32(),
+            BlockFormat::Q8_0 => out.iter_mut().zip(q).for_each(|(v, q)| *v = d * *q as f32),
+            BlockFormat::Q4K => {
                 let least = half_of(&chunks[1], o);
                 for (k, v) in out.iter_mut().enumerate() {
                     let scale = d * group_scale(format, chunks, k / 32, o) as f32;
                     *v = scale * q[k] as f32 - least * group_minimum(chunks, k / 32, o) as f32;
                 }
             }
-            Format::Q6K => {
+            BlockFormat::Q6K => {
                 for (k, v) in out.iter_mut().enumerate() {
                     *v = d * group_scale(format, chunks, k / 16, o) as f32 * (q[k] - 32) as f32;
                 }

@@ -24,7 +24,7 @@ mod portable;
 
 pub(crate) use activations::Activations;
 pub(crate) use isa::Isa;
-use model::gguf::Format;
+use model::gguf::BlockFormat;
 use rayon::prelude::*;
 
 use super::kernels::{PANEL, Target};
@@ -37,7 +37,7 @@ pub(crate) struct Chunk([u8; 32]);
 
 /// A matrix in a format other than f32.
 pub(crate) struct Packed {
-    format: Format,
+    format: BlockFormat,
     /// Panel by panel, each block by block; see [`layout`].
     chunks: Room<Chunk>,
     inputs: usize,
@@ -58,12 +58,12 @@ pub(crate) struct Job<'a> {
 impl Packed {
     /// Room for `outputs` rows of `inputs` numbers, all zero. `None` where rows are no whole number of blocks, or the format is f32.
     pub(crate) fn new(
-        format: Format,
+        format: BlockFormat,
         inputs: usize,
         outputs: usize,
         arena: &mut Arena,
     ) -> Option<Self> {
-        if format == Format::F32 || !inputs.is_multiple_of(format.block()) {
+        if format == BlockFormat::F32 || !inputs.is_multiple_of(format.block()) {
             return None;
         }
         let each = inputs / format.block() * layout::chunks(format);
@@ -74,7 +74,7 @@ impl Packed {
         })
     }
 
-    pub(crate) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> BlockFormat {
         self.format
     }
 
@@ -158,21 +158,21 @@ mod tests {
     }
 
     /// The activations as the integers, or the numbers, that are really multiplied.
-    fn rounded(format: Format, x: &Activations, n: usize) -> Vec<f64> {
+    fn rounded(format: BlockFormat, x: &Activations, n: usize) -> Vec<f64> {
         match format {
-            Format::Q8_0 => {
+            BlockFormat::Q8_0 => {
                 let number = |(short, scale): (i16, f32)| f64::from(short) * f64::from(scale);
                 (0..n)
                     .map(|i| number(x.short(i / x.width, i % x.width)))
                     .collect()
             }
-            Format::Q4K | Format::Q6K => {
+            BlockFormat::Q4K | BlockFormat::Q6K => {
                 let number = |(byte, scale): (i8, f32)| f64::from(byte) * f64::from(scale);
                 (0..n)
                     .map(|i| number(x.byte(i / x.width, i % x.width)))
                     .collect()
             }
-            Format::F32 | Format::F16 | Format::Bf16 => (0..n)
+            BlockFormat::F32 | BlockFormat::F16 | BlockFormat::Bf16 => (0..n)
                 .map(|i| f64::from(x.float(i / x.width, i % x.width)))
                 .collect(),
         }
@@ -180,9 +180,9 @@ mod tests {
 
     #[test]
     fn products_of_all_shapes_are_those_of_loops() {
-        for format in Format::ALL
+        for format in BlockFormat::ALL
             .into_iter()
-            .filter(|format| *format != Format::F32)
+            .filter(|format| *format != BlockFormat::F32)
         {
             for (inputs, outputs) in [(1, 16), (3, 16), (7, 100), (11, 1)]
                 .map(|(blocks, outputs)| (blocks * format.block(), outputs))
@@ -253,9 +253,9 @@ mod tests {
                     }
                     // Rounding the activations costs at most half a step each.
                     let step = match format {
-                        Format::Q8_0 => 1.0 / 32767.0,
-                        Format::Q4K | Format::Q6K => 1.0 / 127.0,
-                        Format::F32 | Format::F16 | Format::Bf16 => 0.0,
+                        BlockFormat::Q8_0 => 1.0 / 32767.0,
+                        BlockFormat::Q4K | BlockFormat::Q6K => 1.0 / 127.0,
+                        BlockFormat::F32 | BlockFormat::F16 | BlockFormat::Bf16 => 0.0,
                     };
                     assert!(
                         x.iter()
@@ -271,18 +271,18 @@ mod tests {
 
     #[test]
     fn extreme_weights_and_activations_do_not_overflow() {
-        for format in [Format::Q8_0, Format::Q4K, Format::Q6K] {
+        for format in [BlockFormat::Q8_0, BlockFormat::Q4K, BlockFormat::Q6K] {
             let mut raw = vec![0xff; format.block_bytes() * 16];
             for row in raw.chunks_exact_mut(format.block_bytes()) {
                 // Scales of one; all else as large as its bits allow.
                 for at in match format {
-                    Format::Q4K => [0, 2],
-                    Format::Q6K => [208, 208],
+                    BlockFormat::Q4K => [0, 2],
+                    BlockFormat::Q6K => [208, 208],
                     _ => [0, 0],
                 } {
                     row[at..at + 2].copy_from_slice(&[0x00, 0x3c]);
                 }
-                if format == Format::Q6K {
+                if format == BlockFormat::Q6K {
                     row[192..208].fill(0x80);
                 }
             }

@@ -1,6 +1,6 @@
 //! Products in plain loops, on any machine: each output's sum in the order that [`packed`](super) promises.
 use half::bf16;
-use model::gguf::Format;
+use model::gguf::BlockFormat;
 use model::gguf::blocks::K_BLOCK;
 
 use super::super::kernels::PANEL;
@@ -36,22 +36,22 @@ fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize)
         let d = layout::half_of(&chunks[0], o);
         layout::integers(format, chunks, o, &mut q[..format.block()]);
         match format {
-            Format::F32 => {}
-            Format::F16 => sum = x.float(row, b).mul_add(d, sum),
-            Format::Bf16 => {
+            BlockFormat::F32 => {}
+            BlockFormat::F16 => sum = x.float(row, b).mul_add(d, sum),
+            BlockFormat::Bf16 => {
                 sum = x
                     .float(row, b)
                     .mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum)
             }
-            Format::Q8_0 => {
+            BlockFormat::Q8_0 => {
                 let first = b * SMALL;
                 let total: i32 = (0..SMALL)
                     .map(|k| q[k] * i32::from(x.short(row, first + k).0))
                     .sum();
                 sum = (d * x.short(row, first).1).mul_add(total as f32, sum);
             }
-            Format::Q4K | Format::Q6K => {
-                let group = if format == Format::Q4K { 32 } else { 16 };
+            BlockFormat::Q4K | BlockFormat::Q6K => {
+                let group = if format == BlockFormat::Q4K { 32 } else { 16 };
                 let bytes: [i8; K_BLOCK] = std::array::from_fn(|k| x.byte(row, b * K_BLOCK + k).0);
                 let scale = x.byte(row, b * K_BLOCK).1;
                 let (mut total, mut least) = (0i32, 0i32);
@@ -65,13 +65,13 @@ fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize)
                     let by = layout::group_scale(format, chunks, s, o);
                     total += by * product;
                     least += plain
-                        * if format == Format::Q4K {
+                        * if format == BlockFormat::Q4K {
                             layout::group_minimum(chunks, s, o)
                         } else {
                             by
                         };
                 }
-                if format == Format::Q4K {
+                if format == BlockFormat::Q4K {
                     sum = (d * scale).mul_add(total as f32, sum);
                     sum = (-(layout::half_of(&chunks[1], o) * scale)).mul_add(least as f32, sum);
                 } else {

@@ -1,7 +1,7 @@
 //! Products with weights in 16-bit floats, widened in registers.
 use std::arch::x86_64::*;
 
-use model::gguf::Format;
+use model::gguf::BlockFormat;
 
 use super::super::activations::float_tiles;
 use super::super::ahead::Ahead;
@@ -116,7 +116,7 @@ macro_rules! tall_tile {
 /// All panels with all rows.
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) fn product(packed: &Packed, job: &mut Job<'_>) {
-    if packed.format == Format::F16 {
+    if packed.format == BlockFormat::F16 {
         float_tiles!(packed, job, f16_line)
     } else {
         float_tiles!(packed, job, bf16_line)

@@ -1,0 +1,56 @@
+//! `kgagent.json`: what this program needs to know about a model beyond its configuration.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::ModelError;
+
+/// The content of `kgagent.json`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KgAgentInfo {
+    /// Hashes of the templates that rendered the training data, by agent.
+    pub templates: BTreeMap<String, String>,
+    /// Agents the model was trained for.
+    pub agents: Vec<String>,
+    /// Layouts of the training data.
+    pub layouts: Vec<String>,
+    /// The ranker of the relation lists in the training data; empty if unknown.
+    pub ranker: String,
+    /// Probability outside the allowed tokens, from 0 to 1, above which the model should abstain.
+    /// Measured on held-out examples; `None` if it was not measured.
+    #[serde(rename = "doubt", skip_serializing_if = "Option::is_none")]
+    pub abstention_threshold: Option<f64>,
+    /// The training configuration and its final figures.
+    pub training: Value,
+}
+
+impl KgAgentInfo {
+    /// Checks that the model was trained on prompts for `agent` rendered with the template `hash`.
+    /// Accepts a model without information about its training.
+    ///
+    /// # Errors
+    /// When the model was trained only for other agents, or with another template.
+    pub fn check_template(&self, agent: &str, hash: &str, place: &str) -> Result<(), ModelError> {
+        match self.templates.get(agent) {
+            Some(expected) if expected != hash => Err(ModelError::Template {
+                expected: expected.clone(),
+                found: hash.to_owned(),
+                place: place.to_owned(),
+            }),
+            None if !self.templates.is_empty() => Err(ModelError::Agent {
+                agent: agent.to_owned(),
+                known: self
+                    .templates
+                    .keys()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                place: place.to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! JSON files of bounded size, and typed access to the fields of a configuration.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::{ModelError, limits};
+
+/// Reads a JSON file.
+///
+/// # Errors
+/// When it cannot be read, is too large or is not valid JSON.
+pub(crate) fn read_json(path: &Path) -> Result<Value, ModelError> {
+    let size = fs::metadata(path).map_err(ModelError::io(path))?.len();
+    let most = limits::JSON_BYTES;
+    if size > most {
+        return Err(ModelError::json(
+            path,
+            format!("{size} bytes, the limit is {most}"),
+        ));
+    }
+    let text = fs::read(path).map_err(ModelError::io(path))?;
+    serde_json::from_slice(&text).map_err(|error| ModelError::json(path, error.to_string()))
+}
+
+/// A JSON object indented for people, with a final newline.
+pub(crate) fn pretty(value: &Value) -> Vec<u8> {
+    format!("{value:#}\n").into_bytes()
+}
+
+/// An invalid configuration.
+pub(crate) fn invalid(message: impl Into<String>) -> ModelError {
+    ModelError::Config(message.into())
+}
+
+/// A positive whole number; `None` if it is missing or null.
+pub(crate) fn optional_size(
+    map: &Map<String, Value>,
+    key: &str,
+) -> Result<Option<usize>, ModelError> {
+    let Some(value) = map.get(key).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let size = value.as_u64().and_then(|n| usize::try_from(n).ok());
+    match size.filter(|n| (1..=1 << 32).contains(n)) {
+        None => Err(invalid(format!(
+            "`{key}` is {value}, not a positive whole number"
+        ))),
+        size => Ok(size),
+    }
+}
+
+/// A positive whole number.
+pub(crate) fn size(map: &Map<String, Value>, key: &str) -> Result<usize, ModelError> {
+    optional_size(map, key)?.ok_or_else(|| invalid(format!("`{key}` is missing")))
+}
+
+/// A positive number; `None` if it is missing or null.
+pub(crate) fn optional_number(
+    map: &Map<String, Value>,
+    key: &str,
+) -> Result<Option<f64>, ModelError> {
+    let Some(value) = map.get(key).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    match value.as_f64().filter(|x| x.is_finite() && *x > 0.0) {
+        None => Err(invalid(format!(
+            "`{key}` is {value}, not a positive number"
+        ))),
+        number => Ok(number),
+    }
+}

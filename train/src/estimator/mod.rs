@@ -1,0 +1,154 @@
+//! Estimates a run before any weights are read.
+
+mod activations;
+mod operations;
+mod trial;
+
+use model::ModelConfig;
+
+use self::activations::activations;
+use self::operations::{factors, operations};
+use crate::batch::{Example, Examples, StepPlan};
+use crate::config::{Method, TrainConfig};
+use crate::device::{Compute, Processor};
+use crate::estimate::{Estimate, Memory};
+use crate::optim;
+
+pub(crate) use trial::seconds;
+
+/// Sums over the steps of a run.
+#[derive(Default)]
+struct Totals {
+    steps: usize,
+    tokens: usize,
+    operations: f64,
+    /// Peak bytes of activations in any step.
+    activations: u64,
+    /// Whether a device has more than one forward pass in any step, whose gradients are summed.
+    summed: bool,
+}
+
+/// Estimates a run of `steps`; `base_rows` as in
+/// [`Llama::with_lora`](crate::llama::Llama::with_lora).
+pub(crate) fn estimate(
+    model: &ModelConfig,
+    base_rows: usize,
+    config: &TrainConfig,
+    train: &Examples,
+    valid: &Examples,
+    steps: &[Vec<StepPlan>],
+) -> Estimate {
+    let lora = config.method == Method::Lora;
+    let tables = if model.tie_word_embeddings { 1 } else { 2 };
+    let extra = (model.vocab_size - base_rows) * model.hidden_size * tables;
+    let base = model.parameters();
+    let added = if lora {
+        factors(model, &config.lora)
+    } else {
+        0
+    };
+    let trained_parameters = if lora { added + extra } else { base };
+    let totals = totals(model, config, train, steps);
+    let sum = |f: fn(&Example) -> usize| train.examples.iter().map(f).sum::<usize>();
+    let all = train.examples.iter().chain(&valid.examples);
+    Estimate {
+        parameters: base + added,
+        trained_parameters,
+        examples: train.examples.len(),
+        valid: valid.examples.len(),
+        tokens: sum(Example::len),
+        trained: sum(Example::trained),
+        longest: all.map(Example::len).max().unwrap_or(0),
+        too_long: train.too_long + valid.too_long,
+        untrained: train.untrained + valid.untrained,
+        steps: totals.steps,
+        total_tokens: totals.tokens,
+        operations: totals.operations,
+        memory: memory(model, config, base, added, trained_parameters, &totals),
+        seconds: None,
+    }
+}
+
+fn totals(
+    model: &ModelConfig,
+    config: &TrainConfig,
+    train: &Examples,
+    steps: &[Vec<StepPlan>],
+) -> Totals {
+    let lora = config.method == Method::Lora;
+    let recomputed = if config.gradient_checkpointing {
+        4.0 / 3.0
+    } else {
+        1.0
+    };
+    let most = config.max_steps.unwrap_or(usize::MAX);
+    let mut out = Totals::default();
+    for step in steps.iter().flatten().take(most) {
+        out.steps += 1;
+        out.summed |= step.iter().any(|part| part.len() > 1);
+        let mut by_device = Vec::new();
+        for part in step {
+            let mut peak = 0;
+            for micro in part {
+                let lengths: Vec<usize> = micro.iter().map(|i| train.examples[*i].len()).collect();
+                let rows = micro.iter().map(|i| train.examples[*i].trained()).sum();
+                out.tokens += lengths.iter().sum::<usize>();
+                out.operations += operations(model, lora, &lengths, rows) * recomputed;
+                peak = peak.max(activations(model, config, &lengths, rows));
+            }
+            by_device.push(peak);
+        }
+        // Replicas on the CPU share main memory; every GPU has its own.
+        let peak = match config.processor {
+            Processor::Cpu => by_device.iter().sum(),
+            Processor::Cuda => by_device.iter().copied().max().unwrap_or(0),
+        };
+        out.activations = out.activations.max(peak);
+    }
+    out
+}
+
+fn memory(
+    model: &ModelConfig,
+    config: &TrainConfig,
+    base: usize,
+    added: usize,
+    trained: usize,
+    totals: &Totals,
+) -> Memory {
+    let bytes = |n: usize| 4 * n as u64;
+    // On the CPU all devices count; on GPUs the first, which receives the gradients of the others.
+    let cpu = config.processor == Processor::Cpu;
+    let replicas = if cpu { config.devices() as u64 } else { 1 };
+    // A sum and the next summand.
+    let summed = totals.summed || (!cpu && config.devices() > 1);
+    // A frozen base is stored in the run's precision.
+    let width = match config.compute() {
+        Compute::Stock(precision) if config.method == Method::Lora => precision.bytes(),
+        _ => 4,
+    };
+    // AdamW has two moments for every weight, Muon one velocity.
+    let saved_by_muon = if optim::by_muon(config) {
+        let tensors = model.tensors();
+        let matrices = tensors
+            .iter()
+            .filter(|(name, shape)| optim::is_matrix(name, shape.len()));
+        matrices
+            .map(|(_, shape)| bytes(shape.iter().product()))
+            .sum()
+    } else {
+        0
+    };
+    Memory {
+        weights: width * base as u64 + bytes(added),
+        gradients: bytes(trained) * replicas * (1 + u64::from(summed)),
+        optimizer: 2 * bytes(trained) - saved_by_muon,
+        activations: totals.activations,
+        // The weights of a GPU are copied to main memory.
+        saving: if cpu {
+            bytes(base + added).max(2 * bytes(trained))
+        } else {
+            0
+        },
+    }
+}

@@ -1,0 +1,10 @@
+//! The LLaMA family in burn: grouped-query attention, rotary embedding, RMS norm, SwiGLU.
+//! The module `forward` contains the computation.
+
+mod build;
+mod net;
+mod tensors;
+
+pub(crate) use net::{Attention, Linear, Llama, Net, Norm, Packed};
+pub use tensors::fresh_weights;
+pub(crate) use tensors::{name_of, track_path};

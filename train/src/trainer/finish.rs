@@ -1,0 +1,142 @@
+//! Completing a run: the model folder and its reports.
+
+use std::path::Path;
+
+use common::fs::StagedFolder;
+use model::adapter::write_adapter_into;
+use model::{Dataset, KgAgentInfo, ModelError, ModelFolder};
+use serde_json::json;
+
+use super::run::TrainingRun;
+use crate::base::OpenedBase;
+use crate::config::Method;
+use crate::device::{Compute, Precision};
+use crate::estimate::Estimate;
+use crate::progress::Summary;
+use crate::tensorboard::{self, EventFile};
+use crate::{TrainError, checkpoint, report};
+
+impl TrainingRun<'_> {
+    /// Writes the model folder or adapter with its reports, and removes the checkpoints.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(super) fn finish(
+        self,
+        base: &OpenedBase,
+        estimate: &Estimate,
+        data: &Dataset,
+        out: &Path,
+    ) -> Result<Summary, TrainError> {
+        let summary = self.summary(estimate);
+        let info = self.info(base, data, &summary);
+        // Inside the folder of checkpoints, so that the next run finds the leftovers of a process
+        // killed here.
+        let staged = StagedFolder::within(&self.partial, out)?;
+        self.write_weights(&staged, base, &info)?;
+        self.write_records(&staged, base, estimate, &summary)?;
+        staged.commit()?;
+        checkpoint::remove(&self.partial, self.lock);
+        Ok(summary)
+    }
+
+    fn summary(&self, estimate: &Estimate) -> Summary {
+        let tokens = self.reports.iter().map(|report| report.tokens).sum();
+        let tail = &self.reports[self.reports.len() - self.reports.len().div_ceil(10)..];
+        Summary {
+            steps: self.reports.len(),
+            parameters: estimate.parameters,
+            trained_parameters: estimate.trained_parameters,
+            examples: self.train.examples.len(),
+            tokens,
+            loss: tail.iter().map(|report| report.loss).sum::<f64>() / tail.len().max(1) as f64,
+            validation: self.validations.last().cloned(),
+            seconds: self.state.seconds,
+            tokens_per_second: tokens as f64 / self.state.seconds.max(1e-9),
+        }
+    }
+
+    fn info(&self, base: &OpenedBase, data: &Dataset, summary: &Summary) -> KgAgentInfo {
+        let validation = summary.validation.as_ref();
+        KgAgentInfo {
+            templates: data.templates.clone(),
+            agents: data.agents.clone(),
+            layouts: data.layouts.clone(),
+            ranker: data.ranker.clone(),
+            abstention_threshold: validation.and_then(|v| v.abstention_threshold),
+            // Nothing that differs between identical runs, whose model folders must have the same
+            // bytes.
+            training: json!({
+                "config": self.state.config["train"], "base": base.name, "steps": summary.steps, "examples": summary.examples, "tokens": summary.tokens,
+                "trained_parameters": summary.trained_parameters, "loss": summary.loss, "validation": summary.validation,
+                "kg_hashes": data.kg_hashes,
+            }),
+        }
+    }
+
+    /// Writes the model or the adapter.
+    fn write_weights(
+        &self,
+        staged: &StagedFolder,
+        base: &OpenedBase,
+        info: &KgAgentInfo,
+    ) -> Result<(), TrainError> {
+        let lora = self.config.method == Method::Lora;
+        // A frozen base in bf16 is written with its original values.
+        let rounded = lora && self.model().compute == Compute::Stock(Precision::Bf16);
+        let exact = rounded
+            .then(|| base.weights(self.config.seed))
+            .transpose()?;
+        if !lora || self.config.lora.merge {
+            let weights = self.model().merged(exact.as_ref())?;
+            let (config, tokenizer) = (&base.config, &base.tokenizer);
+            ModelFolder::write_into(staged, config, tokenizer, info, &weights)?;
+            return Ok(());
+        }
+        let mut weights = self.model().whole_tensors(exact.as_ref())?;
+        if base.base_rows == base.config.vocab_size {
+            // Without new tokens the adapter does not need the base's matrices.
+            for name in ["model.embed_tokens.weight", "lm_head.weight"] {
+                let _ = weights.take(name);
+            }
+        }
+        let adapter = self.config.lora.adapter(&base.name);
+        write_adapter_into(staged, &adapter, &base.tokenizer, info, &weights)?;
+        Ok(())
+    }
+
+    /// Writes the reports: `metrics.jsonl`, `run.json`, curves, a page, and one event file of the
+    /// whole run.
+    fn write_records(
+        &self,
+        staged: &StagedFolder,
+        base: &OpenedBase,
+        estimate: &Estimate,
+        summary: &Summary,
+    ) -> Result<(), TrainError> {
+        let run = json!({
+            "program": concat!("kgagent ", env!("CARGO_PKG_VERSION")), "base": base.name, "config": self.config, "data_digest": self.state.data,
+            "threads": rayon::current_num_threads(), "began": self.began, "seconds": summary.seconds, "estimate": estimate, "summary": summary,
+        });
+        let (reports, validations) = (&self.reports, &self.validations);
+        let curve = report::loss_curve(reports, validations);
+        let page = report::page(&run, summary, reports, validations);
+        staged.file("metrics.jsonl", self.metrics().as_bytes())?;
+        staged.file("run.json", format!("{run:#}\n").as_bytes())?;
+        staged.file("loss.svg", curve.as_bytes())?;
+        staged.file("report.html", page.as_bytes())?;
+        let dir = staged.path().join(tensorboard::FOLDER);
+        let io = |source| TrainError::Model(ModelError::io(&dir)(source));
+        let mut events = EventFile::create(&dir, self.began).map_err(io)?;
+        for report in reports {
+            events.step(report).map_err(io)?;
+        }
+        for validation in validations {
+            let mut reports = reports.iter();
+            let report = reports.find(|report| report.step == validation.step);
+            let seconds = report.map_or(0.0, |report| report.seconds);
+            events.validation(validation, seconds).map_err(io)?;
+        }
+        Ok(())
+    }
+}

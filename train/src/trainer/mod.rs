@@ -1,0 +1,160 @@
+//! Training: planning, the loop, resuming and completing a run.
+
+mod finish;
+mod plan;
+mod resume;
+mod run;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use common::fs::check_target;
+use model::Dataset;
+use serde_json::{Value, json};
+
+use self::plan::RunPlan;
+use self::run::TrainingRun;
+use crate::base::{Base, OpenedBase};
+use crate::checkpoint::{self, CheckpointState};
+use crate::config::{Method, TrainConfig};
+use crate::estimate::Estimate;
+use crate::llama::Llama;
+use crate::optim::Optimizer;
+use crate::progress::{Summary, TrainEvent, TrainProgress};
+use crate::{TrainError, batch, device, estimator, replicas};
+
+/// The folder of checkpoints of a run, next to `out`.
+#[must_use]
+pub fn partial_folder(out: &Path) -> PathBuf {
+    let mut name = out.file_name().unwrap_or_default().to_os_string();
+    name.push(".partial");
+    out.with_file_name(name)
+}
+
+/// Estimates memory and time of [`train`]. Reads the data and the base's configuration, but no
+/// weights, and writes nothing.
+///
+/// # Errors
+/// As [`train`] before its first step.
+pub fn dry_run(config: &TrainConfig, base: &Base, data: &Dataset) -> Result<Estimate, TrainError> {
+    let mut plan = RunPlan::new(config, base, data)?;
+    let config = &plan.config;
+    let layer = plan.estimate.memory.activations / plan.base.config.num_hidden_layers as u64
+        + plan.estimate.memory.weights;
+    if config.memory_limit.is_none_or(|limit| layer < limit) {
+        let devices = device::open(config.processor, config.devices(), config.compute())?;
+        plan.estimate.seconds = estimator::seconds(
+            &plan.estimate,
+            &plan.base.config,
+            config,
+            &plan.train,
+            &plan.steps,
+            &devices[0],
+        )?;
+    }
+    Ok(plan.estimate)
+}
+
+/// Trains a model and writes a model folder (or an adapter) to `out`, completely or not at all.
+/// Until then checkpoints are in [`partial_folder`].
+///
+/// # Errors
+/// When configuration, base or data are invalid, memory is insufficient, the loss diverges, or
+/// `stop` is set ([`TrainError::Interrupted`], with the state saved).
+pub fn train(
+    config: &TrainConfig,
+    base: &Base,
+    data: &Dataset,
+    out: &Path,
+    progress: &mut dyn TrainProgress,
+    stop: &AtomicBool,
+) -> Result<Summary, TrainError> {
+    check_target(out, &["kgagent.json", "run.json"])?;
+    if let Base::Folder(base) = base
+        && let (Ok(base), Ok(out)) = (base.canonicalize(), out.canonicalize())
+        && base == out
+    {
+        return Err(TrainError::Config(format!(
+            "{} is the base; name another output folder",
+            out.display()
+        )));
+    }
+    let RunPlan {
+        config,
+        base,
+        train,
+        valid,
+        steps,
+        estimate,
+    } = RunPlan::new(config, base, data)?;
+    let config = &config;
+    progress.event(&TrainEvent::Plan(estimate.clone()));
+    if let Some(limit) = config
+        .memory_limit
+        .filter(|limit| estimate.memory.peak() > *limit)
+    {
+        return Err(TrainError::Memory {
+            needs: estimate.memory,
+            limit,
+        });
+    }
+    let devices = device::open(config.processor, config.devices(), config.compute())?;
+    let device = &devices[0];
+    let (compute, weights) = (config.compute(), base.weights(config.seed)?);
+    let model =
+        match config.method {
+            Method::Full => {
+                Llama::from_weights(&base.config, weights, compute, estimate.longest, device)?
+            }
+            Method::Lora => {
+                Llama::from_frozen(&base.config, weights, compute, estimate.longest, device)?
+                    .with_lora(&config.lora, base.base_rows, config.seed, device)
+            }
+        };
+    let state = CheckpointState {
+        version: checkpoint::VERSION,
+        step: 0,
+        seconds: 0.0,
+        config: comparable(config, &base),
+        data: batch::digest(&train.examples),
+        metrics: String::new(),
+    };
+    let partial = partial_folder(out);
+    let lock = checkpoint::claim(&partial)?;
+    let mut run = TrainingRun {
+        config,
+        replicas: replicas::replicate(model, &devices)?,
+        optimizer: Optimizer::new(config),
+        train: Arc::new(train),
+        valid,
+        partial,
+        lock,
+        state,
+        reports: Vec::new(),
+        validations: Vec::new(),
+        events: None,
+        began: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0.0, |time| time.as_secs_f64()),
+    };
+    run.resume(progress)?;
+    run.open_events()?;
+    run.run_steps(&steps, estimate.steps, progress, stop)?;
+    run.finish(&base, &estimate, data, out)
+}
+
+/// The configuration without the options that may differ between parts of a run.
+fn comparable(config: &TrainConfig, base: &OpenedBase) -> Value {
+    let same = TrainConfig {
+        resume: false,
+        save_steps: None,
+        save_seconds: None,
+        keep_checkpoints: 1,
+        validate_epochs: false,
+        memory_limit: None,
+        ..config.clone()
+    };
+    json!({ "train": same, "base": base.name, "model": base.config.to_json() })
+}

@@ -1,0 +1,103 @@
+//! Continuing an interrupted run.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::run::TrainingRun;
+use crate::TrainError;
+use crate::checkpoint::{self, CheckpointState};
+use crate::progress::{TrainEvent, TrainProgress};
+
+impl TrainingRun<'_> {
+    /// Continues from the newest valid checkpoint, if the configuration says so. Otherwise removes
+    /// earlier checkpoints.
+    ///
+    /// # Errors
+    /// When the checkpoint belongs to another run.
+    pub(super) fn resume(&mut self, progress: &mut dyn TrainProgress) -> Result<(), TrainError> {
+        if !self.config.resume {
+            if checkpoint::clear(&self.partial)? {
+                progress.event(&TrainEvent::Note(format!(
+                    "starting over: the unfinished run in {} was removed",
+                    self.partial.display()
+                )));
+            }
+            return Ok(());
+        }
+        checkpoint::sweep(&self.partial);
+        let mut damaged = Vec::new();
+        for (step, path) in checkpoint::list(&self.partial) {
+            let (state, weights, optimizer) = match checkpoint::load(&path) {
+                Ok(loaded) => loaded,
+                Err(error) => {
+                    progress.event(&TrainEvent::Note(format!(
+                        "skipping the damaged {}: {error}",
+                        path.display()
+                    )));
+                    damaged.push((step, path));
+                    continue;
+                }
+            };
+            if let Some(other) = difference(&state, &self.state) {
+                return Err(TrainError::Another {
+                    checkpoint: path,
+                    other,
+                });
+            }
+            let first = &mut self.replicas[0];
+            first.model.load(&weights)?;
+            self.optimizer.load(&optimizer, state.step, &first.device)?;
+            self.copy_weights();
+            for line in state.metrics.lines() {
+                if let Ok(report) = serde_json::from_str(line) {
+                    self.reports.push(report);
+                } else if let Ok(validation) = serde_json::from_str(line) {
+                    self.validations.push(validation);
+                }
+            }
+            progress.event(&TrainEvent::Note(format!(
+                "continuing after step {} from {}",
+                state.step,
+                path.display()
+            )));
+            self.state = state;
+            for (step, path) in damaged {
+                // Renamed, so that it does not count as one of the checkpoints to keep.
+                let _ = fs::rename(path, self.partial.join(format!("damaged-{step}")));
+            }
+            return Ok(());
+        }
+        progress.event(&TrainEvent::Note(
+            "there is no checkpoint; starting from the beginning".to_owned(),
+        ));
+        Ok(())
+    }
+}
+
+/// What two runs differ in; `None` if they are the same.
+fn difference(a: &CheckpointState, b: &CheckpointState) -> Option<String> {
+    if a.data != b.data {
+        return Some("other data".to_owned());
+    }
+    let key = differing_key(&a.config, &b.config)?;
+    Some(format!("another `{key}`"))
+}
+
+/// The first key (with dots) whose value differs between two configurations.
+fn differing_key(a: &Value, b: &Value) -> Option<String> {
+    match (a, b) {
+        (Value::Object(a), Value::Object(b)) => a.keys().chain(b.keys()).find_map(|key| {
+            let inner = differing_key(
+                a.get(key).unwrap_or(&Value::Null),
+                b.get(key).unwrap_or(&Value::Null),
+            )?;
+            Some(if inner.is_empty() {
+                key.clone()
+            } else {
+                format!("{key}.{inner}")
+            })
+        }),
+        (a, b) => (a != b).then(String::new),
+    }
+}
