@@ -1,6 +1,6 @@
 //! What can go wrong while answering.
 
-use crate::engine::EngineError;
+use engine::EngineError;
 
 /// What can go wrong while answering a question; a call that cannot be executed is not among them (it is recorded in the trace).
 #[derive(Debug, thiserror::Error)]

@@ -9,9 +9,9 @@
 //! Invariants: nothing here knows burn or a dataset format, prints, or reads the environment.
 
 pub mod agent;
-pub mod encoder;
-pub mod engine;
 mod error;
 pub mod planner;
+pub mod ranker;
 
+pub use engine;
 pub use error::InferError;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use common::acceptor::Acceptor;
 use common::transcript::{Role, Turn};
+use engine::{Batch, Engine, Generated, Limits, Processor, Sampling, TokenTrie, Vocab};
 use model::{ChatFormat, GgufModel, KgAgentInfo, ModelFolder};
 use toolbox::call::{CallAcceptor, Except};
 use toolbox::grammar::{Grammar, GrammarAcceptor};
@@ -13,9 +14,6 @@ use toolbox::prompt::{Agent, Template};
 
 use super::{Planner, PlannerInput, Proposal};
 use crate::InferError;
-use crate::engine::{
-    self, Batch, Engine, Generated, Limits, Processor, Sampling, TokenTrie, Vocab,
-};
 
 /// Tokens of one turn: the longest gold call of the published sets has 80, and names can be spelled out.
 const TURN_TOKENS: usize = 256;

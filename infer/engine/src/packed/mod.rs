@@ -1,0 +1,327 @@
+//! Weights in 16, 8, 6 and about 4½ bits, side by side in panels of sixteen outputs, and their products.
+//!
+//! ```text
+//! layout        a file's blocks → panels; a row back as numbers
+//! activations   the other factor, as integers where the weights are
+//! isa           which instructions there are
+//! avx2, avx512  products of blocks of rows, on machines that have the instructions
+//! ahead         the next weights, fetched meanwhile
+//! portable      the same sums in the same order in plain loops: the reference of the tests, and what other machines run
+//! ```
+//!
+//! Integers are multiplied and summed exactly inside a block, blocks are added in order with fused multiply-adds: as with
+//! [`kernels`](super::kernels), the bits of a row's result depend on that row alone.
+mod activations;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod isa;
+mod layout;
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod prefetch;
+
+pub(crate) use activations::Activations;
+pub(crate) use isa::Isa;
+use model::gguf::Format;
+use rayon::prelude::*;
+
+use super::kernels::{PANEL, Target};
+use super::weight_memory::{Arena, Room, STREAMED};
+
+/// Thirty-two bytes, what one vector register holds.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C, align(32))]
+pub(crate) struct Chunk([u8; 32]);
+
+/// A matrix in a format other than f32.
+pub(crate) struct Packed {
+    format: Format,
+    /// Panel by panel, each block by block; see [`layout`].
+    chunks: Room<Chunk>,
+    inputs: usize,
+}
+
+/// A product of some panels with all rows of the activations.
+pub(crate) struct Job<'a> {
+    /// First panel, and how many.
+    pub(crate) first: usize,
+    pub(crate) count: usize,
+    pub(crate) x: &'a Activations,
+    pub(crate) rows: usize,
+    /// `out[row * row_step + (panel - first) * panel_step ..][..PANEL]`.
+    pub(crate) out: &'a mut [f32],
+    pub(crate) target: Target,
+}
+
+impl Packed {
+    /// Room for `outputs` rows of `inputs` numbers, all zero. `None` where rows are no whole number of blocks, or the format is f32.
+    pub(crate) fn new(
+        format: Format,
+        inputs: usize,
+        outputs: usize,
+        arena: &mut Arena,
+    ) -> Option<Self> {
+        if format == Format::F32 || !inputs.is_multiple_of(format.block()) {
+            return None;
+        }
+        let each = inputs / format.block() * layout::chunks(format);
+        Some(Self {
+            format,
+            chunks: arena.take(outputs.div_ceil(PANEL) * each),
+            inputs,
+        })
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Chunks of one panel.
+    fn step(&self) -> usize {
+        self.inputs / self.format.block() * layout::chunks(self.format)
+    }
+
+    fn panel(&self, panel: usize) -> &[Chunk] {
+        &self.chunks[panel * self.step()..][..self.step()]
+    }
+
+    /// Writes rows of a file's blocks to the outputs from `first` on, which must still be zero.
+    pub(crate) fn set_rows(&mut self, first: usize, rows: &[u8]) {
+        let (format, step) = (self.format, self.step());
+        let each = self.inputs / format.block() * format.block_bytes();
+        let count = rows.len() / each;
+        let begin = first / PANEL;
+        let end = (first + count).div_ceil(PANEL);
+        self.chunks[begin * step..end * step]
+            .par_chunks_mut(step)
+            .enumerate()
+            .for_each(|(p, panel)| {
+                let base = (begin + p) * PANEL;
+                for o in base.max(first)..(base + PANEL).min(first + count) {
+                    layout::set(format, panel, o - base, &rows[(o - first) * each..][..each]);
+                }
+            });
+    }
+
+    /// Row `o` as numbers.
+    pub(crate) fn row(&self, o: usize, out: &mut [f32]) {
+        layout::get(self.format, self.panel(o / PANEL), o % PANEL, out);
+    }
+
+    /// Bytes of the weights.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&*self.chunks)
+    }
+
+    /// Whether one row is multiplied with one panel after the other.
+    #[cfg(target_arch = "x86_64")]
+    fn streamed(&self) -> bool {
+        self.bytes() >= STREAMED
+    }
+
+    /// The product, of the instructions that the activations are for.
+    pub(crate) fn run(&self, job: Job<'_>) {
+        // SAFETY: the instructions that a `product` may use have just been found on this machine.
+        #[cfg(target_arch = "x86_64")]
+        #[allow(
+            unsafe_code,
+            reason = "the only way from a run-time check to the instructions it found"
+        )]
+        unsafe {
+            match job.x.isa {
+                Isa::Avx512 if avx512::supported() => return avx512::product(self, job),
+                Isa::Avx2 if avx2::supported() => return avx2::product(self, job),
+                _ => {}
+            }
+        }
+        portable::run(self, job);
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::expect_used)]
+mod tests {
+    use model::gguf::blocks;
+
+    use super::*;
+
+    /// Numbers between -1 and 1.
+    fn numbers(n: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    /// The activations as the integers, or the numbers, that are really multiplied.
+    fn rounded(format: Format, x: &Activations, n: usize) -> Vec<f64> {
+        match format {
+            Format::Q8_0 => {
+                let number = |(short, scale): (i16, f32)| f64::from(short) * f64::from(scale);
+                (0..n)
+                    .map(|i| number(x.short(i / x.width, i % x.width)))
+                    .collect()
+            }
+            Format::Q4K | Format::Q6K => {
+                let number = |(byte, scale): (i8, f32)| f64::from(byte) * f64::from(scale);
+                (0..n)
+                    .map(|i| number(x.byte(i / x.width, i % x.width)))
+                    .collect()
+            }
+            Format::F32 | Format::F16 | Format::Bf16 => (0..n)
+                .map(|i| f64::from(x.float(i / x.width, i % x.width)))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn products_of_all_shapes_are_those_of_loops() {
+        for format in Format::ALL
+            .into_iter()
+            .filter(|format| *format != Format::F32)
+        {
+            for (inputs, outputs) in [(1, 16), (3, 16), (7, 100), (11, 1)]
+                .map(|(blocks, outputs)| (blocks * format.block(), outputs))
+            {
+                let weights = numbers(inputs * outputs, 7);
+                let mut raw = Vec::new();
+                blocks::quantise(format, &weights, &mut raw);
+                let mut real = vec![0.0; weights.len()];
+                blocks::dequantise(format, &raw, &mut real);
+                let mut packed =
+                    Packed::new(format, inputs, outputs, &mut Arena::default()).unwrap();
+                // In two pieces, the border inside a panel.
+                let cut = raw.len() / outputs * (outputs / 3);
+                packed.set_rows(0, &raw[..cut]);
+                packed.set_rows(outputs / 3, &raw[cut..]);
+                for o in 0..outputs {
+                    let mut row = vec![0.0; inputs];
+                    packed.row(o, &mut row);
+                    assert_eq!(
+                        row,
+                        real[o * inputs..][..inputs],
+                        "{} row {o}",
+                        format.name()
+                    );
+                }
+                let width = outputs.next_multiple_of(PANEL);
+                for rows in (1..=12).chain([14, 23, 32, 37]) {
+                    let plain = numbers(rows * inputs, 99);
+                    let product = |isa| {
+                        let mut x = Activations::of(isa);
+                        x.fill(&std::iter::once(format), &plain, rows, inputs);
+                        let target = Target {
+                            row_step: width,
+                            panel_step: PANEL,
+                        };
+                        let mut out = vec![f32::NAN; rows * width];
+                        packed.run(Job {
+                            first: 0,
+                            count: width / PANEL,
+                            x: &x,
+                            rows,
+                            out: &mut out,
+                            target,
+                        });
+                        (rounded(format, &x, rows * inputs), out)
+                    };
+                    let (x, slow) = product(Isa::Portable);
+                    for isa in Isa::present() {
+                        assert!(
+                            (&x, &slow) == (&product(isa).0, &product(isa).1),
+                            "{isa:?}: {} {inputs} × {outputs}, {rows} rows",
+                            format.name()
+                        );
+                    }
+                    for (r, row) in slow.chunks_exact(width).enumerate() {
+                        for (o, &got) in row.iter().enumerate().take(outputs) {
+                            let terms =
+                                |i: usize| x[r * inputs + i] * f64::from(real[o * inputs + i]);
+                            let want: f64 = (0..inputs).map(terms).sum();
+                            let size: f64 = (0..inputs).map(|i| terms(i).abs()).sum();
+                            assert!(
+                                (want - f64::from(got)).abs() < 1e-5 * size.max(1e-3),
+                                "{}: {want} {got}",
+                                format.name()
+                            );
+                        }
+                        assert!(row[outputs..].iter().all(|v| *v == 0.0));
+                    }
+                    // Rounding the activations costs at most half a step each.
+                    let step = match format {
+                        Format::Q8_0 => 1.0 / 32767.0,
+                        Format::Q4K | Format::Q6K => 1.0 / 127.0,
+                        Format::F32 | Format::F16 | Format::Bf16 => 0.0,
+                    };
+                    assert!(
+                        x.iter()
+                            .zip(&plain)
+                            .all(|(a, b)| (a - f64::from(*b)).abs() <= 0.5001 * step),
+                        "{}",
+                        format.name()
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_weights_and_activations_do_not_overflow() {
+        for format in [Format::Q8_0, Format::Q4K, Format::Q6K] {
+            let mut raw = vec![0xff; format.block_bytes() * 16];
+            for row in raw.chunks_exact_mut(format.block_bytes()) {
+                // Scales of one; all else as large as its bits allow.
+                for at in match format {
+                    Format::Q4K => [0, 2],
+                    Format::Q6K => [208, 208],
+                    _ => [0, 0],
+                } {
+                    row[at..at + 2].copy_from_slice(&[0x00, 0x3c]);
+                }
+                if format == Format::Q6K {
+                    row[192..208].fill(0x80);
+                }
+            }
+            let inputs = format.block();
+            let mut packed = Packed::new(format, inputs, 16, &mut Arena::default()).unwrap();
+            packed.set_rows(0, &raw);
+            for sign in [1.0, -1.0] {
+                let mut row = vec![0.0; inputs];
+                packed.row(0, &mut row);
+                let want: f64 = row.iter().map(|v| f64::from(sign) * f64::from(*v)).sum();
+                let target = Target {
+                    row_step: 16,
+                    panel_step: 16,
+                };
+                let product = |isa| {
+                    let mut x = Activations::of(isa);
+                    x.fill(&std::iter::once(format), &vec![sign; inputs], 1, inputs);
+                    let mut out = [0.0; 16];
+                    packed.run(Job {
+                        first: 0,
+                        count: 1,
+                        x: &x,
+                        rows: 1,
+                        out: &mut out,
+                        target,
+                    });
+                    out
+                };
+                let slow = product(Isa::Portable);
+                assert!(
+                    (want - f64::from(slow[3])).abs() <= 1e-5 * want.abs(),
+                    "{}: {want} {}",
+                    format.name(),
+                    slow[3]
+                );
+                for isa in Isa::present() {
+                    assert_eq!(product(isa), slow, "{isa:?}, {}", format.name());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Weights in fewer bits than 32: the engine against plain loops on the numbers that the blocks stand for, and the same bits however they are
+//! multiplied.
+
+use engine::{Batch, Engine, Session, Tensors};
+use model::gguf::{Format, blocks};
+use model::{ModelConfig, ModelError, Stored, Tensor, WeightSource, Weights};
+
+use crate::support::{Rng, config, naive, random_ids, random_weights, worst};
+
+/// Weights with every matrix in a format that a function of its name chooses.
+struct Quantised<'a>(&'a Weights, &'a dyn Fn(&str) -> Format);
+
+impl WeightSource for Quantised<'_> {
+    fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
+        let tensor = self.0.find(name).unwrap();
+        let format = if tensor.shape.len() == 2 {
+            (self.1)(name)
+        } else {
+            Format::F32
+        };
+        let width = *tensor.shape.last().unwrap();
+        let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
+            blocks::quantise(
+                format,
+                &tensor.data[first * width..(first + count) * width],
+                out,
+            );
+            Ok(())
+        };
+        Ok(Stored::new(format, tensor.shape.clone(), Box::new(read)))
+    }
+}
+
+/// The numbers that the blocks stand for.
+fn back(weights: &Weights, format: &dyn Fn(&str) -> Format) -> Weights {
+    let mut out = Weights::default();
+    for (name, tensor) in weights.iter() {
+        let mut data = tensor.data.clone();
+        if tensor.shape.len() == 2 {
+            let mut bytes = Vec::new();
+            blocks::quantise(format(name), &tensor.data, &mut bytes);
+            blocks::dequantise(format(name), &bytes, &mut data);
+        }
+        out.insert(
+            name,
+            Tensor {
+                shape: tensor.shape.clone(),
+                data,
+            },
+        );
+    }
+    out
+}
+
+/// A shape whose rows are whole blocks of every format.
+fn blocky() -> ModelConfig {
+    ModelConfig {
+        hidden_size: 256,
+        intermediate_size: 512,
+        num_hidden_layers: 2,
+        num_attention_heads: 8,
+        num_key_value_heads: 2,
+        head_dim: 32,
+        vocab_size: 310,
+        ..config()
+    }
+}
+
+/// Root of the mean square of the difference, as a share of that of the logits.
+fn relative(logits: &[f32], want: &[f64]) -> f64 {
+    let difference: f64 = logits
+        .iter()
+        .zip(want)
+        .map(|(a, b)| (f64::from(*a) - b).powi(2))
+        .sum();
+    (difference / want.iter().map(|v| v * v).sum::<f64>()).sqrt()
+}
+
+type Choice = fn(&str) -> Format;
+
+const CASES: [(&str, Choice, f64); 7] = [
+    ("f16", |_| Format::F16, 1e-5),
+    ("bf16", |_| Format::Bf16, 1e-5),
+    ("q8_0", |_| Format::Q8_0, 3e-4),
+    // Activations of 8 bits beside these, as in llama.cpp: the difference is theirs.
+    ("q4_k", |_| Format::Q4K, 0.1),
+    ("q6_k", |_| Format::Q6K, 0.1),
+    (
+        "a mixture",
+        |name| {
+            if name.contains("v_proj") || name.contains("embed") {
+                Format::Q6K
+            } else {
+                Format::Q4K
+            }
+        },
+        0.1,
+    ),
+    (
+        "all kinds",
+        |name| {
+            if name.contains("k_proj") {
+                Format::F32
+            } else if name.contains("up_proj") {
+                Format::Q8_0
+            } else {
+                Format::F16
+            }
+        },
+        3e-4,
+    ),
+];
+
+#[test]
+fn logits_are_those_of_the_numbers_that_the_blocks_stand_for() {
+    for tied in [true, false] {
+        let c = ModelConfig {
+            tie_word_embeddings: tied,
+            qkv_bias: !tied,
+            ..blocky()
+        };
+        let weights = random_weights(&c, 11);
+        let ids = random_ids(&mut Rng(5), 40, c.vocab_size);
+        for (name, format, most) in CASES {
+            let want = naive(&c, &back(&weights, &format), &ids);
+            let mut session =
+                Session::new(&Engine::new(c.clone(), &Quantised(&weights, &format)).unwrap());
+            session.feed(&ids[..30]).unwrap();
+            let mut error = relative(session.logits(), &want[29]);
+            for p in 30..40 {
+                session.feed(&ids[p..=p]).unwrap();
+                error = error.max(relative(session.logits(), &want[p]));
+            }
+            eprintln!("{name}: largest relative error {error:.1e}");
+            assert!(error < most, "{name}: {error}");
+        }
+    }
+}
+
+#[test]
+fn any_way_of_feeding_gives_the_same_bits_in_every_format() {
+    let c = blocky();
+    let weights = random_weights(&c, 21);
+    let ids = random_ids(&mut Rng(3), 130, c.vocab_size);
+    for (name, format, _) in CASES {
+        let engine = Engine::new(c.clone(), &Quantised(&weights, &format)).unwrap();
+        let run = |threads: usize, piece: usize| {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
+            pool.install(|| {
+                let mut session = Session::new(&engine);
+                ids.chunks(piece).for_each(|ids| session.feed(ids).unwrap());
+                session.logits().to_vec()
+            })
+        };
+        let one = run(1, 130);
+        for (threads, piece) in [(1, 1), (2, 130), (3, 7), (16, 61)] {
+            assert_eq!(
+                one,
+                run(threads, piece),
+                "{name}: {threads} threads, {piece} tokens at a time"
+            );
+        }
+    }
+}
+
+#[test]
+fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
+    let c = blocky();
+    let mut weights = random_weights(&c, 4);
+    let plain = Engine::new(c.clone(), &weights).unwrap();
+    let halves = back(&weights, &|name| {
+        if name.contains("proj") {
+            Format::F16
+        } else {
+            Format::Bf16
+        }
+    });
+    let engine = Engine::new(c.clone(), &halves).unwrap();
+    assert_eq!(engine.bytes() * 2, plain.bytes());
+    let ids = random_ids(&mut Rng(9), 20, c.vocab_size);
+    let mut session = Session::new(&engine);
+    session.feed(&ids).unwrap();
+    assert!(worst(session.logits(), &naive(&c, &halves, &ids)[19]) < 1e-4);
+    // candle's tensors are a source too.
+    let get = |name: &str| {
+        let tensor = halves
+            .find(name)
+            .ok_or_else(|| candle_core::Error::Msg(format!("no {name}")))?;
+        let tensor = candle_core::Tensor::from_slice(
+            &tensor.data,
+            tensor.shape.as_slice(),
+            &candle_core::Device::Cpu,
+        )?;
+        tensor.to_dtype(if name.contains("embed") {
+            candle_core::DType::BF16
+        } else {
+            candle_core::DType::F32
+        })
+    };
+    let mut other = Session::new(&Engine::new(c.clone(), &Tensors(get)).unwrap());
+    other.feed(&ids).unwrap();
+    assert!(
+        other
+            .logits()
+            .iter()
+            .zip(session.logits())
+            .all(|(a, b)| (a - b).abs() < 1e-4)
+    );
+    // A scale that is no number is found wherever it stands.
+    weights = random_weights(&c, 4);
+    let mut table = weights.take("model.layers.1.mlp.down_proj.weight").unwrap();
+    table.data[70_000] = f32::INFINITY;
+    weights.insert("model.layers.1.mlp.down_proj.weight", table);
+    for format in [Format::F16, Format::Bf16, Format::Q8_0] {
+        let choice = |_: &str| format;
+        let error = Engine::new(c.clone(), &Quantised(&weights, &choice))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            error.contains("down_proj") && error.contains("row 136"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn a_batch_gives_every_session_what_it_gets_alone() {
+    let c = blocky();
+    let weights = random_weights(&c, 8);
+    for format in [Format::F32, Format::F16, Format::Q8_0, Format::Q4K] {
+        let choice = |_: &str| format;
+        let engine = Engine::new(c.clone(), &Quantised(&weights, &choice)).unwrap();
+        // Conversations of different lengths: a prompt, then some tokens one by one, then a shorter prefix with another end.
+        let talk = |session: &mut Session, seed: u64| {
+            let mut rng = Rng(seed * 77 + 1);
+            let mut seen = Vec::new();
+            for _ in 0..1 + seed % 3 {
+                let n = 1 + rng.below(200);
+                let mut ids = session.ids()[..session.ids().len() / 2].to_vec();
+                ids.extend(random_ids(&mut rng, n, c.vocab_size));
+                session.sync(&ids).unwrap();
+                seen.push(session.logits().to_vec());
+                for _ in 0..rng.below(9) {
+                    session
+                        .feed(&random_ids(&mut rng, 1, c.vocab_size))
+                        .unwrap();
+                    seen.push(session.logits().to_vec());
+                }
+                let held = session.ids().to_vec();
+                seen.push(
+                    session
+                        .probabilities(&held[..held.len().div_ceil(2)], &held[held.len() / 2..])
+                        .unwrap(),
+                );
+            }
+            assert!(
+                session.feed(&[310]).is_err(),
+                "a token outside the vocabulary is refused before it joins a step"
+            );
+            seen
+        };
+        let alone: Vec<_> = (0..12)
+            .map(|seed| talk(&mut Session::new(&engine), seed))
+            .collect();
+        for (slots, threads) in [(12, 2), (5, 3), (1, 1)] {
+            let batch = Batch::new(&engine, threads).unwrap();
+            let next = std::sync::atomic::AtomicU64::new(0);
+            let together: Vec<_> = std::thread::scope(|scope| {
+                let one = || {
+                    let mut session = Session::in_batch(&batch);
+                    let mut all = Vec::new();
+                    loop {
+                        let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        if seed >= 12 {
+                            return all;
+                        }
+                        session.sync(&[]).unwrap();
+                        all.push((seed, talk(&mut session, seed)));
+                    }
+                };
+                let handles: Vec<_> = (0..slots).map(|_| scope.spawn(one)).collect();
+                handles
+                    .into_iter()
+                    .flat_map(|handle| handle.join().unwrap())
+                    .collect()
+            });
+            assert_eq!(together.len(), 12);
+            for (seed, seen) in together {
+                assert_eq!(
+                    seen,
+                    alone[seed as usize],
+                    "{} session {seed} among {slots} on {threads} threads",
+                    format.name()
+                );
+            }
+        }
+    }
+}
