@@ -1,4 +1,4 @@
-//! Rankers made of a sentence encoder: by meaning alone, and by meaning and words together.
+//! Rankers based on a sentence encoder: by meaning alone, or by meaning and words.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,12 +9,13 @@ use toolbox::rank::{Asked, Candidate, Ranker, lexical, words};
 pub struct EncoderRanker {
     encoder: Encoder,
     name: String,
-    /// The first thing that went wrong: a score cannot say it.
+    /// The first error; scores cannot report it.
     failed: Mutex<Option<EncoderError>>,
 }
 
 impl EncoderRanker {
-    /// A ranker from an encoder. Its name holds the digest of the folder, so that equal folders at different places are one ranker.
+    /// A ranker. Its name contains the digest of the encoder's folder, so that copies of a folder give
+    /// the same ranker.
     #[must_use]
     pub fn new(encoder: Encoder) -> Self {
         let name = format!("encoder-{}", encoder.digest().get(..12).unwrap_or_default());
@@ -23,12 +24,6 @@ impl EncoderRanker {
             name,
             failed: Mutex::new(None),
         }
-    }
-
-    /// The encoder.
-    #[must_use]
-    pub fn encoder(&self) -> &Encoder {
-        &self.encoder
     }
 
     fn cosines(&self, question: &str, texts: &[String]) -> Vec<f32> {
@@ -54,12 +49,12 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// A question as an encoder reads it: one line with single spaces.
+/// A question in one line with single spaces.
 fn clean(question: &str) -> String {
     question.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A relation as an encoder reads it: its label, else the last segment's words; then the words before.
+/// A relation as text: its label, or the words of its last segment, followed by the words before.
 fn sentence(relation: &Candidate) -> String {
     let name = relation.name.trim_matches('_').replace("__", ".");
     let (domain, last) = name
@@ -106,18 +101,18 @@ impl Ranker for EncoderRanker {
     }
 }
 
-/// What a cosine of 1 is worth beside the lexical ranker's score.
+/// The weight of the cosine relative to the lexical score.
 const COSINE_WEIGHT: f32 = 8.0;
 
-/// Ranks by the sum of the lexical score and the cosine: words see what a path has used up and what a relation leads to, meaning sees
-/// synonyms.
+/// Ranks by the sum of the lexical score and the cosine. The lexical score knows which words a path
+/// has used and what a relation leads to; the cosine knows synonyms.
 pub struct MixedRanker {
     meaning: EncoderRanker,
     words: Arc<dyn Ranker>,
 }
 
 impl MixedRanker {
-    /// The two together.
+    /// Combines the encoder with the lexical ranker.
     #[must_use]
     pub fn new(meaning: EncoderRanker) -> Self {
         Self {

@@ -82,8 +82,8 @@ pub(crate) fn run(args: &ReplayArgs, ui: &Ui) -> Result<Outcome> {
         Some(folder) => {
             let model = LocalModel::open_on(args.device.into(), folder)
                 .with_context(|| format!("cannot load the model {}", folder.display()))?;
-            let doubt = args.doubt.unwrap_or(model.doubt());
-            Box::new(LocalPlanner::new(&Arc::new(model)).doubting(doubt))
+            let doubt = args.doubt.unwrap_or(model.abstention_threshold());
+            Box::new(LocalPlanner::new(&Arc::new(model)).with_abstention_threshold(doubt))
         }
         None => Box::new(Scripted::with(written(&events))),
     };

@@ -1,17 +1,18 @@
-//! What decoding together is worth: `batch_speed FILE.gguf THREADS PROMPT DECODE [QUESTIONS] [ROUNDS]` answers the same made-up questions (a prompt,
-//! then some tokens one by one) one after the other and sixteen at a time, round by round, and prints questions a second by the clock and by the
-//! processor's time and the ratios: of every round, so that a machine that is slower now than a moment ago does not decide, and their median.
+//! `batch_speed FILE.gguf THREADS PROMPT DECODE [QUESTIONS] [ROUNDS]` measures the gain from
+//! batching. Each round runs the same synthetic questions (a prompt, then single tokens) one at a
+//! time and sixteen at a time. Prints questions per second of wall-clock and of CPU time, the ratio
+//! of each round, which cancels changes in the speed of the machine, and the median ratio.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use engine::{Batch, Engine, EngineError, Session};
+use engine::{Batch, DecodeSession, Engine, EngineError};
 use model::GgufModel;
 
-/// Processor seconds of this process: clock ticks of a hundredth, user and system.
-fn processor() -> f64 {
+/// EngineDevice seconds of this process: clock ticks of a hundredth, user and system.
+fn cpu_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<f64> = stat
         .rsplit(')')
@@ -41,9 +42,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let answer = |slots: usize| -> Result<[f64; 2], EngineError> {
         let batch = Batch::new(&engine, threads)?;
         let next = AtomicUsize::new(0);
-        let (begun, used) = (Instant::now(), processor());
+        let (begun, used) = (Instant::now(), cpu_seconds());
         let one = || -> Result<(), EngineError> {
-            let mut session = Session::in_batch(&batch);
+            let mut session = DecodeSession::in_batch(&batch);
             loop {
                 let question = next.fetch_add(1, Ordering::Relaxed);
                 if question >= questions {
@@ -66,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     .map_err(|_| EngineError::Batch("a thread ended".to_owned()))?
             })
         })?;
-        Ok([begun.elapsed().as_secs_f64(), processor() - used]
+        Ok([begun.elapsed().as_secs_f64(), cpu_seconds() - used]
             .map(|seconds| questions as f64 / seconds))
     };
     let mut ratios: [Vec<f64>; 2] = Default::default();
@@ -76,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ratios.push(sixteen / one);
         }
         println!(
-            "one at a time {:.2} questions a second ({:.2} of processor time), sixteen {:.2} ({:.2}), ratio {:.2} ({:.2})",
+            "one at a time {:.2} questions per second ({:.2} of CPU time), sixteen {:.2} ({:.2}), ratio {:.2} ({:.2})",
             one[0],
             one[1],
             sixteen[0],
@@ -89,6 +90,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ratios.sort_by(f64::total_cmp);
         ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
     });
-    println!("median ratio {clock:.2} by the clock, {processor:.2} by processor time");
+    println!("median ratio {clock:.2} wall-clock, {processor:.2} CPU time");
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Encodes the lines of a file and writes their vectors, for comparison with sentence-transformers; prints sentences a second, first without
-//! and then with the cache: `encode FOLDER LINES OUT`.
+//! `encode FOLDER LINES OUT` encodes the lines of a file and writes their vectors, for comparison
+//! with sentence-transformers. Prints sentences per second, without and then with the cache.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::error::Error;
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let text = std::fs::read_to_string(lines)?;
     let texts: Vec<&str> = text.lines().collect();
     let encoder = Encoder::open(Path::new(folder), None)?;
-    // The weights are read by the first text.
+    // The first text reads the weights.
     encoder.encode(&["warm"])?;
     let begun = Instant::now();
     let vectors = encoder.encode(&texts)?;
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     file.flush()?;
     println!(
-        "{} texts: {:.0} a second computed, {:.0} a second from the cache ({:.0} times)",
+        "{} texts: {:.0} per second computed, {:.0} per second from the cache (ratio {:.0})",
         texts.len(),
         texts.len() as f64 / first,
         texts.len() as f64 / second,

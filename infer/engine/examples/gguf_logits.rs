@@ -1,10 +1,11 @@
-//! The logits of a GGUF file or a model folder: `gguf_logits MODEL ID ID …` prints those after every token, a JSON list a line.
-//! `benches/peers/llama_cpp_parity.py` compares them with llama.cpp's.
+//! `gguf_logits MODEL ID ID …` prints the logits of a GGUF file or a model folder after every
+//! token, one JSON list per line. `benches/peers/llama_cpp_parity.py` compares them with
+//! llama.cpp's.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::path::Path;
 
-use engine::{Engine, Session};
+use engine::{DecodeSession, Engine};
 use model::{GgufModel, ModelFolder};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -20,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let folder = ModelFolder::open(path)?;
         Engine::new(folder.config.clone(), &folder.weights()?)?
     };
-    let mut session = Session::new(&engine);
+    let mut session = DecodeSession::new(&engine);
     for id in ids {
         session.feed(&[id.parse()?])?;
         println!("{}", serde_json::to_string(session.logits())?);

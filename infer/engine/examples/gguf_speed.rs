@@ -1,12 +1,14 @@
-//! How fast a model runs: `gguf_speed FILE WHERE [PROMPT] [DECODE]` prints tokens a second for a prompt and for decoding behind it, the bytes of the
-//! weights and of the file, the peak of resident memory and the first tokens decoded. FILE is a GGUF file or a model folder; WHERE is a number of threads, `cuda`, or
-//! `tensors`: what a GPU computes, on the CPU, for a look at it. `benches/peers/llama_cpp_engine.py` and `benches/peers/transformers_engine_gpu.py` compare.
+//! `gguf_speed FILE WHERE [PROMPT] [DECODE]` measures the speed of a model. It prints tokens per
+//! second for a prompt and for decoding after it, the bytes of the weights and of the file, peak
+//! resident memory and the first decoded tokens. FILE is a GGUF file or a model folder; WHERE is a
+//! number of threads, `cuda`, or `tensors` (the GPU's computation on the CPU). Used by
+//! `benches/peers/llama_cpp_engine.py` and `benches/peers/transformers_engine_gpu.py`.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::path::Path;
 use std::time::Instant;
 
-use engine::{Engine, EngineError, Processor, Session};
+use engine::{DecodeSession, Engine, EngineDevice, EngineError};
 use model::{GgufModel, ModelFolder};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -17,9 +19,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let number = |i: usize, usual: usize| rest.get(i).map_or(Ok(usual), |text| text.parse());
     let (prompt, decode) = (number(0, 512)?, number(1, 64)?);
     let (processor, threads) = match place.as_str() {
-        "cuda" => (Processor::Cuda, 0),
-        "tensors" => (Processor::Tensors, 0),
-        threads => (Processor::Cpu, threads.parse()?),
+        "cuda" => (EngineDevice::Cuda, 0),
+        "tensors" => (EngineDevice::Tensors, 0),
+        threads => (EngineDevice::Cpu, threads.parse()?),
     };
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
@@ -42,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let ids: Vec<u32> = (0..prompt).map(|i| ((i * 7919) % vocab) as u32).collect();
     let (mut read, mut write) = (f64::MAX, f64::MAX);
     let start = Instant::now();
-    // On one thread its own processor time counts, so that a busy machine does not.
+    // On one thread, CPU time is measured, so that other load on the machine does not count.
     let alone = pool.current_num_threads() == 1;
     let clock = || match std::fs::read_to_string("/proc/thread-self/schedstat") {
         Ok(times) if alone => {
@@ -58,7 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut first = Vec::new();
     for _ in 0..3 {
         pool.install(|| -> Result<(), EngineError> {
-            let mut session = Session::new(&engine);
+            let mut session = DecodeSession::new(&engine);
             let begun = clock();
             session.feed(&ids)?;
             read = read.min(clock() - begun);

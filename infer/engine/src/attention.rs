@@ -1,38 +1,41 @@
-//! Causal attention of a block of rows over the cache, key/value head by key/value head.
+//! Causal attention of a block of rows over the cache, one key/value head at a time.
 //!
-//! All query heads that share a key/value head are rows of one product, so keys and values are read once for the group.
-use super::cache::KvCache;
-use super::kernels::{PANEL, Product, Target, dispatch, softmax_parts};
+//! All query heads that share a key/value head are rows of one product, so keys and values are read
+//! once per group.
+
 use rayon::prelude::*;
 
-/// Query rows whose scores are held at once; a multiple of the kernels' row tile.
+use crate::cache::KvCache;
+use crate::kernels::{PANEL, Product, Target, dispatch, softmax_parts};
+
+/// Query rows whose scores are computed at once; a multiple of the kernels' row tile.
 const QUERY_ROWS: usize = 24;
-/// Multiply-adds above which heads are spread over threads (about 100 µs of one core).
+/// Multiply-adds above which heads are split between threads (about 100 µs of one core).
 const SPLIT_ABOVE: usize = 1 << 20;
 
-/// Sizes of one segment: a block of one conversation's rows.
-pub(crate) struct Shape {
+/// Sizes and position of one segment: the rows of one conversation in a block.
+pub(crate) struct SegmentShape {
     /// Query heads.
     pub(crate) heads: usize,
     /// Key/value heads.
     pub(crate) kv_heads: usize,
     /// Width of a head.
     pub(crate) dim: usize,
-    /// From one row of the fused q, k, v product to the next.
+    /// Distance between rows of the fused q, k, v product.
     pub(crate) row: usize,
-    /// Position of the block's first row.
+    /// Position of the segment's first row in its conversation.
     pub(crate) first: usize,
     /// Rows of the segment.
     pub(crate) rows: usize,
-    /// The segment's first row among all that go through the layer together.
+    /// The segment's first row in the block.
     pub(crate) begin: usize,
-    /// Rows of the segment whose attention is not needed.
+    /// Leading rows whose attention is not needed.
     pub(crate) skip: usize,
 }
 
 /// Buffers of one key/value head.
 #[derive(Default, Clone)]
-struct Work {
+struct HeadBuffers {
     queries: Vec<f32>,
     scores: Vec<f32>,
     scales: Vec<f32>,
@@ -41,7 +44,7 @@ struct Work {
 
 /// Buffers of all heads of all segments.
 #[derive(Default, Clone)]
-pub(crate) struct Scratch(Vec<Work>);
+pub(crate) struct AttentionBuffers(Vec<HeadBuffers>);
 
 /// `[a; b] → [a cos - b sin; b cos + a sin]`, the half-split rotation of Hugging Face weights.
 fn rotate(head: &[f32], angles: &[(f32, f32)], scale: f32, out: &mut [f32]) {
@@ -57,13 +60,13 @@ fn rotate(head: &[f32], angles: &[(f32, f32)], scale: f32, out: &mut [f32]) {
 
 /// Rotates the segment's keys and writes keys and values into its cache.
 pub(crate) fn store(
-    shape: &Shape,
+    shape: &SegmentShape,
     layer: usize,
     qkv: &[f32],
     angles: &[(f32, f32)],
     cache: &mut KvCache,
 ) {
-    let Shape {
+    let SegmentShape {
         heads,
         kv_heads,
         dim,
@@ -86,20 +89,20 @@ pub(crate) fn store(
     }
 }
 
-/// Attention of the rows `skip..` of every segment over its own cache, on so many threads; `out` gets them one after the other,
-/// `[row][heads · dim]`.
+/// Attention of the rows `skip..` of every segment over its own cache, on `threads` threads. `out`
+/// receives these rows in order, `[row][heads · dim]`.
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn attend(
-    shapes: &[Shape],
+    shapes: &[SegmentShape],
     layer: usize,
     qkv: &[f32],
     angles: &[(f32, f32)],
     caches: &[&KvCache],
-    scratch: &mut Scratch,
+    buffers: &mut AttentionBuffers,
     out: &mut [f32],
     threads: usize,
 ) {
-    let Some(&Shape {
+    let Some(&SegmentShape {
         heads,
         kv_heads,
         dim,
@@ -109,10 +112,10 @@ pub(crate) fn attend(
         return;
     };
     let group = heads / kv_heads;
-    scratch
+    buffers
         .0
-        .resize_with(shapes.len() * kv_heads, Work::default);
-    let head = |(i, work): (usize, &mut Work)| {
+        .resize_with(shapes.len() * kv_heads, HeadBuffers::default);
+    let head = |(i, work): (usize, &mut HeadBuffers)| {
         let segment = i / kv_heads;
         work.head(
             &shapes[segment],
@@ -128,15 +131,15 @@ pub(crate) fn attend(
         .map(|s| 2 * heads * dim * (s.rows - s.skip) * (s.first + s.rows))
         .sum();
     if cost > SPLIT_ABOVE && threads > 1 {
-        scratch.0.par_iter_mut().enumerate().for_each(head);
+        buffers.0.par_iter_mut().enumerate().for_each(head);
     } else {
-        scratch.0.iter_mut().enumerate().for_each(head);
+        buffers.0.iter_mut().enumerate().for_each(head);
     }
     let mut begin = 0;
     for ((shape, cache), works) in shapes
         .iter()
         .zip(caches)
-        .zip(scratch.0.chunks_exact(kv_heads))
+        .zip(buffers.0.chunks_exact(kv_heads))
     {
         let (rows, width) = (shape.rows - shape.skip, cache.value_width());
         for (h, work) in works.iter().enumerate() {
@@ -152,17 +155,17 @@ pub(crate) fn attend(
     }
 }
 
-impl Work {
+impl HeadBuffers {
     fn head(
         &mut self,
-        shape: &Shape,
+        shape: &SegmentShape,
         layer: usize,
         head: usize,
         qkv: &[f32],
         angles: &[(f32, f32)],
         cache: &KvCache,
     ) {
-        let Shape {
+        let SegmentShape {
             heads,
             kv_heads,
             dim,
@@ -194,7 +197,7 @@ impl Work {
         let mut at = 0;
         while at < rows * group {
             let tile = QUERY_ROWS.min(rows * group - at);
-            // Positions the tile's last row may see; its other rows see a prefix of them.
+            // Positions visible to the tile's last row; its other rows see a prefix of them.
             let seen = first + skip + (at + tile - 1) / group + 1;
             let padded = seen.next_multiple_of(PANEL);
             self.scores.resize(QUERY_ROWS * padded, 0.0);

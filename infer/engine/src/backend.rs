@@ -1,15 +1,19 @@
-//! The model behind an engine: packed for the CPU's kernels, or as tensors on a device.
-use super::cache::KvCache;
-use super::llama::{Llama, PREFILL_ROWS, Scratch, Segment};
-use super::{EngineError, device};
+//! The model behind an engine: packed for the CPU kernels, or candle tensors on a device.
+
 use model::ModelConfig;
 
-pub(crate) enum Model {
-    Packed(Llama),
-    Tensors(device::Llama),
+use crate::EngineError;
+use crate::cache::KvCache;
+use crate::device::{self, DeviceLlama};
+use crate::llama::{self, ForwardBuffers, PackedLlama};
+use crate::segment::TokenSegment;
+
+pub(crate) enum Backend {
+    Packed(PackedLlama),
+    Tensors(DeviceLlama),
 }
 
-impl Model {
+impl Backend {
     pub(crate) fn config(&self) -> &ModelConfig {
         match self {
             Self::Packed(model) => model.config(),
@@ -33,15 +37,15 @@ impl Model {
         }
     }
 
-    /// Rows that go through the layers together.
-    pub(crate) fn rows(&self) -> usize {
+    /// Maximum number of rows in a block.
+    pub(crate) fn block_rows(&self) -> usize {
         match self {
-            Self::Packed(_) => PREFILL_ROWS,
+            Self::Packed(_) => llama::PREFILL_ROWS,
             Self::Tensors(_) => device::PREFILL_ROWS,
         }
     }
 
-    /// Whether `ids` can follow `held` tokens.
+    /// Checks that `ids` can follow `held` tokens.
     pub(crate) fn check(&self, ids: &[u32], held: usize) -> Result<(), EngineError> {
         let (vocab, max) = (self.config().vocab_size, self.config().context());
         if let Some(&id) = ids.iter().find(|&&id| id as usize >= vocab) {
@@ -55,43 +59,50 @@ impl Model {
         }
     }
 
-    /// Runs `ids`, which have been checked, after what `cache` holds and leaves the logits of the last one in `logits`, or of `every` one.
+    /// Runs `ids`, which must have been checked, after the tokens in `cache`. Leaves the logits of
+    /// the last token in `logits`, or those of `every` token.
     pub(crate) fn forward(
         &self,
         ids: &[u32],
         every: bool,
         cache: &mut KvCache,
         logits: &mut Vec<f32>,
-        scratch: &mut Scratch,
+        buffers: &mut ForwardBuffers,
     ) -> Result<(), EngineError> {
-        match self {
-            Self::Packed(model) => model.forward(ids, every, cache, logits, scratch),
-            Self::Tensors(model) => {
-                logits.clear();
-                let blocks = ids.len().div_ceil(device::PREFILL_ROWS);
-                for (b, ids) in ids.chunks(device::PREFILL_ROWS).enumerate() {
-                    let logits = (every || b + 1 == blocks).then_some(&mut *logits);
-                    model.block(&mut [Segment {
-                        ids,
-                        cache: &mut *cache,
-                        logits,
-                        every,
-                    }])?;
-                }
+        cache.reserve(cache.len() + ids.len());
+        logits.clear();
+        let mut blocks = || {
+            let mut left = ids.len();
+            for ids in ids.chunks(self.block_rows()) {
+                left -= ids.len();
+                let segment = TokenSegment {
+                    ids,
+                    cache: &mut *cache,
+                    logits: (every || left == 0).then_some(&mut *logits),
+                    every,
+                };
+                self.block(&mut [segment], buffers, rayon::current_num_threads())?;
             }
+            Ok(())
+        };
+        match self {
+            // Outside the pool every product would have to wake one of its threads, so the whole
+            // pass runs inside.
+            Self::Packed(model) if model.splits(ids.len()) => rayon::scope(|_| blocks()),
+            _ => blocks(),
         }
-        Ok(())
     }
 
-    /// One block of rows through every layer; on the CPU on so many threads, and caches must have room for their segment.
+    /// Runs one block of rows through every layer; on the CPU on `threads` threads, with room for
+    /// every segment reserved in its cache.
     pub(crate) fn block(
         &self,
-        segments: &mut [Segment<'_>],
-        scratch: &mut Scratch,
+        segments: &mut [TokenSegment<'_>],
+        buffers: &mut ForwardBuffers,
         threads: usize,
     ) -> Result<(), EngineError> {
         match self {
-            Self::Packed(model) => model.block(segments, scratch, threads),
+            Self::Packed(model) => model.block(segments, buffers, threads),
             Self::Tensors(model) => model.block(segments)?,
         }
         Ok(())

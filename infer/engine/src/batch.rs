@@ -1,68 +1,74 @@
-//! Steps of several sessions taken together, so that the weights are read once for all of them.
+//! Steps shared by several sessions, so that the weights are read once for all of them.
 //!
-//! Sessions live on threads of their own and wait here when they have tokens to run. As soon as all of them wait (or [`PATIENCE`] has passed), the
-//! one that noticed takes a step for everybody: the rows of all go through the layers as one block, or as one a thread (see [`share`]). Who
-//! finishes a question goes on to the next while the others decode. What a session gets does not depend on whom it shared a step with, so nothing
-//! here needs an order.
+//! Sessions run on separate threads and queue their tokens here. As soon as every session is
+//! waiting (or [`PATIENCE`] has passed), the thread that notices runs a step for all: the rows go
+//! through the layers as one block, or as one block per thread (see [`divide`]). A session that
+//! finishes a question starts the next one while the others decode. A session's result does not
+//! depend on which sessions share its steps, so no order has to be kept.
+
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::cache::KvCache;
-use super::llama::{Scratch, Segment};
-use super::{Engine, EngineError};
 use rayon::prelude::*;
 
-/// How long a step waits for sessions that are busy with something else, from the end of the step before: who waited during that one would otherwise
-/// never share a step with those who were in it.
+use crate::cache::KvCache;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::llama::ForwardBuffers;
+use crate::segment::TokenSegment;
+
+/// How long a step waits for busy sessions, counted from the end of the previous step. Without it,
+/// sessions that waited during a step would never share one with the sessions that were in it.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// Rows from which on a thread takes conversations of its own: with fewer, reading all weights takes longer than multiplying with them.
+/// Rows per thread from which each thread takes conversations of its own. With fewer, reading all
+/// weights takes longer than multiplying with them.
 const ROWS_APIECE: usize = 4;
 
-/// Where sessions of one engine meet.
+/// Runs the steps of several sessions of one engine together.
 pub struct Batch {
     engine: Engine,
-    /// The threads that multiply.
+    /// The threads that compute.
     pool: rayon::ThreadPool,
-    desk: Mutex<BatchQueue>,
+    queue: Mutex<BatchQueue>,
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct BatchQueue {
-    /// Sessions there are.
-    seats: usize,
-    /// What is waiting for a step.
-    waiting: Vec<Request>,
-    /// What a step has finished and its session has not taken yet.
-    done: Vec<Request>,
-    /// Whether somebody is taking a step, and when the last one ended.
+    /// Number of sessions in the batch.
+    sessions: usize,
+    /// Waiting for a step.
+    waiting: Vec<QueuedTokens>,
+    /// Finished, but not yet collected by their session.
+    done: Vec<QueuedTokens>,
+    /// Whether a thread is running a step, and when the last one ended.
     stepping: bool,
     ended: Option<Instant>,
     next_ticket: u64,
-    scratch: Vec<Scratch>,
+    buffers: Vec<ForwardBuffers>,
 }
 
-/// Tokens on their way through the model, with the state of their session.
-struct Request {
+/// Tokens to run, with the state of their session.
+struct QueuedTokens {
     ticket: u64,
     ids: Vec<u32>,
-    /// Whether the logits after every one of them are wanted.
+    /// Whether the logits after every token are wanted.
     every: bool,
-    /// How many of them are in the cache.
+    /// How many of the tokens are in the cache.
     fed: usize,
     cache: KvCache,
     logits: Vec<f32>,
     since: Instant,
-    /// Why a step with it did not come to its end.
+    /// Why the step failed.
     failed: Option<String>,
 }
 
 impl Batch {
-    /// A meeting place for sessions of `engine`; products run on `threads` threads of its own.
+    /// A batch for sessions of `engine`, computing on `threads` threads.
     ///
     /// # Errors
-    /// When the threads cannot be started.
+    /// If the threads cannot be started.
     pub fn new(engine: &Engine, threads: usize) -> Result<Arc<Self>, EngineError> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
@@ -71,28 +77,27 @@ impl Batch {
         Ok(Arc::new(Self {
             engine: engine.clone(),
             pool,
-            desk: Mutex::default(),
+            queue: Mutex::default(),
             changed: Condvar::new(),
         }))
     }
 
-    /// Whose sessions meet here.
-    pub fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    fn desk(&self) -> MutexGuard<'_, BatchQueue> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, BatchQueue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One step for as many requests as there is room for, each thread with conversations of its own where that is fair.
+    /// Runs one step for as many requests as fit.
     fn step(
         &self,
-        requests: &mut [Request],
-        scratch: &mut Vec<Scratch>,
+        requests: &mut [QueuedTokens],
+        buffers: &mut Vec<ForwardBuffers>,
     ) -> Result<(), EngineError> {
-        let model = self.engine.model();
-        // A device takes one block after the other.
+        let model = self.engine.backend();
+        // A device runs one block at a time.
         let threads = if self.engine.is_on_device() {
             1
         } else {
@@ -102,9 +107,9 @@ impl Batch {
             .iter()
             .map(|request| request.ids.len() - request.fed)
             .collect();
-        let shares = share(&waiting, threads, model.rows());
-        scratch.resize_with(scratch.len().max(shares.len()), Scratch::default);
-        let mut blocks: Vec<Vec<Segment<'_>>> = shares
+        let shares = divide(&waiting, threads, model.block_rows());
+        buffers.resize_with(buffers.len().max(shares.len()), ForwardBuffers::default);
+        let mut blocks: Vec<Vec<TokenSegment<'_>>> = shares
             .iter()
             .map(|share| Vec::with_capacity(share.len()))
             .collect();
@@ -121,7 +126,7 @@ impl Batch {
             request.cache.reserve(request.cache.len() + rows);
             let logits =
                 (request.every || request.fed == request.ids.len()).then_some(&mut request.logits);
-            blocks[share].push(Segment {
+            blocks[share].push(TokenSegment {
                 ids,
                 cache: &mut request.cache,
                 logits,
@@ -129,21 +134,23 @@ impl Batch {
             });
         }
         self.pool.install(|| match &mut blocks[..] {
-            [all] => model.block(all, &mut scratch[0], rayon::current_num_threads()),
+            [all] => model.block(all, &mut buffers[0], rayon::current_num_threads()),
             blocks => blocks
                 .par_iter_mut()
-                .zip(scratch)
+                .zip(buffers)
                 .with_max_len(1)
-                .try_for_each(|(block, scratch)| model.block(block, scratch, 1)),
+                .try_for_each(|(block, buffers)| model.block(block, buffers, 1)),
         })
     }
 }
 
-/// Which of the requests, given by the rows they wait for (few first), take part in a step, and with how many rows: as `(request, rows)`, one list
-/// a thread where all threads get about as much and enough for the products' tiles, else one list for all of them. No list has more rows than `room`.
+/// Divides a step between threads. `waiting` holds the rows of each request, shortest first; the
+/// result holds `(request, rows)`: one list per thread if the threads get similar numbers of rows
+/// and enough of them for the products' tiles, otherwise a single list. No list exceeds `room`
+/// rows.
 ///
-/// A thread that has conversations of its own takes them through all layers without waiting for another, and nothing is done by one thread for all.
-fn share(waiting: &[usize], threads: usize, room: usize) -> Vec<Vec<(usize, usize)>> {
+/// A thread with conversations of its own takes them through all layers without synchronisation.
+fn divide(waiting: &[usize], threads: usize, room: usize) -> Vec<Vec<(usize, usize)>> {
     let fill = |groups: usize| {
         let mut shares = vec![Vec::new(); groups];
         let mut taken = vec![0; groups];
@@ -170,42 +177,79 @@ fn share(waiting: &[usize], threads: usize, room: usize) -> Vec<Vec<(usize, usiz
     }
 }
 
-/// A session's place in a batch; given up when it is dropped.
+/// A session's membership in a batch, ended by dropping it.
 pub(crate) struct BatchSlot(Arc<Batch>);
 
-/// Puts the desk in order if a step panics, so that nobody waits for ever.
-struct Step<'a> {
+/// A running step. Dropping it returns the requests to the queue, even if the step panics, so that
+/// no session waits forever.
+struct RunningStep<'a> {
     batch: &'a Batch,
-    requests: Vec<Request>,
-    scratch: Vec<Scratch>,
+    requests: Vec<QueuedTokens>,
+    buffers: Vec<ForwardBuffers>,
     failed: Option<String>,
 }
 
-impl Drop for Step<'_> {
+impl Drop for RunningStep<'_> {
     fn drop(&mut self) {
-        let mut desk = self.batch.desk();
-        desk.stepping = false;
-        desk.ended = Some(Instant::now());
-        desk.scratch = std::mem::take(&mut self.scratch);
+        let mut queue = self.batch.queue();
+        queue.stepping = false;
+        queue.ended = Some(Instant::now());
+        queue.buffers = std::mem::take(&mut self.buffers);
         for mut request in self.requests.drain(..) {
             request.failed.clone_from(&self.failed);
             if request.failed.is_some() || request.fed == request.ids.len() {
-                desk.done.push(request);
+                queue.done.push(request);
             } else {
-                desk.waiting.push(request);
+                queue.waiting.push(request);
             }
         }
         self.batch.changed.notify_all();
     }
 }
 
+impl BatchQueue {
+    fn push(&mut self, ids: &[u32], every: bool, cache: KvCache, logits: Vec<f32>) -> u64 {
+        let ticket = self.next_ticket;
+        self.next_ticket += 1;
+        self.waiting.push(QueuedTokens {
+            ticket,
+            ids: ids.to_vec(),
+            every,
+            fed: 0,
+            cache,
+            logits,
+            since: Instant::now(),
+            failed: None,
+        });
+        ticket
+    }
+
+    /// How long to wait before the next step; `None` if it can start now.
+    fn wait(&self) -> Option<Duration> {
+        if self.stepping {
+            return Some(Duration::from_secs(1));
+        }
+        let oldest = self
+            .waiting
+            .iter()
+            .map(|request| request.since.elapsed())
+            .max()
+            .unwrap_or_default();
+        let waited = self
+            .ended
+            .map_or(oldest, |ended| oldest.min(ended.elapsed()));
+        (self.waiting.len() < self.sessions && waited < PATIENCE).then(|| PATIENCE - waited)
+    }
+}
+
 impl BatchSlot {
     pub(crate) fn take(batch: &Arc<Batch>) -> Self {
-        batch.desk().seats += 1;
+        batch.queue().sessions += 1;
         Self(Arc::clone(batch))
     }
 
-    /// Runs `ids`, which have been checked, after what `cache` holds; `logits` gets what follows the last of them, or `every` one.
+    /// Runs `ids`, which must have been checked, after the tokens in `cache`. `logits` receives the
+    /// logits after the last token, or after `every` token.
     pub(crate) fn run(
         &self,
         ids: &[u32],
@@ -214,122 +258,91 @@ impl BatchSlot {
         logits: &mut Vec<f32>,
     ) -> Result<(), EngineError> {
         let batch = &*self.0;
-        let mut desk = batch.desk();
-        let ticket = desk.next_ticket;
-        desk.next_ticket += 1;
+        let mut queue = batch.queue();
         logits.clear();
-        let taken = (
-            std::mem::replace(cache, batch.engine.model().cache()),
+        let ticket = queue.push(
+            ids,
+            every,
+            std::mem::replace(cache, batch.engine.backend().cache()),
             std::mem::take(logits),
         );
-        let since = Instant::now();
-        desk.waiting.push(Request {
-            ticket,
-            ids: ids.to_vec(),
-            every,
-            fed: 0,
-            cache: taken.0,
-            logits: taken.1,
-            since,
-            failed: None,
-        });
         loop {
-            if let Some(at) = desk
-                .done
-                .iter()
-                .position(|request| request.ticket == ticket)
-            {
-                let request = desk.done.swap_remove(at);
+            if let Some(at) = queue.done.iter().position(|done| done.ticket == ticket) {
+                let request = queue.done.swap_remove(at);
                 (*cache, *logits) = (request.cache, request.logits);
                 return request
                     .failed
                     .map_or(Ok(()), |failed| Err(EngineError::Batch(failed)));
             }
-            let oldest = desk
-                .waiting
-                .iter()
-                .map(|request| request.since.elapsed())
-                .max()
-                .unwrap_or_default();
-            let waited = desk
-                .ended
-                .map_or(oldest, |ended| oldest.min(ended.elapsed()));
-            if desk.stepping || (desk.waiting.len() < desk.seats && waited < PATIENCE) {
-                let wait = if desk.stepping {
-                    Duration::from_secs(1)
-                } else {
-                    PATIENCE - waited
-                };
-                desk = batch
+            if let Some(wait) = queue.wait() {
+                queue = batch
                     .changed
-                    .wait_timeout(desk, wait)
+                    .wait_timeout(queue, wait)
                     .unwrap_or_else(PoisonError::into_inner)
                     .0;
                 continue;
             }
-            // Short ones first: whoever decodes is not held up by whoever reads a prompt.
-            desk.stepping = true;
-            let mut requests = std::mem::take(&mut desk.waiting);
+            // Short requests first, so that decoding sessions are not held up by long prompts.
+            queue.stepping = true;
+            let mut requests = std::mem::take(&mut queue.waiting);
             requests.sort_by_key(|request| (request.ids.len() - request.fed, request.ticket));
-            let scratch = std::mem::take(&mut desk.scratch);
-            drop(desk);
-            let mut step = Step {
+            let buffers = std::mem::take(&mut queue.buffers);
+            drop(queue);
+            let mut step = RunningStep {
                 batch,
                 requests,
-                scratch,
+                buffers,
                 failed: Some("another thread ended".to_owned()),
             };
-            let Step {
-                requests, scratch, ..
-            } = &mut step;
-            step.failed = batch
-                .step(requests, scratch)
-                .err()
-                .map(|error| error.to_string());
+            let result = batch.step(&mut step.requests, &mut step.buffers);
+            step.failed = result.err().map(|error| error.to_string());
             drop(step);
-            desk = batch.desk();
+            queue = batch.queue();
         }
     }
 }
 
 impl Drop for BatchSlot {
     fn drop(&mut self) {
-        self.0.desk().seats -= 1;
+        self.0.queue().sessions -= 1;
         self.0.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::llama::PREFILL_ROWS;
     use super::*;
+    use crate::llama::PREFILL_ROWS;
 
     #[test]
-    fn shares_are_fair_and_leave_nobody_out_who_has_room() {
-        let share = |waiting: &[usize], threads| share(waiting, threads, PREFILL_ROWS);
-        // Sixteen who decode, on two threads and on four; on eight each would have too little.
+    fn steps_are_divided_evenly_and_leave_no_room_unused() {
+        let divide = |waiting: &[usize], threads| divide(waiting, threads, PREFILL_ROWS);
+        // Sixteen decoding sessions: two or four threads can divide them, eight would get too few.
         assert_eq!(
-            share(&[1; 16], 2).iter().map(Vec::len).collect::<Vec<_>>(),
+            divide(&[1; 16], 2).iter().map(Vec::len).collect::<Vec<_>>(),
             [8, 8]
         );
         assert_eq!(
-            share(&[1; 16], 4).iter().map(Vec::len).collect::<Vec<_>>(),
+            divide(&[1; 16], 4).iter().map(Vec::len).collect::<Vec<_>>(),
             [4; 4]
         );
-        assert_eq!(share(&[1; 16], 8).len(), 1);
-        // One thread, one conversation, or one that is much longer than the others: all together.
-        assert_eq!(share(&[1; 16], 1).len(), 1);
-        assert_eq!(share(&[300], 2), [[(0, PREFILL_ROWS)]]);
-        assert_eq!(share(&[1, 1, 1, 60], 2).len(), 1);
-        // Prompts are cut where the room ends, each thread having its own.
-        assert_eq!(share(&[64; 5], 2), [[(0, 64), (2, 32)], [(1, 64), (3, 32)]]);
+        assert_eq!(divide(&[1; 16], 8).len(), 1);
+        // One thread, one conversation, or one far longer than the others: a single block.
+        assert_eq!(divide(&[1; 16], 1).len(), 1);
+        assert_eq!(divide(&[300], 2), [[(0, PREFILL_ROWS)]]);
+        assert_eq!(divide(&[1, 1, 1, 60], 2).len(), 1);
+        // Prompts are cut where a thread's room ends.
+        assert_eq!(
+            divide(&[64; 5], 2),
+            [[(0, 64), (2, 32)], [(1, 64), (3, 32)]]
+        );
         for seed in 0..200usize {
             let mut waiting: Vec<usize> = (0..1 + seed % 19)
                 .map(|i| 1 + (seed * 31 + i * 17) % (1 + seed))
                 .collect();
             waiting.sort_unstable();
             for threads in 1..6 {
-                let shares = share(&waiting, threads);
+                let shares = divide(&waiting, threads);
                 assert!(shares.len() == 1 || shares.len() == threads);
                 let rows =
                     |share: &[(usize, usize)]| share.iter().map(|(_, rows)| rows).sum::<usize>();
@@ -340,7 +353,7 @@ mod tests {
                 );
                 let mut taken: Vec<(usize, usize)> = shares.concat();
                 taken.sort_unstable();
-                // The first of them, whole but where a thread's room ends.
+                // The first requests, complete except where a thread's room ends.
                 assert!(taken.iter().enumerate().all(
                     |(at, (request, rows))| at == *request && (1..=waiting[at]).contains(rows)
                 ));

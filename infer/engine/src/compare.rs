@@ -1,30 +1,33 @@
-//! How far two engines are apart on the same text: what an export is checked with.
-use super::{Engine, EngineError, Session};
+//! How far the logits of two engines differ on the same text; used to check an export.
 
-/// What a comparison found.
+use crate::{DecodeSession, Engine, EngineError};
+
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Comparison {
+pub struct LogitComparison {
     /// Texts compared.
     pub prompts: usize,
     /// Positions compared.
     pub tokens: usize,
-    /// Positions at which both would choose the same token.
+    /// Positions at which both choose the same token.
     pub equal_tokens: usize,
-    /// Texts that both would go on with in the same way.
+    /// Texts that both continue in the same way.
     pub equal_texts: usize,
-    /// The largest difference of two logits.
+    /// The largest difference between two logits.
     pub largest: f32,
-    /// The largest magnitude of a logit, to see the difference against.
+    /// The largest magnitude of a logit, for scale.
     pub scale: f32,
 }
 
-impl Comparison {
+impl LogitComparison {
     /// Share of positions with the same choice.
+    #[must_use]
     pub fn token_share(&self) -> f64 {
         self.equal_tokens as f64 / self.tokens.max(1) as f64
     }
 
-    /// Share of texts that go on in the same way.
+    /// Share of texts with the same continuation.
+    #[must_use]
     pub fn text_share(&self) -> f64 {
         self.equal_texts as f64 / self.prompts.max(1) as f64
     }
@@ -35,24 +38,25 @@ fn best(logits: &[f32]) -> u32 {
     (0..logits.len()).fold(0, better) as u32
 }
 
-/// Lets `one` go on greedily behind every prompt, for `tokens` tokens or to `end`, and compares its logits at every position with those of
-/// `other` behind the same tokens.
+/// Lets `one` continue every prompt greedily, for `tokens` tokens or until `end`, and compares its
+/// logits at every position with those of `other` after the same tokens.
 ///
 /// # Errors
-/// An empty prompt, a token outside a vocabulary or a prompt too long; an engine whose logits are no numbers.
+/// An empty prompt, a token outside a vocabulary, a prompt that is too long, or logits that are not
+/// finite.
 pub fn compare(
     one: &Engine,
     other: &Engine,
     prompts: &[Vec<u32>],
     tokens: usize,
     end: u32,
-) -> Result<Comparison, EngineError> {
-    let mut found = Comparison {
+) -> Result<LogitComparison, EngineError> {
+    let mut found = LogitComparison {
         prompts: prompts.len(),
-        ..Comparison::default()
+        ..LogitComparison::default()
     };
     for prompt in prompts {
-        let (mut a, mut b) = (Session::new(one), Session::new(other));
+        let (mut a, mut b) = (DecodeSession::new(one), DecodeSession::new(other));
         let mut next = prompt.clone();
         let mut alike = true;
         for _ in 0..tokens {
@@ -65,7 +69,7 @@ pub fn compare(
             for (x, y) in x.iter().zip(y) {
                 let difference = (x - y).abs();
                 if !difference.is_finite() {
-                    return Err(EngineError::Config("the logits are no numbers".to_owned()));
+                    return Err(EngineError::Config("the logits are not finite".to_owned()));
                 }
                 found.largest = found.largest.max(difference);
                 found.scale = found.scale.max(x.abs());

@@ -1,12 +1,12 @@
-//! What can go wrong in the engine.
+//! Errors of the engine.
 
-/// Why the engine could not do what it was asked.
+/// Why the engine failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// A size in the configuration makes no model.
+    /// The configuration is inconsistent.
     #[error("model configuration: {0}")]
     Config(String),
-    /// A weight is missing, has another shape than the configuration says, or cannot be read as numbers.
+    /// A weight is missing, has an unexpected shape, or cannot be read as numbers.
     #[error("weight {name}: {reason}")]
     Weight {
         /// Its name in the folder.
@@ -25,35 +25,36 @@ pub enum EngineError {
     /// More tokens than the model has positions for.
     #[error("{needed} tokens do not fit into the context of {max}")]
     Context {
-        /// Tokens asked for.
+        /// Tokens requested.
         needed: usize,
-        /// Positions there are.
+        /// Positions available.
         max: usize,
     },
-    /// There is nothing to predict from.
+    /// The prompt is empty.
     #[error("the prompt is empty")]
     EmptyPrompt,
-    /// Neither a token nor the end may follow: the acceptor has a state that cannot be completed, or the vocabulary lacks a byte it needs.
+    /// No token may follow and the text may not end: the acceptor has a dead end, or the vocabulary
+    /// lacks a byte that the acceptor needs.
     #[error("after {text:?} no token of the vocabulary may follow and the text may not end")]
     Stuck {
-        /// What had been written.
+        /// The text so far.
         text: String,
     },
-    /// Not even the shortest text that the acceptor allows fits into the budget.
+    /// Even the shortest text that the acceptor accepts exceeds the budget.
     #[error("the shortest allowed text needs {needed} tokens, the budget is {budget}")]
     Budget {
-        /// Tokens of the shortest text found; 0 where none was found.
+        /// Tokens of the shortest text found; 0 if none was found.
         needed: usize,
         /// Tokens allowed.
         budget: usize,
     },
-    /// The acceptor let through bytes that are no UTF-8.
+    /// The acceptor accepted bytes that are not UTF-8.
     #[error("the acceptor allowed bytes that are not UTF-8: {0:?}")]
     NotUtf8(Vec<u8>),
-    /// A step for several sessions failed.
+    /// A step shared by several sessions failed.
     #[error("the step that this session shared with others failed: {0}")]
     Batch(String),
-    /// The device that was asked for is not there, or could not do what it was told.
+    /// The requested device is unavailable, or an operation on it failed.
     #[error("{0}")]
     Device(String),
 }

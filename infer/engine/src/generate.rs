@@ -1,59 +1,33 @@
-//! Writing a text with a model: the constrained loop (decide, take what is forced in one step, end inside the budget) and the free one.
-use super::EngineError;
-use super::mask;
-use super::sample::{Decision, Sampler, Sampling};
-use super::trie::TokenTrie;
+//! Constrained generation: the model decides, forced text is appended in one step, and the text
+//! ends within its budget.
+
 use common::acceptor::Acceptor;
 
-/// Next bytes up to which settled tokens are checked against every way on.
+use crate::error::EngineError;
+use crate::mask;
+use crate::sample::{Decision, choose};
+use crate::vocab::Vocab;
+
+/// Number of possible next bytes up to which settled tokens are checked against every continuation.
 const LOOKAHEAD: usize = 8;
-/// Last bytes of settled text that a longer token might still swallow: a name such as `geography.mountain.elevation` can be one token.
+/// Final bytes of settled text that a longer token may still absorb: a name such as
+/// `geography.mountain.elevation` can be one token.
 const UNSETTLED: usize = 64;
 
-/// Something that gives logits: a [`Session`](super::Session), or a test's.
+/// A source of logits: a [`DecodeSession`](crate::DecodeSession), or a test's.
 pub trait Decoder {
-    /// Logits after `ids`, which share a prefix with the last call's more often than not.
+    /// Logits after `ids`, which usually share a prefix with those of the last call.
     ///
     /// # Errors
-    /// As the model says.
+    /// As the model.
     fn next(&mut self, ids: &[u32]) -> Result<&[f32], EngineError>;
     /// Number of logits.
     fn vocab_size(&self) -> usize;
-    /// Tokens there is room for.
+    /// Maximum number of tokens.
     fn max_context(&self) -> usize;
 }
 
-/// A tokenizer's way from text to tokens: special tokens off, nothing added. Any `Fn(&str) -> Vec<u32>` is one.
-pub trait Encode {
-    /// The tokens of a text. An encoder that fails may return nothing; the text is then spelled with the longest tokens that match.
-    fn encode(&self, text: &str) -> Vec<u32>;
-}
-
-impl<F: Fn(&str) -> Vec<u32>> Encode for F {
-    fn encode(&self, text: &str) -> Vec<u32> {
-        self(text)
-    }
-}
-
-/// What generation knows of a vocabulary.
-#[derive(Debug, Clone)]
-pub struct Vocab {
-    /// Text tokens.
-    pub trie: TokenTrie,
-    /// The token that ends a turn.
-    pub end: u32,
-    /// Whether an encoded text begins with a space that the text does not have.
-    pub adds_space: bool,
-}
-
-/// Bounds of one generation.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Most tokens the text may have, the end token not counted.
-    pub max_new_tokens: usize,
-}
-
-/// A text and how it came about.
+/// A generated text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Generated {
     /// The text.
@@ -62,17 +36,17 @@ pub struct Generated {
     pub ids: Vec<u32>,
     /// Sum of the decisions' log-probabilities under the constraint.
     pub logprob: f64,
-    /// Choices the model made.
+    /// Number of decisions by the model.
     pub decided: usize,
-    /// Tokens that followed without a choice.
+    /// Number of tokens appended without a decision.
     pub forced: usize,
-    /// Whether the budget ran out and the shortest completion was taken.
+    /// Whether the budget was exceeded and a short completion taken.
     pub cut: bool,
-    /// The choices.
+    /// The decisions.
     pub decisions: Vec<Decision>,
 }
 
-/// A place to which an overlong text can be taken back.
+/// A position to which an overlong text can be reset.
 struct Checkpoint<S> {
     bytes: usize,
     state: S,
@@ -81,48 +55,51 @@ struct Checkpoint<S> {
 }
 
 /// The text being written.
-struct Draft<'a, A: Acceptor, E: Encode + ?Sized> {
+struct Draft<'a, A: Acceptor> {
     acceptor: &'a A,
-    encoder: &'a E,
+    encode: &'a dyn Fn(&str) -> Vec<u32>,
     vocab: &'a Vocab,
-    /// Everything settled, the tokenizer's own leading space included.
+    /// Everything settled, including the tokenizer's leading space.
     text: Vec<u8>,
     /// The acceptor's state after `text`.
     state: A::State,
-    /// Tokens written and the bytes of `text` that they cover; the rest is pending.
+    /// Tokens written, and the bytes of `text` that they cover; the rest is pending.
     ids: Vec<u32>,
     written: usize,
     forced: usize,
     budget: usize,
 }
 
-/// Writes a text of the acceptor's language after `prompt`. Every choice is the model's among the tokens that keep the text in the language;
-/// bytes that must follow are not decoded but appended, tokenised together with what stands before them.
+/// Writes a text of the acceptor's language after `prompt`, of at most `max_new_tokens` tokens
+/// without the end token. The model chooses among the tokens that keep the text in the language.
+/// Bytes that must follow are appended without decoding and tokenised together with the text before
+/// them.
+///
+/// `encode` is the tokenizer, without special tokens. If it fails it may return nothing; the text
+/// is then spelled with the longest matching tokens.
 ///
 /// # Errors
-/// [`EngineError::Stuck`] where the language cannot go on or cannot be spelled, [`EngineError::Budget`] where its shortest text is too long,
-/// and what the decoder says. Never a text outside the language.
-pub fn generate<A: Acceptor, E: Encode + ?Sized>(
+/// [`EngineError::Stuck`] if the language has a dead end or cannot be spelled,
+/// [`EngineError::Budget`] if its shortest text is too long, and the decoder's errors. The text is
+/// never outside the language.
+pub fn generate<A: Acceptor>(
     decoder: &mut dyn Decoder,
     prompt: &[u32],
     acceptor: &A,
-    encoder: &E,
+    encode: &dyn Fn(&str) -> Vec<u32>,
     vocab: &Vocab,
-    limits: Limits,
-    sampling: Sampling,
+    max_new_tokens: usize,
 ) -> Result<Generated, EngineError> {
-    let budget = check(decoder, prompt, vocab, limits)?;
-    let mut sampler = Sampler::new(sampling);
-    let text = if vocab.adds_space {
-        vec![b' ']
-    } else {
-        Vec::new()
-    };
+    let budget = max_new_tokens.min(room(decoder, prompt, vocab)?);
     let mut draft = Draft {
         acceptor,
-        encoder,
+        encode,
         vocab,
-        text,
+        text: if vocab.adds_space {
+            vec![b' ']
+        } else {
+            Vec::new()
+        },
         state: acceptor.start(),
         ids: Vec::new(),
         written: 0,
@@ -133,7 +110,7 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
     let mut decisions: Vec<Decision> = Vec::new();
     let (mut candidates, mut context) = (Vec::new(), prompt.to_vec());
     loop {
-        draft.take_forced();
+        draft.append_forced();
         let may_end = acceptor.may_end(&draft.state);
         if may_end && mask::next_bytes(acceptor, &draft.state, 1).is_empty() {
             break;
@@ -149,11 +126,7 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
             candidates.push(vocab.end);
         }
         let token = match candidates[..] {
-            [] => {
-                return Err(EngineError::Stuck {
-                    text: String::from_utf8_lossy(&draft.text).into_owned(),
-                });
-            }
+            [] => return Err(stuck(&draft.text)),
             [only] => {
                 draft.forced += usize::from(only != vocab.end);
                 only
@@ -162,8 +135,7 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
                 checkpoints.push(draft.checkpoint(decisions.len()));
                 context.truncate(prompt.len());
                 context.extend_from_slice(&draft.ids);
-                let decision =
-                    sampler.choose(draft.ids.len(), decoder.next(&context)?, &candidates);
+                let decision = choose(draft.ids.len(), decoder.next(&context)?, &candidates);
                 decisions.push(decision);
                 decision.token
             }
@@ -183,7 +155,7 @@ pub fn generate<A: Acceptor, E: Encode + ?Sized>(
     draft.finish(ids, decisions, false)
 }
 
-impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
+impl<A: Acceptor> Draft<'_, A> {
     fn checkpoint(&self, decisions: usize) -> Checkpoint<A::State> {
         Checkpoint {
             bytes: self.text.len(),
@@ -199,9 +171,7 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         let settled = (self.text.len() - self.written).min(bytes.len());
         for &byte in &bytes[settled..] {
             let Some(next) = self.acceptor.step(&self.state, byte) else {
-                return Err(EngineError::Stuck {
-                    text: String::from_utf8_lossy(&self.text).into_owned(),
-                });
+                return Err(stuck(&self.text));
             };
             self.state = next;
             self.text.push(byte);
@@ -211,8 +181,9 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         Ok(())
     }
 
-    /// Takes the bytes that must follow, and writes as tokens as much of the text as no continuation tokenises differently.
-    fn take_forced(&mut self) {
+    /// Appends the bytes that must follow, and writes as tokens as much of the text as every
+    /// continuation tokenises in the same way.
+    fn append_forced(&mut self) {
         let before = self.text.len();
         self.state = mask::forced(self.acceptor, self.state.clone(), &mut self.text);
         if self.text.len() == before {
@@ -235,10 +206,12 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         }
     }
 
-    /// How many of `ids`, the encoding of the first `whole` bytes, stay as they are whatever follows: training saw the text's encoding, so a
-    /// token that the next bytes would merge with must be left for the model to choose.
+    /// How many of `ids`, the encoding of the first `whole` bytes, remain the same whatever
+    /// follows. The model was trained on the encoding of whole texts, so a token that the next
+    /// bytes could merge with must be left to the model.
     fn settled_tokens(&self, ids: &[u32], whole: usize) -> usize {
-        // The first place from which a token reaches beyond the text; whatever ends before it stays.
+        // The first position from which a token can extend beyond the text; tokens that end before
+        // it are settled.
         let open = (whole.saturating_sub(UNSETTLED)..whole)
             .find(|&from| {
                 mask::can_grow(
@@ -268,13 +241,13 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         keep
     }
 
-    /// The tokenizer's encoding of `text`, where its tokens spell exactly these bytes.
+    /// The tokenizer's encoding of `text`, if its tokens spell exactly these bytes.
     fn canonical(&self, text: &[u8]) -> Option<Vec<u32>> {
         let plain = std::str::from_utf8(&text[usize::from(self.vocab.adds_space)..]).ok()?;
         if plain.is_empty() {
             return None;
         }
-        let ids = self.encoder.encode(plain);
+        let ids = (self.encode)(plain);
         let mut rest = text;
         for &id in &ids {
             rest = rest.strip_prefix(self.vocab.trie.bytes(id)?)?;
@@ -289,7 +262,8 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
             .sum()
     }
 
-    /// The tokens of a finished text: the tokenizer's encoding, else the tokens written and the longest that match what is pending.
+    /// The tokens of a finished text: the tokenizer's encoding, or else the tokens written and the
+    /// longest matches for the pending bytes.
     fn spell(&self, text: &[u8]) -> Result<Vec<u32>, EngineError> {
         if text.len() == usize::from(self.vocab.adds_space) {
             return Ok(Vec::new());
@@ -297,25 +271,23 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         if let Some(ids) = self.canonical(text) {
             return Ok(ids);
         }
-        let spelled = if text == self.text {
-            let mut ids = self.ids.clone();
+        let (mut ids, pending) = if text == self.text {
+            (self.ids.clone(), &text[self.written..])
+        } else {
+            (Vec::new(), text)
+        };
+        ids.extend(
             self.vocab
                 .trie
-                .longest_match(&text[self.written..])
-                .map(|rest| {
-                    ids.extend(rest);
-                    ids
-                })
-        } else {
-            self.vocab.trie.longest_match(text)
-        };
-        spelled.ok_or_else(|| EngineError::Stuck {
-            text: String::from_utf8_lossy(text).into_owned(),
-        })
+                .longest_match(pending)
+                .ok_or_else(|| stuck(text))?,
+        );
+        Ok(ids)
     }
 
-    /// Takes an overlong text back to a place from which a short completion fits, and completes it. Places are tried 1, 2, 4, … decisions
-    /// back and last the beginning, so that a long run into the budget costs few searches.
+    /// Resets an overlong text to a checkpoint from which a short completion fits, and completes
+    /// it. Tries the checkpoints 1, 2, 4, … decisions back and finally the beginning, so that
+    /// exceeding the budget takes few searches.
     fn cut(
         mut self,
         checkpoints: &[Checkpoint<A::State>],
@@ -336,7 +308,8 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
             needed = ids.len();
             if needed <= self.budget {
                 decisions.truncate(place.decisions);
-                // What was neither decided nor counted as forced before this place is the completion.
+                // Tokens that were neither decided nor forced before the checkpoint belong to the
+                // completion.
                 self.forced = place.forced.max(needed.saturating_sub(place.decisions));
                 self.text = text;
                 return self.finish(ids, decisions, true);
@@ -355,84 +328,27 @@ impl<A: Acceptor, E: Encode + ?Sized> Draft<'_, A, E> {
         cut: bool,
     ) -> Result<Generated, EngineError> {
         let text = self.text.split_off(usize::from(self.vocab.adds_space));
-        let text = String::from_utf8(text).map_err(|e| EngineError::NotUtf8(e.into_bytes()))?;
-        Ok(generated(text, ids, decisions, self.forced, cut))
+        Ok(Generated {
+            text: String::from_utf8(text).map_err(|e| EngineError::NotUtf8(e.into_bytes()))?,
+            ids,
+            logprob: decisions.iter().map(|d| f64::from(d.logprob)).sum(),
+            decided: decisions.len(),
+            forced: self.forced,
+            cut,
+            decisions,
+        })
     }
 }
 
-/// Writes freely until the end token or the budget; added tokens other than the end are never chosen. Bytes that are no UTF-8 (a cut
-/// character) become U+FFFD in the text.
-///
-/// # Errors
-/// What the decoder says, and an empty prompt.
-pub fn generate_free(
-    decoder: &mut dyn Decoder,
-    prompt: &[u32],
-    vocab: &Vocab,
-    limits: Limits,
-    sampling: Sampling,
-) -> Result<Generated, EngineError> {
-    let budget = check(decoder, prompt, vocab, limits)?;
-    let mut sampler = Sampler::new(sampling);
-    let mut candidates = vocab.trie.ids().to_vec();
-    candidates.push(vocab.end);
-    candidates.sort_unstable();
-    candidates.dedup();
-    let (mut context, mut bytes, mut decisions) = (prompt.to_vec(), Vec::new(), Vec::new());
-    let mut cut = true;
-    while context.len() - prompt.len() < budget {
-        let decision = sampler.choose(
-            context.len() - prompt.len(),
-            decoder.next(&context)?,
-            &candidates,
-        );
-        decisions.push(decision);
-        if decision.token == vocab.end {
-            cut = false;
-            break;
-        }
-        bytes.extend_from_slice(vocab.trie.bytes(decision.token).unwrap_or_default());
-        context.push(decision.token);
-    }
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
-    if vocab.adds_space && text.starts_with(' ') {
-        text.remove(0);
-    }
-    Ok(generated(
-        text,
-        context.split_off(prompt.len()),
-        decisions,
-        0,
-        cut,
-    ))
-}
-
-fn generated(
-    text: String,
-    ids: Vec<u32>,
-    decisions: Vec<Decision>,
-    forced: usize,
-    cut: bool,
-) -> Generated {
-    let logprob = decisions.iter().map(|d| f64::from(d.logprob)).sum();
-    Generated {
-        text,
-        ids,
-        logprob,
-        decided: decisions.len(),
-        forced,
-        cut,
-        decisions,
+fn stuck(text: &[u8]) -> EngineError {
+    EngineError::Stuck {
+        text: String::from_utf8_lossy(text).into_owned(),
     }
 }
 
-/// The tokens there is room for, after the vocabulary and the prompt have been checked against the model.
-fn check(
-    decoder: &dyn Decoder,
-    prompt: &[u32],
-    vocab: &Vocab,
-    limits: Limits,
-) -> Result<usize, EngineError> {
+/// Checks the vocabulary and the prompt against the model and returns the number of tokens that fit
+/// after the prompt.
+fn room(decoder: &dyn Decoder, prompt: &[u32], vocab: &Vocab) -> Result<usize, EngineError> {
     let size = decoder.vocab_size();
     let largest = (vocab.trie.id_bound() as u32)
         .saturating_sub(1)
@@ -447,9 +363,8 @@ fn check(
         return Err(EngineError::EmptyPrompt);
     }
     let max = decoder.max_context();
-    let room = max.checked_sub(prompt.len()).ok_or(EngineError::Context {
+    max.checked_sub(prompt.len()).ok_or(EngineError::Context {
         needed: prompt.len(),
         max,
-    })?;
-    Ok(limits.max_new_tokens.min(room))
+    })
 }

@@ -1,14 +1,18 @@
-//! The arithmetic of one LLaMA layer on plain slices: matrix products over packed panels, RMSNorm, softmax, SwiGLU.
+//! The arithmetic of transformer layers on plain slices: matrix products over packed panels, norms,
+//! softmax, activations.
 //!
-//! A tensor library's dispatch costs more than the arithmetic of a 1.5 million parameter model, so the CPU path calls these directly.
-//! Every output is summed in one fixed order, whatever the number of rows, the tile it falls in, the thread it runs on and the width of the
-//! machine's vectors: a prompt fed in two pieces, on another thread count or from a cached prefix gives the same bits. Traces rely on it.
+//! The dispatch of a tensor library costs more than the arithmetic of a model with 1.5 million
+//! parameters, so the CPU path calls these functions directly. Every output is summed in one fixed
+//! order, whatever the number of rows, the tile, the thread and the width of the machine's vectors:
+//! a prompt fed in two pieces, on another number of threads or after a cached prefix gives the same
+//! bits. Traces rely on this.
+
 use pulp::{Simd, WithSimd};
 
 /// Outputs of one packed panel: two AVX2 registers, one AVX-512 register, four NEON registers.
 pub(crate) const PANEL: usize = 16;
 
-/// Runs `op` with the widest instructions of this machine.
+/// Runs `op` with the widest vector instructions of this machine.
 #[inline(always)]
 pub(crate) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     #[cfg(target_arch = "x86_64")]
@@ -22,31 +26,33 @@ pub(crate) fn dispatch<Op: WithSimd>(op: Op) -> Op::Output {
     pulp::Arch::new().dispatch(op)
 }
 
-/// Where the panels of a right-hand side lie.
+/// The panels of a right-hand side.
 #[derive(Clone, Copy)]
 pub(crate) struct Panels<'a> {
     /// All values.
     pub(crate) data: &'a [f32],
-    /// From one panel to the next.
+    /// Distance between panels.
     pub(crate) step: usize,
-    /// From one term of the sum to the next inside a panel (`PANEL` where packed).
+    /// Distance between terms of the sum within a panel (`PANEL` if packed).
     pub(crate) stride: usize,
     /// Number of panels.
     pub(crate) count: usize,
-    /// Whether one row is multiplied with one panel after the other, as [`STREAMED`](super::weight_memory::STREAMED) says.
+    /// Whether a single row is multiplied with one panel at a time; see
+    /// [`STREAMED`](crate::weight_memory::STREAMED).
     pub(crate) streamed: bool,
 }
 
-/// Where the products go: `out[row * row_step + panel * panel_step ..][..PANEL]`.
+/// Where products are written: `out[row * row_step + panel * panel_step ..][..PANEL]`.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
-    /// From one row to the next.
+    /// Distance between rows.
     pub(crate) row_step: usize,
-    /// From one panel to the next.
+    /// Distance between panels.
     pub(crate) panel_step: usize,
 }
 
-/// `out[row][panel] = Σ_k x[row][k] · panel[k][..PANEL]` for `rows` rows of `terms` values that lie `x_step` apart.
+/// `out[row][panel] = Σ_k x[row][k] · panel[k][..PANEL]` for `rows` rows of `terms` values,
+/// `x_step` apart.
 pub(crate) struct Product<'a> {
     pub(crate) x: &'a [f32],
     pub(crate) x_step: usize,
@@ -71,12 +77,13 @@ impl WithSimd for Product<'_> {
     }
 }
 
-/// Panels that all rows are multiplied with before the next: enough for tiles of few rows, few enough to stay in cache for all rows.
+/// Panels multiplied with all rows before the next group: enough for tiles of few rows, few enough
+/// to stay in cache for all rows.
 const GROUP: usize = 6;
 
 impl Product<'_> {
-    /// In tiles of about twelve vectors of sums, whatever the number of rows: few rows take several panels at a time, so that a multiply-add seldom waits
-    /// for the one before.
+    /// Works in tiles of about twelve vectors of sums. With few rows a tile spans several panels,
+    /// so that a multiply-add rarely waits for the previous one.
     #[inline(always)]
     fn run<S: Simd, const V: usize>(mut self, simd: S) {
         let (rows, count) = (self.rows, self.panels.count);
@@ -99,7 +106,7 @@ impl Product<'_> {
                         (2, _) => self.tile::<S, V, 2, 1>(simd, row, at),
                         (3, 2..) => self.tile::<S, V, 3, 2>(simd, row, at),
                         (3, _) => self.tile::<S, V, 3, 1>(simd, row, at),
-                        // A register that holds a whole panel leaves room for the sums of two.
+                        // If a register holds a whole panel, there is room for the sums of two.
                         (4, 2..) if V == 1 => self.tile::<S, V, 4, 2>(simd, row, at),
                         (5, 2..) if V == 1 => self.tile::<S, V, 5, 2>(simd, row, at),
                         (6, 2..) if V == 1 => self.tile::<S, V, 6, 2>(simd, row, at),
@@ -114,7 +121,7 @@ impl Product<'_> {
         }
     }
 
-    /// `R` rows with `P` panels; gives back `P`.
+    /// Multiplies `R` rows with `P` panels and returns `P`.
     #[inline(always)]
     fn tile<S: Simd, const V: usize, const R: usize, const P: usize>(
         &mut self,
@@ -156,7 +163,8 @@ fn store<S: Simd, const V: usize>(sum: &[S::f32s; V], out: &mut [f32]) {
     out[..V].copy_from_slice(sum);
 }
 
-/// e^x for x in about [-87, 88], relative error below 2e-7; branch-free so that loops over it become vector code, and the same on every machine.
+/// e^x for x in about [-87, 88] with a relative error below 2e-7; branch-free, so that loops over
+/// it are vectorised, and identical on every machine.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
     // Adding 1.5 · 2^23 leaves the nearest integer in the low bits.
@@ -164,7 +172,7 @@ fn exp(x: f32) -> f32 {
     let x = x.clamp(-87.0, 88.0);
     let shifted = x * std::f32::consts::LOG2_E + SHIFT;
     let n = shifted - SHIFT;
-    // ln 2 in two parts, so that the rest keeps its low bits.
+    // ln 2 in two parts, so that the remainder keeps its low bits.
     let r = x - n * 0.693_359_4 - n * -2.121_944_4e-4;
     let mut p = 1.987_569_1e-4;
     p = p * r + 1.398_199_9e-3;
@@ -239,7 +247,7 @@ pub(crate) fn softmax_parts(row: &mut [f32], live: usize) -> f32 {
     )
 }
 
-/// `out = silu(gate) · up` where every row of `gate_up` holds the gates, then the ups.
+/// `out = silu(gate) · up`; every row of `gate_up` holds the gates, then the ups.
 pub(crate) fn swiglu(gate_up: &[f32], row_step: usize, width: usize, rows: usize, out: &mut [f32]) {
     dispatch(
         #[inline(always)]
@@ -276,7 +284,8 @@ pub(crate) fn layer_norm(x: &mut [f32], weight: &[f32], bias: &[f32], eps: f32) 
     );
 }
 
-/// The error function, to a few units in the last place: a rational function of x within ±4, where erf is ±1 to single precision.
+/// The error function to a few units in the last place: a rational function of x clamped to ±4,
+/// beyond which erf is ±1 in single precision.
 #[inline(always)]
 fn erf(x: f32) -> f32 {
     let x = x.clamp(-4.0, 4.0);
@@ -296,7 +305,7 @@ fn erf(x: f32) -> f32 {
     x * p / q
 }
 
-/// `x = x · Φ(x)`, Φ the normal distribution.
+/// `x = x · Φ(x)`, where Φ is the normal distribution function.
 pub(crate) fn gelu(x: &mut [f32]) {
     dispatch(
         #[inline(always)]
@@ -320,7 +329,7 @@ pub(crate) fn add(x: &mut [f32], y: &[f32]) {
     );
 }
 
-/// `ln Σ e^v`, NaN counted as impossible and infinity as the largest number; negative infinity where nothing is possible.
+/// `ln Σ e^v`. NaN counts as -∞ and +∞ as `f32::MAX`; the result is -∞ if all values are.
 pub(crate) fn log_sum_exp(values: &[f32]) -> f32 {
     dispatch(
         #[inline(always)]
@@ -379,9 +388,9 @@ mod tests {
         assert!(worst < 5e-7, "{worst}");
     }
 
-    /// `op` made of each set of instructions that this machine has.
+    /// The results of `op` with every instruction set of this machine.
     fn on_each<Op: WithSimd>(op: impl Fn() -> Op) -> Vec<Op::Output> {
-        #[allow(unused_mut, reason = "other machines have none of the wider ones")]
+        #[allow(unused_mut, reason = "only x86-64 has wider instruction sets")]
         let mut results = vec![dispatch(op()), Simd::vectorize(pulp::Scalar, op())];
         #[cfg(target_arch = "x86_64")]
         results.extend(pulp::x86::V3::try_new().map(|simd| Simd::vectorize(simd, op())));
@@ -390,15 +399,15 @@ mod tests {
         results
     }
 
-    /// A product of so many rows.
-    struct Rows<'a> {
+    /// A product with `rows` rows.
+    struct RowsProduct<'a> {
         rows: usize,
         x: &'a [f32],
         terms: usize,
         panels: Panels<'a>,
     }
 
-    impl WithSimd for Rows<'_> {
+    impl WithSimd for RowsProduct<'_> {
         type Output = Vec<f32>;
 
         #[inline(always)]
@@ -447,7 +456,7 @@ mod tests {
         };
         let width = count * PANEL;
         let single = |row: usize| {
-            dispatch(Rows {
+            dispatch(RowsProduct {
                 rows: 1,
                 x: &x[row * terms..],
                 terms,
@@ -463,7 +472,7 @@ mod tests {
         }
         for rows in 1..=13 {
             for streamed in [false, true] {
-                let all = on_each(|| Rows {
+                let all = on_each(|| RowsProduct {
                     rows,
                     x: &x,
                     terms,

@@ -1,49 +1,63 @@
-//! The engine: a LLaMA-family model on the CPU or on a device, sessions that keep what they have read, and decoding that can only write what a grammar allows.
+//! Language model inference: LLaMA-family models, sessions that reuse a common prefix, decoding
+//! constrained by a grammar, and sentence encoders.
+//!
+//! On the CPU the models run on our own kernels; on NVIDIA GPUs they run on candle.
 //!
 //! ```text
-//! llama ── linear, attention ── kernels, packed   weights (in areas of memory) and arithmetic; stateless, shared by all threads
-//! device ── candle                                the same in tensors, for GPUs
+//! llama ── linear, attention ── kernels, packed   weights and arithmetic on the CPU; stateless
+//! device ── candle                                the same model as tensors, for GPUs
 //!   ▲
-//! batch                                      steps of several conversations, taken together
+//! backend ── engine                               one of the two, shared by all threads
 //!   ▲
-//! session ── cache                           one conversation: tokens, keys and values, prefix reuse
+//! batch                                           steps shared by several sessions
 //!   ▲
-//! generate ── mask ── trie ── vocab          decide, take what is forced, end in budget
+//! session ── cache                                one conversation: tokens, keys and values
+//!   ▲
+//! generate ── mask ── trie ── vocab               decide, append forced text, end within budget
 //!          └─ sample
+//!
+//! encoder ── kernels, linear                      BERT-family sentence encoders
 //! ```
 //!
-//! Invariants: a text comes back only if the acceptor takes it and it fits the budget; the logits after a list of tokens are the same bits
-//! however they were fed (at once, in pieces, after a kept prefix, in a batch with whatever else) and on however many threads, on a device the same but
-//! for rounding; nothing here knows a graph or a tool.
+//! Invariants
+//! - Generated text is always accepted by the acceptor and fits the token budget.
+//! - On the CPU the logits after a list of tokens are the same bits however the tokens were fed (at
+//!   once, in pieces, after a cached prefix, in a batch) and on any number of threads. On a device
+//!   they are the same up to rounding.
+//! - Nothing here knows a graph or a tool, prints, or reads the environment.
+
 mod attention;
 mod backend;
-pub mod batch;
+mod batch;
 mod cache;
-mod candle;
 mod compare;
 mod device;
 pub mod encoder;
+mod engine;
 mod error;
 mod generate;
-pub(crate) mod kernels;
-pub(crate) mod linear;
+mod kernels;
+mod layer;
+mod linear;
 mod llama;
 pub mod mask;
 mod packed;
 mod sample;
+mod segment;
 mod session;
+mod tensors;
 mod trie;
 mod vocab;
 mod weight_memory;
 
 pub use batch::Batch;
-pub use candle::Tensors;
-pub use compare::{Comparison, compare};
-pub use device::Processor;
+pub use compare::{LogitComparison, compare};
+pub use device::EngineDevice;
+pub use engine::Engine;
 pub use error::EngineError;
-pub use generate::{Decoder, Encode, Generated, Limits, Vocab, generate, generate_free};
-pub use llama::Llama;
-pub use sample::{Decision, Sampling};
-pub use session::{Engine, Session};
+pub use generate::{Decoder, Generated, generate};
+pub use llama::PackedLlama;
+pub use sample::Decision;
+pub use session::DecodeSession;
 pub use trie::TokenTrie;
-pub use vocab::{Spelling, VocabBytes, vocab_bytes};
+pub use vocab::Vocab;

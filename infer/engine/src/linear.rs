@@ -1,57 +1,60 @@
-//! A linear layer packed for [`kernels`](super::kernels) or [`packed`](super::packed): sixteen outputs side by side, so that neither one row
-//! nor many need a horizontal sum. Matrices that stand on top of each other (q, k and v; gate and up) may have formats of their own.
+//! A linear layer packed for [`kernels`](crate::kernels) or [`packed`](crate::packed): sixteen
+//! outputs per panel, so that no product needs a horizontal sum. Stacked matrices (q, k and v; gate
+//! and up) may have different formats.
+
 use model::gguf::{Format, blocks};
-use model::source::Stored;
 use rayon::prelude::*;
 
-use super::EngineError;
-use super::kernels::{PANEL, Panels, Product, Target, dispatch};
-use super::packed::{Activations, Job, Packed};
-use super::weight_memory::{Arena, Room, STREAMED};
+use crate::EngineError;
+use crate::kernels::{self, PANEL, Panels, Product, Target, dispatch};
+use crate::packed::{Activations, PackedMatrix, ProductJob};
+use crate::tensors::{NamedTensor, read_rows};
+use crate::weight_memory::{STREAMED, WeightArena, WeightSlice};
 
-/// Multiply-adds below which splitting a product costs more than it gives (about 50 µs of one core).
+/// Multiply-adds below which splitting a product does not pay off (about 50 µs of one core).
 const SPLIT_ABOVE: usize = 2 << 20;
 /// Rows below which a product takes as long as reading the weights.
 const FEW_ROWS: usize = 4;
 /// Panels read from a file at once.
-const BATCH: usize = 32;
+const READ_PANELS: usize = 32;
 
-/// Some panels of the weights.
-enum Data {
-    /// `[panel][in][PANEL]`, the last panel filled up with zeros.
-    Plain(Room<f32>),
-    Packed(Packed),
+/// Panels of one format.
+enum PanelData {
+    /// `[panel][in][PANEL]`, the last panel padded with zeros.
+    Plain(WeightSlice<f32>),
+    Packed(PackedMatrix),
 }
 
-struct Part {
-    data: Data,
+struct PanelGroup {
+    data: PanelData,
     panels: usize,
 }
 
 /// `y = x Wᵀ (+ b)`.
 pub(crate) struct Linear {
-    parts: Vec<Part>,
+    parts: Vec<PanelGroup>,
     bias: Option<Vec<f32>>,
     /// Width of the input.
     pub(crate) inputs: usize,
-    /// Width of the output without the fill.
+    /// Width of the output without the padding.
     pub(crate) outputs: usize,
 }
 
-/// Buffers of a product; they grow to the largest seen and are reused.
+/// Buffers of a product; they grow to the largest product and are reused.
 #[derive(Default, Clone)]
-pub(crate) struct Spare {
-    turned: Vec<f32>,
+pub(crate) struct ProductBuffers {
+    /// The product panel by panel.
+    transposed: Vec<f32>,
     activations: Activations,
 }
 
 impl Linear {
-    /// Packs row-major matrices `[outputs, inputs]` that stand on top of each other.
+    /// Packs stacked row-major matrices `[outputs, inputs]`.
     pub(crate) fn pack(
         parts: &[&[f32]],
         inputs: usize,
         bias: Option<Vec<f32>>,
-        arena: &mut Arena,
+        arena: &mut WeightArena,
     ) -> Self {
         let outputs: usize = parts.iter().map(|p| p.len() / inputs).sum();
         let mut data = arena.take(outputs.div_ceil(PANEL) * inputs * PANEL);
@@ -63,8 +66,8 @@ impl Linear {
             set_plain(&mut data, inputs, o, row);
         }
         Self::new(
-            vec![Part {
-                data: Data::Plain(data),
+            vec![PanelGroup {
+                data: PanelData::Plain(data),
                 panels: outputs.div_ceil(PANEL),
             }],
             inputs,
@@ -73,7 +76,7 @@ impl Linear {
         )
     }
 
-    fn new(parts: Vec<Part>, inputs: usize, outputs: usize, bias: Option<Vec<f32>>) -> Self {
+    fn new(parts: Vec<PanelGroup>, inputs: usize, outputs: usize, bias: Option<Vec<f32>>) -> Self {
         let bias = bias.map(|mut b| {
             b.resize(outputs.next_multiple_of(PANEL), 0.0);
             b
@@ -86,35 +89,34 @@ impl Linear {
         }
     }
 
-    /// Packs stored matrices, given with their names, that stand on top of each other, some rows at a time: at no moment is there a second copy.
+    /// Packs stacked stored matrices, some rows at a time, without ever holding a second copy.
     ///
     /// # Errors
     /// A tensor that cannot be read or is not finite.
     pub(crate) fn load(
-        stored: &[(String, Stored<'_>)],
+        stored: &[NamedTensor<'_>],
         inputs: usize,
         bias: Option<Vec<f32>>,
-        arena: &mut Arena,
+        arena: &mut WeightArena,
     ) -> Result<Self, EngineError> {
-        let rows = |s: &Stored<'_>| s.shape.first().copied().unwrap_or(0);
-        let outputs = stored.iter().map(|(_, s)| rows(s)).sum();
+        let outputs = stored.iter().map(rows).sum();
         let last = stored.len().saturating_sub(1);
-        // A panel has one format, so matrices of several formats must meet between panels.
+        // A panel has one format, so matrices of different formats must meet at a panel boundary.
         let alike = stored
             .windows(2)
             .all(|pair| pair[0].1.format == pair[1].1.format);
         let whole = stored
             .iter()
             .take(last)
-            .all(|(_, s)| rows(s).is_multiple_of(PANEL));
-        let groups: Vec<(Format, &[(String, Stored<'_>)])> = match stored.first() {
+            .all(|tensor| rows(tensor).is_multiple_of(PANEL));
+        let groups: Vec<(Format, &[NamedTensor<'_>])> = match stored.first() {
             Some((_, first)) if alike => vec![(first.format, stored)],
             _ if whole => stored.chunks(1).map(|one| (one[0].1.format, one)).collect(),
             _ => vec![(Format::F32, stored)],
         };
         let parts = groups
             .into_iter()
-            .map(|(format, group)| Part::load(format, group, inputs, arena))
+            .map(|(format, group)| PanelGroup::load(format, group, inputs, arena))
             .collect::<Result<_, _>>()?;
         Ok(Self::new(parts, inputs, outputs, bias))
     }
@@ -124,7 +126,8 @@ impl Linear {
         self.outputs.next_multiple_of(PANEL)
     }
 
-    /// Copies row `o` of the matrix into `out`: an embedding table that is also the output layer is kept once.
+    /// Copies row `o` of the matrix into `out`, for an output layer that doubles as the embedding
+    /// table.
     pub(crate) fn row(&self, mut o: usize, out: &mut [f32]) {
         for part in &self.parts {
             if o >= part.panels * PANEL {
@@ -132,38 +135,39 @@ impl Linear {
                 continue;
             }
             match &part.data {
-                Data::Plain(data) => {
+                PanelData::Plain(data) => {
                     let base = o / PANEL * self.inputs * PANEL + o % PANEL;
                     for (k, v) in out.iter_mut().enumerate() {
                         *v = data[base + k * PANEL];
                     }
                 }
-                Data::Packed(packed) => packed.row(o, out),
+                PanelData::Packed(packed) => packed.row(o, out),
             }
             return;
         }
     }
 
-    /// Whether a product with so many rows is spread over threads.
+    /// Whether a product with `rows` rows is split between threads.
     pub(crate) fn splits(&self, rows: usize) -> bool {
         rows.max(FEW_ROWS) * self.inputs * self.width() > SPLIT_ABOVE
     }
 
-    /// `rows` rows of `x` into rows of [`width`](Self::width) values, on so many threads of the pool.
+    /// Multiplies `rows` rows of `x` into rows of [`width`](Self::width) values, on `threads`
+    /// threads of the pool.
     pub(crate) fn run(
         &self,
         x: &[f32],
         rows: usize,
         out: &mut [f32],
-        spare: &mut Spare,
+        buffers: &mut ProductBuffers,
         threads: usize,
     ) {
         let width = self.width();
         let count = width / PANEL;
-        spare
+        buffers
             .activations
             .fill(&self.formats(), x, rows, self.inputs);
-        let activations = &spare.activations;
+        let activations = &buffers.activations;
         if threads > 1 && self.splits(rows) {
             let each = count.div_ceil(threads * 4);
             let multiply = |(c, out): (usize, &mut [f32]), target: Target| {
@@ -187,18 +191,19 @@ impl Linear {
                     .enumerate()
                     .for_each(|part| multiply(part, target));
             } else {
-                // Threads own whole panels, so the product comes out panel by panel and is turned afterwards.
-                spare.turned.resize(rows * width, 0.0);
+                // Threads own whole panels, so the product is computed panel by panel and
+                // transposed afterwards.
+                buffers.transposed.resize(rows * width, 0.0);
                 let target = Target {
                     row_step: PANEL,
                     panel_step: rows * PANEL,
                 };
-                spare
-                    .turned
+                buffers
+                    .transposed
                     .par_chunks_mut(each * rows * PANEL)
                     .enumerate()
                     .for_each(|part| multiply(part, target));
-                let turned = &spare.turned;
+                let transposed = &buffers.transposed;
                 let few = rows.div_ceil(threads * 2);
                 out[..rows * width]
                     .par_chunks_mut(few * width)
@@ -207,7 +212,7 @@ impl Linear {
                         for (r, out) in out.chunks_exact_mut(width).enumerate() {
                             for (p, out) in out.as_chunks_mut::<PANEL>().0.iter_mut().enumerate() {
                                 out.copy_from_slice(
-                                    &turned[(p * rows + c * few + r) * PANEL..][..PANEL],
+                                    &transposed[(p * rows + c * few + r) * PANEL..][..PANEL],
                                 );
                             }
                         }
@@ -230,7 +235,7 @@ impl Linear {
         self.add_bias(rows, out);
     }
 
-    /// [`run`](Self::run) on the calling thread alone, for callers that give each thread rows of its own.
+    /// [`run`](Self::run) on the calling thread only, for callers that divide rows between threads.
     pub(crate) fn run_here(&self, x: &[f32], rows: usize, out: &mut [f32]) {
         let mut activations = Activations::default();
         activations.fill(&self.formats(), x, rows, self.inputs);
@@ -244,12 +249,12 @@ impl Linear {
 
     fn formats(&self) -> impl Iterator<Item = Format> + Clone {
         self.parts.iter().map(|part| match &part.data {
-            Data::Plain(_) => Format::F32,
-            Data::Packed(packed) => packed.format(),
+            PanelData::Plain(_) => Format::F32,
+            PanelData::Packed(packed) => packed.format(),
         })
     }
 
-    /// The product of `count` panels from panel `first`; the first of them goes to the beginning of `out`.
+    /// The product of `count` panels from panel `first`, whose result begins at `out[0]`.
     #[allow(clippy::too_many_arguments)]
     fn multiply(
         &self,
@@ -270,7 +275,7 @@ impl Linear {
             let here = count.min(part.panels - first);
             let out = &mut out[done * target.panel_step..];
             match &part.data {
-                Data::Plain(data) => {
+                PanelData::Plain(data) => {
                     let step = self.inputs * PANEL;
                     let streamed = rows == 1 && size_of_val(&**data) >= STREAMED;
                     let panels = Panels {
@@ -290,7 +295,7 @@ impl Linear {
                         target,
                     });
                 }
-                Data::Packed(packed) => packed.run(Job {
+                PanelData::Packed(packed) => packed.run(ProductJob {
                     first,
                     count: here,
                     x: activations,
@@ -310,19 +315,24 @@ impl Linear {
         if let Some(bias) = &self.bias {
             let width = self.width();
             for row in out[..rows * width].chunks_exact_mut(width) {
-                super::kernels::add(row, bias);
+                kernels::add(row, bias);
             }
         }
     }
 
     /// Bytes of the weights.
     pub(crate) fn bytes(&self) -> usize {
-        let part = |part: &Part| match &part.data {
-            Data::Plain(data) => size_of_val(&**data),
-            Data::Packed(packed) => packed.bytes(),
+        let part = |part: &PanelGroup| match &part.data {
+            PanelData::Plain(data) => size_of_val(&**data),
+            PanelData::Packed(packed) => packed.bytes(),
         };
         self.parts.iter().map(part).sum()
     }
+}
+
+/// Number of rows of a matrix.
+fn rows((_, stored): &NamedTensor<'_>) -> usize {
+    stored.shape.first().copied().unwrap_or(0)
 }
 
 fn set_plain(data: &mut [f32], inputs: usize, o: usize, row: &[f32]) {
@@ -332,51 +342,30 @@ fn set_plain(data: &mut [f32], inputs: usize, o: usize, row: &[f32]) {
     }
 }
 
-impl Part {
+impl PanelGroup {
     fn load(
         format: Format,
-        group: &[(String, Stored<'_>)],
+        group: &[NamedTensor<'_>],
         inputs: usize,
-        arena: &mut Arena,
+        arena: &mut WeightArena,
     ) -> Result<Self, EngineError> {
-        let rows_of = |s: &Stored<'_>| s.shape.first().copied().unwrap_or(0);
-        let outputs: usize = group.iter().map(|(_, s)| rows_of(s)).sum();
+        let outputs: usize = group.iter().map(rows).sum();
         let panels = outputs.div_ceil(PANEL);
-        let mut data = match Packed::new(format, inputs, outputs, arena) {
-            Some(packed) => Data::Packed(packed),
-            None => Data::Plain(arena.take(panels * inputs * PANEL)),
+        let mut data = match PackedMatrix::new(format, inputs, outputs, arena) {
+            Some(packed) => PanelData::Packed(packed),
+            None => PanelData::Plain(arena.take(panels * inputs * PANEL)),
         };
         let (mut done, mut bytes, mut line) = (0, Vec::new(), vec![0.0; inputs]);
-        for (name, stored) in group {
-            let fail = |reason: String| EngineError::Weight {
-                name: name.clone(),
-                reason,
-            };
-            let each = stored
-                .format
-                .row_bytes(inputs)
-                .ok_or_else(|| fail(format!("rows of {inputs} are no whole number of blocks")))?;
-            let rows = rows_of(stored);
-            for first in (0..rows).step_by(BATCH * PANEL) {
-                let count = (BATCH * PANEL).min(rows - first);
-                bytes.clear();
-                stored
-                    .rows(first, count, &mut bytes)
-                    .map_err(|e| fail(e.to_string()))?;
-                if let Some(bad) = bytes
-                    .chunks_exact(each)
-                    .position(|row| !blocks::finite(stored.format, row))
-                {
-                    return Err(fail(format!(
-                        "row {} is not finite: a value or scale is NaN or infinite",
-                        first + bad
-                    )));
-                }
+        for tensor in group {
+            let (format, rows) = (tensor.1.format, rows(tensor));
+            for first in (0..rows).step_by(READ_PANELS * PANEL) {
+                let count = (READ_PANELS * PANEL).min(rows - first);
+                let row_bytes = read_rows(tensor, inputs, first, count, &mut bytes)?;
                 match &mut data {
-                    Data::Packed(packed) => packed.set_rows(done, &bytes),
-                    Data::Plain(data) => {
-                        for (r, row) in bytes.chunks_exact(each).enumerate() {
-                            blocks::dequantise(stored.format, row, &mut line);
+                    PanelData::Packed(packed) => packed.set_rows(done, &bytes),
+                    PanelData::Plain(data) => {
+                        for (r, row) in bytes.chunks_exact(row_bytes).enumerate() {
+                            blocks::dequantise(format, row, &mut line);
                             set_plain(data, inputs, done + r, &line);
                         }
                     }

@@ -1,149 +1,83 @@
-//! One conversation's place in a model: which tokens are in the cache, and the logits after the last of them.
-use super::backend::Model;
-use super::batch::{Batch, BatchSlot};
-use super::cache::KvCache;
-use super::kernels::log_sum_exp;
-use super::llama::{Llama, Scratch};
-use super::{Decoder, EngineError, Processor, device};
-use candle_core::Device;
-use model::{ModelConfig, WeightSource};
+//! One conversation: its tokens, their keys and values, and the logits after the last token.
+
 use std::sync::Arc;
 
-/// Tokens whose logits are held at once while a text is scored: a row of a large vocabulary has half a megabyte.
+use crate::batch::{Batch, BatchSlot};
+use crate::cache::KvCache;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::generate::Decoder;
+use crate::kernels::log_sum_exp;
+use crate::llama::ForwardBuffers;
+
+/// Tokens scored at once; each needs a row of logits, half a megabyte for a large vocabulary.
 const SCORED_ROWS: usize = 32;
 
-/// A loaded model, cheap to clone and to share between threads.
+/// A conversation. Sessions of one engine are independent; a clone continues from the same state.
 #[derive(Clone)]
-pub struct Engine(Arc<Model>);
-
-impl Engine {
-    /// Builds the model from its configuration and named weights; see [`Llama::new`].
-    ///
-    /// # Errors
-    /// As [`Llama::new`].
-    pub fn new(config: ModelConfig, source: &dyn WeightSource) -> Result<Self, EngineError> {
-        Ok(Self(Arc::new(Model::Packed(Llama::new(config, source)?))))
-    }
-
-    /// The same where `processor` says.
-    ///
-    /// # Errors
-    /// As [`Llama::new`], and where there is no such processor, or this build does not compute on it.
-    pub fn on(
-        processor: Processor,
-        config: ModelConfig,
-        source: &dyn WeightSource,
-    ) -> Result<Self, EngineError> {
-        match processor {
-            Processor::Cpu => Self::new(config, source),
-            Processor::Cuda => Self::on_device(device::cuda()?, config, source),
-            Processor::Tensors => Self::on_device(Device::Cpu, config, source),
-        }
-    }
-
-    fn on_device(
-        device: Device,
-        config: ModelConfig,
-        source: &dyn WeightSource,
-    ) -> Result<Self, EngineError> {
-        Ok(Self(Arc::new(Model::Tensors(device::Llama::new(
-            config, source, device,
-        )?))))
-    }
-
-    /// Whether it computes in tensors, as on a GPU: sessions on threads of their own then gain nothing but by sharing steps.
-    pub fn is_on_device(&self) -> bool {
-        matches!(*self.0, Model::Tensors(_))
-    }
-
-    /// Bytes of the model's matrices: what one token's decoding reads.
-    pub fn bytes(&self) -> usize {
-        self.0.bytes()
-    }
-
-    pub(crate) fn model(&self) -> &Model {
-        &self.0
-    }
-
-    /// The shape of the model.
-    pub fn config(&self) -> &ModelConfig {
-        self.0.config()
-    }
-}
-
-/// A conversation. Sessions of one engine are independent of each other; a clone goes on from the same place (a beam, a shared prefix).
-#[derive(Clone)]
-pub struct Session {
-    model: Arc<Model>,
+pub struct DecodeSession {
+    engine: Engine,
     ids: Vec<u32>,
     cache: KvCache,
-    scratch: Scratch,
+    buffers: ForwardBuffers,
     logits: Vec<f32>,
-    /// Tokens after which `logits` stand.
+    /// Number of tokens that `logits` follow; 0 if the logits are not valid.
     logits_at: usize,
-    prefilled: usize,
-    /// Where steps are taken together with other sessions, if they are.
-    seat: Option<Arc<BatchSlot>>,
+    /// Membership in a batch, if steps are shared.
+    slot: Option<Arc<BatchSlot>>,
 }
 
-impl Session {
+impl DecodeSession {
     /// An empty session.
+    #[must_use]
     pub fn new(engine: &Engine) -> Self {
-        let model = Arc::clone(&engine.0);
-        let (ids, logits) = (Vec::new(), Vec::new());
         Self {
-            cache: model.cache(),
-            model,
-            ids,
-            scratch: Scratch::default(),
-            logits,
+            engine: engine.clone(),
+            ids: Vec::new(),
+            cache: engine.backend().cache(),
+            buffers: ForwardBuffers::default(),
+            logits: Vec::new(),
             logits_at: 0,
-            prefilled: 0,
-            seat: None,
+            slot: None,
         }
     }
 
-    /// An empty session that takes its steps together with the batch's other sessions. Each belongs on a thread of its own.
+    /// An empty session that shares its steps with the other sessions of `batch`. Use each on its
+    /// own thread.
+    #[must_use]
     pub fn in_batch(batch: &Arc<Batch>) -> Self {
         Self {
-            seat: Some(Arc::new(BatchSlot::take(batch))),
+            slot: Some(Arc::new(BatchSlot::take(batch))),
             ..Self::new(batch.engine())
         }
     }
 
     /// The tokens held.
+    #[must_use]
     pub fn ids(&self) -> &[u32] {
         &self.ids
-    }
-
-    /// Tokens that went through the model since the session began: what prefix reuse saves does not count.
-    pub fn tokens_run(&self) -> usize {
-        self.prefilled
     }
 
     /// Appends tokens.
     ///
     /// # Errors
-    /// A token outside the vocabulary, or more tokens than the context holds; the session is unchanged then.
+    /// A token outside the vocabulary, or more tokens than the context holds; the session is then
+    /// unchanged.
     pub fn feed(&mut self, ids: &[u32]) -> Result<(), EngineError> {
         self.run(ids, false)
     }
 
-    /// Appends tokens; with `every`, `logits` gets a row for each of them and counts as none.
+    /// Appends tokens. With `every`, `logits` receives a row per token and is marked invalid.
     fn run(&mut self, ids: &[u32], every: bool) -> Result<(), EngineError> {
         if ids.is_empty() {
             return Ok(());
         }
-        self.model.check(ids, self.cache.len())?;
-        let run = match &self.seat {
-            Some(seat) => seat.run(ids, every, &mut self.cache, &mut self.logits),
-            None => self.model.forward(
-                ids,
-                every,
-                &mut self.cache,
-                &mut self.logits,
-                &mut self.scratch,
-            ),
+        let (cache, logits) = (&mut self.cache, &mut self.logits);
+        let backend = self.engine.backend();
+        backend.check(ids, cache.len())?;
+        let run = match &self.slot {
+            Some(slot) => slot.run(ids, every, cache, logits),
+            None => backend.forward(ids, every, cache, logits, &mut self.buffers),
         };
         if run.is_err() {
             self.cache.truncate(self.ids.len());
@@ -152,27 +86,35 @@ impl Session {
         run?;
         self.ids.extend_from_slice(ids);
         self.logits_at = if every { 0 } else { self.ids.len() };
-        self.prefilled += ids.len();
         Ok(())
     }
 
-    /// Makes the session hold exactly `ids`: the longest common prefix is kept, the rest of the cache forgotten, and only what is new is run.
+    /// Makes the session hold exactly `ids`: keeps the longest common prefix, drops the rest of the
+    /// cache, and runs only the new tokens.
     ///
     /// # Errors
     /// As [`feed`](Self::feed); the session then holds the common prefix.
     pub fn sync(&mut self, ids: &[u32]) -> Result<(), EngineError> {
-        let mut common = self.ids.iter().zip(ids).take_while(|(a, b)| a == b).count();
+        let mut common = self.common_prefix(ids);
         if common == ids.len() && common != self.logits_at {
-            // The logits held belong to another position: run the last token again.
+            // The logits belong to another position, so the last token is run again.
             common = common.saturating_sub(1);
         }
-        self.ids.truncate(common);
-        self.cache.truncate(common);
+        self.truncate(common);
         self.feed(&ids[common..])
     }
 
-    /// The probabilities that the model, unmasked, gives the tokens of `text`, each after `prompt` and those before it. The session then holds all
-    /// tokens of both but the last.
+    fn common_prefix(&self, ids: &[u32]) -> usize {
+        self.ids.iter().zip(ids).take_while(|(a, b)| a == b).count()
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.ids.truncate(len);
+        self.cache.truncate(len);
+    }
+
+    /// The probability of each token of `text` under the unmasked model, after `prompt` and the
+    /// tokens before it. The session then holds all tokens of both except the last.
     ///
     /// # Errors
     /// An empty prompt, and as [`feed`](Self::feed).
@@ -180,23 +122,17 @@ impl Session {
         let Some((&last, before)) = prompt.split_last() else {
             return Err(EngineError::EmptyPrompt);
         };
-        let common = self
-            .ids
-            .iter()
-            .zip(before)
-            .take_while(|(a, b)| a == b)
-            .count();
-        self.ids.truncate(common);
-        self.cache.truncate(common);
+        let common = self.common_prefix(before);
+        self.truncate(common);
         self.feed(&before[common..])?;
-        let read: Vec<u32> = std::iter::once(last)
+        let inputs: Vec<u32> = std::iter::once(last)
             .chain(text.iter().copied())
             .take(text.len())
             .collect();
-        let vocab = self.model.config().vocab_size;
+        let vocab = self.engine.config().vocab_size;
         let mut out = Vec::with_capacity(text.len());
-        for (read, text) in read.chunks(SCORED_ROWS).zip(text.chunks(SCORED_ROWS)) {
-            self.run(read, true)?;
+        for (inputs, text) in inputs.chunks(SCORED_ROWS).zip(text.chunks(SCORED_ROWS)) {
+            self.run(inputs, true)?;
             let rows = self.logits.chunks_exact(vocab).zip(text);
             out.extend(rows.map(|(row, &id)| {
                 row.get(id as usize)
@@ -206,7 +142,8 @@ impl Session {
         Ok(out)
     }
 
-    /// Logits after the last token; empty where nothing has been fed or the last feed failed.
+    /// Logits after the last token; empty if nothing has been fed or the last feed failed.
+    #[must_use]
     pub fn logits(&self) -> &[f32] {
         if self.ids.is_empty() || self.logits_at != self.ids.len() {
             &[]
@@ -216,7 +153,7 @@ impl Session {
     }
 }
 
-impl Decoder for Session {
+impl Decoder for DecodeSession {
     fn next(&mut self, ids: &[u32]) -> Result<&[f32], EngineError> {
         if ids.is_empty() {
             return Err(EngineError::EmptyPrompt);
@@ -226,10 +163,10 @@ impl Decoder for Session {
     }
 
     fn vocab_size(&self) -> usize {
-        self.model.config().vocab_size
+        self.engine.config().vocab_size
     }
 
     fn max_context(&self) -> usize {
-        self.model.config().context()
+        self.engine.config().context()
     }
 }

@@ -1,31 +1,32 @@
-//! The vocabulary as a trie of bytes, laid out in preorder so that a walk is one pass with jumps.
+//! The vocabulary as a byte trie, stored in preorder so that a traversal is one pass with jumps.
 
-/// One node: a byte after its parent's bytes.
+/// A node: one byte after the bytes of its parent.
 #[derive(Debug, Clone, Copy)]
-struct Node {
+struct TrieNode {
     byte: u8,
     /// Depth of this node; the children of the root have depth 0.
     depth: u32,
-    /// The first node after this one's descendants.
+    /// The first node after the descendants of this one.
     end: u32,
     /// Tokens that end here, in `tokens`.
     first_token: u32,
     last_token: u32,
 }
 
-/// All text tokens by their bytes. Special and added tokens must not be given: what is not in here is never text.
+/// All text tokens by their bytes. Special and added tokens must be left out, because every token
+/// in the trie can become text.
 #[derive(Debug, Clone)]
 pub struct TokenTrie {
-    nodes: Vec<Node>,
-    /// Token ids in the order of their bytes.
+    nodes: Vec<TrieNode>,
+    /// Token ids ordered by bytes.
     tokens: Vec<u32>,
-    /// Bytes of all tokens, one after the other, and where each id's lie.
+    /// The bytes of all tokens, concatenated, and the span of each id.
     text: Vec<u8>,
     spans: Vec<(u32, u32)>,
 }
 
 impl TokenTrie {
-    /// Builds the trie of `(id, bytes)`; tokens without bytes are left out, as they would never make progress.
+    /// Builds the trie of `(id, bytes)`. Tokens without bytes are skipped.
     pub fn new(vocab: impl Iterator<Item = (u32, Vec<u8>)>) -> Self {
         let mut vocab: Vec<(Vec<u8>, u32)> = vocab
             .filter(|(_, b)| !b.is_empty())
@@ -51,7 +52,7 @@ impl TokenTrie {
             for (depth, &byte) in bytes.iter().enumerate().skip(shared) {
                 let here = trie.tokens.len() as u32;
                 path.push(trie.nodes.len());
-                trie.nodes.push(Node {
+                trie.nodes.push(TrieNode {
                     byte,
                     depth: depth as u32,
                     end: 0,
@@ -84,28 +85,25 @@ impl TokenTrie {
     }
 
     /// The bytes of a text token.
+    #[must_use]
     pub fn bytes(&self, id: u32) -> Option<&[u8]> {
         let &(from, to) = self.spans.get(id as usize)?;
         (from < to).then(|| &self.text[from as usize..to as usize])
     }
 
     /// The largest id of a text token, plus one.
+    #[must_use]
     pub fn id_bound(&self) -> usize {
         self.spans.len()
     }
 
-    /// Every text token id, in the order of the bytes.
-    pub fn ids(&self) -> &[u32] {
-        &self.tokens
-    }
-
-    /// Spells `text` with the longest token that matches, again and again; `None` where no token matches.
+    /// Spells `text` greedily with the longest matching tokens; `None` if no token matches.
     pub(crate) fn longest_match(&self, mut text: &[u8]) -> Option<Vec<u32>> {
         let mut ids = Vec::new();
         while !text.is_empty() {
             let mut longest = None;
             let step = |&at: &usize, byte: u8| (text.get(at) == Some(&byte)).then_some(at + 1);
-            self.walk(0, step, |id| longest = Some(id));
+            self.for_each_accepted(0, step, |id| longest = Some(id));
             let id = longest?;
             ids.push(id);
             text = &text[self.bytes(id)?.len()..];
@@ -113,8 +111,9 @@ impl TokenTrie {
         Some(ids)
     }
 
-    /// Calls `token` for every token whose bytes `step` accepts one after the other from `start`; subtrees after a refused byte are skipped.
-    pub(crate) fn walk<S>(
+    /// Calls `token` for every token whose bytes `step` accepts one by one from `start`. Subtrees
+    /// after a rejected byte are skipped.
+    pub(crate) fn for_each_accepted<S>(
         &self,
         start: S,
         step: impl Fn(&S, u8) -> Option<S>,
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn walks_every_token_once_and_skips_what_is_refused() {
+    fn traversal_visits_every_token_once_and_skips_rejected_subtrees() {
         let words = ["a", "ab", "abc", "b", "bc", "", "ab", "x"];
         let trie = TokenTrie::new(
             words
@@ -154,11 +153,11 @@ mod tests {
                 .map(|(i, w)| (i as u32, w.as_bytes().to_vec())),
         );
         let mut all = Vec::new();
-        trie.walk((), |(), _| Some(()), |id| all.push(id));
+        trie.for_each_accepted((), |(), _| Some(()), |id| all.push(id));
         all.sort_unstable();
         assert_eq!(all, vec![0, 1, 2, 3, 4, 6, 7]);
         let mut some = Vec::new();
-        trie.walk(
+        trie.for_each_accepted(
             2u8,
             |&left, byte| {
                 if byte == b'x' {

@@ -1,11 +1,40 @@
-//! What bytes the tokens of a `tokenizer.json` stand for: byte-level BPE, SentencePiece with byte fallback, or plain text.
+//! The bytes of the tokens of a `tokenizer.json`: byte-level BPE, SentencePiece with byte fallback,
+//! or plain text.
+
+use std::collections::{BTreeMap, HashSet};
+
 use serde_json::Value;
-use std::collections::{HashMap, HashSet};
+
+use crate::trie::TokenTrie;
+
+/// What generation needs to know about a vocabulary.
+#[derive(Debug, Clone)]
+pub struct Vocab {
+    /// The text tokens. Added tokens, special or not, are left out.
+    pub trie: TokenTrie,
+    /// The token that ends a turn.
+    pub end: u32,
+    /// Whether the tokenizer prepends a space to a text (SentencePiece's dummy prefix).
+    pub adds_space: bool,
+}
+
+impl Vocab {
+    /// The vocabulary of a parsed `tokenizer.json`; `end` is the token that ends a turn.
+    #[must_use]
+    pub fn of_tokenizer(tokenizer: &Value, end: u32) -> Self {
+        Self {
+            trie: TokenTrie::new(text_tokens(tokenizer).into_iter()),
+            end,
+            adds_space: adds_space(&tokenizer["normalizer"])
+                || adds_space(&tokenizer["pre_tokenizer"]),
+        }
+    }
+}
 
 /// How a tokenizer spells bytes in its vocabulary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spelling {
-    /// GPT-2's alphabet: every byte is one printable character (`Ġ` is a space).
+#[derive(Clone, Copy)]
+enum Spelling {
+    /// GPT-2's alphabet: every byte is a printable character (`Ġ` is a space).
     ByteLevel,
     /// `▁` is a space and `<0xNN>` a byte.
     SentencePiece,
@@ -13,18 +42,9 @@ pub enum Spelling {
     Plain,
 }
 
-/// The text tokens of a vocabulary.
-#[derive(Debug, Clone)]
-pub struct VocabBytes {
-    /// Id and bytes of every token that can stand in text; added tokens (special or not) are not among them.
-    pub tokens: Vec<(u32, Vec<u8>)>,
-    /// Whether encoding a text puts a space before it that the text does not have (SentencePiece's dummy prefix).
-    pub adds_space: bool,
-}
-
 impl Spelling {
-    /// Reads the spelling off the decoder (or, where there is none, the pre-tokenizer) of a parsed `tokenizer.json`.
-    pub fn of(tokenizer: &Value) -> Self {
+    /// Detects the spelling from the decoder, pre-tokenizer and normalizer of a `tokenizer.json`.
+    fn of(tokenizer: &Value) -> Self {
         let kinds = ["decoder", "pre_tokenizer", "normalizer"].map(|part| kinds(&tokenizer[part]));
         let has = |name: &str| kinds.iter().any(|k| k.contains(name));
         if has("ByteLevel") {
@@ -39,8 +59,8 @@ impl Spelling {
         }
     }
 
-    /// The bytes of a token; `None` where its spelling stands for none (a character outside the byte alphabet).
-    pub fn bytes(self, token: &str) -> Option<Vec<u8>> {
+    /// The bytes of a token; `None` for a character outside the byte alphabet.
+    fn bytes(self, token: &str) -> Option<Vec<u8>> {
         match self {
             Self::Plain => Some(token.as_bytes().to_vec()),
             Self::ByteLevel => token.chars().map(alphabet_byte).collect(),
@@ -58,8 +78,8 @@ impl Spelling {
     }
 }
 
-/// The text tokens of a parsed `tokenizer.json` (`model.vocab` as an object or as a list of pairs).
-pub fn vocab_bytes(tokenizer: &Value) -> VocabBytes {
+/// Id and bytes of every text token (`model.vocab` is an object or a list of pairs).
+fn text_tokens(tokenizer: &Value) -> BTreeMap<u32, Vec<u8>> {
     let spelling = Spelling::of(tokenizer);
     let id = |v: &Value| v.as_u64().and_then(|v| u32::try_from(v).ok());
     let added: HashSet<u32> = tokenizer["added_tokens"]
@@ -68,16 +88,16 @@ pub fn vocab_bytes(tokenizer: &Value) -> VocabBytes {
         .flatten()
         .filter_map(|t| id(&t["id"]))
         .collect();
-    // SentencePiece's unknown token is in the vocabulary, not always among the added ones.
+    // SentencePiece's unknown token is in the vocabulary, but not always among the added tokens.
     let unknown = tokenizer["model"]["unk_token"].as_str();
     let unknown_id = id(&tokenizer["model"]["unk_id"]);
-    let mut seen: HashMap<u32, Vec<u8>> = HashMap::new();
+    let mut tokens = BTreeMap::new();
     let mut keep = |token: &str, id: u32| {
         if added.contains(&id) || Some(token) == unknown || Some(id) == unknown_id {
             return;
         }
         if let Some(bytes) = spelling.bytes(token).filter(|b| !b.is_empty()) {
-            seen.insert(id, bytes);
+            tokens.insert(id, bytes);
         }
     };
     match &tokenizer["model"]["vocab"] {
@@ -92,15 +112,10 @@ pub fn vocab_bytes(tokenizer: &Value) -> VocabBytes {
         }),
         _ => {}
     }
-    let mut tokens: Vec<_> = seen.into_iter().collect();
-    tokens.sort_unstable();
-    VocabBytes {
-        tokens,
-        adds_space: adds_space(&tokenizer["normalizer"]) || adds_space(&tokenizer["pre_tokenizer"]),
-    }
+    tokens
 }
 
-/// The `type`s of a component and of the parts of a sequence.
+/// The types of a component and of the parts of a sequence.
 fn kinds(part: &Value) -> HashSet<&str> {
     parts(part)
         .into_iter()
@@ -128,7 +143,8 @@ fn adds_space(part: &Value) -> bool {
     })
 }
 
-/// The byte a character of GPT-2's alphabet stands for. Printable Latin-1 stands for itself; the 68 other bytes, in order, are U+0100 onwards.
+/// The byte of a character of GPT-2's alphabet. Printable Latin-1 characters are their own bytes;
+/// the other 68 bytes are U+0100 onwards, in order.
 fn alphabet_byte(c: char) -> Option<u8> {
     let code = u32::from(c);
     let own = |b: u32| matches!(b, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
@@ -165,22 +181,21 @@ mod tests {
     }
 
     #[test]
-    fn spellings_are_told_apart_and_added_tokens_left_out() {
+    fn spellings_are_detected_and_added_tokens_left_out() {
         let gpt = json!({"decoder": {"type": "ByteLevel"}, "added_tokens": [{"id": 1}], "model": {"vocab": {"Ġa": 0, "<end>": 1}}});
-        assert_eq!(vocab_bytes(&gpt).tokens, vec![(0, b" a".to_vec())]);
+        assert_eq!(text_tokens(&gpt), [(0, b" a".to_vec())].into());
         let llama = json!({
             "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace"}]},
             "decoder": {"type": "Sequence", "decoders": [{"type": "Replace"}, {"type": "ByteFallback"}]},
             "added_tokens": [{"id": 0}],
             "model": {"unk_token": "<unk>", "vocab": {"<unk>": 0, "<0x0A>": 1, "▁get": 2}},
         });
-        let read = vocab_bytes(&llama);
         assert_eq!(
-            read.tokens,
-            vec![(1, b"\n".to_vec()), (2, b" get".to_vec())]
+            text_tokens(&llama),
+            [(1, b"\n".to_vec()), (2, b" get".to_vec())].into()
         );
-        assert!(read.adds_space);
+        assert!(Vocab::of_tokenizer(&llama, 9).adds_space);
         let unigram = json!({"decoder": {"type": "Metaspace", "prepend_scheme": "never"}, "model": {"unk_id": 0, "vocab": [["<unk>", 0.0], ["▁", -1.0]]}});
-        assert_eq!(vocab_bytes(&unigram).tokens, vec![(1, b" ".to_vec())]);
+        assert_eq!(text_tokens(&unigram), [(1, b" ".to_vec())].into());
     }
 }

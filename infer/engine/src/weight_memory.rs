@@ -1,45 +1,48 @@
-//! Memory for weights: matrices lie one behind the other in large areas, for which the system is asked for huge pages.
+//! Memory for weights: matrices are allocated back to back in large areas backed by huge pages.
 //!
-//! Every token decoded reads all weights once, and the processor fetches ahead only within a page: on one thread that is a tenth to a fifth faster in pages
-//! of 2 MiB than in those of 4 KiB (`docs/results.md`). Single matrices of a small model are smaller than such a page, hence the areas.
+//! Each decoded token reads all weights once, and the processor prefetches only within a page. On
+//! one thread, pages of 2 MiB are 10 to 20 % faster than pages of 4 KiB (`docs/results.md`).
+//! Matrices of small models are smaller than a huge page, so several share an area.
+
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 use bytes::BytesMut;
 
-/// Bytes of an area; what nobody writes to takes no memory. Larger matrices have an area of their own.
+/// Bytes of an area; untouched pages take no memory. A larger matrix gets a separate area.
 const AREA: usize = 64 << 20;
-/// What every piece begins at a multiple of: a cache line.
+/// Alignment of every slice: a cache line.
 const LINE: usize = 64;
 
-/// Bytes of a matrix from which on one row is multiplied with one panel after the other: so large a matrix comes from memory, which is read fastest in
-/// the order in which it lies. Smaller ones may still be in a cache, where several panels abreast keep more multiply-adds going.
+/// Bytes of a matrix from which a single row is multiplied with one panel at a time. Such a matrix
+/// is read from memory, and sequential reads are fastest. A smaller one may be in a cache; several
+/// panels at a time then keep more multiply-adds in flight.
 pub(crate) const STREAMED: usize = 1 << 20;
 
-/// Hands out memory.
+/// Allocates memory for weights.
 #[derive(Default)]
-pub(crate) struct Arena {
+pub(crate) struct WeightArena {
     rest: BytesMut,
 }
 
-impl Arena {
-    /// Room for `count` items, all zero.
-    pub(crate) fn take<T: Pod>(&mut self, count: usize) -> Room<T> {
+impl WeightArena {
+    /// A slice of `count` zeros.
+    pub(crate) fn take<T: Pod>(&mut self, count: usize) -> WeightSlice<T> {
         let bytes = count * size_of::<T>();
         if self.rest.len() < bytes + LINE {
             self.rest = area(AREA.max(bytes + LINE));
         }
         let skipped = self.rest.as_ptr().align_offset(LINE);
         drop(self.rest.split_to(skipped));
-        Room {
+        WeightSlice {
             bytes: self.rest.split_to(bytes),
             items: PhantomData,
         }
     }
 }
 
-/// Zeros that nothing has been written to yet, so that the first writing can take huge pages.
+/// Zeroed memory that has not been touched yet, so that the first write can map huge pages.
 fn area(bytes: usize) -> BytesMut {
     let mut area = BytesMut::zeroed(bytes);
     #[cfg(target_os = "linux")]
@@ -48,11 +51,11 @@ fn area(bytes: usize) -> BytesMut {
         let skipped = area.as_ptr().align_offset(PAGE);
         let whole = area.len().saturating_sub(skipped) / PAGE * PAGE;
         if let Some(pages) = area.get_mut(skipped..skipped + whole) {
-            // SAFETY: the advice concerns memory that is this function's own, and changes neither its content nor what may be done with it.
-            // Where the system does not take it, pages stay small.
+            // SAFETY: the memory belongs to this function, and the advice changes neither its
+            // content nor how it may be used. If the system ignores it, pages stay small.
             #[allow(
                 unsafe_code,
-                reason = "there is no safe way to advise about memory that was allocated elsewhere"
+                reason = "madvise has no safe interface for memory allocated elsewhere"
             )]
             let _ = unsafe {
                 rustix::mm::madvise(
@@ -66,13 +69,13 @@ fn area(bytes: usize) -> BytesMut {
     area
 }
 
-/// A matrix's piece of an area.
-pub(crate) struct Room<T> {
+/// A slice of an area.
+pub(crate) struct WeightSlice<T> {
     bytes: BytesMut,
     items: PhantomData<T>,
 }
 
-impl<T: Pod> Deref for Room<T> {
+impl<T: Pod> Deref for WeightSlice<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
@@ -80,7 +83,7 @@ impl<T: Pod> Deref for Room<T> {
     }
 }
 
-impl<T: Pod> DerefMut for Room<T> {
+impl<T: Pod> DerefMut for WeightSlice<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(&mut self.bytes)
     }
@@ -91,25 +94,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_zero_aligned_and_apart() {
-        let mut arena = Arena::default();
-        let mut pieces: Vec<Room<u32>> = [3, 0, 1000, AREA / 4 + 5, 17, AREA / 4 - 20, 1]
+    fn slices_are_zeroed_aligned_and_disjoint() {
+        let mut arena = WeightArena::default();
+        let mut slices: Vec<WeightSlice<u32>> = [3, 0, 1000, AREA / 4 + 5, 17, AREA / 4 - 20, 1]
             .map(|count| arena.take(count))
             .into();
         drop(arena);
-        for (i, piece) in pieces.iter_mut().enumerate() {
-            assert!(piece.as_ptr().align_offset(LINE) == 0 && piece.iter().all(|v| *v == 0));
-            piece.fill(i as u32);
+        for (i, slice) in slices.iter_mut().enumerate() {
+            assert!(slice.as_ptr().align_offset(LINE) == 0 && slice.iter().all(|v| *v == 0));
+            slice.fill(i as u32);
         }
         assert_eq!(
-            pieces.iter().map(|piece| piece.len()).collect::<Vec<_>>(),
+            slices.iter().map(|slice| slice.len()).collect::<Vec<_>>(),
             [3, 0, 1000, AREA / 4 + 5, 17, AREA / 4 - 20, 1]
         );
         assert!(
-            pieces
+            slices
                 .iter()
                 .enumerate()
-                .all(|(i, piece)| piece.iter().all(|v| *v == i as u32))
+                .all(|(i, slice)| slice.iter().all(|v| *v == i as u32))
         );
     }
 }

@@ -1,28 +1,30 @@
 //! One block of rows of several sessions through the layers.
-use super::super::EngineError;
-use super::super::llama::{Segment, angles};
-use super::cache::{Buffers, Sizes};
-use super::weights::{Layer, Linear, Llama};
-use super::{failed, ops};
+
 use candle_core::{DType, Result, Tensor};
 
-/// Added to the score of a key that a query may not see: finite, so that no sum of it is.
+use super::weights::{DeviceLayer, DeviceLinear, DeviceLlama};
+use super::{device_error, ops};
+use crate::EngineError;
+use crate::cache::{CacheShape, DeviceKvCache};
+use crate::segment::{TokenSegment, angles};
+
+/// Added to the score of a key that a query may not see; finite, so that scores stay finite.
 const HIDDEN: f64 = -1e30;
 
 /// A session's rows in a block.
-struct Part {
-    /// Its first row in the block.
+struct SegmentRows {
+    /// First row in the block.
     begin: usize,
     rows: usize,
-    /// The position of that row.
+    /// Position of the first row in the conversation.
     first: usize,
-    /// What is added to the scores, `[rows, 1, positions]`, where some keys are hidden from some rows.
+    /// Added to the scores, `[rows, 1, positions]`, to hide later keys from earlier rows.
     mask: Option<Tensor>,
-    /// Rows, from its first one, whose logits nobody reads.
+    /// Leading rows whose logits are not read.
     skip: usize,
 }
 
-/// Products in f32 and on a GPU as they are; the CPU, where candle has none in bf16, has them by way of f32.
+/// A matrix product. On the CPU candle has no bf16 product, so it is computed in f32.
 fn product(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     if x.dtype() == DType::BF16 && x.device().is_cpu() {
         return x
@@ -33,7 +35,7 @@ fn product(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     x.matmul(y)
 }
 
-impl Linear {
+impl DeviceLinear {
     fn run(&self, x: &Tensor) -> Result<Tensor> {
         let y = product(x, &self.weight.t()?)?;
         self.bias
@@ -42,16 +44,16 @@ impl Linear {
     }
 }
 
-impl Llama {
-    /// Appends the segments' tokens to their caches and the logits that they ask for to their buffers.
+impl DeviceLlama {
+    /// Appends the segments' tokens to their caches and the requested logits to their buffers.
     ///
     /// # Errors
-    /// What the device says; caches then hold what they held.
+    /// A failed operation on the device; the caches then hold what they held before.
     pub(crate) fn block(
         &self,
-        segments: &mut [Segment<'_>],
+        segments: &mut [TokenSegment<'_>],
     ) -> std::result::Result<(), EngineError> {
-        let logits = self.run(segments).map_err(failed)?;
+        let logits = self.run(segments).map_err(device_error)?;
         let mut rows = logits.chunks_exact(self.config.vocab_size);
         for segment in segments {
             segment.cache.advance(segment.ids.len());
@@ -69,8 +71,8 @@ impl Llama {
         Ok(())
     }
 
-    /// The logits that are asked for, one row after the other.
-    fn run(&self, segments: &mut [Segment<'_>]) -> Result<Vec<f32>> {
+    /// The requested logits, row after row.
+    fn run(&self, segments: &mut [TokenSegment<'_>]) -> Result<Vec<f32>> {
         let c = &self.config;
         let (ids, parts) = self.parts(segments)?;
         let rows = ids.len();
@@ -91,7 +93,7 @@ impl Llama {
                 };
                 let cache = &segment.cache.device;
                 cache.write(l, part.first, &own(&k)?, &own(&v)?)?;
-                // After the last layer's keys and values only rows whose logits are read are needed.
+                // After the last layer's keys and values only rows with read logits matter.
                 let skip = if last { part.skip } else { 0 };
                 if skip < part.rows {
                     mixed.push(self.attend(&q, part, skip, l, cache)?);
@@ -102,7 +104,7 @@ impl Llama {
             }
             let mixed = Tensor::cat(&mixed, 0)?;
             if last {
-                x = kept(&x, &parts)?;
+                x = read_rows(&x, &parts)?;
             }
             x = (x + layer.o.run(&mixed)?)?;
             let y = layer.gate_up.run(&self.norm(&x, &layer.post_norm)?)?;
@@ -116,10 +118,10 @@ impl Llama {
         logits.to_dtype(DType::F32)?.flatten_all()?.to_vec1()
     }
 
-    /// Tokens of the block and where each session's lie; their caches have room afterwards.
-    fn parts(&self, segments: &mut [Segment<'_>]) -> Result<(Vec<u32>, Vec<Part>)> {
+    /// The tokens of the block and the rows of each session. Reserves room in the caches.
+    fn parts(&self, segments: &mut [TokenSegment<'_>]) -> Result<(Vec<u32>, Vec<SegmentRows>)> {
         let c = &self.config;
-        let sizes = Sizes {
+        let shape = CacheShape {
             layers: c.num_hidden_layers,
             kv_heads: c.num_key_value_heads,
             dim: c.head_dim,
@@ -130,30 +132,26 @@ impl Llama {
         let (mut ids, mut parts) = (Vec::new(), Vec::with_capacity(segments.len()));
         for segment in segments {
             let (first, rows) = (segment.cache.len(), segment.ids.len());
-            segment.cache.device.reserve(first, first + rows, &sizes)?;
-            let skip = match segment.logits {
-                Some(_) if segment.every => 0,
-                Some(_) => rows - 1,
-                None => rows,
-            };
-            parts.push(Part {
+            segment.cache.device.reserve(first, first + rows, &shape)?;
+            parts.push(SegmentRows {
                 begin: ids.len(),
                 rows,
                 first,
                 mask: self.mask(first, rows)?,
-                skip,
+                skip: segment.unread_rows(),
             });
             ids.extend_from_slice(segment.ids);
         }
         Ok((ids, parts))
     }
 
+    /// The causal mask of `rows` rows after `first` positions; `None` for a single row.
     fn mask(&self, first: usize, rows: usize) -> Result<Option<Tensor>> {
         if rows == 1 {
             return Ok(None);
         }
         let seen = first + rows;
-        // Whole numbers up to 2²⁴ are exact in f32; no context is longer.
+        // f32 holds integers up to 2²⁴ exactly, more than any context.
         let own = Tensor::arange(first as f32, seen as f32, &self.device)?.reshape((rows, 1))?;
         let keys = Tensor::arange(0.0, seen as f32, &self.device)?.reshape((1, seen))?;
         let hidden = keys
@@ -164,7 +162,7 @@ impl Llama {
     }
 
     /// Cosines and sines of every row's position, `[rows, dim / 2]`.
-    fn rotation(&self, parts: &[Part], rows: usize) -> Result<(Tensor, Tensor)> {
+    fn rotation(&self, parts: &[SegmentRows], rows: usize) -> Result<(Tensor, Tensor)> {
         let mut all = Vec::with_capacity(rows * self.frequencies.len());
         for part in parts {
             angles(
@@ -187,10 +185,11 @@ impl Llama {
         ops::rms_norm(x, weight, self.config.rms_norm_eps)
     }
 
-    /// Queries, keys and values, `[rows, heads, dim]`, the first two normed where the model does that, and rotated.
+    /// Queries, keys and values, `[rows, heads, dim]`; queries and keys are normed, if the model
+    /// has head norms, and rotated.
     fn heads(
         &self,
-        layer: &Layer,
+        layer: &DeviceLayer,
         qkv: &Tensor,
         cos: &Tensor,
         sin: &Tensor,
@@ -220,14 +219,14 @@ impl Llama {
         ))
     }
 
-    /// Attention of a session's rows from `skip` on over what its cache holds, `[rows, heads · dim]`.
+    /// Attention of a session's rows from `skip` on over its cache, `[rows, heads · dim]`.
     fn attend(
         &self,
         q: &Tensor,
-        part: &Part,
+        part: &SegmentRows,
         skip: usize,
         layer: usize,
-        cache: &Buffers,
+        cache: &DeviceKvCache,
     ) -> Result<Tensor> {
         let (heads, kv_heads, dim) = (
             self.config.num_attention_heads,
@@ -236,7 +235,7 @@ impl Llama {
         );
         let (rows, group, seen) = (part.rows - skip, heads / kv_heads, part.first + part.rows);
         let (keys, values) = cache.read(layer, seen)?;
-        // All query heads that share keys and values are rows of one product.
+        // All query heads that share a key/value head are rows of one product.
         let q = q
             .narrow(0, part.begin + skip, rows)?
             .reshape((rows, kv_heads, group, dim))?
@@ -261,7 +260,7 @@ impl Llama {
 }
 
 /// The rows of the block whose logits are read.
-fn kept(x: &Tensor, parts: &[Part]) -> Result<Tensor> {
+fn read_rows(x: &Tensor, parts: &[SegmentRows]) -> Result<Tensor> {
     if parts.iter().all(|part| part.skip == 0) {
         return Ok(x.clone());
     }

@@ -1,7 +1,10 @@
-//! Operations that candle-nn has a kernel for, which spares a GPU four of five launches. Without it (no feature `nn`) they are made of candle's own: for a
-//! look at the device's path on the CPU that is enough, and everybody's build is spared a crate.
+//! Operations that candle-nn fuses, which saves a GPU four of five kernel launches. Without the
+//! feature `nn` they are composed of candle's own operations, so that default builds do without the
+//! crate; that is enough to test the device path on the CPU.
 //!
-//! `rms_norm(x, weight, eps)` and `softmax(x)` are of the last dimension; `rotate(x, cos, sin)` turns `[rows, heads, dim]`, half against half, by `[rows, dim / 2]`.
+//! `rms_norm(x, weight, eps)` and `softmax(x)` work on the last dimension; `rotate(x, cos, sin)`
+//! rotates `[rows, heads, dim]`, half against half, by `[rows, dim / 2]`.
+
 #[cfg(feature = "nn")]
 pub(super) use fused::{rms_norm, rotate, softmax};
 #[cfg(not(feature = "nn"))]

@@ -1,29 +1,73 @@
-//! BERT (Devlin et al., 2019) with absolute positions, post-norm, as Hugging Face's `BertModel` and `RobertaModel` compute it.
+//! BERT (Devlin et al., 2019) with absolute positions and post-norm, as computed by Hugging Face's
+//! `BertModel` and `RobertaModel`.
 //!
-//! Sentences lie behind each other as flat `[tokens, width]` rows, without padding; attention runs within each. The products are the engine's,
-//! so a sentence's vector is the same bits in whatever company, and on however many threads, it is computed.
+//! Sentences are concatenated as flat `[tokens, width]` rows without padding; attention runs within
+//! each sentence. The products are the engine's, so the bits of a vector depend neither on the
+//! other sentences nor on the number of threads.
 
 use model::encoder::{Activation, EncoderConfig, Pooling};
 use model::{ModelError, Weights};
 
 use crate::kernels::{self, add, softmax_parts};
 use crate::linear::Linear;
-use crate::weight_memory::Arena;
+use crate::weight_memory::WeightArena;
 
 /// Scale and shift of a LayerNorm.
-struct Norm {
+struct NormWeights {
     weight: Vec<f32>,
     bias: Vec<f32>,
 }
 
-struct Layer {
-    /// Queries, keys and values on top of each other.
+struct BertLayer {
+    /// Queries, keys and values, stacked.
     qkv: Linear,
     mix: Linear,
-    mix_norm: Norm,
+    mix_norm: NormWeights,
     up: Linear,
     down: Linear,
-    down_norm: Norm,
+    down_norm: NormWeights,
+}
+
+/// Takes a tensor of the weights by name.
+type TakeTensor<'a> = dyn FnMut(&str) -> Result<Vec<f32>, ModelError> + 'a;
+
+impl NormWeights {
+    fn take(name: &str, take: &mut TakeTensor<'_>) -> Result<Self, ModelError> {
+        Ok(Self {
+            weight: take(&format!("{name}.LayerNorm.weight"))?,
+            bias: take(&format!("{name}.LayerNorm.bias"))?,
+        })
+    }
+}
+
+impl BertLayer {
+    fn take(
+        config: &EncoderConfig,
+        layer: usize,
+        take: &mut TakeTensor<'_>,
+        arena: &mut WeightArena,
+    ) -> Result<Self, ModelError> {
+        let at = |name: &str| format!("encoder.layer.{layer}.{name}");
+        let mut linear = |names: &[&str], inputs: usize| -> Result<Linear, ModelError> {
+            let (mut parts, mut bias) = (Vec::new(), Vec::new());
+            for name in names {
+                parts.push(take(&at(&format!("{name}.weight")))?);
+                bias.extend(take(&at(&format!("{name}.bias")))?);
+            }
+            let parts: Vec<&[f32]> = parts.iter().map(Vec::as_slice).collect();
+            Ok(Linear::pack(&parts, inputs, Some(bias), arena))
+        };
+        let (hidden, inner) = (config.hidden_size, config.intermediate_size);
+        let qkv = ["query", "key", "value"].map(|part| format!("attention.self.{part}"));
+        Ok(Self {
+            qkv: linear(&qkv.each_ref().map(String::as_str), hidden)?,
+            mix: linear(&["attention.output.dense"], hidden)?,
+            up: linear(&["intermediate.dense"], hidden)?,
+            down: linear(&["output.dense"], inner)?,
+            mix_norm: NormWeights::take(&at("attention.output"), take)?,
+            down_norm: NormWeights::take(&at("output"), take)?,
+        })
+    }
 }
 
 /// The model with packed weights.
@@ -32,8 +76,8 @@ pub(super) struct Bert {
     words: Vec<f32>,
     /// Position embedding with the row of token type 0 added.
     positions: Vec<f32>,
-    norm: Norm,
-    layers: Vec<Layer>,
+    norm: NormWeights,
+    layers: Vec<BertLayer>,
 }
 
 impl Bert {
@@ -51,69 +95,20 @@ impl Bert {
         for row in positions.chunks_exact_mut(config.hidden_size) {
             add(row, &types[..config.hidden_size]);
         }
-        let words = take("embeddings.word_embeddings.weight")?;
-        let mut norm = |name: &str| -> Result<Norm, ModelError> {
-            Ok(Norm {
-                weight: take(&format!("{name}.LayerNorm.weight"))?,
-                bias: take(&format!("{name}.LayerNorm.bias"))?,
-            })
-        };
-        let first = norm("embeddings")?;
-        let (hidden, inner) = (config.hidden_size, config.intermediate_size);
-        let mut layers = Vec::with_capacity(config.layers);
-        for layer in 0..config.layers {
-            let at = |name: &str| format!("encoder.layer.{layer}.{name}");
-            let mix_norm = norm(&at("attention.output"))?;
-            let down_norm = norm(&at("output"))?;
-            layers.push((mix_norm, down_norm));
-        }
-        let mut take = |name: &str| {
-            let name = format!("{}{name}", config.prefix);
-            let tensor = weights.take(&name);
-            tensor.map(|tensor| tensor.data).ok_or(ModelError::Tensor {
-                name,
-                message: "is missing".to_owned(),
-            })
-        };
-        let mut arena = Arena::default();
-        let mut packed = Vec::with_capacity(config.layers);
-        for (layer, (mix_norm, down_norm)) in layers.into_iter().enumerate() {
-            let mut linear = |names: &[&str], inputs: usize| -> Result<Linear, ModelError> {
-                let mut parts = Vec::new();
-                let mut bias = Vec::new();
-                for name in names {
-                    parts.push(take(&format!("encoder.layer.{layer}.{name}.weight"))?);
-                    bias.extend(take(&format!("encoder.layer.{layer}.{name}.bias"))?);
-                }
-                let parts: Vec<&[f32]> = parts.iter().map(Vec::as_slice).collect();
-                Ok(Linear::pack(&parts, inputs, Some(bias), &mut arena))
-            };
-            packed.push(Layer {
-                qkv: linear(
-                    &[
-                        "attention.self.query",
-                        "attention.self.key",
-                        "attention.self.value",
-                    ],
-                    hidden,
-                )?,
-                mix: linear(&["attention.output.dense"], hidden)?,
-                mix_norm,
-                up: linear(&["intermediate.dense"], hidden)?,
-                down: linear(&["output.dense"], inner)?,
-                down_norm,
-            });
-        }
+        let mut arena = WeightArena::default();
         Ok(Self {
-            config: config.clone(),
-            words,
+            words: take("embeddings.word_embeddings.weight")?,
             positions,
-            norm: first,
-            layers: packed,
+            norm: NormWeights::take("embeddings", &mut take)?,
+            layers: (0..config.layers)
+                .map(|layer| BertLayer::take(config, layer, &mut take, &mut arena))
+                .collect::<Result<_, _>>()?,
+            config: config.clone(),
         })
     }
 
-    /// Vectors of length 1, one a sentence. Ids are within the vocabulary, sentences within the model's length and not empty.
+    /// Vectors of length 1, one per sentence. Ids must be within the vocabulary; sentences must fit
+    /// the model and not be empty.
     pub(super) fn run(&self, sentences: &[&[u32]]) -> Vec<Vec<f32>> {
         let (hidden, eps) = (self.config.hidden_size, self.config.layer_norm_eps);
         let rows: usize = sentences.iter().map(|ids| ids.len()).sum();
@@ -209,7 +204,7 @@ impl Bert {
         }
     }
 
-    /// The activation, in place; rows of a product may be wider than the layer, so they are moved together.
+    /// Applies the activation in place, after removing the padding of the rows.
     fn activate(&self, wide: &mut Vec<f32>, width: usize) {
         let inner = self.config.intermediate_size;
         if width != inner {
@@ -233,7 +228,7 @@ impl Bert {
                 add(&mut vector, row);
             }
         }
-        // The mean's divisor goes with the length.
+        // Normalisation cancels the divisor of the mean.
         let norm = vector
             .iter()
             .map(|&x| f64::from(x) * f64::from(x))
@@ -253,14 +248,14 @@ fn run(linear: &Linear, x: &[f32], rows: usize, out: &mut Vec<f32>) {
     linear.run_here(x, rows, out);
 }
 
-/// `x += y` where rows of `y` are `step` values apart.
+/// `x += y`; the rows of `y` are `step` values apart.
 fn add_rows(x: &mut [f32], y: &[f32], width: usize, step: usize) {
     for (x, y) in x.chunks_exact_mut(width).zip(y.chunks_exact(step)) {
         add(x, &y[..width]);
     }
 }
 
-fn layer_norm(x: &mut [f32], norm: &Norm, eps: f32) {
+fn layer_norm(x: &mut [f32], norm: &NormWeights, eps: f32) {
     kernels::layer_norm(x, &norm.weight, &norm.bias, eps);
 }
 

@@ -1,9 +1,10 @@
-//! Vectors kept on disk by text: one file an encoder, named after its digest.
+//! A disk cache of vectors by text: one file per encoder, named after the encoder's digest.
 //!
-//! Layout: the magic, the width (u32), the encoder's digest (64 bytes); then records of one size: key (16 bytes of the text's SHA-256), vector
-//! (little-endian f32), checksum (8 bytes of the SHA-256 of both). A record is whole or it counts as absent: what a killed process left half
-//! written at the end is cut off before the next record is appended, and a record whose checksum is wrong is passed over. Writers of several
-//! threads and processes take turns under the file's lock.
+//! Layout: the magic, the width (u32), the encoder's digest (64 bytes); then records of equal size:
+//! key (16 bytes of the text's SHA-256), vector (little-endian f32), checksum (8 bytes of the
+//! SHA-256 of both). An incomplete record at the end, left by a killed process, is truncated before
+//! the next record is appended; a record with a wrong checksum is skipped. Threads and processes
+//! take turns under the file's lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -13,25 +14,25 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use model::digest::sha256;
 use rustc_hash::FxHashMap;
 
-use super::EncoderError;
+use super::error::EncoderError;
 
 const MAGIC: &[u8; 8] = b"KGAVEC01";
 const HEADER: usize = 8 + 4 + 64;
 const KEY: usize = 16;
 const CHECK: usize = 8;
 
-type Key = [u8; KEY];
+type TextKey = [u8; KEY];
 
 /// The vectors of one encoder.
-pub(super) struct Cache {
-    known: RwLock<FxHashMap<Key, Arc<[f32]>>>,
-    /// The file; `None` keeps everything in memory only.
+pub(super) struct VectorCache {
+    known: RwLock<FxHashMap<TextKey, Arc<[f32]>>>,
+    /// The file; `None` if vectors are kept in memory only.
     file: Option<(PathBuf, Mutex<File>)>,
     width: usize,
 }
 
 /// The key of a text.
-fn key(text: &str) -> Key {
+fn key(text: &str) -> TextKey {
     let mut key = [0; KEY];
     key.copy_from_slice(&sha256([text.as_bytes()])[..KEY]);
     key
@@ -43,7 +44,7 @@ fn checksum(record: &[u8]) -> [u8; CHECK] {
     sum
 }
 
-impl Cache {
+impl VectorCache {
     /// A cache in memory.
     pub(super) fn memory(width: usize) -> Self {
         Self {
@@ -106,22 +107,14 @@ impl Cache {
             .cloned()
     }
 
-    /// Number of texts known.
-    pub(super) fn len(&self) -> usize {
-        self.known
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .len()
-    }
-
-    /// Keeps vectors, in memory at once and in the file as whole records.
+    /// Stores vectors in memory and appends them to the file.
     pub(super) fn put(&self, new: &[(&str, Arc<[f32]>)]) -> Result<(), EncoderError> {
         let mut bytes = Vec::with_capacity(new.len() * (KEY + 4 * self.width + CHECK));
         {
             let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
             for (text, vector) in new {
                 let key = key(text);
-                // Two threads may have worked out the same text; its vector is the same bits.
+                // Two threads may have computed the same text, with the same bits.
                 if known.insert(key, Arc::clone(vector)).is_none() {
                     let start = bytes.len();
                     bytes.extend_from_slice(&key);
@@ -153,7 +146,8 @@ fn header(digest: &str, width: usize) -> Vec<u8> {
     header
 }
 
-/// The bytes of the file; a new one, or one killed within its header, gets its header first.
+/// The bytes of the file. The header is written first if the file is new or its header is
+/// incomplete.
 fn read_or_begin(file: &mut File, header: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
@@ -166,7 +160,7 @@ fn read_or_begin(file: &mut File, header: &[u8]) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Appends whole records behind the last whole one.
+/// Appends records after the last complete one.
 fn append(file: &mut File, bytes: &[u8], record: usize) -> std::io::Result<()> {
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let torn = length.saturating_sub(HEADER) % record;
@@ -186,34 +180,33 @@ mod tests {
     }
 
     #[test]
-    fn what_was_put_is_there_again_and_another_encoder_is_told_apart() {
+    fn vectors_survive_reopening_and_other_encoders_have_their_own_file() {
         let dir = tempfile::tempdir().unwrap();
-        let cache = Cache::open(dir.path(), "aabb", 6).unwrap();
+        let cache = VectorCache::open(dir.path(), "aabb", 6).unwrap();
         cache
             .put(&[("a", vector(1)), ("b", vector(2)), ("a", vector(1))])
             .unwrap();
-        assert_eq!(cache.len(), 2);
-        let again = Cache::open(dir.path(), "aabb", 6).unwrap();
+        let again = VectorCache::open(dir.path(), "aabb", 6).unwrap();
         assert_eq!(
             (again.get("a"), again.get("b"), again.get("c")),
             (Some(vector(1)), Some(vector(2)), None)
         );
         assert!(
-            Cache::open(dir.path(), "other", 6)
+            VectorCache::open(dir.path(), "other", 6)
                 .unwrap()
                 .get("a")
                 .is_none()
         );
         assert!(matches!(
-            Cache::open(dir.path(), "aabb", 5),
+            VectorCache::open(dir.path(), "aabb", 5),
             Err(EncoderError::Foreign { .. })
         ));
     }
 
     #[test]
-    fn a_file_cut_anywhere_keeps_its_whole_records_and_can_be_written_on() {
+    fn a_file_truncated_anywhere_keeps_its_complete_records_and_can_be_extended() {
         let dir = tempfile::tempdir().unwrap();
-        Cache::open(dir.path(), "aabb", 6)
+        VectorCache::open(dir.path(), "aabb", 6)
             .unwrap()
             .put(&[("a", vector(1)), ("b", vector(2)), ("c", vector(3))])
             .unwrap();
@@ -222,15 +215,13 @@ mod tests {
         let record = (whole.len() - HEADER) / 3;
         for cut in 0..whole.len() {
             fs::write(&path, &whole[..cut]).unwrap();
-            let cache = Cache::open(dir.path(), "aabb", 6).unwrap();
-            assert_eq!(
-                cache.len(),
-                cut.saturating_sub(HEADER) / record,
-                "cut at {cut}"
-            );
+            let cache = VectorCache::open(dir.path(), "aabb", 6).unwrap();
+            let known = ["a", "b", "c"].map(|text| cache.get(text).is_some());
+            let whole = cut.saturating_sub(HEADER) / record;
+            assert_eq!(known, [0, 1, 2].map(|i| i < whole), "cut at {cut}");
             cache.put(&[("d", vector(4))]).unwrap();
             assert_eq!(
-                Cache::open(dir.path(), "aabb", 6).unwrap().get("d"),
+                VectorCache::open(dir.path(), "aabb", 6).unwrap().get("d"),
                 Some(vector(4)),
                 "cut at {cut}"
             );
@@ -238,9 +229,9 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_record_is_absent_and_hurts_no_other() {
+    fn a_damaged_record_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
-        Cache::open(dir.path(), "aabb", 6)
+        VectorCache::open(dir.path(), "aabb", 6)
             .unwrap()
             .put(&[("a", vector(1)), ("b", vector(2))])
             .unwrap();
@@ -248,7 +239,7 @@ mod tests {
         let mut bytes = fs::read(&path).unwrap();
         bytes[HEADER + KEY + 3] ^= 1;
         fs::write(&path, &bytes).unwrap();
-        let cache = Cache::open(dir.path(), "aabb", 6).unwrap();
+        let cache = VectorCache::open(dir.path(), "aabb", 6).unwrap();
         assert_eq!((cache.get("a"), cache.get("b")), (None, Some(vector(2))));
     }
 
@@ -259,7 +250,7 @@ mod tests {
             for writer in 0..4 {
                 let dir = dir.path();
                 scope.spawn(move || {
-                    let cache = Cache::open(dir, "aabb", 6).unwrap();
+                    let cache = VectorCache::open(dir, "aabb", 6).unwrap();
                     for i in 0..50 {
                         cache
                             .put(&[(&format!("{writer} {i}"), vector(writer * 100 + i))])
@@ -268,8 +259,12 @@ mod tests {
                 });
             }
         });
-        let all = Cache::open(dir.path(), "aabb", 6).unwrap();
-        assert_eq!(all.len(), 200);
-        assert_eq!(all.get("3 49"), Some(vector(349)));
+        let all = VectorCache::open(dir.path(), "aabb", 6).unwrap();
+        for writer in 0..4 {
+            for i in 0..50 {
+                let stored = all.get(&format!("{writer} {i}"));
+                assert_eq!(stored, Some(vector(writer * 100 + i)));
+            }
+        }
     }
 }

@@ -1,66 +1,40 @@
-//! Sentence encoders from a local folder: texts to vectors of length 1, kept on disk by text, and rankers made of them (spec A.5, E7).
+//! Sentence encoders from a local folder: texts to vectors of length 1, cached on disk by text.
 //!
 //! ```text
-//! folder ──▶ Encoder: cache ─ miss ─▶ tokens, sorted by length ─▶ bert ─▶ vectors      EncoderRanker: cosine; MixedRanker: with words
+//! folder ──▶ Encoder: cache ─ miss ─▶ tokens, sorted by length ─▶ bert ─▶ vectors
 //! ```
 //!
-//! Invariants: a text's vector does not depend on what it is computed with, nor on the number of threads; weights are read only when a text
-//! is not in the cache.
+//! Invariants: the vector of a text depends neither on the texts it is computed with nor on the
+//! number of threads; weights are read only if a text is not in the cache.
 
 mod bert;
 mod cache;
+mod error;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use model::{EncoderFolder, ModelError};
+use model::EncoderFolder;
 use rayon::prelude::*;
 
 use bert::Bert;
-use cache::Cache;
+use cache::VectorCache;
+pub use error::EncoderError;
 
-/// Tokens that one thread takes through the model at once: enough rows for the products, few enough to share out.
+/// Tokens that one thread runs through the model at once: enough rows for efficient products, few
+/// enough to divide the work between threads.
 const CHUNK_TOKENS: usize = 256;
-
-/// What can go wrong with an encoder.
-#[derive(Debug, thiserror::Error)]
-pub enum EncoderError {
-    /// The folder, its tokenizer or its weights.
-    #[error(transparent)]
-    Model(#[from] ModelError),
-    /// The file of vectors.
-    #[error("{path}: {source}; name another folder with --vectors, or remove the file")]
-    Cache {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// A file under a cache's name that is none, or another encoder's.
-    #[error("{path}: not the vectors of this encoder; remove the file")]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The tokenizer gives ids that the model has no rows for.
-    #[error("the tokenizer gives the id {id}, the embedding has {rows} rows")]
-    Token {
-        /// The id.
-        id: u32,
-        /// Rows of the embedding.
-        rows: usize,
-    },
-}
 
 /// A sentence encoder.
 pub struct Encoder {
     folder: EncoderFolder,
     model: OnceLock<Bert>,
-    cache: Cache,
+    cache: VectorCache,
 }
 
 impl Encoder {
-    /// Opens an encoder folder. With `vectors`, a folder, what is worked out is kept there for later runs. Weights are not read yet.
+    /// Opens an encoder folder. New vectors are stored in the folder `vectors`, if given, for later
+    /// runs. Weights are not read yet.
     ///
     /// # Errors
     /// [`EncoderError`] names the file that is missing or wrong.
@@ -68,8 +42,8 @@ impl Encoder {
         let folder = EncoderFolder::open(path)?;
         let width = folder.config.hidden_size;
         let cache = match vectors {
-            Some(dir) => Cache::open(dir, &folder.digest, width)?,
-            None => Cache::memory(width),
+            Some(dir) => VectorCache::open(dir, &folder.digest, width)?,
+            None => VectorCache::memory(width),
         };
         Ok(Self {
             folder,
@@ -78,28 +52,16 @@ impl Encoder {
         })
     }
 
-    /// SHA-256 over everything that decides the vectors.
+    /// SHA-256 over everything that the vectors depend on.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.folder.digest
     }
 
-    /// Width of a vector.
-    #[must_use]
-    pub fn width(&self) -> usize {
-        self.folder.config.hidden_size
-    }
-
-    /// Texts whose vectors are known without running the model.
-    #[must_use]
-    pub fn known(&self) -> usize {
-        self.cache.len()
-    }
-
-    /// Vectors of length 1, one a text, in order.
+    /// Vectors of length 1, one per text, in order.
     ///
     /// # Errors
-    /// [`EncoderError`]: the weights, the tokenizer, or the file of vectors.
+    /// [`EncoderError`]: the weights, the tokenizer, or the vector cache.
     pub fn encode(&self, texts: &[&str]) -> Result<Vec<Arc<[f32]>>, EncoderError> {
         let mut found: Vec<Option<Arc<[f32]>>> =
             texts.iter().map(|text| self.cache.get(text)).collect();
@@ -165,7 +127,7 @@ impl Encoder {
         let mut ids = self.folder.tokenizer.encode_with_marks(text)?;
         let most = self.folder.config.max_tokens;
         if ids.len() > most {
-            // The closing mark stays.
+            // The closing token stays.
             let last = ids[ids.len() - 1];
             ids.truncate(most);
             ids[most - 1] = last;

@@ -1,38 +1,44 @@
-//! The rows that weights are multiplied with, in the form that the weights' format asks for.
+//! Rows of activations in the form that each weight format needs.
+
 use model::gguf::Format;
 use model::gguf::blocks::K_BLOCK;
 
-use super::super::kernels::dispatch;
-use super::Isa;
+use super::isa::Isa;
+use crate::kernels::dispatch;
 
-/// Values that share a scale beside Q8_0 weights.
+/// Values that share a scale for Q8_0 weights.
 pub(super) const SMALL: usize = 32;
 
-/// Rows of activations. Beside K formats they are 8-bit integers with a scale for 256, as in llama.cpp; beside Q8_0 16-bit integers with a
-/// scale for 32, which costs nothing there and rounds 256 times finer; beside 16-bit floats they stay as they are. The numbers of the rows that go through a kernel together ([`tiles`], [`float_tiles`]) lie in the order in which it reads them: one pointer instead of one a row.
+/// Rows of activations. For K formats they are 8-bit integers with one scale per 256 values, as in
+/// llama.cpp; for Q8_0 16-bit integers with one scale per 32, which costs no time there and rounds
+/// 256 times more finely; for 16-bit floats they stay floats. The rows of a tile ([`tiles`],
+/// [`float_tiles`]) are interleaved in the order in which the kernel reads them, which takes one
+/// pointer instead of one per row.
 #[derive(Default, Clone)]
 pub(crate) struct Activations {
-    /// What the products will be made of.
+    /// The instruction set of the products.
     pub(super) isa: Isa,
     pub(super) width: usize,
     /// `[tile][width][row of the tile]`.
     pub(super) plain: Vec<f32>,
-    /// `[tile][width / 256][64][row of the tile]`, neighbours in fours.
+    /// `[tile][width / 256][64][row of the tile]`, each four neighbours.
     pub(super) bytes: Vec<[i8; 4]>,
     /// `[tile][width / 256][row of the tile]`.
     pub(super) byte_scales: Vec<f32>,
-    /// Sums of 16 and of 32 neighbouring bytes in pairs: `[tile][width / 256][8][row of the tile]`, `[tile][width / 256][4][row of the tile]`.
+    /// Sums of 16 and of 32 neighbouring bytes in pairs: `[tile][width / 256][8][row of the tile]`
+    /// and `[tile][width / 256][4][row of the tile]`.
     pub(super) sums16: Vec<[i16; 2]>,
     pub(super) sums32: Vec<[i16; 2]>,
-    /// `[tile][width / 32][16][row of the tile]`, pairs of neighbours.
+    /// `[tile][width / 32][16][row of the tile]`, each two neighbours.
     pub(super) shorts: Vec<[i16; 2]>,
     /// `[tile][width / 32][row of the tile]`.
     pub(super) short_scales: Vec<f32>,
-    /// Where a block's sum begins: its numbers times -128, since that is what every weight has too much.
+    /// The initial value of a block's sum: -128 times the sum of its numbers, because every weight
+    /// is stored with 128 added.
     pub(super) short_begins: Vec<i32>,
 }
 
-/// Rows as `(first, how many)`, `height` of those left at a time.
+/// Divides rows into tiles `(first, height)`; `height` maps the rows left to the next height.
 fn cut(rows: usize, height: impl Fn(usize) -> usize) -> impl Iterator<Item = (usize, usize)> {
     let mut done = 0;
     std::iter::from_fn(move || {
@@ -46,17 +52,20 @@ fn cut(rows: usize, height: impl Fn(usize) -> usize) -> impl Iterator<Item = (us
     })
 }
 
-/// The rows that go through a kernel together, as `(first, how many)`: as many as its registers have room for, then a half, a quarter, one.
+/// The tiles of the integer kernels, as `(first, height)`: as many rows as the registers hold, then
+/// half, a quarter, one.
 pub(super) fn tiles(isa: Isa, rows: usize) -> impl Iterator<Item = (usize, usize)> {
     let most = if isa == Isa::Avx512 { 8 } else { 4 };
     cut(rows, move |left| most.min(1 << left.ilog2()))
 }
 
-/// Rows from which on float tiles have six rows: fewer widen a weight more often, but divide a small number of rows more evenly.
+/// Rows from which float tiles have six rows. Smaller tiles widen each weight more often, but
+/// divide a small number of rows more evenly.
 const MANY_ROWS: usize = 36;
 
-/// [`tiles`] beside floats. Where there are registers for twelve rows, all tiles are about as high. Where there are for six: up to three rows together, some
-/// in fours, many in sixes; never a lonely row behind others.
+/// The tiles of the float kernels. With registers for twelve rows, all tiles have similar heights.
+/// With registers for six: up to three rows in one tile, some rows in fours, many in sixes, and
+/// never a single row after others.
 pub(super) fn float_tiles(isa: Isa, rows: usize) -> impl Iterator<Item = (usize, usize)> {
     cut(rows, move |left| match left {
         _ if isa == Isa::Avx512 => left.div_ceil(left.div_ceil(12)),
@@ -70,7 +79,7 @@ pub(super) fn float_tiles(isa: Isa, rows: usize) -> impl Iterator<Item = (usize,
 
 /// The largest magnitude.
 #[inline(always)]
-fn top(values: &[f32]) -> f32 {
+fn largest(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
     for chunk in values.as_chunks::<8>().0 {
         for l in 0..8 {
@@ -80,9 +89,10 @@ fn top(values: &[f32]) -> f32 {
     lanes.iter().fold(0.0, |m, &v| m.max(v))
 }
 
-/// To the nearest whole number, for magnitudes below 2^22: adding 1.5 · 2^23 leaves it in the low bits.
+/// Rounds to the nearest integer, for magnitudes below 2^22: adding 1.5 · 2^23 leaves it in the low
+/// bits.
 #[inline(always)]
-fn whole(v: f32) -> i32 {
+fn rounded(v: f32) -> i32 {
     const SHIFT: f32 = 12_582_912.0;
     (v + SHIFT)
         .to_bits()
@@ -90,7 +100,7 @@ fn whole(v: f32) -> i32 {
         .wrapping_sub(SHIFT.to_bits().cast_signed())
 }
 
-/// Puts `groups` to where those of row `r` of a tile of `height` rows belong.
+/// Writes the groups of row `r` into a tile of `height` rows.
 #[inline(always)]
 fn put<T: Copy>(tile: &mut [T], height: usize, r: usize, groups: &[T]) {
     for (place, &group) in tile.chunks_exact_mut(height).zip(groups) {
@@ -99,7 +109,7 @@ fn put<T: Copy>(tile: &mut [T], height: usize, r: usize, groups: &[T]) {
 }
 
 impl Activations {
-    /// None yet, for products made of these instructions.
+    /// Empty activations for an instruction set.
     #[cfg(test)]
     pub(super) fn of(isa: Isa) -> Self {
         Self {
@@ -108,7 +118,7 @@ impl Activations {
         }
     }
 
-    /// Takes `rows` rows of `width` values for products with weights in these formats.
+    /// Stores `rows` rows of `width` values for products with weights in `formats`.
     pub(crate) fn fill(
         &mut self,
         formats: &(impl Iterator<Item = Format> + Clone),
@@ -170,10 +180,10 @@ impl Activations {
                     {
                         for (b, x) in row.as_chunks::<K_BLOCK>().0.iter().enumerate() {
                             let at = first * blocks + b * height;
-                            let top = top(x);
+                            let top = largest(x);
                             byte_scales[at + r] = top / 127.0;
                             let inverse = if top > 0.0 { 127.0 / top } else { 0.0 };
-                            let numbers = x.map(|v| whole(v * inverse) as i8);
+                            let numbers = x.map(|v| rounded(v * inverse) as i8);
                             put(
                                 &mut bytes[at * K_BLOCK / 4..],
                                 height,
@@ -228,10 +238,10 @@ impl Activations {
                     {
                         for (b, x) in row.as_chunks::<SMALL>().0.iter().enumerate() {
                             let at = first * blocks + b * height;
-                            let top = top(x);
+                            let top = largest(x);
                             short_scales[at + r] = top / 32767.0;
                             let inverse = if top > 0.0 { 32767.0 / top } else { 0.0 };
-                            let numbers = x.map(|v| whole(v * inverse) as i16);
+                            let numbers = x.map(|v| rounded(v * inverse) as i16);
                             short_begins[at + r] =
                                 -128 * numbers.iter().map(|&q| i32::from(q)).sum::<i32>();
                             put(
@@ -247,7 +257,7 @@ impl Activations {
         );
     }
 
-    /// Number `k` of row `row` beside K formats, and its block's scale.
+    /// Number `k` of row `row` for K formats, and the scale of its block.
     pub(super) fn byte(&self, row: usize, k: usize) -> (i8, f32) {
         let rows = self.bytes.len() * 4 / self.width;
         let (first, height) = tiles(self.isa, rows)
@@ -260,7 +270,7 @@ impl Activations {
         )
     }
 
-    /// Number `k` of row `row` beside floats.
+    /// Number `k` of row `row` for floats.
     pub(super) fn float(&self, row: usize, k: usize) -> f32 {
         let rows = self.plain.len() / self.width;
         let (first, height) = float_tiles(self.isa, rows)
@@ -269,7 +279,7 @@ impl Activations {
         self.plain[first * self.width + k * height + row - first]
     }
 
-    /// Number `k` of row `row` beside Q8_0 weights, and its block's scale.
+    /// Number `k` of row `row` for Q8_0, and the scale of its block.
     pub(super) fn short(&self, row: usize, k: usize) -> (i16, f32) {
         let rows = self.shorts.len() * 2 / self.width;
         let (first, height) = tiles(self.isa, rows)

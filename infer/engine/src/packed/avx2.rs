@@ -1,31 +1,26 @@
-//! Products with AVX2, FMA and F16C: some rows of activations against one panel at a time, weights taken apart in registers, while the next panel is
-//! fetched from memory.
+//! Products with AVX2, FMA and F16C: a few rows of activations are multiplied with one panel at a
+//! time; weights are unpacked in registers while the next panel is prefetched.
 //!
-//! Four numbers of a row are spread over a register and meet four numbers of each of eight outputs; `maddubs` and `madd` sum pairs, so no
-//! product needs a horizontal sum.
+//! Four numbers of a row are broadcast and multiplied with four numbers of each of eight outputs;
+//! `maddubs` and `madd` sum pairs, so no product needs a horizontal sum.
+
 use std::arch::x86_64::*;
 
 use model::gguf::Format;
 use model::gguf::blocks::K_BLOCK;
 
-use super::super::kernels::PANEL;
 use super::activations::{SMALL, tiles};
+use super::isa::Isa;
 use super::layout::{
     Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS,
 };
-use super::prefetch::Ahead;
-use super::{Activations, Chunk, Isa, Job, Packed};
+use super::prefetch::Prefetch;
+use super::{Activations, Chunk, PackedMatrix, ProductJob};
+use crate::kernels::PANEL;
 
 mod floats;
 
-/// Whether this machine has the instructions.
-pub(super) fn supported() -> bool {
-    is_x86_feature_detected!("avx2")
-        && is_x86_feature_detected!("fma")
-        && is_x86_feature_detected!("f16c")
-}
-
-/// All panels with all rows, `$kernel::<R>` taking `R` rows at a time.
+/// Multiplies all panels with all rows; `$kernel::<R>` takes `R` rows at a time.
 macro_rules! all_tiles {
     ($packed:ident, $job:ident, $kernel:ident) => {{
         let count = ($job.rows / 4).max(1);
@@ -33,18 +28,18 @@ macro_rules! all_tiles {
             let chunks = $packed.panel($job.first + panel);
             let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
             for (row, height) in tiles(Isa::Avx2, $job.rows) {
-                let ahead = Ahead::new(next, row / 4, count);
+                let prefetch = Prefetch::new(next, row / 4, count);
                 match height {
                     4 => {
-                        let sums = $kernel::<4>(chunks, $job.x, row, ahead);
+                        let sums = $kernel::<4>(chunks, $job.x, row, prefetch);
                         (0..4).for_each(|r| store($job, row + r, panel, sums[r]));
                     }
                     2 => {
-                        let sums = $kernel::<2>(chunks, $job.x, row, ahead);
+                        let sums = $kernel::<2>(chunks, $job.x, row, prefetch);
                         (0..2).for_each(|r| store($job, row + r, panel, sums[r]));
                     }
                     _ => {
-                        let [sums] = $kernel::<1>(chunks, $job.x, row, ahead);
+                        let [sums] = $kernel::<1>(chunks, $job.x, row, prefetch);
                         store($job, row, panel, sums);
                     }
                 }
@@ -53,9 +48,9 @@ macro_rules! all_tiles {
     }};
 }
 
-/// A product whose activations are for these instructions.
+/// The product of activations prepared for these instructions.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn product(packed: &Packed, mut job: Job<'_>) {
+pub(super) fn product(packed: &PackedMatrix, mut job: ProductJob<'_>) {
     let job = &mut job;
     match packed.format {
         Format::F32 => {}
@@ -90,32 +85,33 @@ fn halves(chunk: &Chunk, h: usize) -> __m256 {
 /// Writes sixteen sums.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn store(job: &mut Job<'_>, row: usize, panel: usize, sums: [__m256; 2]) {
+fn store(job: &mut ProductJob<'_>, row: usize, panel: usize, sums: [__m256; 2]) {
     let at = row * job.target.row_step + panel * job.target.panel_step;
     job.out[at..at + PANEL].copy_from_slice(bytemuck::cast_slice::<[f32; 8], f32>(
         &sums.map(bytemuck::cast),
     ));
 }
 
-/// Four bytes of a row in every group of four.
+/// Broadcasts four bytes of a row.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn spread(four: [i8; 4]) -> __m256i {
+fn broadcast(four: [i8; 4]) -> __m256i {
     _mm256_set1_epi32(bytemuck::cast(four))
 }
 
-/// Two 16-bit numbers in every pair.
+/// Broadcasts two 16-bit numbers of a row.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
-fn spread2(two: [i16; 2]) -> __m256i {
+fn broadcast2(two: [i16; 2]) -> __m256i {
     _mm256_set1_epi32(bytemuck::cast(two))
 }
 
 type Sums<const R: usize> = [[__m256; 2]; R];
 
-/// One row with all panels, four at a time where they are in a cache: no sum waits for another.
+/// Multiplies one row with all panels, four at a time if they are in a cache, so that no sum waits
+/// for another.
 #[target_feature(enable = "avx2,fma,f16c")]
-fn one_row(packed: &Packed, job: &mut Job<'_>) {
+fn one_row(packed: &PackedMatrix, job: &mut ProductJob<'_>) {
     let mut panel = 0;
     while !packed.streamed() && panel + 4 <= job.count {
         let sums = q8_0_abreast::<1, 4>(
@@ -141,20 +137,21 @@ fn q8_0<const R: usize>(
     chunks: &[Chunk],
     x: &Activations,
     first: usize,
-    ahead: Ahead<'_>,
+    prefetch: Prefetch<'_>,
 ) -> Sums<R> {
-    let [sums] = q8_0_abreast::<R, 1>([chunks], x, first, Some(ahead));
+    let [sums] = q8_0_abreast::<R, 1>([chunks], x, first, Some(prefetch));
     sums
 }
 
-/// `R` rows with `P` panels of 8-bit weights: bytes widened to 16 bits, pairs summed into 32; a block's sum is exact.
+/// `R` rows with `P` panels of 8-bit weights: bytes are widened to 16 bits and pairs summed into
+/// 32, so that the sum of a block is exact.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn q8_0_abreast<const R: usize, const P: usize>(
     panels: [&[Chunk]; P],
     x: &Activations,
     first: usize,
-    ahead: Option<Ahead<'_>>,
+    prefetch: Option<Prefetch<'_>>,
 ) -> [Sums<R>; P] {
     let blocks = x.width / SMALL;
     let begin = first * blocks;
@@ -170,8 +167,8 @@ fn q8_0_abreast<const R: usize, const P: usize>(
     let low = _mm256_set1_epi16(0xff);
     let mut out = [[[_mm256_setzero_ps(); 2]; R]; P];
     for b in 0..blocks {
-        if let Some(ahead) = ahead {
-            ahead.block(b, Q8_CHUNKS);
+        if let Some(prefetch) = prefetch {
+            prefetch.block(b, Q8_CHUNKS);
         }
         for p in 0..P {
             let block = &panels[p][b];
@@ -183,14 +180,15 @@ fn q8_0_abreast<const R: usize, const P: usize>(
                 .iter()
                 .zip(pairs[b].as_chunks::<2>().0)
             {
-                // A row's pair is spread once for both halves, then the next row's: more at a time would not fit into the registers.
+                // A row's pair is broadcast once for both halves before the next row's; more would
+                // not fit into the registers.
                 let four = [load(&four[0]), load(&four[1])];
                 let even = [
                     _mm256_and_si256(four[0], low),
                     _mm256_and_si256(four[1], low),
                 ];
                 for r in 0..R {
-                    let x = spread2(pairs[0][r]);
+                    let x = broadcast2(pairs[0][r]);
                     for h in 0..2 {
                         sums[r][h] = _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(even[h], x));
                     }
@@ -200,7 +198,7 @@ fn q8_0_abreast<const R: usize, const P: usize>(
                     _mm256_srli_epi16::<8>(four[1]),
                 ];
                 for r in 0..R {
-                    let x = spread2(pairs[1][r]);
+                    let x = broadcast2(pairs[1][r]);
                     for h in 0..2 {
                         sums[r][h] = _mm256_add_epi32(sums[r][h], _mm256_madd_epi16(odd[h], x));
                     }
@@ -219,7 +217,8 @@ fn q8_0_abreast<const R: usize, const P: usize>(
     out
 }
 
-/// The scales of a group, `[scale, scale]` of each output in its pair of 16-bit numbers; `SIGNED` where they have a sign.
+/// The scales of a group: `[scale, scale]` of each output as a pair of 16-bit numbers. `SIGNED` if
+/// scales have a sign.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn group_scales<const SIGNED: bool>(chunk: &Chunk, which: usize) -> [__m256i; 2] {
@@ -271,14 +270,15 @@ fn group_scales<const SIGNED: bool>(chunk: &Chunk, which: usize) -> [__m256i; 2]
     [spread(0), spread(1)]
 }
 
-/// Rows with 4-bit weights. Eight pair products of 15 · 127 · 2 fit into 16 bits, so a group is summed there and widened by its scale.
+/// Rows with 4-bit weights. Eight pair products of 15 · 127 · 2 fit into 16 bits, so a group is
+/// summed in 16 bits and widened when it is multiplied with its scale.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn q4k<const R: usize>(
     chunks: &[Chunk],
     x: &Activations,
     first: usize,
-    ahead: Ahead<'_>,
+    prefetch: Prefetch<'_>,
 ) -> Sums<R> {
     let blocks = x.width / K_BLOCK;
     let begin = first * blocks;
@@ -298,7 +298,7 @@ fn q4k<const R: usize>(
         .iter()
         .enumerate()
     {
-        ahead.block(b, Q4_CHUNKS);
+        prefetch.block(b, Q4_CHUNKS);
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
         for (s, group) in block[Q4_BITS..].as_chunks::<8>().0.iter().enumerate() {
             let bytes = &rows[b][s];
@@ -310,7 +310,7 @@ fn q4k<const R: usize>(
                     _mm256_and_si256(_mm256_srli_epi16::<4>(both), low),
                 ];
                 for r in 0..R {
-                    let x = spread(bytes[t][r]);
+                    let x = broadcast(bytes[t][r]);
                     short[r] = [0, 1]
                         .map(|h| _mm256_add_epi16(short[r][h], _mm256_maddubs_epi16(q[h], x)));
                 }
@@ -325,7 +325,7 @@ fn q4k<const R: usize>(
         for p in 0..4 {
             let minima = [0, 1].map(|h| _mm256_cvtepu8_epi16(half(&block[Q4_MINIMA + p], h)));
             for r in 0..R {
-                let x = spread2(plain[b][p][r]);
+                let x = broadcast2(plain[b][p][r]);
                 least[r] =
                     [0, 1].map(|h| _mm256_add_epi32(least[r][h], _mm256_madd_epi16(minima[h], x)));
             }
@@ -350,14 +350,15 @@ fn q4k<const R: usize>(
     out
 }
 
-/// Rows with 6-bit weights, taken as 0 to 63 and corrected by the sums of the activations. Two pair products fit into 16 bits.
+/// Rows with 6-bit weights, taken as 0 to 63 and corrected by the sums of the activations. Two pair
+/// products fit into 16 bits.
 #[target_feature(enable = "avx2,fma,f16c")]
 #[inline]
 fn q6k<const R: usize>(
     chunks: &[Chunk],
     x: &Activations,
     first: usize,
-    ahead: Ahead<'_>,
+    prefetch: Prefetch<'_>,
 ) -> Sums<R> {
     let blocks = x.width / K_BLOCK;
     let begin = first * blocks;
@@ -377,7 +378,7 @@ fn q6k<const R: usize>(
         .iter()
         .enumerate()
     {
-        ahead.block(b, Q6_CHUNKS);
+        prefetch.block(b, Q6_CHUNKS);
         let mut sums = [[_mm256_setzero_si256(); 2]; R];
         for s in 0..16 {
             let by = group_scales::<true>(&block[Q6_SCALES + s / 2], s % 2);
@@ -396,7 +397,7 @@ fn q6k<const R: usize>(
                         _mm256_and_si256(_mm256_srli_epi16::<4>(both), low),
                     ];
                     let q = [0, 1].map(|h| {
-                        // The lowest two bits of `tops` belong to the numbers at hand.
+                        // The lowest two bits of `tops` belong to the current numbers.
                         let top = if t == 0 {
                             _mm256_slli_epi16::<4>(tops[h])
                         } else {
@@ -405,7 +406,7 @@ fn q6k<const R: usize>(
                         _mm256_or_si256(bits[h], _mm256_and_si256(top, high))
                     });
                     for r in 0..R {
-                        let x = spread(rows[b][s][2 * pair + t][r]);
+                        let x = broadcast(rows[b][s][2 * pair + t][r]);
                         short[r] = [0, 1]
                             .map(|h| _mm256_add_epi16(short[r][h], _mm256_maddubs_epi16(q[h], x)));
                     }
@@ -429,7 +430,7 @@ fn q6k<const R: usize>(
                 _mm256_cvtepi8_epi16(_mm_unpackhi_epi8(a, b_)),
             ];
             for r in 0..R {
-                let x = spread2(plain[b][p][r]);
+                let x = broadcast2(plain[b][p][r]);
                 offset[r] =
                     [0, 1].map(|h| _mm256_add_epi32(offset[r][h], _mm256_madd_epi16(pairs[h], x)));
             }

@@ -1,30 +1,23 @@
-//! Products with AVX-512 and VNNI: sixteen outputs, a panel's, are the lanes of one register, and one instruction multiplies four numbers of a row with
-//! four of each output and adds them to their sums. The same sums in the same order as everywhere, so the same bits.
+//! Products with AVX-512 and VNNI: the sixteen outputs of a panel are the lanes of one register.
+//! One instruction multiplies four numbers of a row with four of each output and adds them to the
+//! sums. The order of the sums is the same as everywhere, so the bits are too.
+
 use std::arch::x86_64::*;
 
 use bytemuck::Zeroable;
 use model::gguf::Format;
 use model::gguf::blocks::K_BLOCK;
 
-use super::super::kernels::PANEL;
 use super::activations::{SMALL, float_tiles, tiles};
+use super::isa::Isa;
 use super::layout::{
     Q4_BITS, Q4_CHUNKS, Q4_MINIMA, Q4_SCALES, Q6_CHUNKS, Q6_HIGH, Q6_LOW, Q6_SCALES, Q8_CHUNKS,
 };
-use super::prefetch::Ahead;
-use super::{Activations, Chunk, Isa, Job, Packed};
+use super::prefetch::Prefetch;
+use super::{Activations, Chunk, PackedMatrix, ProductJob};
+use crate::kernels::PANEL;
 
-/// Whether this machine has the instructions.
-pub(super) fn supported() -> bool {
-    super::avx2::supported()
-        && is_x86_feature_detected!("avx512f")
-        && is_x86_feature_detected!("avx512bw")
-        && is_x86_feature_detected!("avx512dq")
-        && is_x86_feature_detected!("avx512vl")
-        && is_x86_feature_detected!("avx512vnni")
-}
-
-/// All panels with all rows, `$kernel::<R>` taking `R` rows at a time.
+/// Multiplies all panels with all rows; `$kernel::<R>` takes `R` rows at a time.
 macro_rules! all_tiles {
     ($packed:ident, $job:ident, $kernel:ident) => {{
         let count = ($job.rows / 8).max(1);
@@ -32,21 +25,41 @@ macro_rules! all_tiles {
             let chunks = $packed.panel($job.first + panel);
             let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
             for (row, height) in tiles(Isa::Avx512, $job.rows) {
-                let ahead = Ahead::new(next, row / 8, count);
+                let prefetch = Prefetch::new(next, row / 8, count);
                 match height {
-                    8 => store($job, row, panel, $kernel::<8>(chunks, $job.x, row, ahead)),
-                    4 => store($job, row, panel, $kernel::<4>(chunks, $job.x, row, ahead)),
-                    2 => store($job, row, panel, $kernel::<2>(chunks, $job.x, row, ahead)),
-                    _ => store($job, row, panel, $kernel::<1>(chunks, $job.x, row, ahead)),
+                    8 => store(
+                        $job,
+                        row,
+                        panel,
+                        $kernel::<8>(chunks, $job.x, row, prefetch),
+                    ),
+                    4 => store(
+                        $job,
+                        row,
+                        panel,
+                        $kernel::<4>(chunks, $job.x, row, prefetch),
+                    ),
+                    2 => store(
+                        $job,
+                        row,
+                        panel,
+                        $kernel::<2>(chunks, $job.x, row, prefetch),
+                    ),
+                    _ => store(
+                        $job,
+                        row,
+                        panel,
+                        $kernel::<1>(chunks, $job.x, row, prefetch),
+                    ),
                 }
             }
         }
     }};
 }
 
-/// A product whose activations are for these instructions.
+/// The product of activations prepared for these instructions.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-pub(super) fn product(packed: &Packed, mut job: Job<'_>) {
+pub(super) fn product(packed: &PackedMatrix, mut job: ProductJob<'_>) {
     let job = &mut job;
     match packed.format {
         Format::F32 => {}
@@ -65,7 +78,7 @@ fn load(chunk: &Chunk) -> __m256i {
     bytemuck::cast(chunk.0)
 }
 
-/// Two neighbours.
+/// Two neighbouring chunks.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn load2(chunks: &[Chunk; 2]) -> __m512i {
@@ -89,25 +102,26 @@ fn halves(chunk: &Chunk) -> __m512 {
 /// Writes the sums of `R` rows.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn store<const R: usize>(job: &mut Job<'_>, row: usize, panel: usize, sums: [__m512; R]) {
+fn store<const R: usize>(job: &mut ProductJob<'_>, row: usize, panel: usize, sums: [__m512; R]) {
     for (r, sums) in sums.into_iter().enumerate() {
         let at = (row + r) * job.target.row_step + panel * job.target.panel_step;
         job.out[at..at + PANEL].copy_from_slice(&bytemuck::cast::<__m512, [f32; 16]>(sums));
     }
 }
 
-/// Four bytes of a row, or two 16-bit numbers, beside every output.
+/// Broadcasts four bytes, or two 16-bit numbers, of a row.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
-fn spread<T: bytemuck::NoUninit>(numbers: T) -> __m512i {
+fn broadcast<T: bytemuck::NoUninit>(numbers: T) -> __m512i {
     _mm512_set1_epi32(bytemuck::cast(numbers))
 }
 
-/// Panels that one row of Q8_0 is multiplied with at once where they are in a cache: no sum waits for another.
+/// Panels that one row of Q8_0 is multiplied with at a time if they are in a cache, so that no sum
+/// waits for another.
 const ABREAST: usize = 4;
 
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-fn one_row(packed: &Packed, job: &mut Job<'_>) {
+fn one_row(packed: &PackedMatrix, job: &mut ProductJob<'_>) {
     let mut panel = 0;
     while !packed.streamed() && panel + ABREAST <= job.count {
         let panels: [_; ABREAST] = std::array::from_fn(|p| packed.panel(job.first + panel + p));
@@ -129,9 +143,9 @@ fn q8_0<const R: usize>(
     chunks: &[Chunk],
     x: &Activations,
     first: usize,
-    ahead: Ahead<'_>,
+    prefetch: Prefetch<'_>,
 ) -> [__m512; R] {
-    let [sums] = q8_0_abreast([chunks], x, first, Some(ahead));
+    let [sums] = q8_0_abreast([chunks], x, first, Some(prefetch));
     sums
 }
 
@@ -142,7 +156,7 @@ fn q8_0_abreast<const R: usize, const P: usize>(
     panels: [&[Chunk]; P],
     x: &Activations,
     first: usize,
-    ahead: Option<Ahead<'_>>,
+    prefetch: Option<Prefetch<'_>>,
 ) -> [[__m512; R]; P] {
     let blocks = x.width / SMALL;
     let begin = first * blocks;
@@ -158,8 +172,8 @@ fn q8_0_abreast<const R: usize, const P: usize>(
     let low = _mm512_set1_epi16(0xff);
     let mut out = [[__m512::zeroed(); R]; P];
     for b in 0..blocks {
-        if let Some(ahead) = ahead {
-            ahead.block(b, Q8_CHUNKS);
+        if let Some(prefetch) = prefetch {
+            prefetch.block(b, Q8_CHUNKS);
         }
         for p in 0..P {
             let block = &panels[p][b];
@@ -173,10 +187,10 @@ fn q8_0_abreast<const R: usize, const P: usize>(
                 let four = load2(four);
                 let (even, odd) = (_mm512_and_si512(four, low), _mm512_srli_epi16::<8>(four));
                 for r in 0..R {
-                    sums[r] = _mm512_dpwssd_epi32(sums[r], even, spread(pairs[0][r]));
+                    sums[r] = _mm512_dpwssd_epi32(sums[r], even, broadcast(pairs[0][r]));
                 }
                 for r in 0..R {
-                    sums[r] = _mm512_dpwssd_epi32(sums[r], odd, spread(pairs[1][r]));
+                    sums[r] = _mm512_dpwssd_epi32(sums[r], odd, broadcast(pairs[1][r]));
                 }
             }
             let d = halves(&block[0]);
@@ -207,7 +221,7 @@ fn q4k<const R: usize>(
     chunks: &[Chunk],
     x: &Activations,
     first: usize,
-    ahead: Ahead<'_>,
+    prefetch: Prefetch<'_>,
 ) -> [__m512; R] {
     let blocks = x.width / K_BLOCK;
     let begin = first * blocks;
@@ -226,14 +240,14 @@ fn q4k<const R: usize>(
         .iter()
         .enumerate()
     {
-        ahead.block(b, Q4_CHUNKS);
+        prefetch.block(b, Q4_CHUNKS);
         let mut sums = [__m512i::zeroed(); R];
         for (s, group) in block[Q4_BITS..].as_chunks::<8>().0.iter().enumerate() {
             let mut inner = [__m512i::zeroed(); R];
             for (chunk, x) in group.iter().zip(&rows[b][s]) {
                 let q = nibbles(chunk);
                 for r in 0..R {
-                    inner[r] = _mm512_dpbusd_epi32(inner[r], q, spread(x[r]));
+                    inner[r] = _mm512_dpbusd_epi32(inner[r], q, broadcast(x[r]));
                 }
             }
             let by = _mm512_cvtepu8_epi32(half(&block[Q4_SCALES + s / 2], s % 2));
@@ -245,7 +259,7 @@ fn q4k<const R: usize>(
         for p in 0..4 {
             let minima = _mm512_cvtepu8_epi16(load(&block[Q4_MINIMA + p]));
             for r in 0..R {
-                least[r] = _mm512_dpwssd_epi32(least[r], minima, spread(plain[b][p][r]));
+                least[r] = _mm512_dpwssd_epi32(least[r], minima, broadcast(plain[b][p][r]));
             }
         }
         let (d, m) = (halves(&block[0]), halves(&block[1]));
@@ -269,7 +283,7 @@ fn q6k<const R: usize>(
     chunks: &[Chunk],
     x: &Activations,
     first: usize,
-    ahead: Ahead<'_>,
+    prefetch: Prefetch<'_>,
 ) -> [__m512; R] {
     let blocks = x.width / K_BLOCK;
     let begin = first * blocks;
@@ -289,7 +303,7 @@ fn q6k<const R: usize>(
         .iter()
         .enumerate()
     {
-        ahead.block(b, Q6_CHUNKS);
+        prefetch.block(b, Q6_CHUNKS);
         let lows: &[[Chunk; 4]] = block[Q6_LOW..Q6_HIGH].as_chunks().0;
         let highs: &[[Chunk; 2]] = block[Q6_HIGH..].as_chunks().0;
         let mut sums = [__m512i::zeroed(); R];
@@ -305,7 +319,7 @@ fn q6k<const R: usize>(
             for t in 0..4 {
                 let q = _mm512_or_si512(nibbles(&low[t]), _mm512_and_si512(tops[t], high));
                 for r in 0..R {
-                    inner[r] = _mm512_dpbusd_epi32(inner[r], q, spread(rows[b][s][t][r]));
+                    inner[r] = _mm512_dpbusd_epi32(inner[r], q, broadcast(rows[b][s][t][r]));
                 }
             }
             let by = _mm512_cvtepi8_epi32(half(&block[Q6_SCALES + s / 2], s % 2));
@@ -323,7 +337,7 @@ fn q6k<const R: usize>(
                 _mm256_set_m128i(_mm_unpackhi_epi8(even, odd), _mm_unpacklo_epi8(even, odd));
             let pairs = _mm512_cvtepi8_epi16(pairs);
             for r in 0..R {
-                offset[r] = _mm512_dpwssd_epi32(offset[r], pairs, spread(plain[b][p][r]));
+                offset[r] = _mm512_dpwssd_epi32(offset[r], pairs, broadcast(plain[b][p][r]));
             }
         }
         let d = halves(&block[0]);
@@ -347,9 +361,10 @@ fn line<const BF16: bool>(chunk: &Chunk) -> __m512 {
     }
 }
 
-/// All panels with all rows of 16-bit floats: up to three rows with several panels at once, since a multiply-add takes several steps, more with one.
+/// Multiplies all panels with all rows of 16-bit floats: up to three rows with several panels at a
+/// time, to hide the latency of the multiply-add, more rows with one.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-fn floats<const BF16: bool>(packed: &Packed, job: &mut Job<'_>) {
+fn floats<const BF16: bool>(packed: &PackedMatrix, job: &mut ProductJob<'_>) {
     let mut panel = 0;
     while job.rows < 4 && panel < job.count {
         let left = job.count - panel;
@@ -368,32 +383,32 @@ fn floats<const BF16: bool>(packed: &Packed, job: &mut Job<'_>) {
     while panel < job.count {
         let next = packed.panel(job.first + (panel + 1).min(job.count - 1));
         for (t, (row, height)) in float_tiles(Isa::Avx512, job.rows).enumerate() {
-            let ahead = Some(Ahead::new(next, t, count));
+            let prefetch = Some(Prefetch::new(next, t, count));
             match height {
-                12 => float_tile::<12, 1, BF16>(packed, job, row, panel, ahead),
-                11 => float_tile::<11, 1, BF16>(packed, job, row, panel, ahead),
-                10 => float_tile::<10, 1, BF16>(packed, job, row, panel, ahead),
-                9 => float_tile::<9, 1, BF16>(packed, job, row, panel, ahead),
-                8 => float_tile::<8, 1, BF16>(packed, job, row, panel, ahead),
-                7 => float_tile::<7, 1, BF16>(packed, job, row, panel, ahead),
-                6 => float_tile::<6, 1, BF16>(packed, job, row, panel, ahead),
-                5 => float_tile::<5, 1, BF16>(packed, job, row, panel, ahead),
-                _ => float_tile::<4, 1, BF16>(packed, job, row, panel, ahead),
+                12 => float_tile::<12, 1, BF16>(packed, job, row, panel, prefetch),
+                11 => float_tile::<11, 1, BF16>(packed, job, row, panel, prefetch),
+                10 => float_tile::<10, 1, BF16>(packed, job, row, panel, prefetch),
+                9 => float_tile::<9, 1, BF16>(packed, job, row, panel, prefetch),
+                8 => float_tile::<8, 1, BF16>(packed, job, row, panel, prefetch),
+                7 => float_tile::<7, 1, BF16>(packed, job, row, panel, prefetch),
+                6 => float_tile::<6, 1, BF16>(packed, job, row, panel, prefetch),
+                5 => float_tile::<5, 1, BF16>(packed, job, row, panel, prefetch),
+                _ => float_tile::<4, 1, BF16>(packed, job, row, panel, prefetch),
             };
         }
         panel += 1;
     }
 }
 
-/// `R` rows from `row` on with `P` panels from `panel` on; gives back `P`.
+/// Multiplies `R` rows from `row` on with `P` panels from `panel` on and returns `P`.
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
 #[inline]
 fn float_tile<const R: usize, const P: usize, const BF16: bool>(
-    packed: &Packed,
-    job: &mut Job<'_>,
+    packed: &PackedMatrix,
+    job: &mut ProductJob<'_>,
     row: usize,
     panel: usize,
-    ahead: Option<Ahead<'_>>,
+    prefetch: Option<Prefetch<'_>>,
 ) -> usize {
     let width = packed.inputs;
     let panels: [&[Chunk]; P] =
@@ -401,8 +416,8 @@ fn float_tile<const R: usize, const P: usize, const BF16: bool>(
     let rows: &[[f32; R]] = &job.x.plain[row * width..].as_chunks().0[..width];
     let mut sums = [[__m512::zeroed(); R]; P];
     for (k, x) in rows.iter().enumerate() {
-        if let Some(ahead) = ahead {
-            ahead.fetch(k);
+        if let Some(prefetch) = prefetch {
+            prefetch.fetch(k);
         }
         for p in 0..P {
             let line = line::<BF16>(&panels[p][k]);

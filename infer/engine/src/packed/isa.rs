@@ -1,35 +1,51 @@
-//! Which instructions products are made of.
+//! The instruction sets that products are written for.
 
-/// Sets of instructions, each with what comes before it.
+/// An instruction set; each includes the previous ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(target_arch = "x86_64"),
-    allow(dead_code, reason = "other machines have none of the wider ones")
+    allow(dead_code, reason = "only x86-64 has wider instruction sets")
 )]
 pub(crate) enum Isa {
     /// Plain loops.
     Portable,
     /// AVX2, FMA and F16C.
     Avx2,
-    /// AVX-512 (F, BW, DQ, VL) with VNNI, whose instructions multiply four bytes, or two 16-bit numbers, and add them to a sum of 32 bits.
+    /// AVX-512 (F, BW, DQ, VL) with VNNI, which multiplies four pairs of bytes, or two pairs of
+    /// 16-bit numbers, and adds the products to a 32-bit sum.
     Avx512,
 }
 
 impl Isa {
-    /// What this machine has, the best last.
+    /// Whether this machine has the instructions.
+    pub(super) fn supported(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("f16c")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.supported()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vnni")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    /// The instruction sets of this machine, the best last.
     pub(crate) fn present() -> impl DoubleEndedIterator<Item = Self> {
-        #[cfg(target_arch = "x86_64")]
-        let wider = [
-            (Self::Avx2, super::avx2::supported()),
-            (Self::Avx512, super::avx512::supported()),
-        ];
-        #[cfg(not(target_arch = "x86_64"))]
-        let wider: [(Self, bool); 0] = [];
-        std::iter::once(Self::Portable).chain(
-            wider
-                .into_iter()
-                .filter_map(|(isa, here)| here.then_some(isa)),
-        )
+        [Self::Portable, Self::Avx2, Self::Avx512]
+            .into_iter()
+            .filter(|isa| isa.supported())
     }
 }
 

@@ -1,41 +1,46 @@
-//! How blocks lie in a panel. A block's chunks, for outputs `o` of the panel, numbers `k` of the block, groups of four `t = k / 4`, `p = k % 4`:
+//! The layout of blocks in a panel. The chunks of a block, for output `o` of the panel, number `k`
+//! of the block, group of four `t = k / 4` and `p = k % 4`:
 //!
-//! | format | chunks | what |
+//! | format | chunks | content |
 //! |---|---|---|
-//! | F16, BF16 | 0 | number of output `o` as bytes `2o, 2o + 1` (a block is one number a row) |
+//! | F16, BF16 | 0 | the number of output `o` in bytes `2o, 2o + 1` (a block is one number per row) |
 //! | Q8_0 | 0 | scales, F16 |
-//! | | 1 + 2t + o/8 | byte `4(o % 8) + [0, 2, 1, 3][p]`: even bytes, widened in place, are two neighbours, and so are odd ones; 128 is added, so that widening is a mask or a shift |
+//! | | 1 + 2t + o/8 | byte `4(o % 8) + [0, 2, 1, 3][p]` |
 //! | Q4_K | 0; 1 | block scales; block minima, F16 |
 //! | | 2.. | group scales: byte `16 s + o` |
 //! | | 6 + s/2 | group minima: byte `2o + s % 2` |
-//! | | 10 + t | byte `4(o % 8) + p`: outputs 0 to 7 in the low, 8 to 15 in the high four bits |
+//! | | 10 + t | byte `4(o % 8) + p`: low four bits for outputs 0 to 7, high four for 8 to 15 |
 //! | Q6_K | 0 | block scales, F16 |
 //! | | 1.. | group scales: byte `16 s + o` |
 //! | | 9 + t | the low four bits, as in Q4_K |
 //! | | 73 + 2(t/4) + o/8 | the high two bits: byte `4(o % 8) + p`, bits `2(t % 4)` |
+//!
+//! In Q8_0 the even bytes of a group, widened in place, are neighbouring numbers, and so are the
+//! odd ones. 128 is added to every number, so that widening is a mask or a shift.
+
 use half::{bf16, f16};
 use model::gguf::Format;
 use model::gguf::blocks::{K_BLOCK, q4k_group, q4k_value, q6k_value};
 
 use super::Chunk;
 
-/// Where a Q8_0 byte of a group of four stands.
+/// The place of each Q8_0 byte of a group of four.
 const PAIRED: [usize; 4] = [0, 2, 1, 3];
-/// What turns a signed byte into the unsigned one that is 128 more, and back.
+/// XOR with this adds 128 to a signed byte, giving an unsigned one, or takes it away.
 const RAISED: u8 = 0x80;
-/// First chunks of the parts.
+/// The first chunk of each part.
 pub(super) const Q4_SCALES: usize = 2;
 pub(super) const Q4_MINIMA: usize = 6;
 pub(super) const Q4_BITS: usize = 10;
 pub(super) const Q6_SCALES: usize = 1;
 pub(super) const Q6_LOW: usize = 9;
 pub(super) const Q6_HIGH: usize = 73;
-/// Chunks of a block.
+/// Chunks per block.
 pub(super) const Q8_CHUNKS: usize = 17;
 pub(super) const Q4_CHUNKS: usize = 74;
 pub(super) const Q6_CHUNKS: usize = 105;
 
-/// Chunks that a block of sixteen outputs takes.
+/// Chunks per block of sixteen outputs.
 pub(super) fn chunks(format: Format) -> usize {
     match format {
         Format::F32 => 2,
@@ -62,12 +67,12 @@ fn nibble(chunk: &Chunk, o: usize, p: usize) -> u8 {
     (chunk.0[4 * (o % 8) + p] >> (o / 8 * 4)) & 15
 }
 
-/// Writes a row of a file's blocks to output `o` of a panel; what was there must be zero.
+/// Writes a row of stored blocks to output `o` of a panel, which must be zero.
 pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
     let blocks = row.chunks_exact(format.block_bytes());
     for (chunks, block) in panel.chunks_exact_mut(chunks(format)).zip(blocks) {
         match format {
-            // Never packed: f32 has panels of its own.
+            // f32 is never packed.
             Format::F32 => {}
             Format::F16 | Format::Bf16 => put16(&mut chunks[0], o, block),
             Format::Q8_0 => {
@@ -104,7 +109,7 @@ pub(super) fn set(format: Format, panel: &mut [Chunk], o: usize, row: &[u8]) {
     }
 }
 
-/// The numbers of a block as integers, as the file has them.
+/// The numbers of a block as stored integers.
 pub(super) fn integers(format: Format, chunks: &[Chunk], o: usize, out: &mut [i32]) {
     for (k, q) in out.iter_mut().enumerate() {
         *q = match format {
@@ -145,13 +150,13 @@ pub(super) fn half_of(chunk: &Chunk, o: usize) -> f32 {
 
 /// Output `o` of a panel as numbers.
 pub(super) fn get(format: Format, panel: &[Chunk], o: usize, out: &mut [f32]) {
-    let mut integers_ = [0; K_BLOCK];
+    let mut numbers = [0; K_BLOCK];
     let block = format.block();
     for (chunks, out) in panel
         .chunks_exact(chunks(format))
         .zip(out.chunks_exact_mut(block))
     {
-        let q = &mut integers_[..block];
+        let q = &mut numbers[..block];
         integers(format, chunks, o, q);
         let d = half_of(&chunks[0], o);
         match format {

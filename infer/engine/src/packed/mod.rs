@@ -1,16 +1,20 @@
-//! Weights in 16, 8, 6 and about 4½ bits, side by side in panels of sixteen outputs, and their products.
+//! Matrices in 16, 8, 6 and about 4½ bits per weight, in panels of sixteen outputs, and their
+//! products.
 //!
 //! ```text
-//! layout        a file's blocks → panels; a row back as numbers
-//! activations   the other factor, as integers where the weights are
-//! isa           which instructions there are
-//! avx2, avx512  products of blocks of rows, on machines that have the instructions
-//! ahead         the next weights, fetched meanwhile
-//! portable      the same sums in the same order in plain loops: the reference of the tests, and what other machines run
+//! layout        blocks of a file → panels; a row back as numbers
+//! activations   the other factor, as integers where the weights are integers
+//! isa           the instruction sets
+//! avx2, avx512  products of blocks of rows, for machines with these instructions
+//! prefetch      fetches the next weights during a product
+//! portable      the same sums in the same order in plain loops: the reference for tests, and the
+//!               fallback for other machines
 //! ```
 //!
-//! Integers are multiplied and summed exactly inside a block, blocks are added in order with fused multiply-adds: as with
-//! [`kernels`](super::kernels), the bits of a row's result depend on that row alone.
+//! Within a block integers are multiplied and summed exactly; blocks are added in order with fused
+//! multiply-adds. As with [`kernels`](crate::kernels), the bits of a row's result depend on that
+//! row alone.
+
 mod activations;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -22,30 +26,32 @@ mod portable;
 #[cfg(target_arch = "x86_64")]
 mod prefetch;
 
-pub(crate) use activations::Activations;
-pub(crate) use isa::Isa;
 use model::gguf::Format;
 use rayon::prelude::*;
 
-use super::kernels::{PANEL, Target};
-use super::weight_memory::{Arena, Room, STREAMED};
+use crate::kernels::{PANEL, Target};
+#[cfg(target_arch = "x86_64")]
+use crate::weight_memory::STREAMED;
+use crate::weight_memory::{WeightArena, WeightSlice};
+pub(crate) use activations::Activations;
+use isa::Isa;
 
-/// Thirty-two bytes, what one vector register holds.
+/// The 32 bytes of one vector register.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(32))]
 pub(crate) struct Chunk([u8; 32]);
 
 /// A matrix in a format other than f32.
-pub(crate) struct Packed {
+pub(crate) struct PackedMatrix {
     format: Format,
-    /// Panel by panel, each block by block; see [`layout`].
-    chunks: Room<Chunk>,
+    /// Panel by panel, and within a panel block by block; see [`layout`].
+    chunks: WeightSlice<Chunk>,
     inputs: usize,
 }
 
-/// A product of some panels with all rows of the activations.
-pub(crate) struct Job<'a> {
-    /// First panel, and how many.
+/// A product of some panels with all rows of activations.
+pub(crate) struct ProductJob<'a> {
+    /// The first panel, and the number of panels.
     pub(crate) first: usize,
     pub(crate) count: usize,
     pub(crate) x: &'a Activations,
@@ -55,13 +61,14 @@ pub(crate) struct Job<'a> {
     pub(crate) target: Target,
 }
 
-impl Packed {
-    /// Room for `outputs` rows of `inputs` numbers, all zero. `None` where rows are no whole number of blocks, or the format is f32.
+impl PackedMatrix {
+    /// A zeroed matrix of `outputs` rows of `inputs` numbers. `None` if the rows do not split into
+    /// whole blocks or the format is f32.
     pub(crate) fn new(
         format: Format,
         inputs: usize,
         outputs: usize,
-        arena: &mut Arena,
+        arena: &mut WeightArena,
     ) -> Option<Self> {
         if format == Format::F32 || !inputs.is_multiple_of(format.block()) {
             return None;
@@ -87,7 +94,7 @@ impl Packed {
         &self.chunks[panel * self.step()..][..self.step()]
     }
 
-    /// Writes rows of a file's blocks to the outputs from `first` on, which must still be zero.
+    /// Writes rows of stored blocks to the outputs from `first` on, which must still be zero.
     pub(crate) fn set_rows(&mut self, first: usize, rows: &[u8]) {
         let (format, step) = (self.format, self.step());
         let each = self.inputs / format.block() * format.block_bytes();
@@ -115,24 +122,24 @@ impl Packed {
         size_of_val(&*self.chunks)
     }
 
-    /// Whether one row is multiplied with one panel after the other.
+    /// Whether a single row is multiplied with one panel at a time; see [`STREAMED`].
     #[cfg(target_arch = "x86_64")]
     fn streamed(&self) -> bool {
         self.bytes() >= STREAMED
     }
 
-    /// The product, of the instructions that the activations are for.
-    pub(crate) fn run(&self, job: Job<'_>) {
-        // SAFETY: the instructions that a `product` may use have just been found on this machine.
+    /// The product, with the instruction set of the activations.
+    pub(crate) fn run(&self, job: ProductJob<'_>) {
+        // SAFETY: each `product` is called only after its instructions were detected.
         #[cfg(target_arch = "x86_64")]
         #[allow(
             unsafe_code,
-            reason = "the only way from a run-time check to the instructions it found"
+            reason = "calling code for instructions detected at run time is always unsafe"
         )]
         unsafe {
             match job.x.isa {
-                Isa::Avx512 if avx512::supported() => return avx512::product(self, job),
-                Isa::Avx2 if avx2::supported() => return avx2::product(self, job),
+                Isa::Avx512 if Isa::Avx512.supported() => return avx512::product(self, job),
+                Isa::Avx2 if Isa::Avx2.supported() => return avx2::product(self, job),
                 _ => {}
             }
         }
@@ -157,7 +164,7 @@ mod tests {
         (0..n).map(|_| next()).collect()
     }
 
-    /// The activations as the integers, or the numbers, that are really multiplied.
+    /// The activations as they are multiplied: rounded to integers, or as floats.
     fn rounded(format: Format, x: &Activations, n: usize) -> Vec<f64> {
         match format {
             Format::Q8_0 => {
@@ -179,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn products_of_all_shapes_are_those_of_loops() {
+    fn products_of_all_shapes_equal_plain_loops() {
         for format in Format::ALL
             .into_iter()
             .filter(|format| *format != Format::F32)
@@ -193,8 +200,9 @@ mod tests {
                 let mut real = vec![0.0; weights.len()];
                 blocks::dequantise(format, &raw, &mut real);
                 let mut packed =
-                    Packed::new(format, inputs, outputs, &mut Arena::default()).unwrap();
-                // In two pieces, the border inside a panel.
+                    PackedMatrix::new(format, inputs, outputs, &mut WeightArena::default())
+                        .unwrap();
+                // In two pieces that meet inside a panel.
                 let cut = raw.len() / outputs * (outputs / 3);
                 packed.set_rows(0, &raw[..cut]);
                 packed.set_rows(outputs / 3, &raw[cut..]);
@@ -219,7 +227,7 @@ mod tests {
                             panel_step: PANEL,
                         };
                         let mut out = vec![f32::NAN; rows * width];
-                        packed.run(Job {
+                        packed.run(ProductJob {
                             first: 0,
                             count: width / PANEL,
                             x: &x,
@@ -274,7 +282,7 @@ mod tests {
         for format in [Format::Q8_0, Format::Q4K, Format::Q6K] {
             let mut raw = vec![0xff; format.block_bytes() * 16];
             for row in raw.chunks_exact_mut(format.block_bytes()) {
-                // Scales of one; all else as large as its bits allow.
+                // Scales of one; everything else at its maximum.
                 for at in match format {
                     Format::Q4K => [0, 2],
                     Format::Q6K => [208, 208],
@@ -287,7 +295,8 @@ mod tests {
                 }
             }
             let inputs = format.block();
-            let mut packed = Packed::new(format, inputs, 16, &mut Arena::default()).unwrap();
+            let mut packed =
+                PackedMatrix::new(format, inputs, 16, &mut WeightArena::default()).unwrap();
             packed.set_rows(0, &raw);
             for sign in [1.0, -1.0] {
                 let mut row = vec![0.0; inputs];
@@ -301,7 +310,7 @@ mod tests {
                     let mut x = Activations::of(isa);
                     x.fill(&std::iter::once(format), &vec![sign; inputs], 1, inputs);
                     let mut out = [0.0; 16];
-                    packed.run(Job {
+                    packed.run(ProductJob {
                         first: 0,
                         count: 1,
                         x: &x,

@@ -1,15 +1,16 @@
-//! Products in plain loops, on any machine: each output's sum in the order that [`packed`](super) promises.
+//! Products in plain loops for any machine, summed in the order defined by [`packed`](super).
+
 use half::bf16;
 use model::gguf::Format;
 use model::gguf::blocks::K_BLOCK;
 
-use super::super::kernels::PANEL;
 use super::activations::SMALL;
-use super::{Activations, Chunk, Job, Packed, layout};
+use super::{Activations, Chunk, PackedMatrix, ProductJob, layout};
+use crate::kernels::PANEL;
 
-/// Runs a product.
-pub(super) fn run(packed: &Packed, job: Job<'_>) {
-    let Job {
+/// Computes a product.
+pub(super) fn run(packed: &PackedMatrix, job: ProductJob<'_>) {
+    let ProductJob {
         first,
         count,
         x,
@@ -22,13 +23,19 @@ pub(super) fn run(packed: &Packed, job: Job<'_>) {
         for row in 0..rows {
             let at = row * target.row_step + panel * target.panel_step;
             for (o, out) in out[at..at + PANEL].iter_mut().enumerate() {
-                *out = one(packed, chunks, o, x, row);
+                *out = output_sum(packed, chunks, o, x, row);
             }
         }
     }
 }
 
-fn one(packed: &Packed, chunks: &[Chunk], o: usize, x: &Activations, row: usize) -> f32 {
+fn output_sum(
+    packed: &PackedMatrix,
+    chunks: &[Chunk],
+    o: usize,
+    x: &Activations,
+    row: usize,
+) -> f32 {
     let format = packed.format;
     let mut q = [0i32; K_BLOCK];
     let mut sum = 0.0f32;

@@ -1,22 +1,24 @@
-//! The panel after the one at hand, fetched into the cache meanwhile: each tile asks for its share, step by step, so that memory is as busy as the
-//! multipliers are.
+//! Prefetching of the next panel during a product: each tile requests its share step by step, so
+//! that memory and multipliers work at the same time.
+
 use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 
 use super::Chunk;
 
-/// Tiles above which a panel's work takes so long that the processor's own guesses bring the next in time.
+/// Tiles above which a panel takes long enough for the hardware prefetcher to fetch the next one.
 const FETCHED_TILES: usize = 8;
 
-/// One tile's share.
+/// The share of one tile.
 #[derive(Clone, Copy)]
-pub(super) struct Ahead<'a> {
+pub(super) struct Prefetch<'a> {
     next: &'a [Chunk],
     begin: usize,
     shift: u32,
 }
 
-impl<'a> Ahead<'a> {
-    /// For tile `tile` of `tiles`; the largest power of two of them does it all.
+impl<'a> Prefetch<'a> {
+    /// The share of tile `tile` of `tiles`; the largest power of two of the tiles divides the
+    /// panel.
     pub(super) fn new(next: &'a [Chunk], tile: usize, tiles: usize) -> Self {
         let next = if tiles > FETCHED_TILES { &[] } else { next };
         let shift = tiles.ilog2();
@@ -27,7 +29,8 @@ impl<'a> Ahead<'a> {
         }
     }
 
-    /// To be called with every `at` of the panel at hand. A hint, which reads nothing and may name any address.
+    /// Called with every `at` of the current panel. A hint: it reads nothing, and any address is
+    /// allowed.
     #[target_feature(enable = "sse")]
     #[inline]
     pub(super) fn fetch(&self, at: usize) {
@@ -39,7 +42,7 @@ impl<'a> Ahead<'a> {
         );
     }
 
-    /// The same for a whole block of `chunks` chunks, the `block`-th of the panel; a cache line has two.
+    /// The same for block number `block` of the panel, of `chunks` chunks; a cache line holds two.
     #[target_feature(enable = "sse")]
     #[inline]
     pub(super) fn block(&self, block: usize, chunks: usize) {

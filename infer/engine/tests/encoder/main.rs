@@ -1,4 +1,4 @@
-//! The encoder against plain f64 loops, on tiny random folders that the test makes itself.
+//! The encoder against plain f64 loops, on tiny random folders.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
@@ -121,7 +121,7 @@ fn reference(config: &EncoderConfig, weights: &Weights, ids: &[usize]) -> Vec<f6
     vector
 }
 
-/// By its power series, which converges quickly for the small arguments here.
+/// The error function by its power series, which converges quickly for small arguments.
 fn erf(x: f64) -> f64 {
     let (mut term, mut sum) = (x, x);
     for n in 1..200 {
@@ -154,7 +154,7 @@ const TEXTS: [&str; 5] = [
 ];
 
 #[test]
-fn vectors_are_those_of_plain_loops_and_do_not_depend_on_company() {
+fn vectors_equal_plain_loops_and_do_not_depend_on_the_other_texts() {
     for shape in &SHAPES {
         let dir = tempfile::tempdir().unwrap();
         let (config, weights) = write_folder(dir.path(), shape);
@@ -185,16 +185,15 @@ fn a_second_run_reads_no_weights() {
     write_folder(dir.path(), &SHAPES[0]);
     let first = Encoder::open(dir.path(), Some(vectors.path())).unwrap();
     let made = first.encode(&TEXTS).unwrap();
-    assert_eq!(first.known(), TEXTS.len());
     let second = Encoder::open(dir.path(), Some(vectors.path())).unwrap();
-    // Without its weights the second could make nothing new.
+    // Without weights the second encoder cannot compute anything new.
     fs::remove_file(dir.path().join("model.safetensors")).unwrap();
     assert_eq!(second.encode(&TEXTS).unwrap(), made);
     assert!(second.encode(&["city"]).is_err());
 }
 
 #[test]
-fn other_weights_are_another_encoder() {
+fn other_weights_make_another_encoder() {
     let (dir, vectors) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     write_folder(dir.path(), &SHAPES[0]);
     let before = Encoder::open(dir.path(), Some(vectors.path())).unwrap();
@@ -206,7 +205,7 @@ fn other_weights_are_another_encoder() {
 }
 
 #[test]
-fn what_cannot_be_run_is_named() {
+fn unsupported_folders_are_named() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(dir.path(), &SHAPES[0]);
     let config: Value =

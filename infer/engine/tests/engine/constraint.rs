@@ -1,15 +1,12 @@
-//! Constrained decoding with models that know nothing.
+//! Constrained decoding with random models.
 
 use std::collections::BTreeMap;
 
 use common::acceptor::Acceptor;
-use engine::{
-    Decoder, EngineError, Generated, Limits, Sampling, Session, TokenTrie, Vocab, generate,
-    generate_free, mask,
-};
+use engine::{DecodeSession, Decoder, EngineError, Generated, TokenTrie, Vocab, generate, mask};
 use model::ModelConfig;
 
-use crate::grammar::{Grammar, PIECES, Tokens, accepted};
+use crate::grammar::{Grammar, PIECES, Tokens};
 use crate::support::{Rng, config, engine, random_ids, random_weights};
 
 #[test]
@@ -51,7 +48,7 @@ fn masks_equal_brute_force() {
                 .map(|(i, _)| *i)
                 .collect();
             assert_eq!(allowed, want, "round {round}");
-            // A random way on.
+            // A random next byte.
             let next: Vec<u8> = (0..=255)
                 .filter(|&b| grammar.step(&state, b).is_some())
                 .collect();
@@ -74,7 +71,7 @@ fn texts(grammar: &Grammar) -> Vec<String> {
 }
 
 fn check(grammar: &Grammar, tokens: &Tokens, budget: usize, made: &Generated) {
-    assert!(accepted(grammar, &made.text), "{:?}", made.text);
+    assert!(grammar.accepts(&made.text), "{:?}", made.text);
     assert!(made.ids.len() <= budget, "{} > {budget}", made.ids.len());
     assert_eq!(
         made.ids,
@@ -92,7 +89,7 @@ fn check(grammar: &Grammar, tokens: &Tokens, budget: usize, made: &Generated) {
 }
 
 #[test]
-fn ten_thousand_texts_of_random_weights_are_all_in_the_language_and_the_budget() {
+fn ten_thousand_texts_of_random_weights_are_in_the_language_and_the_budget() {
     let c = ModelConfig {
         hidden_size: 32,
         intermediate_size: 48,
@@ -115,30 +112,25 @@ fn ten_thousand_texts_of_random_weights_are_all_in_the_language_and_the_budget()
             .collect();
         let from: Vec<&str> = pieces.iter().map(String::as_str).collect();
         let tokens = Tokens::new(&mut rng, 600, &from, done % 3 == 0);
-        let mut session = Session::new(&engine);
+        let mut session = DecodeSession::new(&engine);
         for i in 0..250 {
             let budget = if i % 5 == 0 { 2 + rng.below(12) } else { 60 };
-            let sampling = if i % 2 == 0 {
-                Sampling::Greedy
+            let noise = if i % 2 == 0 {
+                0.0
             } else {
-                Sampling::Temperature {
-                    t: 1.0 + rng.below(4) as f32,
-                    seed: rng.next(),
-                }
+                1.0 + rng.below(4) as f32
             };
+            let mut decoder = Noisy::new(&mut session, noise, rng.next());
             let n = 1 + rng.below(20);
             let prompt = random_ids(&mut rng, n, c.vocab_size);
             let encode = |text: &str| tokens.encode(text);
             match generate(
-                &mut session,
+                &mut decoder,
                 &prompt,
                 &grammar,
                 &encode,
                 &tokens.vocab,
-                Limits {
-                    max_new_tokens: budget,
-                },
-                sampling,
+                budget,
             ) {
                 Ok(made) => {
                     check(&grammar, &tokens, budget, &made);
@@ -161,7 +153,46 @@ fn ten_thousand_texts_of_random_weights_are_all_in_the_language_and_the_budget()
     assert!(cut > 100 && refused < done / 5 && forced > 1000);
 }
 
-/// Gives whatever logits it is told.
+/// A decoder whose logits carry noise, so that greedy decoding samples.
+struct Noisy<'a> {
+    session: &'a mut DecodeSession,
+    scale: f32,
+    rng: Rng,
+    logits: Vec<f32>,
+}
+
+impl<'a> Noisy<'a> {
+    fn new(session: &'a mut DecodeSession, scale: f32, seed: u64) -> Self {
+        Self {
+            session,
+            scale,
+            rng: Rng(seed | 1),
+            logits: Vec::new(),
+        }
+    }
+}
+
+impl Decoder for Noisy<'_> {
+    fn next(&mut self, ids: &[u32]) -> Result<&[f32], EngineError> {
+        self.logits = self.session.next(ids)?.to_vec();
+        if self.scale > 0.0 {
+            for logit in &mut self.logits {
+                *logit += self.scale * self.rng.normal();
+            }
+        }
+        Ok(&self.logits)
+    }
+
+    fn vocab_size(&self) -> usize {
+        self.session.vocab_size()
+    }
+
+    fn max_context(&self) -> usize {
+        self.session.max_context()
+    }
+}
+
+/// A decoder with the logits of a function.
 struct Fake<F: FnMut(usize, &mut [f32])>(Vec<f32>, F, usize);
 
 impl<F: FnMut(usize, &mut [f32])> Decoder for Fake<F> {
@@ -196,7 +227,8 @@ fn adversarial_logits_change_nothing() {
                         2 => f32::INFINITY,
                         3 => 0.0,
                         4 => [f32::NAN, f32::INFINITY, f32::MIN, f32::MAX, -0.0][(i + step) % 5],
-                        // Everything for the end, or for what a string holds: the worst for the budget.
+                        // Everything for the end token, or for the content of strings, which is
+                        // the worst for the budget.
                         5 if i + 1 == 503 => 1e30,
                         6 if i < 256 => noise.normal() * 1e20,
                         _ => noise.normal(),
@@ -205,26 +237,8 @@ fn adversarial_logits_change_nothing() {
             };
             let mut fake = Fake(vec![0.0; 510], fill, 0);
             let budget = 40 + rng.below(30);
-            let sampling = if round % 2 == 0 {
-                Sampling::Greedy
-            } else {
-                Sampling::Temperature {
-                    t: 0.8,
-                    seed: round,
-                }
-            };
             let encode = |text: &str| tokens.encode(text);
-            let made = generate(
-                &mut fake,
-                &[1],
-                &grammar,
-                &encode,
-                &tokens.vocab,
-                Limits {
-                    max_new_tokens: budget,
-                },
-                sampling,
-            );
+            let made = generate(&mut fake, &[1], &grammar, &encode, &tokens.vocab, budget);
             match made {
                 Ok(made) => check(&grammar, &tokens, budget, &made),
                 Err(e) => assert!(matches!(e, EngineError::Budget { .. }), "{e}"),
@@ -257,7 +271,7 @@ impl Acceptor for OneOf {
 }
 
 #[test]
-fn forced_bytes_are_taken_at_once_and_the_choice_sees_the_canonical_prefix() {
+fn forced_bytes_are_appended_at_once_and_decisions_follow_the_canonical_prefix() {
     let words = [
         "get", "_", "relation", "(", "(e", "e", "0", "1", ")", "g", "r",
     ];
@@ -294,21 +308,20 @@ fn forced_bytes_are_taken_at_once_and_the_choice_sees_the_canonical_prefix() {
     logits[7] = 1.0;
     let mut seen = Seen(logits, Vec::new());
     let encode = |text: &str| tokens.encode(text);
-    let limits = Limits { max_new_tokens: 20 };
-    // The choice is the digit. `(e` is one token, so the parenthesis alone is never fed.
+    // The model chooses the digit. `(e` is one token, so the parenthesis alone is never fed.
     let made = generate(
         &mut seen,
         &[9, 9],
         &OneOf(&["get_relation(e0)", "get_relation(e1)"]),
         &encode,
         &tokens.vocab,
-        limits,
-        Sampling::Greedy,
+        20,
     )
     .unwrap();
     assert_eq!((made.text.as_str(), made.decided), ("get_relation(e1)", 1));
     assert_eq!(seen.1, vec![vec![9, 9, 0, 1, 2, 4]]);
-    // Where the choice is the byte after the parenthesis, the parenthesis is left open, for it may become `(e`.
+    // If the model chooses the byte after the parenthesis, the parenthesis stays pending, because
+    // it may become `(e`.
     seen.1.clear();
     generate(
         &mut seen,
@@ -316,12 +329,11 @@ fn forced_bytes_are_taken_at_once_and_the_choice_sees_the_canonical_prefix() {
         &OneOf(&["get(e)", "get(0)"]),
         &encode,
         &tokens.vocab,
-        limits,
-        Sampling::Greedy,
+        20,
     )
     .unwrap();
     assert_eq!(seen.1[0], vec![9, 0]);
-    // One text only: no decision at all.
+    // A single text takes no decision.
     seen.1.clear();
     let made = generate(
         &mut seen,
@@ -329,8 +341,7 @@ fn forced_bytes_are_taken_at_once_and_the_choice_sees_the_canonical_prefix() {
         &OneOf(&["get"]),
         &encode,
         &tokens.vocab,
-        limits,
-        Sampling::Greedy,
+        20,
     )
     .unwrap();
     assert_eq!(
@@ -357,19 +368,8 @@ fn nothing_allowed_is_an_error_and_so_is_too_small_a_budget() {
     };
     let mut fake = Fake(vec![0.0; 401], |_, _| {}, 0);
     let encode = |text: &str| tokens.encode(text);
-    let mut run = |acceptor: OneOf, budget| {
-        generate(
-            &mut fake,
-            &[1],
-            &acceptor,
-            &encode,
-            &vocab,
-            Limits {
-                max_new_tokens: budget,
-            },
-            Sampling::Greedy,
-        )
-    };
+    let mut run =
+        |acceptor: OneOf, budget| generate(&mut fake, &[1], &acceptor, &encode, &vocab, budget);
     assert!(matches!(
         run(OneOf(&["aq", "aqa"]), 9),
         Err(EngineError::Stuck { .. })
@@ -391,48 +391,14 @@ fn nothing_allowed_is_an_error_and_so_is_too_small_a_budget() {
             &OneOf(&["a"]),
             &encode,
             &vocab,
-            Limits { max_new_tokens: 5 },
-            Sampling::Greedy
+            5
         ),
         Err(EngineError::Token { id: 400, vocab: 5 })
     ));
 }
 
 #[test]
-fn free_text_ends_at_the_end_token_or_the_budget() {
-    let tokens = Tokens::new(&mut Rng(8), 300, &PIECES, false);
-    let end = tokens.vocab.end as usize;
-    let fill = |step: usize, logits: &mut [f32]| {
-        logits.fill(0.0);
-        logits[if step < 3 { b'a' as usize + step } else { end }] = 9.0;
-    };
-    let mut fake = Fake(vec![0.0; end + 1], fill, 0);
-    let made = generate_free(
-        &mut fake,
-        &[1],
-        &tokens.vocab,
-        Limits { max_new_tokens: 10 },
-        Sampling::Greedy,
-    )
-    .unwrap();
-    assert_eq!(
-        (made.text.as_str(), made.decided, made.cut),
-        ("abc", 4, false)
-    );
-    let mut fake = Fake(vec![0.0; end + 1], fill, 0);
-    let made = generate_free(
-        &mut fake,
-        &[1],
-        &tokens.vocab,
-        Limits { max_new_tokens: 2 },
-        Sampling::Greedy,
-    )
-    .unwrap();
-    assert_eq!((made.text.as_str(), made.cut), ("ab", true));
-}
-
-#[test]
-fn the_same_seed_writes_the_same_text() {
+fn a_used_session_writes_the_same_text_as_a_fresh_one() {
     let c = ModelConfig {
         vocab_size: 640,
         ..config()
@@ -442,30 +408,24 @@ fn the_same_seed_writes_the_same_text() {
     let grammar = Grammar::random(&mut rng);
     let tokens = Tokens::new(&mut rng, 600, &PIECES, false);
     let encode = |text: &str| tokens.encode(text);
-    let write = |session: &mut Session, seed| {
-        let sampling = Sampling::Temperature { t: 2.0, seed };
+    let write = |session: &mut DecodeSession, seed| {
         generate(
-            session,
+            &mut Noisy::new(session, 2.0, seed + 1),
             &[1, 2, 3],
             &grammar,
             &encode,
             &tokens.vocab,
-            Limits { max_new_tokens: 60 },
-            sampling,
+            60,
         )
         .unwrap()
     };
-    let mut used = Session::new(&engine);
+    let mut used = DecodeSession::new(&engine);
     used.feed(&[5; 40]).unwrap();
     let all: Vec<Generated> = (0..30)
-        .map(|seed| write(&mut Session::new(&engine), seed))
+        .map(|seed| write(&mut DecodeSession::new(&engine), seed))
         .collect();
     for (seed, one) in all.iter().enumerate() {
-        assert_eq!(
-            one,
-            &write(&mut used, seed as u64),
-            "a session that has seen other texts gives the same bits"
-        );
+        assert_eq!(one, &write(&mut used, seed as u64), "seed {seed}");
     }
     assert!(all.iter().any(|g| g.text != all[0].text));
 }

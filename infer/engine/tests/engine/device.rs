@@ -1,18 +1,15 @@
-//! The model in candle's tensors against the kernels, on candle's CPU device.
+//! The model in candle tensors against the kernels, on candle's CPU device.
 
-use candle_core::{DType, Device};
-use engine::{
-    Batch, Decoder, Engine, Limits, Processor, Sampling, Session, Tensors, TokenTrie, Vocab,
-    generate,
-};
+use engine::{Batch, DecodeSession, Decoder, Engine, EngineDevice, TokenTrie, Vocab, generate};
+use model::gguf::Format;
 use model::rope::{Llama3Scaling, Rope, RopeScaling};
 use model::{Family, ModelConfig, Weights};
 
 use crate::grammar::Grammar;
-use crate::support::{Rng, config, engine, random_ids, random_weights};
+use crate::support::{Quantised, Rng, config, engine, random_ids, random_weights};
 
 fn on_device(c: &ModelConfig, weights: &Weights) -> Engine {
-    Engine::on(Processor::Tensors, c.clone(), weights).unwrap()
+    Engine::on(EngineDevice::Tensors, c.clone(), weights).unwrap()
 }
 
 fn configs() -> Vec<(&'static str, ModelConfig)> {
@@ -48,7 +45,7 @@ fn configs() -> Vec<(&'static str, ModelConfig)> {
             },
         ),
         (
-            "a kv head a head",
+            "as many kv heads as heads",
             ModelConfig {
                 family: Family::Qwen2,
                 num_key_value_heads: 6,
@@ -86,17 +83,17 @@ fn worst(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[test]
-fn logits_are_those_of_the_kernels() {
+fn logits_equal_those_of_the_kernels() {
     for (name, c) in configs() {
         let weights = random_weights(&c, 11);
         let mut rng = Rng(5);
         let ids = random_ids(&mut rng, 580, c.vocab_size);
         let (mut here, mut there) = (
-            Session::new(&engine(&c, &weights)),
-            Session::new(&on_device(&c, &weights)),
+            DecodeSession::new(&engine(&c, &weights)),
+            DecodeSession::new(&on_device(&c, &weights)),
         );
         let mut diff = 0.0_f32;
-        // More than a block, one at a time, a beginning that is kept, and beyond the first allocation.
+        // More than a block, single tokens, a kept prefix, and more than the first allocation.
         for (keep, to) in [
             (0, 570),
             (570, 571),
@@ -120,16 +117,16 @@ fn logits_are_those_of_the_kernels() {
     }
 }
 
-/// A clone shares the buffers until one of both is written.
+/// A clone shares the buffers until one of the two is written.
 #[test]
-fn clones_go_their_own_ways() {
+fn clones_are_independent() {
     let c = config();
     let weights = random_weights(&c, 3);
     let (engine, ids) = (
         on_device(&c, &weights),
         random_ids(&mut Rng(9), 60, c.vocab_size),
     );
-    let mut one = Session::new(&engine);
+    let mut one = DecodeSession::new(&engine);
     one.feed(&ids[..40]).unwrap();
     let mut other = one.clone();
     other.feed(&ids[50..]).unwrap();
@@ -139,7 +136,7 @@ fn clones_go_their_own_ways() {
         (&one, ids[..50].to_vec()),
         (&other, [&ids[..40], &ids[50..], &ids[..1]].concat()),
     ] {
-        let mut fresh = Session::new(&engine);
+        let mut fresh = DecodeSession::new(&engine);
         fresh.feed(&ids).unwrap();
         assert!(worst(session.logits(), fresh.logits()) < 1e-4);
     }
@@ -155,10 +152,10 @@ fn sessions_that_share_steps_have_the_same_logits() {
         );
         std::thread::scope(|scope| {
             for seed in 1..6 {
-                let (alone, mut together) = (&alone, Session::in_batch(&batch));
+                let (alone, mut together) = (&alone, DecodeSession::in_batch(&batch));
                 scope.spawn(move || {
                     let mut rng = Rng(seed);
-                    let mut session = Session::new(alone);
+                    let mut session = DecodeSession::new(alone);
                     for _ in 0..12 {
                         let keep = rng.below(session.ids().len() + 1);
                         let n = 1 + rng.below(30);
@@ -173,26 +170,20 @@ fn sessions_that_share_steps_have_the_same_logits() {
     }
 }
 
-/// Half precision stays half precision, and what is computed in bf16 is as near as its eight bits allow.
+/// Half precision stays half precision, and bf16 results are as close as eight bits allow.
 #[test]
 fn weights_in_half_precision_are_computed_in_bf16() {
     let c = config();
     let weights = random_weights(&c, 17);
-    let half = |name: &str| {
-        let tensor = weights
-            .find(name)
-            .ok_or_else(|| candle_core::Error::Msg(format!("no {name}")))?;
-        candle_core::Tensor::from_vec(tensor.data.clone(), tensor.shape.clone(), &Device::Cpu)?
-            .to_dtype(DType::BF16)
-    };
-    let source = Tensors(half);
+    let bf16 = |_: &str| Format::Bf16;
+    let source = Quantised(&weights, &bf16);
     let (here, there) = (
         Engine::new(c.clone(), &source).unwrap(),
-        Engine::on(Processor::Tensors, c.clone(), &source).unwrap(),
+        Engine::on(EngineDevice::Tensors, c.clone(), &source).unwrap(),
     );
     assert_eq!(there.bytes(), on_device(&c, &weights).bytes() / 2);
     let ids = random_ids(&mut Rng(4), 120, c.vocab_size);
-    let (mut a, mut b) = (Session::new(&here), Session::new(&there));
+    let (mut a, mut b) = (DecodeSession::new(&here), DecodeSession::new(&there));
     a.feed(&ids).unwrap();
     b.feed(&ids).unwrap();
     let scale = a.logits().iter().fold(0.0_f32, |most, x| most.max(x.abs()));
@@ -201,9 +192,8 @@ fn weights_in_half_precision_are_computed_in_bf16() {
     assert!(off > 1e-6, "nothing was rounded");
 }
 
-/// What is decoded under a constraint is what the kernels decode.
 #[test]
-fn decoding_writes_the_same_texts() {
+fn constrained_decoding_writes_the_same_texts_as_the_kernels() {
     let c = config();
     let weights = random_weights(&c, 23);
     let trie = TokenTrie::new((0..=255_u8).map(|byte| (u32::from(byte), vec![byte])));
@@ -214,23 +204,14 @@ fn decoding_writes_the_same_texts() {
     };
     let acceptor = Grammar::random(&mut Rng(2));
     let encode = |text: &str| text.bytes().map(u32::from).collect::<Vec<u32>>();
-    let write = |session: &mut Session, prompt: &[u32]| {
-        let limits = Limits { max_new_tokens: 40 };
-        generate(
-            session,
-            prompt,
-            &acceptor,
-            &encode,
-            &vocab,
-            limits,
-            Sampling::Greedy,
-        )
-        .unwrap()
-        .text
+    let write = |session: &mut DecodeSession, prompt: &[u32]| {
+        generate(session, prompt, &acceptor, &encode, &vocab, 40)
+            .unwrap()
+            .text
     };
     let (mut here, mut there) = (
-        Session::new(&engine(&c, &weights)),
-        Session::new(&on_device(&c, &weights)),
+        DecodeSession::new(&engine(&c, &weights)),
+        DecodeSession::new(&on_device(&c, &weights)),
     );
     let mut rng = Rng(31);
     let mut seen = std::collections::BTreeSet::new();
@@ -244,11 +225,11 @@ fn decoding_writes_the_same_texts() {
     assert_eq!(there.vocab_size(), here.vocab_size());
 }
 
-/// A machine without a GPU says so, in a build with the feature and in one without.
+/// With and without the feature `cuda`.
 #[test]
-fn a_gpu_that_is_not_there_is_an_error_that_says_what_to_do() {
+fn a_missing_gpu_is_an_error_with_advice() {
     let c = config();
-    match Engine::on(Processor::Cuda, c.clone(), &random_weights(&c, 1)) {
+    match Engine::on(EngineDevice::Cuda, c.clone(), &random_weights(&c, 1)) {
         Ok(engine) => assert!(cfg!(feature = "cuda") && engine.is_on_device()),
         Err(error) => {
             let says = if cfg!(feature = "cuda") {
@@ -260,7 +241,7 @@ fn a_gpu_that_is_not_there_is_an_error_that_says_what_to_do() {
         }
     }
     assert!(
-        !Engine::on(Processor::Cpu, c.clone(), &random_weights(&c, 1))
+        !Engine::on(EngineDevice::Cpu, c.clone(), &random_weights(&c, 1))
             .unwrap()
             .is_on_device()
     );

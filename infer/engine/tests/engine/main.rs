@@ -1,4 +1,4 @@
-//! The engine against a plain loop implementation, its cache, and constrained decoding with models that know nothing.
+//! The engine against plain loops, its cache, and constrained decoding with random models.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
 
 mod constraint;
@@ -7,3 +7,4 @@ mod grammar;
 mod logits;
 mod packed;
 mod support;
+mod utf8;

@@ -1,38 +1,14 @@
-//! Weights in fewer bits than 32: the engine against plain loops on the numbers that the blocks stand for, and the same bits however they are
-//! multiplied.
+//! Quantised weights: the engine against plain loops on the dequantised numbers, and identical bits
+//! for every way of feeding.
 
-use engine::{Batch, Engine, Session, Tensors};
+use engine::{Batch, DecodeSession, Engine};
 use model::gguf::{Format, blocks};
-use model::{ModelConfig, ModelError, Stored, Tensor, WeightSource, Weights};
+use model::{ModelConfig, Tensor, Weights};
 
-use crate::support::{Rng, config, naive, random_ids, random_weights, worst};
+use crate::support::{Quantised, Rng, config, naive, random_ids, random_weights, worst};
 
-/// Weights with every matrix in a format that a function of its name chooses.
-struct Quantised<'a>(&'a Weights, &'a dyn Fn(&str) -> Format);
-
-impl WeightSource for Quantised<'_> {
-    fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
-        let tensor = self.0.find(name).unwrap();
-        let format = if tensor.shape.len() == 2 {
-            (self.1)(name)
-        } else {
-            Format::F32
-        };
-        let width = *tensor.shape.last().unwrap();
-        let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
-            blocks::quantise(
-                format,
-                &tensor.data[first * width..(first + count) * width],
-                out,
-            );
-            Ok(())
-        };
-        Ok(Stored::new(format, tensor.shape.clone(), Box::new(read)))
-    }
-}
-
-/// The numbers that the blocks stand for.
-fn back(weights: &Weights, format: &dyn Fn(&str) -> Format) -> Weights {
+/// The weights after quantisation and dequantisation.
+fn dequantised(weights: &Weights, format: &dyn Fn(&str) -> Format) -> Weights {
     let mut out = Weights::default();
     for (name, tensor) in weights.iter() {
         let mut data = tensor.data.clone();
@@ -52,7 +28,7 @@ fn back(weights: &Weights, format: &dyn Fn(&str) -> Format) -> Weights {
     out
 }
 
-/// A shape whose rows are whole blocks of every format.
+/// A model whose rows are whole blocks of every format.
 fn blocky() -> ModelConfig {
     ModelConfig {
         hidden_size: 256,
@@ -66,7 +42,7 @@ fn blocky() -> ModelConfig {
     }
 }
 
-/// Root of the mean square of the difference, as a share of that of the logits.
+/// The root mean square of the difference relative to that of the logits.
 fn relative(logits: &[f32], want: &[f64]) -> f64 {
     let difference: f64 = logits
         .iter()
@@ -82,7 +58,7 @@ const CASES: [(&str, Choice, f64); 7] = [
     ("f16", |_| Format::F16, 1e-5),
     ("bf16", |_| Format::Bf16, 1e-5),
     ("q8_0", |_| Format::Q8_0, 3e-4),
-    // Activations of 8 bits beside these, as in llama.cpp: the difference is theirs.
+    // Activations are rounded to 8 bits for these, as in llama.cpp, which causes the difference.
     ("q4_k", |_| Format::Q4K, 0.1),
     ("q6_k", |_| Format::Q6K, 0.1),
     (
@@ -112,7 +88,7 @@ const CASES: [(&str, Choice, f64); 7] = [
 ];
 
 #[test]
-fn logits_are_those_of_the_numbers_that_the_blocks_stand_for() {
+fn logits_equal_those_of_the_dequantised_weights() {
     for tied in [true, false] {
         let c = ModelConfig {
             tie_word_embeddings: tied,
@@ -122,9 +98,9 @@ fn logits_are_those_of_the_numbers_that_the_blocks_stand_for() {
         let weights = random_weights(&c, 11);
         let ids = random_ids(&mut Rng(5), 40, c.vocab_size);
         for (name, format, most) in CASES {
-            let want = naive(&c, &back(&weights, &format), &ids);
+            let want = naive(&c, &dequantised(&weights, &format), &ids);
             let mut session =
-                Session::new(&Engine::new(c.clone(), &Quantised(&weights, &format)).unwrap());
+                DecodeSession::new(&Engine::new(c.clone(), &Quantised(&weights, &format)).unwrap());
             session.feed(&ids[..30]).unwrap();
             let mut error = relative(session.logits(), &want[29]);
             for p in 30..40 {
@@ -150,7 +126,7 @@ fn any_way_of_feeding_gives_the_same_bits_in_every_format() {
                 .build()
                 .unwrap();
             pool.install(|| {
-                let mut session = Session::new(&engine);
+                let mut session = DecodeSession::new(&engine);
                 ids.chunks(piece).for_each(|ids| session.feed(ids).unwrap());
                 session.logits().to_vec()
             })
@@ -167,11 +143,11 @@ fn any_way_of_feeding_gives_the_same_bits_in_every_format() {
 }
 
 #[test]
-fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
+fn sixteen_bit_weights_stay_in_sixteen_bits() {
     let c = blocky();
     let mut weights = random_weights(&c, 4);
     let plain = Engine::new(c.clone(), &weights).unwrap();
-    let halves = back(&weights, &|name| {
+    let halves = dequantised(&weights, &|name| {
         if name.contains("proj") {
             Format::F16
         } else {
@@ -181,35 +157,10 @@ fn numbers_that_sixteen_bits_hold_are_kept_in_sixteen_bits() {
     let engine = Engine::new(c.clone(), &halves).unwrap();
     assert_eq!(engine.bytes() * 2, plain.bytes());
     let ids = random_ids(&mut Rng(9), 20, c.vocab_size);
-    let mut session = Session::new(&engine);
+    let mut session = DecodeSession::new(&engine);
     session.feed(&ids).unwrap();
     assert!(worst(session.logits(), &naive(&c, &halves, &ids)[19]) < 1e-4);
-    // candle's tensors are a source too.
-    let get = |name: &str| {
-        let tensor = halves
-            .find(name)
-            .ok_or_else(|| candle_core::Error::Msg(format!("no {name}")))?;
-        let tensor = candle_core::Tensor::from_slice(
-            &tensor.data,
-            tensor.shape.as_slice(),
-            &candle_core::Device::Cpu,
-        )?;
-        tensor.to_dtype(if name.contains("embed") {
-            candle_core::DType::BF16
-        } else {
-            candle_core::DType::F32
-        })
-    };
-    let mut other = Session::new(&Engine::new(c.clone(), &Tensors(get)).unwrap());
-    other.feed(&ids).unwrap();
-    assert!(
-        other
-            .logits()
-            .iter()
-            .zip(session.logits())
-            .all(|(a, b)| (a - b).abs() < 1e-4)
-    );
-    // A scale that is no number is found wherever it stands.
+    // A scale that is not finite is found in any row.
     weights = random_weights(&c, 4);
     let mut table = weights.take("model.layers.1.mlp.down_proj.weight").unwrap();
     table.data[70_000] = f32::INFINITY;
@@ -234,8 +185,9 @@ fn a_batch_gives_every_session_what_it_gets_alone() {
     for format in [Format::F32, Format::F16, Format::Q8_0, Format::Q4K] {
         let choice = |_: &str| format;
         let engine = Engine::new(c.clone(), &Quantised(&weights, &choice)).unwrap();
-        // Conversations of different lengths: a prompt, then some tokens one by one, then a shorter prefix with another end.
-        let talk = |session: &mut Session, seed: u64| {
+        // Conversations of different lengths: a prompt, some single tokens, then a shorter prefix
+        // with another ending.
+        let talk = |session: &mut DecodeSession, seed: u64| {
             let mut rng = Rng(seed * 77 + 1);
             let mut seen = Vec::new();
             for _ in 0..1 + seed % 3 {
@@ -259,19 +211,19 @@ fn a_batch_gives_every_session_what_it_gets_alone() {
             }
             assert!(
                 session.feed(&[310]).is_err(),
-                "a token outside the vocabulary is refused before it joins a step"
+                "a token outside the vocabulary is rejected before it joins a step"
             );
             seen
         };
         let alone: Vec<_> = (0..12)
-            .map(|seed| talk(&mut Session::new(&engine), seed))
+            .map(|seed| talk(&mut DecodeSession::new(&engine), seed))
             .collect();
         for (slots, threads) in [(12, 2), (5, 3), (1, 1)] {
             let batch = Batch::new(&engine, threads).unwrap();
             let next = std::sync::atomic::AtomicU64::new(0);
             let together: Vec<_> = std::thread::scope(|scope| {
                 let one = || {
-                    let mut session = Session::in_batch(&batch);
+                    let mut session = DecodeSession::in_batch(&batch);
                     let mut all = Vec::new();
                     loop {
                         let seed = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

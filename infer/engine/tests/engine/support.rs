@@ -1,10 +1,11 @@
 //! Random models, and the same models in plain f64 loops.
 
 use engine::Engine;
+use model::gguf::{Format, blocks};
 use model::rope::RopeScaling;
-use model::{ModelConfig, Preset, Tensor, Weights};
+use model::{ModelConfig, ModelError, Preset, Stored, Tensor, WeightSource, Weights};
 
-/// Small deterministic generator of the tests' own.
+/// A small deterministic generator (xorshift64*).
 pub(crate) struct Rng(pub(crate) u64);
 
 impl Rng {
@@ -71,11 +72,39 @@ pub(crate) fn random_weights(c: &ModelConfig, seed: u64) -> Weights {
     weights
 }
 
+/// Weights whose matrices have the format that a function of their name returns.
+pub(crate) struct Quantised<'a>(
+    pub(crate) &'a Weights,
+    pub(crate) &'a dyn Fn(&str) -> Format,
+);
+
+impl WeightSource for Quantised<'_> {
+    fn open(&self, name: &str) -> Result<Stored<'_>, ModelError> {
+        let tensor = self.0.find(name).unwrap();
+        let format = if tensor.shape.len() == 2 {
+            (self.1)(name)
+        } else {
+            Format::F32
+        };
+        let width = *tensor.shape.last().unwrap();
+        let read = move |first: usize, count: usize, out: &mut Vec<u8>| {
+            blocks::quantise(
+                format,
+                &tensor.data[first * width..(first + count) * width],
+                out,
+            );
+            Ok(())
+        };
+        Ok(Stored::new(format, tensor.shape.clone(), Box::new(read)))
+    }
+}
+
 pub(crate) fn engine(c: &ModelConfig, weights: &Weights) -> Engine {
     Engine::new(c.clone(), weights).unwrap()
 }
 
-/// Logits of every position, written from the published formulas in f64 loops; shares nothing with the engine.
+/// Logits of every position, computed from the published formulas in f64 loops that share no code
+/// with the engine.
 pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<f64>> {
     type M = Vec<Vec<f64>>;
     let values = |name: &str| -> Vec<f64> {
@@ -116,7 +145,8 @@ pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<
             RopeScaling::Llama3(s) => s,
             RopeScaling::Linear { factor } => return f / factor,
             RopeScaling::Yarn(y) => {
-                // Turns over the original context decide; the borders are dimensions, as in the paper's appendix.
+                // The number of turns over the original context decides; the borders are
+                // dimensions, as in the paper's appendix.
                 let border = |turns: f64| {
                     d as f64
                         * (y.original_max_position_embeddings as f64

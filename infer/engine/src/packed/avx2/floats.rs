@@ -1,17 +1,20 @@
 //! Products with weights in 16-bit floats, widened in registers.
+
 use std::arch::x86_64::*;
 
 use model::gguf::Format;
 
 use super::super::activations::float_tiles;
-use super::super::prefetch::Ahead;
-use super::super::{Chunk, Isa, Job, Packed};
+use super::super::isa::Isa;
+use super::super::prefetch::Prefetch;
+use super::super::{Chunk, PackedMatrix, ProductJob};
 use super::{half, halves, store};
 
-/// Panels that one to three rows are multiplied with at once: several sums abreast hide the latency of the multiply-add.
+/// Panels that one to three rows are multiplied with at a time, to hide the latency of the
+/// multiply-add.
 const GROUP: usize = 6;
 
-/// All panels with all rows, `$line` making sixteen floats of a chunk.
+/// Multiplies all panels with all rows; `$line` turns a chunk into sixteen floats.
 macro_rules! float_tiles {
     ($packed:ident, $job:ident, $line:ident) => {{
         if $job.rows < 4 {
@@ -22,7 +25,7 @@ macro_rules! float_tiles {
     }};
 }
 
-/// Groups of panels with one to three rows. A tile has six to twelve sums.
+/// Multiplies groups of panels with one to three rows. A tile has six to twelve sums.
 macro_rules! float_groups {
     ($packed:ident, $job:ident, $line:ident) => {{
         let mut panel = 0;
@@ -40,7 +43,7 @@ macro_rules! float_groups {
     }};
 }
 
-/// All `$r` rows with `$p` panels, which it gives back.
+/// Multiplies all `$r` rows with `$p` panels and returns `$p`.
 macro_rules! float_tile {
     ($packed:ident, $job:ident, $line:ident, $panel:expr, $r:literal, $p:literal) => {{
         let width = $packed.inputs;
@@ -67,30 +70,30 @@ macro_rules! float_tile {
     }};
 }
 
-/// Panel after panel with four rows or more, the next being fetched.
+/// Multiplies one panel at a time with four rows or more and prefetches the next panel.
 macro_rules! float_panels {
     ($packed:ident, $job:ident, $line:ident) => {{
         let count = ($job.rows / 4).max(1);
         for panel in 0..$job.count {
             let next = $packed.panel($job.first + (panel + 1).min($job.count - 1));
             for (row, height) in float_tiles(Isa::Avx2, $job.rows) {
-                let ahead = Ahead::new(next, row / 4, count);
+                let prefetch = Prefetch::new(next, row / 4, count);
                 match height {
-                    1 => tall_tile!($packed, $job, $line, row, panel, ahead, 1),
-                    2 => tall_tile!($packed, $job, $line, row, panel, ahead, 2),
-                    3 => tall_tile!($packed, $job, $line, row, panel, ahead, 3),
-                    5 => tall_tile!($packed, $job, $line, row, panel, ahead, 5),
-                    6 => tall_tile!($packed, $job, $line, row, panel, ahead, 6),
-                    _ => tall_tile!($packed, $job, $line, row, panel, ahead, 4),
+                    1 => tall_tile!($packed, $job, $line, row, panel, prefetch, 1),
+                    2 => tall_tile!($packed, $job, $line, row, panel, prefetch, 2),
+                    3 => tall_tile!($packed, $job, $line, row, panel, prefetch, 3),
+                    5 => tall_tile!($packed, $job, $line, row, panel, prefetch, 5),
+                    6 => tall_tile!($packed, $job, $line, row, panel, prefetch, 6),
+                    _ => tall_tile!($packed, $job, $line, row, panel, prefetch, 4),
                 }
             }
         }
     }};
 }
 
-/// `$r` rows with one panel.
+/// Multiplies `$r` rows with one panel.
 macro_rules! tall_tile {
-    ($packed:ident, $job:ident, $line:ident, $row:expr, $panel:expr, $ahead:ident, $r:literal) => {{
+    ($packed:ident, $job:ident, $line:ident, $row:expr, $panel:expr, $prefetch:ident, $r:literal) => {{
         let width = $packed.inputs;
         let rows: &[[f32; $r]] = $job.x.plain[$row * width..].as_chunks().0;
         let mut sums = [[_mm256_setzero_ps(); 2]; $r];
@@ -99,7 +102,7 @@ macro_rules! tall_tile {
             .zip($packed.panel($job.first + $panel))
             .enumerate()
         {
-            $ahead.fetch(k);
+            $prefetch.fetch(k);
             let line = $line(chunk);
             for r in 0..$r {
                 let x = _mm256_set1_ps(x[r]);
@@ -113,9 +116,9 @@ macro_rules! tall_tile {
     }};
 }
 
-/// All panels with all rows.
+/// The product of all panels with all rows.
 #[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn product(packed: &Packed, job: &mut Job<'_>) {
+pub(super) fn product(packed: &PackedMatrix, job: &mut ProductJob<'_>) {
     if packed.format == Format::F16 {
         float_tiles!(packed, job, f16_line)
     } else {

@@ -1,10 +1,15 @@
 //! Keys and values of one session, written in place.
 //!
-//! Per layer and key/value head: keys as panels of sixteen positions `[position / 16][dim][16]`, values as rows `[position][dim]`, so that both
-//! products of attention are the packed product of [`kernels`](super::kernels) and a longer cache is the same buffer with more at its end. Buffers
-//! double; nothing is copied per step, and [`truncate`](KvCache::truncate) forgets a tail for free.
-use super::device::Buffers;
-use super::kernels::{PANEL, Panels};
+//! Per layer and key/value head, keys are stored as panels of sixteen positions `[position /
+//! 16][dim][16]` and values as rows `[position][dim]`. Both products of attention are thus the
+//! packed product of [`kernels`](crate::kernels), and the cache grows at the end of its buffers.
+//! Buffers double; nothing is copied per step, and [`truncate`](KvCache::truncate) is free.
+
+mod device;
+
+pub(crate) use device::{CacheShape, DeviceKvCache};
+
+use crate::kernels::{PANEL, Panels};
 
 /// Positions of the first allocation; doubled when full.
 const FIRST_POSITIONS: usize = 256;
@@ -12,35 +17,35 @@ const FIRST_POSITIONS: usize = 256;
 /// The cache of one session.
 #[derive(Clone)]
 pub(crate) struct KvCache {
-    heads: Vec<Head>,
+    heads: Vec<HeadCache>,
     kv_heads: usize,
     dim: usize,
     len: usize,
     capacity: usize,
-    /// Where a device computes, the keys and values in its memory; there are no heads then.
-    pub(crate) device: Buffers,
+    /// Keys and values in the memory of a device; `heads` is then empty.
+    pub(crate) device: DeviceKvCache,
 }
 
 #[derive(Clone, Default)]
-struct Head {
+struct HeadCache {
     keys: Vec<f32>,
     values: Vec<f32>,
 }
 
 impl KvCache {
-    /// An empty cache; no memory is taken before the first token.
+    /// An empty cache; memory is allocated with the first token.
     pub(crate) fn new(layers: usize, kv_heads: usize, dim: usize) -> Self {
         Self {
-            heads: vec![Head::default(); layers * kv_heads],
+            heads: vec![HeadCache::default(); layers * kv_heads],
             kv_heads,
             dim,
             len: 0,
             capacity: 0,
-            device: Buffers::default(),
+            device: DeviceKvCache::default(),
         }
     }
 
-    /// An empty cache in the memory of a device, which makes room there by itself.
+    /// An empty cache in the memory of a device.
     pub(crate) fn on_device() -> Self {
         Self::new(0, 0, 0)
     }
@@ -68,7 +73,7 @@ impl KvCache {
         }
     }
 
-    /// Width of a value row: the head's dimension filled up to whole panels.
+    /// Width of a value row: the head's dimension padded to whole panels.
     pub(crate) fn value_width(&self) -> usize {
         self.dim.next_multiple_of(PANEL)
     }
@@ -92,12 +97,13 @@ impl KvCache {
         head.values[position * width..][..dim].copy_from_slice(value);
     }
 
-    /// Counts `n` positions, written in every layer, as held.
+    /// Marks `n` more positions, written in every layer, as held.
     pub(crate) fn advance(&mut self, n: usize) {
         self.len += n;
     }
 
-    /// The keys of the first `positions` positions: a panel holds sixteen positions, a term of its sums is one dimension.
+    /// The keys of the first `positions` positions: a panel holds sixteen positions, a term of its
+    /// sums is one dimension.
     pub(crate) fn keys(&self, layer: usize, head: usize, positions: usize) -> Panels<'_> {
         let data = &self.heads[layer * self.kv_heads + head].keys;
         Panels {
@@ -128,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growing_keeps_what_was_written_and_truncating_costs_nothing() {
+    fn growing_keeps_the_content_and_truncating_keeps_the_buffers() {
         let mut cache = KvCache::new(1, 2, 4);
         for position in 0..FIRST_POSITIONS + 40 {
             cache.reserve(position + 1);
