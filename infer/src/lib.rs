@@ -1,5 +1,5 @@
-//! Answers questions over a knowledge graph, fully offline: the planners, which write calls, and the
-//! agents, which drive the toolbox with them.
+//! Answers questions over a knowledge graph, fully offline: the planners, which write calls, and
+//! the agents, which drive the toolbox with them.
 //!
 //! ```text
 //! agent: observe ─▶ propose ─▶ constrain ─▶ execute ─▶ record
@@ -9,8 +9,8 @@
 //!
 //! A local model runs in [`engine`]: on the CPU on our own kernels, on NVIDIA GPUs on candle.
 //!
-//! Invariants: this crate knows neither burn nor a dataset format, does not print, and does not read
-//! the environment.
+//! Invariants: this crate knows neither burn nor a dataset format, does not print, and does not
+//! read the environment.
 
 pub mod agent;
 mod error;

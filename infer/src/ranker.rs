@@ -14,8 +14,8 @@ pub struct EncoderRanker {
 }
 
 impl EncoderRanker {
-    /// A ranker. Its name contains the digest of the encoder's folder, so that copies of a folder give
-    /// the same ranker.
+    /// A ranker. Its name contains the digest of the encoder's folder, so that copies of a folder
+    /// give the same ranker.
     #[must_use]
     pub fn new(encoder: Encoder) -> Self {
         let name = format!("encoder-{}", encoder.digest().get(..12).unwrap_or_default());

@@ -25,7 +25,7 @@ fn a_ranker_reports_the_first_failure_of_its_encoder() {
 }
 
 #[test]
-fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
+fn long_lists_are_ranked_completely_by_all_rankers() {
     let dir = tempfile::tempdir().unwrap();
     write_folder(dir.path(), &SHAPES[0]);
     let words = &WORDS[4..];
@@ -54,7 +54,7 @@ fn long_lists_are_ranked_whole_and_alike_by_all_rankers() {
         assert!(ranker.failure().is_none());
         assert!(whole.iter().all(|score| score.is_finite()));
     }
-    // A relation's cosine is its own wherever it stands.
+    // A relation's score does not depend on the other relations.
     let whole = rankers[0].score_relations(asked, &relations);
     for i in [0, 299, 300, 700, 1_199] {
         assert_eq!(

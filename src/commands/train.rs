@@ -8,8 +8,8 @@ use indicatif::ProgressBar;
 use model::{ChatFormat, Dataset, ModelFolder, Preset, Tokenizer};
 use serde_json::json;
 use train::{
-    Algorithm, Base, EngineDevice, Estimate, Event, Method, Precision, Progress, Summary,
-    TrainConfig, TrainError,
+    Algorithm, Base, Estimate, Event, Method, Precision, Processor, Progress, Summary, TrainConfig,
+    TrainError,
 };
 
 use crate::Outcome;
@@ -30,8 +30,8 @@ pub(crate) fn run(args: &TrainArgs, ui: &Ui) -> Result<Outcome> {
         MethodName::Lora => Method::Lora,
     };
     config.processor = match args.device {
-        DeviceName::Cpu => EngineDevice::Cpu,
-        DeviceName::Cuda => EngineDevice::Cuda,
+        DeviceName::Cpu => Processor::Cpu,
+        DeviceName::Cuda => Processor::Cuda,
     };
     config.devices = args.devices;
     config.precision = args.precision.map(|name| match name {

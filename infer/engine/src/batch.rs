@@ -21,8 +21,8 @@ use crate::segment::TokenSegment;
 /// sessions that waited during a step would never share one with the sessions that were in it.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// Rows per thread from which each thread takes conversations of its own. With fewer, reading all
-/// weights takes longer than multiplying with them.
+/// Rows per thread from which conversations are divided between the threads. With fewer, reading
+/// all weights takes longer than multiplying with them.
 const ROWS_APIECE: usize = 4;
 
 /// Runs the steps of several sessions of one engine together.
@@ -149,7 +149,7 @@ impl Batch {
 /// and enough of them for the products' tiles, otherwise a single list. No list exceeds `room`
 /// rows.
 ///
-/// A thread with conversations of its own takes them through all layers without synchronisation.
+/// With one list per thread, threads run all layers without synchronising.
 fn divide(waiting: &[usize], threads: usize, room: usize) -> Vec<Vec<(usize, usize)>> {
     let fill = |groups: usize| {
         let mut shares = vec![Vec::new(); groups];

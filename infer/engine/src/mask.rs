@@ -71,7 +71,7 @@ pub(crate) fn can_grow<A: Acceptor>(
         }
     };
     trie.for_each_accepted((0, settled.is_empty().then(|| state.clone())), step, |id| {
-        grows |= trie.bytes(id).is_some_and(|b| b.len() > settled.len())
+        grows |= trie.bytes(id).is_some_and(|b| b.len() > settled.len());
     });
     grows
 }

@@ -26,11 +26,14 @@ const STEPS: usize = 30;
 pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, InferError> {
     let mut record = Recorder::open(&task, &AgentKind::KgAgent);
     let limit = task.options.max_steps.min(STEPS);
-    let mut session = task.session(task.template.fit(ExecOptions {
-        max_steps: limit,
-        ..task.options.clone()
-    }));
-    let mut conversation = Conversation::open(task.template, &session);
+    let template = task.template;
+    let mut session = task.into_session(|options| {
+        template.fit(ExecOptions {
+            max_steps: limit,
+            ..options
+        })
+    });
+    let mut conversation = Conversation::open(template, &session);
     let mut shown = 0;
     while session.answer().is_none() {
         if session.steps().len() == limit {
@@ -45,7 +48,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
         let proposal = record.plan(|| {
             planner.propose(&PlannerInput {
                 session: &session,
-                template: task.template,
+                template,
                 turns,
             })
         })?;
@@ -65,7 +68,7 @@ pub fn answer(task: Task<'_>, planner: &mut dyn Planner) -> Result<Outcome, Infe
             break;
         }
         // Record.
-        shown = if task.template.layout == Layout::Dialogue {
+        shown = if template.layout == Layout::Dialogue {
             turns.len() + 1
         } else {
             0

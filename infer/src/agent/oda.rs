@@ -1,6 +1,6 @@
-//! The ODA loop (ODA §2): observe, act, reflect, until the planner answers or its iterations are used
-//! up. The actions and observations are those of [`toolbox::oda`]. The planner writes the turns; a
-//! turn that cannot be read or executed is requested again (rules B.4).
+//! The ODA loop (ODA §2): observe, act, reflect, until the planner answers or its iterations are
+//! used up. The actions and observations are those of [`toolbox::oda`]. The planner writes the
+//! turns; a turn that cannot be read or executed is requested again (rules B.4).
 
 use toolbox::exec::ExecOptions;
 use toolbox::oda::{Act, Awaited, OdaOptions, Run, Say, read_act_lenient, read_reflection_lenient};
@@ -27,15 +27,17 @@ pub fn answer(
     options: &OdaOptions,
     planner: &mut dyn Planner,
 ) -> Result<Outcome, InferError> {
-    let session = task.session(ExecOptions {
-        max_steps: task.options.max_steps.max(CALLS),
-        ..task.options.clone()
+    let record = Recorder::open(&task, &AgentKind::Oda(options.clone()));
+    let template = task.template;
+    let session = task.into_session(|exec| ExecOptions {
+        max_steps: exec.max_steps.max(CALLS),
+        ..exec
     });
     let no_entity = session.linked().entities.is_empty();
     let mut oda = OdaLoop {
-        run: Run::open(session, task.template, options),
+        run: Run::open(session, template, options),
         planner,
-        record: Recorder::open(&task, &AgentKind::Oda(options.clone())),
+        record,
     };
     let mut forced = false;
     let (mut shown, mut steps) = (0, 0);
@@ -158,8 +160,8 @@ impl OdaLoop<'_, '_> {
         result.is_ok()
     }
 
-    /// After too many failures: explores the first unexplored set, remembers nothing, or ends without
-    /// an answer.
+    /// After too many failures: explores the first unexplored set, remembers nothing, or ends
+    /// without an answer.
     fn continue_without_planner(&mut self) {
         let texts: Vec<String> = match self.run.awaited() {
             Awaited::Reflection => vec!["none".to_owned()],

@@ -36,8 +36,8 @@ pub struct Outcome {
     pub kg_seconds: f64,
     /// Seconds per phase, for agents with phases.
     pub phases: Vec<(&'static str, f64)>,
-    /// Entities and relations left after each stage of linking. The share of gold ones among them is
-    /// the recall of the stage.
+    /// Entities and relations left after each stage of linking. The share of gold ones among them
+    /// is the recall of the stage.
     pub survived: Vec<Survived>,
     /// The agent's reason for having no answer.
     pub failure: Option<&'static str>,

@@ -1,6 +1,7 @@
 //! Baselines without a model that follow the relations ranked first from the topic entities.
-//! `retrieval` takes the best path of one or two relations; `tog` is a beam over paths in the manner
-//! of Think-on-Graph (width 3, depth 3), with the ranker's scores instead of a language model's.
+//! `retrieval` takes the best path of one or two relations; `tog` is a beam over paths in the
+//! manner of Think-on-Graph (width 3, depth 3), with the ranker's scores instead of a language
+//! model's.
 
 use std::time::Instant;
 
@@ -27,8 +28,8 @@ const RETRIEVAL: PathBeam = PathBeam { width: 1, depth: 2 };
 /// The settings of Think-on-Graph.
 const TOG: PathBeam = PathBeam { width: 3, depth: 3 };
 
-/// A further relation must score at least this share of the path's best relation. Otherwise the path
-/// covers the question already; ToG asks its model whether the knowledge suffices.
+/// A further relation must score at least this share of the path's best relation. Otherwise the
+/// path covers the question already; ToG asks its model whether the knowledge suffices.
 const ENOUGH: f32 = 0.5;
 
 /// A path: its calls, and the score of each relation.
@@ -78,7 +79,7 @@ pub fn answer(agent: &AgentKind, task: &Task<'_>) -> Outcome {
         vec![last.map_or_else(|| Arg::List(Vec::new()), Arg::Var)],
         0,
     ));
-    let mut session = task.session(task.options.clone());
+    let mut session = task.session();
     for call in &calls {
         record.call(session.steps().len() + 1, &call.to_string());
         if let Err(error) = session.run(call) {
@@ -112,7 +113,7 @@ fn best_path(task: &Task<'_>, beam: PathBeam) -> Option<RelationPath> {
         let mut longer: Vec<RelationPath> = open
             .iter()
             .flat_map(|path| {
-                let mut session = task.session(task.options.clone());
+                let mut session = task.session();
                 extensions(&mut session, path, depth, beam.width)
             })
             .collect();

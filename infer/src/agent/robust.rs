@@ -1,6 +1,7 @@
-//! The KG-Agent loop with recovery from failures (rules A.5): an error is returned to the planner as
-//! an observation, a limited number of times per step; calls that were rejected or already made are
-//! not written again; the likeliest of several programs are kept, and those without a result dropped.
+//! The KG-Agent loop with recovery from failures (rules A.5): an error is returned to the planner
+//! as an observation, a limited number of times per step; calls that were rejected or already made
+//! are not written again; the likeliest of several programs are kept, and those without a result
+//! dropped.
 
 use std::time::Instant;
 
@@ -65,7 +66,7 @@ pub fn answer(
 
 /// Replays a program, whose calls are known to succeed.
 fn replay<'g>(task: &Task<'g>, program: &BeamProgram) -> (Session<'g>, Conversation) {
-    let mut session = task.session(task.options.clone());
+    let mut session = task.session();
     let mut conversation = Conversation::open(task.template, &session);
     for text in &program.texts {
         if parse_call(text).is_ok_and(|call| session.run(&call).is_ok()) {
@@ -83,7 +84,8 @@ struct BeamSearch<'s, 'g> {
 }
 
 impl BeamSearch<'_, '_> {
-    /// The best program: the likeliest with an answer, or else the likeliest that ended, or else any.
+    /// The best program: the likeliest with an answer, or else the likeliest that ended, or else
+    /// any.
     fn run(&mut self) -> Result<BeamProgram, InferError> {
         let beam = self.mode.beam.max(1);
         let mut open = vec![BeamProgram::default()];
@@ -290,8 +292,8 @@ fn extension(
             Observation::Value(value) | Observation::Answer(value) => value.is_empty(),
         };
         next.answered = next.ended && !next.empty;
-        // An abstention is an end, not an empty result: it stays in the beam next to programs with a
-        // result and loses to them at the end.
+        // An abstention is an end, not an empty result: it stays in the beam next to programs with
+        // a result and loses to them at the end.
         next.empty &= !next.ended;
     }
     next

@@ -62,13 +62,27 @@ impl<'a> Task<'a> {
     }
 
     /// A new session on the question.
-    pub(super) fn session(&self, options: ExecOptions) -> Session<'a> {
+    pub(super) fn session(&self) -> Session<'a> {
         Session::new(
             self.kg,
             self.question,
             self.linked.clone(),
             self.must_offer,
-            options,
+            self.options.clone(),
+        )
+    }
+
+    /// The session on the question with adapted options.
+    pub(super) fn into_session(
+        self,
+        adapt: impl FnOnce(ExecOptions) -> ExecOptions,
+    ) -> Session<'a> {
+        Session::new(
+            self.kg,
+            self.question,
+            self.linked,
+            self.must_offer,
+            adapt(self.options),
         )
     }
 }

@@ -1,6 +1,6 @@
-//! Triad: three roles of one planner through four phases, repeated with the failures so far (rules C).
-//! The sub-tasks and what follows from their answers are in [`toolbox::triad`]; this module asks the
-//! planner, measures times and counts tries.
+//! Triad: three roles of one planner through four phases, repeated with the failures so far (rules
+//! C). The sub-tasks and what follows from their answers are in [`toolbox::triad`]; this module
+//! asks the planner, measures times and counts tries.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -63,14 +63,15 @@ pub fn answer(
             .filter_map(|nodes| nodes.first().copied())
             .collect();
     }
-    let mut exec = task.options.clone();
-    let excluded = &task.options.exclude.nodes;
-    let candidates = meanings.iter().flatten();
-    exec.exclude
-        .nodes
-        .extend(candidates.filter(|node| !excluded.contains(node)));
-    let deadline = exec.deadline.min(QUERY_DEADLINE);
-    let session = task.session(exec);
+    let deadline = task.options.deadline.min(QUERY_DEADLINE);
+    let session = task.into_session(|mut exec| {
+        let excluded = exec.exclude.nodes.clone();
+        let meanings = meanings.iter().flatten();
+        exec.exclude
+            .nodes
+            .extend(meanings.filter(|node| !excluded.contains(node)));
+        exec
+    });
     let (found, failures) = triad.tries(&session, &meanings, deadline)?;
     let answer = match &found {
         Some((query, solved)) => triad::from_graph(&session, query, solved),
@@ -105,7 +106,7 @@ impl TriadLoop<'_, '_> {
         Ok(proposal.text)
     }
 
-    /// Asks in a conversation of its own, which becomes a sample.
+    /// Asks in a separate conversation, which becomes a sample.
     fn ask_separately(&mut self, request: &Request) -> Result<String, InferError> {
         let text = self.ask(request, 0)?;
         let call = vec![Turn::call(text.clone())];
@@ -273,8 +274,8 @@ fn plain(relation: Relation) -> Option<RelId> {
     }
 }
 
-/// The possible meanings of the mention of a linked node, by the label index; only the node itself if
-/// the question does not mention it.
+/// The possible meanings of the mention of a linked node, by the label index; only the node itself
+/// if the question does not mention it.
 fn candidates(kg: &dyn Kg, question: &str, node: NodeId) -> Vec<NodeId> {
     let mention = link::mention(kg, question, node).map(|(start, end)| &question[start..end]);
     let found = mention

@@ -107,8 +107,8 @@ impl LocalModel {
     /// The template that the model was trained on for an agent.
     ///
     /// # Errors
-    /// If the model was not trained for this agent, or this version renders the template differently
-    /// from the training data.
+    /// If the model was not trained for this agent, or this version renders the template
+    /// differently from the training data.
     pub fn template(&self, agent: Agent) -> Result<Template, InferError> {
         let known = self
             .info
@@ -144,8 +144,8 @@ impl LocalPlanner {
         }
     }
 
-    /// A planner that shares its steps with the other planners of `batch`, which must belong to this
-    /// model's engine. Use each on its own thread.
+    /// A planner that shares its steps with the other planners of `batch`, which must belong to
+    /// this model's engine. Use each on its own thread.
     #[must_use]
     pub fn in_batch(model: &Arc<LocalModel>, batch: &Arc<Batch>) -> Self {
         Self {
@@ -155,8 +155,8 @@ impl LocalPlanner {
     }
 
     /// Abstains when the unmasked model puts more than `threshold` probability outside the allowed
-    /// tokens, or on other tokens where only one was allowed. Knowledge from training that the graph
-    /// lacks is then not replaced by the next best answer. 1 turns this off.
+    /// tokens, or on other tokens where only one was allowed. Knowledge from training that the
+    /// graph lacks is then not replaced by the next best answer. 1 turns this off.
     #[must_use]
     pub fn with_abstention_threshold(self, threshold: f64) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Planners write the next call: a local model, a model behind a server, the gold program (`oracle`)
-//! or given texts (`scripted`).
+//! Planners write the next call: a local model, a model behind a server, the gold program
+//! (`oracle`) or given texts (`scripted`).
 
 mod local;
 mod remote;
@@ -55,9 +55,9 @@ pub trait Planner {
     /// [`InferError`] if no call can be written.
     fn propose(&mut self, input: &PlannerInput<'_, '_>) -> Result<Proposal, InferError>;
     /// The next call, but not one of `rejected`; `None` if there is no other. Planners that are not
-    /// [`constrained`](Self::constrained) may still write a rejected call. `choice` is the rank of the
-    /// call among the candidates of a beam, which are compared by the unmasked probability of the
-    /// whole text.
+    /// [`constrained`](Self::constrained) may still write a rejected call. `choice` is the rank of
+    /// the call among the candidates of a beam, which are compared by the unmasked probability of
+    /// the whole text.
     ///
     /// # Errors
     /// [`InferError`] if no call can be written.
@@ -70,8 +70,8 @@ pub trait Planner {
         let _ = (rejected, choice);
         self.propose(input).map(Some)
     }
-    /// A turn in the language of `grammar` after `turns`, for agents other than the tool loop. Planners
-    /// that are not [`constrained`](Self::constrained) may write anything.
+    /// A turn in the language of `grammar` after `turns`, for agents other than the tool loop.
+    /// Planners that are not [`constrained`](Self::constrained) may write anything.
     ///
     /// # Errors
     /// [`InferError`] if no turn can be written.

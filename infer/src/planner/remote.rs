@@ -1,9 +1,9 @@
-//! A model behind an OpenAI-compatible server (llama.cpp, vLLM, SGLang) as planner. Only this file of
-//! the crate opens connections.
+//! A model behind an OpenAI-compatible server (llama.cpp, vLLM, SGLang) as planner. Only this file
+//! of the crate opens connections.
 //!
-//! If the server supports grammars, a request carries the grammar of the live calls. Every answer is
-//! checked, and an unusable one is requested again, at most [`RemoteOptions::reasks`] times, with the
-//! reason. Every turn ends by its deadline, whatever the server does.
+//! If the server supports grammars, a request carries the grammar of the live calls. Every answer
+//! is checked, and an unusable one is requested again, at most [`RemoteOptions::reasks`] times,
+//! with the reason. Every turn ends by its deadline, whatever the server does.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -96,8 +96,8 @@ impl std::fmt::Debug for RemoteOptions {
     }
 }
 
-/// A planner that asks a server. It is not [`constrained`](Planner::constrained), because a server may
-/// answer anything.
+/// A planner that asks a server. It is not [`constrained`](Planner::constrained), because a server
+/// may answer anything.
 #[derive(Clone)]
 pub struct RemotePlanner {
     options: Arc<RemoteOptions>,
@@ -142,8 +142,8 @@ impl RemotePlanner {
         })
     }
 
-    /// Asks until an answer is accepted, repeating at most `reasks` times. The last answer is returned
-    /// even if it is not accepted, so that the agent records and rejects it.
+    /// Asks until an answer is accepted, repeating at most `reasks` times. The last answer is
+    /// returned even if it is not accepted, so that the agent records and rejects it.
     fn ask(
         &self,
         turns: &[Turn],
@@ -189,10 +189,10 @@ impl RemotePlanner {
         let options = &self.options;
         let mut body = json!({ "model": options.model, "messages": messages, "temperature": 0, "max_tokens": options.max_tokens, "stream": false });
         match (options.constraint, grammar) {
-            // These servers penalise repetition by default (1.1 in llama-cpp-python), but calls name
-            // the same sets and relations repeatedly.
+            // These servers penalise repetition by default (1.1 in llama-cpp-python), but calls
+            // name the same sets and relations repeatedly.
             (Constraint::Grammar, Some(grammar)) => {
-                (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0))
+                (body["grammar"], body["repeat_penalty"]) = (json!(grammar), json!(1.0));
             }
             (Constraint::GuidedGrammar, Some(grammar)) => {
                 (body["guided_grammar"], body["repetition_penalty"]) = (json!(grammar), json!(1.0));
@@ -358,9 +358,9 @@ impl RemotePlanner {
     }
 }
 
-/// Turns as chat messages, after instructions for the agent and worked examples. Tool results become
-/// user messages, because the role `tool` belongs to another protocol. Many servers require user and
-/// assistant to alternate, so consecutive turns of one role are joined.
+/// Turns as chat messages, after instructions for the agent and worked examples. Tool results
+/// become user messages, because the role `tool` belongs to another protocol. Many servers require
+/// user and assistant to alternate, so consecutive turns of one role are joined.
 fn messages(turns: &[Turn], examples: usize) -> Result<Vec<Value>, InferError> {
     let system = turns
         .first()

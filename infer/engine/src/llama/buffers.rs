@@ -7,7 +7,7 @@ use super::rows::{BlockWidths, RowBlock};
 use crate::attention::AttentionBuffers;
 use crate::linear::ProductBuffers;
 
-/// Rows per thread from which each thread takes rows of its own through a layer. With fewer,
+/// Rows per thread from which a layer's rows are divided between the threads. With fewer,
 /// reading all weights on every thread takes longer than synchronising the threads at every
 /// product.
 const ROWS_APIECE: usize = 16;

@@ -48,7 +48,7 @@ fn output_sum(
             Format::Bf16 => {
                 sum = x
                     .float(row, b)
-                    .mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum)
+                    .mul_add(bf16::from_bits(layout::bits16(&chunks[0], o)).to_f32(), sum);
             }
             Format::Q8_0 => {
                 let first = b * SMALL;

@@ -399,10 +399,10 @@ fn speed() {
                     time(&mut decode, &mut || {
                         ids[256..]
                             .iter()
-                            .for_each(|&id| session.feed(&[id]).unwrap())
+                            .for_each(|&id| session.feed(&[id]).unwrap());
                     });
                     time(&mut short, &mut || {
-                        session.sync(&[&ids[..256], &ids[..12]].concat()).unwrap()
+                        session.sync(&[&ids[..256], &ids[..12]].concat()).unwrap();
                     });
                 });
             }

@@ -249,7 +249,7 @@ pub(crate) fn naive(c: &ModelConfig, weights: &Weights, ids: &[u32]) -> Vec<Vec<
         let add = |x: &mut M, y: M| {
             x.iter_mut()
                 .zip(y)
-                .for_each(|(x, y)| x.iter_mut().zip(y).for_each(|(x, y)| *x += y))
+                .for_each(|(x, y)| x.iter_mut().zip(y).for_each(|(x, y)| *x += y));
         };
         add(&mut x, project(&mixed, "self_attn.o_proj"));
         let h = norm(&x, &at("post_attention_layernorm"));

@@ -120,9 +120,9 @@ macro_rules! tall_tile {
 #[target_feature(enable = "avx2,fma,f16c")]
 pub(super) fn product(packed: &PackedMatrix, job: &mut ProductJob<'_>) {
     if packed.format == Format::F16 {
-        float_tiles!(packed, job, f16_line)
+        float_tiles!(packed, job, f16_line);
     } else {
-        float_tiles!(packed, job, bf16_line)
+        float_tiles!(packed, job, bf16_line);
     }
 }
 
